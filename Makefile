@@ -52,10 +52,14 @@ bench: ## pgdyno's own cost beside pgbench, redis-benchmark, wrk and oha (setup/
 microbench: ## evaluator, codec, recorder, schedule and synthetic extracts by themselves
 	cargo bench --locked -p pgdyno-script -p pgdyno-protocol -p pgdyno-stats -p pgdyno-engine -p pgdyno-osm --bench '*'
 
+# Everything is built once: what would make a second build fast fills the disk.
+test check unit: export CARGO_INCREMENTAL = 0
+
 check: ## format, lints as errors, documentation
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
+# Twice as many threads as CPUs: a test mostly waits, for a server or for a run of a second.
 unit: ## all tests (they start private servers of their own, on free ports and sockets)
-	PGDYNO_DATA=$$(setup/malta) cargo test --workspace --locked --no-fail-fast
+	PGDYNO_DATA=$$(setup/malta) RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((2 * $$(nproc)))} cargo test --workspace --locked --no-fail-fast

@@ -1,0 +1,212 @@
+//! `pgdyno calibrate` and `pgdyno probe`: short, and only their form; what they find is the machine's.
+
+use std::time::{Duration, Instant};
+
+use crate::support::{Place, Server, Watched, signal};
+
+#[test]
+fn a_host_is_calibrated_and_every_measurement_kept() {
+    let place = Place::new();
+    let done = place
+        .run(["calibrate", "--seconds", "5", "--clients", "2,1", "--format", "csv"])
+        .expect(0)
+        .says(&["about ", "point read, 2 clients", "nothing to do at 5000/s", "results:"]);
+    let lines: Vec<&str> = done.stdout.lines().collect();
+    let (cells, others) =
+        (8, ["nothing to do,64,", "start lag,64,", "highest clean rate,", "highest kept rate,"]);
+    let first = ["what,clients,driver,cpu_us,per_s,", "\"null sink, simple\",1,"];
+    let last_cell = lines.get(cells).is_some_and(|line| line.starts_with("prepared point read,2,"));
+    assert!(last_cell, "{}", done.stdout);
+    for (line, wanted) in lines.iter().zip(first).chain(lines[1 + cells..].iter().zip(others)) {
+        assert!(line.starts_with(wanted), "{wanted}: {}", done.stdout);
+    }
+    // Placements follow, each measured at two numbers of clients or not available for a reason, and the advice.
+    let about_placement = &lines[1 + cells + others.len()..];
+    let two = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1);
+    for level in ["free", "same", "apart", "awake"] {
+        let own: Vec<_> =
+            about_placement.iter().filter(|line| line.contains(&format!(",{level},"))).collect();
+        let told = own.iter().filter(|line| line.starts_with("placement,")).count();
+        let not = own.iter().filter(|line| line.contains("not available: ")).count();
+        assert!((told, not) == (2, 0) || (told, not) == (1, 1), "{level}: {}", done.stdout);
+        assert!(level == "awake" || not == usize::from(!two), "{level}: {}", done.stdout);
+    }
+    let advice = about_placement.last().is_some_and(|line| line.starts_with("advised placement,"));
+    assert_eq!(advice, two, "{}", done.stdout);
+    let placed = place.sql("SELECT count(*) FROM v_run WHERE factors LIKE '%\"part\":\"placement\"%'");
+    let placed: usize = placed.parse().unwrap();
+    assert_eq!(placed > 0, two);
+    let home = std::fs::read_to_string(place.home().join("host.json")).unwrap();
+    assert_eq!(home.contains("\"level\""), two, "{home}");
+
+    // A cost and a lateness for each of 8 cells, the start lag, twice with nothing to do, and at least two tries of a rate.
+    assert_eq!(place.sql("SELECT count(*) FROM v_run WHERE load = 'closed'"), (8 + placed).to_string());
+    assert_eq!(place.sql("SELECT count(*) >= 13 FROM v_run WHERE load = 'rate'"), "1");
+    // Where there is nothing to do, arrivals are counted and nothing is received.
+    let idle = "SELECT count(*), max(clients) FROM v_run WHERE workload = 'nothing to do' AND load = 'rate'";
+    assert_eq!(place.sql(idle), "2,64");
+    for figure in ["client_cpu_us_per_tx", "client_cpu_pct", "client_busiest_thread_pct"] {
+        let query = format!(
+            "SELECT count(*) FROM run_figure JOIN v_run USING (run_id) WHERE name = '{figure}' AND value > 0 AND ok > 0"
+        );
+        // On a machine that is overloaded a try of a rate may do nothing at all.
+        assert_eq!(place.sql(&query), place.sql("SELECT count(*) FROM v_run WHERE ok > 0"), "{figure}");
+    }
+    let late = "SELECT count(DISTINCT name) FROM run_figure WHERE name IN ('timer_lateness_p50_us', \
+                'timer_lateness_p99_us', 'start_lag_p50_us', 'start_lag_p99_us')";
+    assert_eq!(place.sql(late), "4");
+    assert_eq!(place.sql("SELECT count(*) FROM v_experiment WHERE name = 'calibrate' AND rounds = 1"), "1");
+
+    // What was found stands in the page's headline, and nothing is left running.
+    let page = place.run(["report", "--output", "-"]).expect(0).stdout;
+    assert!(page.contains("runs are valid") || page.contains("suspect ("), "no verdict in the page");
+    place.wait_until_quiet(Duration::from_secs(10));
+}
+
+/// After a stop the cost of an operation was there without its lateness.
+#[test]
+fn a_stopped_calibration_keeps_whole_measurements() {
+    let place = Place::new();
+    let mut running =
+        Watched::start(place.command(["calibrate", "--seconds", "20", "--clients", "1", "--verbose"]));
+    // The first run of the second measurement of an operation; the look at placements is over.
+    assert!(running.until("null sink, simple, 1 client:"), "{}", running.seen);
+    assert!(running.until("step: measure"), "{}", running.seen);
+    signal(running.child.id(), "INT");
+    let (status, stderr) = running.end();
+    assert_eq!(status.code(), Some(75), "{stderr}");
+    let placed = place.sql("SELECT count(*) FROM v_run WHERE factors LIKE '%\"part\":\"placement\"%'");
+    let whole = if placed == "0" { "2 of 8 measurements are kept" } else { "3 of 9 measurements are kept" };
+    assert!(stderr.contains(whole), "{stderr}");
+    let others = "SELECT count(*) FROM v_run WHERE factors NOT LIKE '%\"part\":\"placement\"%'";
+    assert_eq!(place.sql(others), "4");
+    place.wait_until_quiet(Duration::from_secs(10));
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused() {
+    let place = Place::new();
+    place.run(["calibrate", "--seconds", "1"]).expect(64).says(&["--seconds"]);
+    place.run(["calibrate", "--clients", "0"]).expect(64).says(&["--clients"]);
+    place.run(["calibrate", "--pg-bin", "/nowhere"]).expect(68);
+}
+
+/// Schemas that carry a probe's name.
+const LEFT: &str = "select count(*) from pg_namespace where nspname like 'pgdyno\\_probe\\_%'";
+
+/// `figure|state` of each figure of a CSV, in order.
+fn states(csv: &str) -> Vec<String> {
+    let figures = csv.lines().filter(|line| line.starts_with("figure,"));
+    let state = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        format!("{}|{}", fields[1], fields[10])
+    };
+    figures.map(state).collect()
+}
+
+/// One server for all of it: a probe takes seconds, and so does a server.
+#[test]
+fn a_server_is_probed_as_far_as_it_may_be_and_nothing_stays() {
+    let (place, server) = (Place::new(), Server::start_with(&["shared_buffers=16MB"]));
+    let url = server.url();
+    all_parts(&place, &server, &url);
+    nothing_is_written_where_it_was_asked(&place, &server, &url);
+    a_role_without_rights_gets_what_it_may(&place, &server);
+    an_interrupted_probe_clears_away(&place, &server, &url);
+    what_a_killed_probe_left_goes_with_the_next(&place, &server, &url);
+    stored_probes_stand_side_by_side(&place);
+}
+
+fn all_parts(place: &Place, server: &Server, url: &str) {
+    let done = place.run(["probe", url, "--time", "5s", "--space", "64MB", "--format", "csv"]).expect(0);
+    let csv = &done.stdout;
+    let found = states(csv);
+    assert_eq!(found.len(), 13, "{csv}");
+    for (state, line) in found.iter().zip(csv.lines().skip(1)) {
+        // A slow machine has no time for all shots, or for all parts.
+        let has_figure = state.ends_with("|measured") || state.ends_with("|cut");
+        assert!(has_figure || line.contains(",not available,cut: "), "{csv}");
+    }
+    for fact in ["fact,CPUs", "fact,memory", "fact,shared_buffers", "fact,steal"] {
+        assert!(csv.contains(fact), "{fact} in {csv}");
+    }
+    assert_eq!(server.psql(LEFT), "0");
+    let shots = "SELECT count(*) > 100 AND min(value) > 0 FROM sample WHERE source = 'probe'";
+    assert_eq!(place.sql(shots), "1");
+    let medians =
+        "SELECT count(*) FROM run_figure WHERE name IN ('commit_us', 'cpu_one_rows_per_s', 'round_trip_us')";
+    assert_eq!(place.sql(medians), "3");
+}
+
+fn nothing_is_written_where_it_was_asked(place: &Place, server: &Server, url: &str) {
+    let objects = "select count(*) from pg_class";
+    let before = server.psql(objects);
+    let args = ["probe", url, "--time", "2s", "--read-only", "--backends", "2", "--format", "csv"];
+    let done = place.run(args).expect(0);
+    let left_out = done.stdout.matches("\"it writes, and read-only was asked for\"").count();
+    assert_eq!((states(&done.stdout).len(), left_out), (13, 7), "{}", done.stdout);
+    assert_eq!(server.psql(objects), before);
+}
+
+fn a_role_without_rights_gets_what_it_may(place: &Place, server: &Server) {
+    server.psql("create role joe login");
+    server.psql("revoke all on database postgres from public");
+    server.psql("grant connect on database postgres to joe");
+    let url = server.url().replace("user=postgres", "user=joe");
+    let done = place.run(["probe", &url, "--time", "2s", "--format", "csv"]).expect(0);
+    let done = done.says(&["role joe may not create a schema or a temporary table in database postgres"]);
+    assert!(
+        done.stdout.contains("fact,CPU,,,,,,,,,not available,the role may not read files of the host"),
+        "{}",
+        done.stdout
+    );
+    // As many backends as add something, where nobody says how many CPUs there are.
+    assert!(done.stdout.contains("the host's CPUs are not known"), "{}", done.stdout);
+    let none = place.run(["probe", &server.url().replace("user=postgres", "user=nobody")]).expect(67);
+    assert!(none.stdout.is_empty());
+}
+
+fn an_interrupted_probe_clears_away(place: &Place, server: &Server, url: &str) {
+    let mut running = Watched::start(place.command(["probe", url, "--time", "4s"]));
+    assert!(running.until("commits"), "{}", running.seen);
+    assert_eq!(server.psql(LEFT), "1");
+    signal(running.child.id(), "INT");
+    let (status, stderr) = running.end();
+    assert_eq!(status.code(), Some(75), "{stderr}");
+    assert_eq!(server.psql(LEFT), "0");
+}
+
+fn what_a_killed_probe_left_goes_with_the_next(place: &Place, server: &Server, url: &str) {
+    let mut running = Watched::start(place.command(["probe", url, "--time", "3s"]));
+    assert!(running.until("reading pages"), "{}", running.seen);
+    signal(running.child.id(), "KILL");
+    running.end();
+    assert_eq!(server.psql(LEFT), "1");
+    // Of the same name without our mark: somebody else's.
+    server.psql("create schema pgdyno_probe_mine");
+    let start = Instant::now();
+    let gone = "select count(*) from pg_stat_activity where application_name <> 'psql' and backend_type = 'client backend'";
+    while server.psql(gone) != "0" {
+        assert!(start.elapsed() < Duration::from_secs(20), "the killed probe's backends stay");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let done = place.run(["probe", url, "--time", "2s", "--space", "64MB"]).expect(0);
+    assert!(done.stdout.contains("which an earlier probe had left, was dropped"), "{}", done.stdout);
+    assert_eq!(server.psql(LEFT), "1");
+    assert_eq!(
+        server.psql("select nspname from pg_namespace where nspname like 'pgdyno%'"),
+        "pgdyno_probe_mine"
+    );
+}
+
+fn stored_probes_stand_side_by_side(place: &Place) {
+    let results = place.results().display().to_string();
+    let text = place.run(["probe", "--compare", "1", &results]).expect(0).stdout;
+    assert!(text.contains("CPU, one backend") && text.contains("times as good as the first"), "{text}");
+    let json = place.run(["probe", "--compare", "1", "--format", "json"]).expect(0).stdout;
+    assert!(json.contains("\"what\": \"cpu_all_rows_per_s\""), "{json}");
+    place.run(["probe", "--compare", "nothing.sqlite"]).expect(65);
+    place.run(["report", "-e", "1"]).expect(65).says(&["a probe has no report"]);
+    let wrong = place.run(["probe", "--time", "1s"]).expect(64);
+    assert!(wrong.stderr.contains("from 2s to 1h"), "{}", wrong.stderr);
+}

@@ -1,0 +1,650 @@
+//! OSM loads with a real osm2pgsql: as runs of a grid, and what they may touch.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::support::{self, Finished, Place, Server, Watched, extract, finish, programs, signal};
+
+/// A style of output flex that makes these tables.
+fn style(place: &Place, tables: &[&str]) -> String {
+    let table = |name: &&str| {
+        format!(
+            "tables['{name}'] = osm2pgsql.define_table({{ name = '{name}', ids = {{ type = 'node', id_column = 'id' }},\n\
+             columns = {{ {{ column = 'geom', type = 'point' }} }} }})\n"
+        )
+    };
+    let text = format!(
+        "local tables = {{}}\n{}function osm2pgsql.process_node(object)\n  if object.tags.amenity then\n    \
+         for _, table in pairs(tables) do table:add_row({{ geom = {{ create = 'point' }} }}) end\n  end\nend\n",
+        tables.iter().map(table).collect::<String>()
+    );
+    place.write("style.lua", text).display().to_string()
+}
+
+/// Ordinary tables outside pgdyno's own schema.
+fn tables(server: &Server) -> String {
+    server.psql(
+        "select coalesce(string_agg(c.relname, ' ' order by c.relname), '') from pg_class c where relkind = 'r' \
+         and relnamespace = 'public'::regnamespace and relname <> 'spatial_ref_sys'",
+    )
+}
+
+fn with_postgis() -> (Place, Server) {
+    let server = Server::start();
+    server.psql("create extension postgis");
+    (Place::new(), server)
+}
+
+#[test]
+fn loads_are_runs_that_are_compared_and_leave_nothing() {
+    let (place, server) = with_postgis();
+    let file = place.write(
+        "processes.toml",
+        format!(
+            "question = \"What is a second process worth?\"\n[target]\nurl = \"{}\"\n[workload.import]\n\
+             osm = {{ extract = \"{}\", cache_mb = 200 }}\n[factors]\n\"import.processes\" = [1, 2]\n[compare]\n\
+             factor = \"import.processes\"\nbase = 1\n[measure]\nrounds = 2\n",
+            server.url(),
+            extract().display()
+        ),
+    );
+    let file = file.to_str().unwrap();
+    let planned = place.run(["run", file, "--dry-run"]).expect(0);
+    planned.says(&["4 runs of jobs"]);
+    let done = place.run(["run", file]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    let said = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("speed against") && said.contains("in the mean"), "{said}");
+    assert_eq!(tables(&server), "", "what was only loaded for its time is gone");
+    // What one knows, the others say.
+    let jobs = place.run(["table", "jobs", "--format", "json"]).expect(0).stdout;
+    for figure in
+        ["time", "nodes", "ways", "relations", "cluster, index, analyze", "WAL", "tables", "indexes"]
+    {
+        assert!(jobs.contains(&format!("\"{figure}\"")), "{figure}: {jobs}");
+    }
+    let phases = place.run(["table", "phases", "--format", "csv"]).expect(0).stdout;
+    assert!(phases.contains("planet_osm_polygon"), "{phases}");
+    assert_eq!(
+        place.sql("select count(*), min(validity <> 'invalid'), min(tps is null) from v_run"),
+        "4,1,1"
+    );
+    let took =
+        "select count(distinct arm) || ' ' || count(*) from v_run where measured_s > 0.1 and kind = 'job'";
+    assert_eq!(place.sql(took), "2 4");
+    place.run(["report", "-o", "load.html"]).expect(0);
+    let page = std::fs::read_to_string(place.path().join("load.html")).unwrap();
+    for words in ["what its time is made of", "OpenStreetMap contributors", "program's CPU"] {
+        assert!(page.contains(words), "{words}");
+    }
+    // Time left is learned from those that are stored.
+    let more = place.run(["run", file, "--rounds", "4"]);
+    assert!(matches!(more.status.code(), Some(0..=2)), "{}", more.stderr);
+    assert!(!more.stderr.contains("stored before; about 0 s left"), "{}", more.stderr);
+}
+
+/// osm2pgsql replaces tables of its names without a word.
+#[test]
+fn tables_of_others_are_never_replaced_unless_that_is_asked_for() {
+    let (place, server) = with_postgis();
+    let (url, extract) = (server.url(), extract());
+    let load = |more: &[&str]| {
+        let args = ["osm", "load", extract.to_str().unwrap(), "-d", &url, "--cache", "200"];
+        place.run(args.into_iter().chain(more.iter().copied()))
+    };
+    server.psql("create table planet_osm_line (mine int); insert into planet_osm_line values (7)");
+    load(&[]).expect(68).says(&["planet_osm_line", "did not make", "--replace"]);
+    assert_eq!(server.psql("select mine from planet_osm_line"), "7");
+    // What a style makes only osm2pgsql knows.
+    server.psql("create table roads (mine int); insert into roads values (8)");
+    let own_style = style(&place, &["squares", "roads"]);
+    let flex = ["--output", "flex", "--style", &own_style, "--prefix", "flexible"];
+    load(&flex).expect(68).says(&["public.roads", "did not make", "--replace"]);
+    assert_eq!(server.psql("select mine from roads"), "8");
+    assert_eq!(tables(&server), "planet_osm_line roads", "what it had made by then is removed");
+    load(&[&flex[..], &["--replace"]].concat()).expect(0);
+    assert!(server.psql("select count(*) from roads").parse::<u32>().unwrap() > 100);
+    // Its own are replaced as a matter of course, and stay where a load fails before it touches them.
+    load(&flex).expect(0);
+    let before = tables(&server);
+    place.write("broken.lua", "local tables = (\n");
+    load(&["-O", "flex", "-S", "broken.lua", "--prefix", "flexible", "--no-slim"]).expect(71);
+    assert_eq!(tables(&server), before);
+    // A measured load must not replace what was loaded for others.
+    let file = place.write(
+        "measured.toml",
+        format!(
+            "question = \"?\"\n[target]\nurl = \"{url}\"\n[workload.import]\nosm = {{ extract = \"{}\", output = \"flex\", \
+             style = \"style.lua\", prefix = \"flexible\" }}\n[measure]\nrounds = 1\n",
+            extract.display()
+        ),
+    );
+    let refused = place.run(["run", "--allow-commands", file.to_str().unwrap()]).expect(68);
+    refused.says(&["flexible_nodes", "a preparation or `osm load` made", "another prefix"]);
+    assert!(server.psql("select count(*) from roads").parse::<u32>().unwrap() > 100);
+}
+
+#[test]
+fn a_load_that_fails_or_is_killed_says_why_and_leaves_nothing() {
+    let (place, server) = with_postgis();
+    let (url, extract) = (server.url(), extract());
+    let load = |more: &[&str]| {
+        let args = ["osm", "load", extract.to_str().unwrap(), "-d", &url, "--cache", "200"];
+        place.command(args.into_iter().chain(more.iter().copied()))
+    };
+    place.write("broken.lua", "local tables = (\n");
+    let broken = place.path().join("broken.lua");
+    let done = support::finish(load(&["-O", "flex", "-S", broken.to_str().unwrap()])).expect(71);
+    let done = done.says(&["broken.lua:", "(line 1 of broken.lua: local tables = ()", "its whole log is"]);
+    let log = done.stderr.split("its whole log is ").nth(1).and_then(|rest| rest.split(['\n', ')']).next());
+    let log = std::fs::read_to_string(log.unwrap().trim()).unwrap();
+    assert!(log.contains("osm2pgsql version"), "{log}");
+    assert_eq!(tables(&server), "");
+    support::finish(load(&["-O", "nonsense"])).expect(65).says(&["nonsense", "pgsql, flex"]);
+    support::finish(load(&["--args", "--append"])).expect(65).says(&["--append"]);
+    support::finish(load(&["--program", "/bin/false"])).expect(71).says(&["does not say its version"]);
+    support::finish(load(&["--program", "/nope"])).expect(68).says(&[
+        "/nope",
+        "install osm2pgsql",
+        "--program",
+    ]);
+    let asked = "if [ \"$1\" = --version ]; then echo 'osm2pgsql version 1.8.0'; exit; fi\n";
+    let dies = place.write("dies", format!("#!/bin/sh\n{asked}echo 'ERROR: std::bad_alloc' >&2\nexit 1\n"));
+    std::fs::set_permissions(&dies, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let no_memory = support::finish(load(&["--program", dies.to_str().unwrap()])).expect(71);
+    no_memory.says(&["std::bad_alloc", "not enough memory", "cache_mb", "flat_nodes"]);
+    let bad = place.write("bad.style", "# a remark\nnode,way amenity\n");
+    let told = support::finish(load(&["--style", bad.to_str().unwrap()])).expect(71);
+    told.says(&["(line 2 of bad.style: node,way amenity)"]);
+
+    // Killed from outside, while it works.
+    let mut running = Watched::start(load(&["--verbose"]));
+    assert!(running.until("step: prepare"));
+    // Not the one that is only asked for its version.
+    wait_for(|| (!tables(&server).is_empty()).then_some(()));
+    let pid = wait_for(|| osm2pgsql_of(&server));
+    signal(pid, "KILL");
+    let (status, said) = running.end();
+    assert_eq!(status.code(), Some(71), "{said}");
+    assert!(said.contains("ended by signal 9"), "{said}");
+    assert_eq!(tables(&server), "");
+
+    // pgdyno itself is killed: the next load takes away what is left.
+    let mut running = Watched::start(load(&["--verbose", "--prefix", "first"]));
+    assert!(running.until("step: prepare"));
+    wait_for(|| tables(&server).contains("first_").then_some(()));
+    signal(running.child.id(), "KILL");
+    running.end();
+    place.wait_until_quiet(Duration::from_secs(15));
+    assert!(tables(&server).contains("first_"), "{}", tables(&server));
+    support::finish(load(&["--prefix", "second"])).expect(0);
+    assert!(!tables(&server).contains("first_"), "{}", tables(&server));
+    assert!(tables(&server).contains("second_polygon"));
+}
+
+/// A program in osm2pgsql's place that says it is of this version, and does this. There are `sql`, and `made TABLE` for what is said
+/// and done of a table with a row.
+fn stand_in(place: &Place, version: &str, body: &str) -> String {
+    let text = format!(
+        r#"#!/bin/sh
+if [ "$1" = --version ]; then echo 'osm2pgsql version {version}'; exit; fi
+while [ $# -gt 1 ]; do
+  case "$1" in -H) h=$2;; -P) p=$2;; -U) u=$2;; -d) d=$2;; --prefix) prefix=$2;; --flat-nodes) nodes=$2;; esac
+  shift
+done
+say() {{ echo "2026-01-01 10:00:00  [0] $1" >&2; }}
+sql() {{ {}/psql -XAtq -v ON_ERROR_STOP=1 -h "$h" -p "$p" -U "$u" -d "$d" -c "$1" || exit 1; }}
+made() {{ say "Setting up table '$1'"; sql "drop table if exists $1; create table $1 as select 1 as osm_id"; }}
+until_there() {{ until [ -e "{folder}/$1" ]; do sleep 0.02; done; }}
+cd "{folder}"
+{body}
+"#,
+        programs().display(),
+        folder = place.open_folder().display(),
+    );
+    let name = format!("stand-in-{}", std::fs::read_dir(place.path()).unwrap().count());
+    let path = place.write(&name, text);
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+/// `osm load` of a small extract.
+fn small_load(place: &Place, server: &Server, more: &[&str]) -> Command {
+    let url = server.url();
+    let args = ["osm", "load", "--scale", "0.008", "-d", &url, "--cache", "50"];
+    place.command(args.into_iter().chain(more.iter().copied()))
+}
+
+/// An experiment with measured loads of it.
+fn measured(place: &Place, server: &Server, more: &str) -> Finished {
+    let text = format!(
+        "question = \"?\"\n[target]\nurl = \"{}\"\n[workload.import]\nosm = {{ scale = 0.008, cache_mb = 50, {more} }}\n\
+         [measure]\nrounds = 2\n",
+        server.url()
+    );
+    let file = place.write("measured.toml", text);
+    place.run(["run", "--allow-commands", file.to_str().unwrap(), "--again"])
+}
+
+#[track_caller]
+fn went_well(done: &Finished) {
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+}
+
+/// A style says what it makes only when osm2pgsql runs: by then the table was noted for the measured load.
+#[test]
+fn a_measured_load_that_is_refused_leaves_prepared_tables_alone() {
+    let (place, server) = with_postgis();
+    let own_style = style(&place, &["roads"]);
+    let prepared = ["-O", "flex", "-S", &own_style, "--prefix", "kept"];
+    finish(small_load(&place, &server, &prepared)).expect(0);
+    let rows = "select count(*) > 0 from roads";
+    assert_eq!(server.psql(rows), "t");
+    for more in ["prefix = \"other\"", "prefix = \"kept\", slim = false"] {
+        let refused = measured(&place, &server, &format!("output = \"flex\", style = \"style.lua\", {more}"));
+        refused.expect(68).says(&[
+            "public.roads",
+            "a preparation or `osm load` made",
+            "nothing was changed there",
+        ]);
+        assert_eq!(server.psql(rows), "t");
+        assert_eq!(tables(&server), "kept_nodes kept_rels kept_ways roads");
+        assert_eq!(server.psql("select bool_and(complete and not measured) from pgdyno.loaded"), "t");
+    }
+    // The next one finds nothing to clear away either, and what is loaded anew is still what was prepared.
+    finish(small_load(&place, &server, &prepared)).expect(0);
+    assert_eq!(server.psql(rows), "t");
+    assert_eq!(server.psql("select bool_and(complete and not measured) from pgdyno.loaded"), "t");
+}
+
+/// From 1.9 on osm2pgsql has a table for all loads, which each empties; 2.x makes it before it speaks of it.
+#[test]
+fn what_osm2pgsql_keeps_for_all_loads_is_in_the_way_of_none() {
+    let (place, server) = with_postgis();
+    let table = r#""public"."osm2pgsql_properties""#;
+    let told = |name: &str| format!("say \"Storing properties to table '{}'.\"", name.replace('"', "\\\""));
+    let begins =
+        "made ${prefix}_point\nsql \"insert into osm2pgsql_properties values ('prefix', '$prefix')\"";
+    let make = "create table if not exists osm2pgsql_properties (property text primary key, value text)";
+    let old = |name| {
+        format!("{}\nsleep 0.2\nsql '{make}'\nsql 'truncate osm2pgsql_properties'\n{begins}", told(name))
+    };
+    let new =
+        format!("sql '{make}'\nsql 'truncate osm2pgsql_properties'\nsleep 0.2\n{}\n{begins}", told(table));
+    let bodies = [("1.9.0", old("\"public\".osm2pgsql_properties")), ("1.9.2", old(table)), ("2.1.0", new)];
+    for (version, body) in bodies {
+        let program = stand_in(&place, version, &body);
+        let options = format!("prefix = \"timed\", program = \"{program}\"");
+        went_well(&measured(&place, &server, &options));
+        assert_eq!(
+            tables(&server),
+            "",
+            "{version}: a second run found nothing in its way, and nothing is left"
+        );
+        finish(small_load(&place, &server, &["--program", &program, "--prefix", "kept"])).expect(0);
+        went_well(&measured(&place, &server, &options));
+        assert_eq!(tables(&server), "kept_point osm2pgsql_properties", "{version}");
+        finish(small_load(&place, &server, &["--program", &program, "--prefix", "kept"])).expect(0);
+        // What somebody's own osm2pgsql keeps there would be lost; another prefix would not help.
+        server.psql("drop schema pgdyno cascade; drop table kept_point; update osm2pgsql_properties set value = 'mine'");
+        measured(&place, &server, &options).expect(68).says(&[
+            "osm2pgsql_properties",
+            "another database",
+            "--replace",
+        ]);
+        assert_eq!(server.psql("select value from osm2pgsql_properties"), "mine");
+        assert_eq!(tables(&server), "osm2pgsql_properties");
+        server.psql("drop table osm2pgsql_properties; drop schema pgdyno cascade");
+    }
+}
+
+/// A role that could make the lists first became superuser, and a row deleted any file of whoever loads.
+#[test]
+fn rows_that_somebody_else_wrote_into_the_lists_do_nothing() {
+    let (place, server) = with_postgis();
+    let plain = stand_in(&place, "1.8.0", "made ${prefix}_point");
+    let load = || finish(small_load(&place, &server, &["--program", &plain]));
+    let list = "create schema pgdyno; create table pgdyno.loaded (relation text primary key, measured boolean not null, \
+                load text not null, complete boolean not null, former oid, former_loaded boolean not null)";
+    let row = "insert into pgdyno.loaded values ('x;alter/**/role/**/low/**/superuser;commit;--', false, 'pgdyno load 1-1', \
+               false, 999999, false)";
+    server.psql("create role low; grant create on database postgres to low");
+    server.psql(&format!("set role low; {list}; {row}"));
+    load().expect(68).says(&["belongs to role low", "DROP SCHEMA pgdyno CASCADE"]);
+    let is_super = "select rolsuper from pg_roles where rolname = 'low'";
+    assert_eq!(server.psql(is_super), "f");
+    // The lists are pgdyno's own, and somebody may write to them all the same.
+    server.psql("drop schema pgdyno cascade");
+    load().expect(0);
+    server.psql(row);
+    let failed = load();
+    assert_ne!(failed.status.code(), Some(0));
+    assert!(
+        failed.stderr.contains("pgdyno.loaded") && failed.stderr.contains("delete that row"),
+        "{}",
+        failed.stderr
+    );
+    assert_eq!(server.psql(is_super), "f");
+    server.psql("delete from pgdyno.loaded where load = 'pgdyno load 1-1'");
+    let thesis = place.open_folder().join("thesis");
+    std::fs::write(&thesis, "years").unwrap();
+    let metadata = std::fs::metadata(&thesis).unwrap();
+    let made = metadata.created().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+    server.psql(&format!(
+        "insert into pgdyno.loaded_file values ('{}', '{number}-{made}', 'p', 'pgdyno load 1-1', false)",
+        thesis.display()
+    ));
+    load().expect(0);
+    assert!(thesis.exists());
+}
+
+/// Before osm2pgsql connects, and after it ended, none of its sessions tells that a load is at work.
+#[test]
+fn a_load_that_begins_or_ends_is_not_taken_for_a_dead_one() {
+    let (place, server) = with_postgis();
+    let plain = stand_in(&place, "1.8.0", "made ${prefix}_point");
+    let waits = "touch began\nuntil_there connect\nmade ${prefix}_point\ntouch made\nuntil_there end";
+    let waits = stand_in(&place, "1.8.0", waits);
+    let is_there = |name: &str| place.open_folder().join(name).exists().then_some(());
+    let other = || went_well(&measured(&place, &server, &format!("program = \"{plain}\", prefix = \"b\"")));
+    other();
+    let running = Watched::start(small_load(&place, &server, &["--program", &waits, "--prefix", "a"]));
+    wait_for(|| is_there("began"));
+    let noted = "select count(*) from pgdyno.loaded where relation like '\"a\\_%'";
+    assert_eq!(server.psql(noted), "7");
+    other();
+    assert_eq!(server.psql(noted), "7");
+    place.write("open/connect", "");
+    wait_for(|| is_there("made"));
+    other();
+    assert_eq!(tables(&server), "a_point");
+    place.write("open/end", "");
+    let (status, said) = running.end();
+    assert_eq!(status.code(), Some(0), "{said}");
+    assert_eq!(tables(&server), "a_point");
+    assert_eq!(server.psql("select count(*) from pgdyno.loaded where complete and not measured"), "1");
+}
+
+/// It was not there before, so it is nobody's but the load's.
+#[test]
+fn a_file_of_node_locations_goes_with_a_load_that_fails_and_is_made_anew_with_one_that_is_done_anew() {
+    let (place, server) = with_postgis();
+    let file = place.open_folder().join("nodes.bin");
+    let name = file.to_str().unwrap();
+    let load = |more: &[&str]| small_load(&place, &server, &[&["-F", name][..], more].concat());
+    let fails = stand_in(&place, "1.8.0", "echo locations > $nodes\nsay 'ERROR: no space'\nexit 1");
+    for _ in 0..2 {
+        finish(load(&["--program", &fails])).expect(71).says(&["no space"]);
+        assert!(!file.exists());
+    }
+    let waits = stand_in(&place, "1.8.0", "echo locations >> $nodes\ntouch wrote\nuntil_there never");
+    let running = Watched::start(load(&["--program", &waits]));
+    let wrote = || std::fs::remove_file(place.open_folder().join("wrote")).ok();
+    wait_for(wrote);
+    signal(running.child.id(), "INT");
+    let (status, said) = running.end();
+    assert!(!status.success() && !file.exists(), "{said}");
+    // Killed, nothing of it can remove the file: the next load knows it, of whatever prefix.
+    let running = Watched::start(load(&["--program", &waits]));
+    wait_for(wrote);
+    signal(running.child.id(), "KILL");
+    running.end();
+    place.wait_until_quiet(Duration::from_secs(15));
+    assert!(file.exists());
+    finish(load(&["--prefix", "one"])).expect(0);
+    let made = std::fs::metadata(&file).unwrap().len();
+    assert!(made > 1000, "{made} bytes");
+    // The same load makes its own anew; another one leaves it alone, and nobody touches what somebody put there.
+    finish(load(&["--prefix", "one"])).expect(0);
+    finish(load(&["--prefix", "two"])).expect(65).says(&["nodes.bin is there already", "replace"]);
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), made);
+    std::fs::remove_file(&file).unwrap();
+    place.write("open/nodes.bin", "mine");
+    finish(load(&["--prefix", "one"])).expect(65).says(&["nodes.bin is there already"]);
+    let replaced = finish(load(&["--prefix", "one", "--replace", "--program", &fails])).expect(71);
+    replaced.says(&["no space"]);
+    assert!(file.exists(), "it was there before");
+}
+
+#[test]
+fn what_a_killed_load_left_is_in_no_measured_loads_way() {
+    let (place, server) = with_postgis();
+    let plain = stand_in(&place, "1.8.0", "made ${prefix}_point");
+    let waits = stand_in(&place, "1.8.0", "made ${prefix}_point\nuntil_there never");
+    let running = Watched::start(small_load(&place, &server, &["--program", &waits]));
+    wait_for(|| (tables(&server) == "planet_osm_point").then_some(()));
+    signal(running.child.id(), "KILL");
+    running.end();
+    place.wait_until_quiet(Duration::from_secs(15));
+    assert_eq!(tables(&server), "planet_osm_point");
+    went_well(&measured(&place, &server, &format!("program = \"{plain}\"")));
+    assert_eq!(tables(&server), "");
+}
+
+/// The pid of an osm2pgsql that works on this server.
+fn osm2pgsql_of(server: &Server) -> Option<u32> {
+    let socket = server.socket.to_string_lossy();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        let arguments = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let ours = arguments.split(|byte| *byte == 0).any(|argument| argument == socket.as_bytes());
+        if name.trim() == "osm2pgsql" && ours {
+            return Some(pid);
+        }
+    }
+    None
+}
+
+#[track_caller]
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let start = std::time::Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "it never came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Two loads in one database, the second by a style that says where its tables go.
+#[test]
+fn several_loads_are_prepared_once_and_each_again_only_if_it_changed() {
+    let (place, server) = with_postgis();
+    place.run(["osm", "synth", "--scale", "0.008", "-o", "land.osm.pbf"]).expect(0);
+    let style = |name: &str, tag: &str| {
+        place.write(
+            name,
+            format!(
+                "local t = osm2pgsql.define_table({{ name = 'places', schema = 'apart', ids = {{ type = 'node', id_column = 'id' }},\n\
+                 columns = {{ {{ column = 'geom', type = 'point' }} }} }})\nfunction osm2pgsql.process_node(object)\n  \
+                 if object.tags.{tag} then t:add_row({{ geom = {{ create = 'point' }} }}) end\nend\n"
+            ),
+        )
+    };
+    let file = |more: &str| {
+        let text = format!(
+            "question = \"?\"\n[target]\nurl = \"{}\"\n[prepare]\nosm = [\n{{ extract = \"land.osm.pbf\", cache_mb = 50 }},\n\
+             {{ extract = \"land.osm.pbf\", prefix = \"structured\", output = \"flex\", style = \"own.lua\", schemas = [\"apart\"], \
+             cache_mb = 50 }},\n{more}]\n[workload.w]\npgbench = {{ files = \"w.sql\" }}\n[measure]\nduration = \"100ms\"\nwarmup = \"0s\"\n\
+             rounds = 1\n",
+            server.url()
+        );
+        place.write("loads.toml", text).display().to_string()
+    };
+    place.write("w.sql", "SELECT count(*) FROM apart.places, planet_osm_point LIMIT 1;\n");
+    style("own.lua", "amenity");
+    let anew = |more: &str| {
+        let done = place.run(["run", "--allow-commands", &file(more), "--again"]);
+        assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+        done.stderr.lines().filter(|line| line.trim_start().starts_with("prepare  load")).count()
+    };
+    assert_eq!(anew(""), 2);
+    let made = "select string_agg(relation, ' ' order by relation collate \"C\") || count(distinct load) || bool_and(complete and not measured) \
+                from pgdyno.loaded where relation not like '%\\_ways\"' and relation not like '%\\_rels\"'";
+    let wanted = r#""apart"."places" "planet_osm_line" "planet_osm_nodes" "planet_osm_point" "planet_osm_polygon" "planet_osm_roads" "structured_nodes"2true"#;
+    assert_eq!(server.psql(made), wanted);
+    assert_eq!(
+        server.psql("select string_agg(job, ',' order by job) from pgdyno.prepared"),
+        "osm,osm structured"
+    );
+    let jobs = "select group_concat(name, ' / ') from (select distinct workload as name from v_run where kind = 'job' order by 1)";
+    assert_eq!(place.sql(jobs), "osm / osm structured");
+    assert_eq!(anew(""), 0, "all is there");
+    let before = server.psql("select 'planet_osm_point'::regclass::oid");
+    style("own.lua", "shop");
+    assert_eq!(anew(""), 1, "another style makes other tables");
+    server.psql("drop table apart.places");
+    assert_eq!(anew(""), 1, "a table of it is gone");
+    assert_eq!(
+        server.psql("select 'planet_osm_point'::regclass::oid"),
+        before,
+        "the first load was left alone"
+    );
+    // What one load made another one must not take.
+    style("same.lua", "shop");
+    let third =
+        "{ extract = \"land.osm.pbf\", prefix = \"third\", output = \"flex\", style = \"same.lua\" },\n";
+    let refused = place.run(["run", "--allow-commands", &file(third)]).expect(68);
+    refused.says(&["apart.places", "another load of this preparation made"]);
+    assert_eq!(anew(""), 0, "nothing was lost");
+}
+
+/// Made before the runs, kept, and known by scale and seed alone.
+#[test]
+fn synthetic_extracts_are_made_first_and_kept() {
+    let (place, server) = with_postgis();
+    let url = server.url();
+    let prepared = place.run(["osm", "load", "--scale", "0.008", "--seed", "3", "-d", &url]).expect(0);
+    prepared.says(&[
+        "make a synthetic extract of scale 0.008, seed 3: ",
+        "load synthetic extract of scale 0.008, seed 3",
+    ]);
+    let again = place.run(["osm", "load", "--scale", "0.008", "--seed", "3", "-d", &url]).expect(0);
+    assert!(!again.stderr.contains("make a synthetic"), "{}", again.stderr);
+    let made = "select (record::json->'figures'->>'extract_made_s') is not null from pgdyno.prepared where job = 'osm'";
+    assert_eq!(server.psql(made), "f", "the second load made nothing");
+    place
+        .run(["osm", "load", "--scale", "1", "x.osm.pbf", "-d", &url])
+        .expect(65)
+        .says(&["cannot stand with extract"]);
+    place.run(["osm", "load", "--scale", "0.0001", "-d", &url]).expect(64).says(&["0.001 to 10000"]);
+    let file = place.write(
+        "grows.toml",
+        format!(
+            "question = \"How does an import grow?\"\n[target]\nurl = \"{url}\"\n[workload.import]\n\
+             osm = {{ scale = 0.008, prefix = \"grows\", cache_mb = 50 }}\n[factors]\n\"import.scale\" = [0.008, 0.016]\n\
+             [compare]\nfactor = \"import.scale\"\nbase = 0.008\n[measure]\nrounds = 2\n"
+        ),
+    );
+    let done = place.run(["run", file.to_str().unwrap()]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    let (before, _) = done.stderr.split_once("4 runs;").expect("the runs begin");
+    for scale in ["0.008", "0.016"] {
+        assert!(before.contains(&format!("make a synthetic extract of scale {scale}, seed 1: ")), "{before}");
+    }
+    let mut kept: Vec<_> = std::fs::read_dir(place.home().join("extracts"))
+        .unwrap()
+        .flatten()
+        .map(|file| file.file_name())
+        .collect();
+    kept.sort();
+    let wanted =
+        ["0.008-seed-1", "0.008-seed-3", "0.016-seed-1"].map(|of| format!("synthetic-{of}-v1.osm.pbf"));
+    assert_eq!(kept, wanted.map(std::ffi::OsString::from));
+    let bytes = "select count(distinct value) from run_figure join v_run using (run_id) where run_figure.name = 'extract_bytes' and v_run.workload = 'import'";
+    assert_eq!(place.sql(bytes), "2");
+    place.run(["report", "-o", "grows.html"]).expect(0);
+    let page = std::fs::read_to_string(place.path().join("grows.html")).unwrap();
+    assert!(!page.contains("OpenStreetMap contributors"), "what was made up is nobody's");
+}
+
+/// A cut-out may refer to nodes that it does not have.
+#[test]
+fn what_is_missing_in_an_extract_is_told_and_no_error() {
+    use osm::extract::{Bbox, Block, Kind, header_blob};
+    let (place, server) = with_postgis();
+    let mut bytes = header_blob(Bbox { west: 0, south: 0, east: 10_000_000, north: 10_000_000 });
+    let mut nodes = Block::new(Kind::Nodes);
+    (1..=4).for_each(|id| nodes.push_node(id, id as i32 * 1_000_000, 1_000_000, std::iter::empty()));
+    let mut ways = Block::new(Kind::Ways);
+    for (id, through) in [(1, [1, 2, 3]), (2, [3, 4, 9]), (3, [1, 8, 9])] {
+        ways.push_way(id, [("highway", "track")].into_iter(), through.into_iter());
+    }
+    bytes.extend([nodes.take_blob(), ways.take_blob()].concat());
+    place.write("cut.osm.pbf", bytes);
+    let url = server.url();
+    let told = "cut.osm.pbf: 2 of 3 ways refer to nodes that are not in the extract (3 references; 1 way has too few left to be a line)";
+    place.run(["osm", "load", "cut.osm.pbf", "-d", &url]).expect(0).says(&[told]);
+    assert_eq!(server.psql("select count(*) from planet_osm_line"), "2");
+    let file = place.write(
+        "cut.toml",
+        format!(
+            "question = \"?\"\n[target]\nurl = \"{url}\"\n[workload.import]\nosm = {{ extract = \"cut.osm.pbf\", prefix = \"cut\" }}\n\
+             [measure]\nrounds = 1\n"
+        ),
+    );
+    let done = place.run(["run", file.to_str().unwrap()]).expect(0).says(&[told]);
+    assert_eq!(done.stderr.matches("refer to nodes").count(), 1, "{}", done.stderr);
+}
+
+/// A file of the folder with the extract must not be taken for one of the experiment's.
+#[test]
+fn files_of_a_load_are_named_from_the_files_folder() {
+    let place = Place::new();
+    let file = place.write(
+        "load.toml",
+        "question = \"?\"\n[target]\nmanaged = { extensions = [\"postgis\"] }\n[workload.import]\n\
+         osm = { extract = \"nowhere.osm.pbf\" }\n",
+    );
+    let refused = place.run(["run", file.to_str().unwrap(), "--dry-run"]).expect(65);
+    let shown = Path::new(place.path()).join("nowhere.osm.pbf");
+    refused.says(&["load.toml", shown.to_str().unwrap()]);
+}
+
+#[test]
+fn synthetic_extracts_are_the_same_from_a_seed_and_can_be_loaded() {
+    let (place, server) = with_postgis();
+    let synth = |name: &str, more: &[&str]| {
+        let args = ["osm", "synth", "--scale", "0.01", "--seed", "7", "-o", name];
+        place.run(args.into_iter().chain(more.iter().copied())).expect(0)
+    };
+    assert_eq!(synth("a.osm.pbf", &["-j", "1"]).stdout, "a.osm.pbf\n");
+    synth("b.osm.pbf", &["-j", "3", "--format", "json"]);
+    let read = |name: &str| std::fs::read(place.path().join(name)).unwrap();
+    assert!(read("a.osm.pbf") == read("b.osm.pbf"), "threads do not matter");
+    let url = server.url();
+    place.run(["osm", "load", "a.osm.pbf", "-d", &url]).expect(0);
+    let invalid = "select count(*) filter (where not st_isvalid(way)) || ' ' || (count(*) > 100) from planet_osm_polygon";
+    assert_eq!(server.psql(invalid), "0 true");
+    place.run(["osm", "synth", "--scale", "0", "-o", "c.osm.pbf"]).expect(64).says(&["0.001", "10000"]);
+    place.run(["osm", "synth", "-o", "nowhere/c.osm.pbf"]).expect(74).says(&["nowhere/c.osm.pbf"]);
+    assert!(!place.path().join("c.osm.pbf").exists());
+}
+
+/// The style of an OSM workload was not kept, nor said that the extract is not.
+#[test]
+fn a_measured_load_is_exported_with_its_style() {
+    let (place, server) = with_postgis();
+    let extract = extract();
+    style(&place, &["roads"]);
+    let file = place.write(
+        "own.toml",
+        format!(
+            "question = \"?\"\n[target]\nurl = \"{}\"\n[workload.import]\nosm = {{ extract = \"{}\", output = \"flex\", \
+             style = \"style.lua\", slim = false }}\n[measure]\nrounds = 1\n",
+            server.url(),
+            extract.display()
+        ),
+    );
+    place.run(["run", "--allow-commands", file.to_str().unwrap()]).expect(0);
+    let exported = place.run(["export", "experiment", "own", "kit"]).expect(0);
+    let told = format!("{}{}", exported.stdout, exported.stderr);
+    let name = extract.file_name().unwrap().to_str().unwrap();
+    assert!(told.contains(name) && told.contains("SHA-256"), "{told}");
+    let style = std::fs::read_to_string(place.path().join("kit/style.lua")).unwrap();
+    assert_eq!(style, std::fs::read_to_string(place.path().join("style.lua")).unwrap());
+}

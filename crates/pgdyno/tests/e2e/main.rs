@@ -1,0 +1,42 @@
+//! The program as its users run it, against private servers: one binary, since each one more is linked with everything anew.
+
+mod against;
+mod bench;
+mod bounds;
+mod calibrate;
+mod checks;
+mod commands_of_files;
+mod conformance;
+mod dropin;
+mod experiment;
+mod factors;
+mod fetch;
+mod geopackage;
+mod import;
+mod install;
+mod left_behind;
+mod loads;
+mod maps;
+mod overload;
+mod placement;
+mod plans;
+mod planted;
+mod redis;
+mod repeat;
+mod reports;
+mod secrets;
+mod sides;
+mod silence;
+mod slices;
+mod states;
+mod storage;
+mod streams;
+mod support;
+mod tile_servers;
+mod tiles;
+mod truth;
+
+#[path = "../../../osm/tests/support/mirror.rs"]
+mod mirror;
+#[path = "../../../protocol/tests/misplaced.rs"]
+mod misplaced;

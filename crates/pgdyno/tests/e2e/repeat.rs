@@ -1,0 +1,217 @@
+//! What a results file alone gives back: the experiment with its files, to be run again.
+
+use crate::support::{Place, Server};
+
+const STUDY: &str = r#"
+question = "Does more memory help?"
+[target]
+managed = { name = "repeat" }
+[prepare]
+sql = ["../sql/notes.sql"]
+[workload.sorts]
+pgbench = { files = ["ask.sql@2", "../sql/count.sql"] }
+[compare]
+factor = "settings"
+base = "small"
+[settings.small]
+work_mem = "64kB"
+[settings.large]
+work_mem = "4MB"
+[measure]
+warmup = "50ms"
+duration = "400ms"
+rounds = 2
+"#;
+
+const NOTES: &str =
+    "CREATE TABLE notes AS SELECT i, md5(i::text) AS text FROM generate_series(1, 100) i; ANALYZE notes;";
+
+#[test]
+fn an_experiment_is_repeated_from_its_results_alone() {
+    let place = Place::new();
+    for folder in ["sql", "study"] {
+        std::fs::create_dir(place.path().join(folder)).unwrap();
+    }
+    place.write("sql/notes.sql", NOTES);
+    place.write("sql/count.sql", "SELECT count(*) FROM notes;\n");
+    place.write("study/ask.sql", "\\set i random(1, 100)\nSELECT text FROM notes WHERE i = :i;\n");
+    let file = place.write("study/memory.toml", STUDY);
+    let done = place.run(["run", file.to_str().unwrap()]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    for folder in ["sql", "study"] {
+        std::fs::remove_dir_all(place.path().join(folder)).unwrap();
+    }
+    // pgdyno's own questions took temporary files at so little memory, and runs were charged with them.
+    assert_eq!(place.sql("select max(value) from run_figure where name = 'temp_files'"), "0");
+
+    let folder = place.path().join("again");
+    let exported = place.run(["export", "experiment", "memory", folder.to_str().unwrap()]).expect(0);
+    exported.says(&[
+        "again/in/memory.toml",
+        "again/sql/notes.sql",
+        "it is the same experiment",
+        "pgdyno run in/memory.toml",
+    ]);
+    assert_eq!(std::fs::read_to_string(folder.join("in/memory.toml")).unwrap(), STUDY);
+    assert_eq!(std::fs::read_to_string(folder.join("sql/notes.sql")).unwrap(), NOTES);
+    let file = folder.join("in/memory.toml");
+    place.run(["run", file.to_str().unwrap()]).expect(64).says(&["--again"]);
+    let done = place.run(["run", file.to_str().unwrap(), "--again"]);
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    assert_eq!(
+        place.sql("select count(distinct hash) || ' ' || count(*) from experiment").trim_matches('"'),
+        "1 2"
+    );
+    assert_eq!(place.sql("select count(*) from text"), "3", "each text once");
+    two_experiments_are_compared(&place);
+    // A folder that holds something is left alone.
+    place
+        .run(["export", "experiment", "memory", folder.to_str().unwrap()])
+        .expect(74)
+        .says(&["is not empty"]);
+    // A folder that nobody can make was a wrong input.
+    place.run(["export", "experiment", "memory", "/proc/nope"]).expect(74).says(&["cannot make the folder"]);
+    place.run(["export", "experiment", "99", "-"]).expect(64).says(&["no experiment 99"]);
+    for (format, words) in [
+        ("text", "== in/ask.sql: workload sorts"),
+        ("md", "## in/ask.sql: workload sorts"),
+        ("json", "\"path\": \"in/ask.sql\""),
+    ] {
+        let printed = place.run(["export", "experiment", "1", "-", "--format", format]).expect(0).stdout;
+        assert!(printed.contains(words) && printed.contains("SELECT text FROM notes"), "{printed}");
+    }
+    place.run(["target", "destroy", "repeat"]).expect(0);
+}
+
+/// By number, and as the newest of two files: every output says that drift is not cancelled.
+fn two_experiments_are_compared(place: &Place) {
+    let page = place.path().join("apart.html");
+    let compared = |args: &[&str]| {
+        let done = place.run(["compare"].iter().chain(args));
+        assert!(matches!(done.status.code(), Some(0..=3)), "{}", done.stderr);
+        done.says(&["not interleaved: "]).stdout
+    };
+    let text = compared(&["1", "2", "--report", page.to_str().unwrap()]);
+    let head = "experiment 2 (memory) against experiment 1 (memory), not interleaved";
+    assert!(text.starts_with(head) && text.contains("settings") && text.contains("large"), "{text}");
+    assert!(compared(&["1", "2", "--format", "md"]).starts_with(&format!("**{head}**")));
+    let json = compared(&["1", "2", "--format", "json"]);
+    assert!(
+        json.contains(r#""cell": "clients 1, settings large""#) && json.contains(r#""interleaved": "no""#),
+        "{json}"
+    );
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains("(not interleaved)")
+            && page.contains("Welch")
+            && page.contains("These are two experiments")
+    );
+    let within = place.run(["compare", "2", "--format", "json"]);
+    assert!(within.stdout.contains(r#""interleaved": "yes""#) && !within.stderr.contains("not interleaved"));
+
+    let other = place.path().join("other.sqlite");
+    std::fs::copy(place.results(), &other).unwrap();
+    let [own, other_file] = [place.results(), other.clone()].map(|path| path.display().to_string());
+    let csv = compared(&[&own, &other_file, "--experiment", "memory", "--format", "csv"]);
+    assert!(csv.contains("other.sqlite,sorts,"), "{csv}");
+    let refused = |args: &[&str], code: i32, words: &[&str]| {
+        drop(place.run(["compare"].iter().chain(args)).expect(code).says(words));
+    };
+    refused(&["1", "99"], 64, &["no experiment 99; there are: 1 memory, 2 memory"]);
+    refused(&["2", "2"], 65, &["2 and 2 are one experiment"]);
+    refused(&["1", "2", "-e", "1"], 64, &["names an experiment already"]);
+    refused(&["1", "nowhere.sqlite"], 65, &["nowhere.sqlite: no results file there"]);
+    refused(&["1", "2", "3"], 64, &["unexpected value"]);
+    // Schema version in SQLite's header.
+    let mut bytes = std::fs::read(&other).unwrap();
+    bytes[60..64].copy_from_slice(&999_u32.to_be_bytes());
+    std::fs::write(&other, bytes).unwrap();
+    refused(&["1", &other_file], 65, &["written by a newer pgdyno (schema 999"]);
+}
+
+const TWO: &str = r#"
+question = "Does the planner's setting matter?"
+[target]
+url = "URL"
+[workload.ask]
+pgbench = { files = ["ask.sql"] }
+[compare]
+factor = "settings"
+base = "one"
+[settings.one]
+geqo_threshold = 10
+[settings.other]
+geqo_threshold = 11
+[measure]
+warmup = "50ms"
+duration = "400ms"
+rounds = 4
+"#;
+
+/// The command that was printed lacked `--slices` and `--rounds`, and so made another experiment; what was to be gone on with
+/// began anew in the folder it was exported to; and hints led to the experiment that was made last.
+#[test]
+fn options_of_the_command_line_are_in_every_command_that_repeats_it() {
+    let place = Place::new();
+    let server = Server::start();
+    place.write("ask.sql", "SELECT 1;\n");
+    let file = place.write("two.toml", TWO.replace("URL", &server.url())).display().to_string();
+    let run = |args: &[&str]| {
+        let done = place.run(["run"].iter().chain(args));
+        assert!(matches!(done.status.code(), Some(0..=3)), "{}", done.stderr);
+        done
+    };
+    let plain = ["compare", "-e", "two"];
+    run(&[&file, "--slices", "100ms", "--rounds", "2"]).says(&["pgdyno compare -e two"]);
+    let text = place.run(plain);
+    assert!(text.stdout.starts_with("experiment 1, two: Does the planner's"), "{}", text.stdout);
+    assert!(!text.stderr.contains("of that name"), "{}", text.stderr);
+    run(&[&file, "--slices", "100ms", "--rounds", "6"]);
+
+    let folder = place.path().join("again");
+    let exported = place.run(["export", "experiment", "two", folder.to_str().unwrap()]).expect(0);
+    let repeat = "pgdyno run two.toml --slices 100ms --rounds 6";
+    let results = place.results().display().to_string();
+    let exported = exported.says(&["it is the same experiment", &format!("--results {results}"), repeat]);
+    assert!(!exported.stderr.contains("another experiment"), "{}", exported.stderr);
+    let json = place.run(["export", "experiment", "two", "-", "--format", "json"]).expect(0).stdout;
+    assert!(json.contains(repeat) && json.contains("\"rounds\": 6"), "{json}");
+    let page = place.path().join("page.html");
+    place.run(["report", "-e", "two", "-o", page.to_str().unwrap()]).expect(0);
+    assert!(std::fs::read_to_string(page).unwrap().contains(repeat));
+    let again = folder.join("two.toml").display().to_string();
+    let finished = |rounds: &[&str], words: &[&str]| {
+        let args = ["run", &again, "--slices", "100ms"].into_iter().chain(rounds.iter().copied());
+        drop(place.run(args).expect(64).says(words));
+    };
+    finished(&["--rounds", "6"], &["is finished: all its 12 runs", "pgdyno compare -e two"]);
+    finished(&[], &["is finished: all its 12 runs"]);
+
+    run(&[&file, "--rounds", "2"]).says(&["pgdyno compare -e 2"]);
+    place.run(plain).says(&["two is experiment 2, the newest of 2 of that name; the others: 1"]);
+}
+
+#[test]
+fn scripts_of_a_single_run_are_kept_without_passwords() {
+    let place = Place::new();
+    let server = Server::start();
+    let script = "-- as in: dblink('host=other password=geheim')\nSELECT 1;\n";
+    let file = place.write("one.sql", script);
+    let run = |file: &str| {
+        let results = place.results();
+        let options = ["-t", "3", "-c", "2", "-n", "--results", results.to_str().unwrap()];
+        place.run(["bench", "-f", file].into_iter().chain(options).chain([server.url().as_str()])).expect(0)
+    };
+    run(file.to_str().unwrap());
+    let kept = std::fs::read(place.results()).unwrap();
+    assert!(!kept.windows(6).any(|bytes| bytes == b"geheim"));
+    let folder = place.path().join("again");
+    let exported = place.run(["export", "experiment", "bench", folder.to_str().unwrap()]).expect(0);
+    exported.says(&[
+        "files/one.sql, line 1: what may be a password is replaced",
+        "pgdyno bench -f files/one.sql -c 2 -t 3 -n",
+    ]);
+    let written = std::fs::read_to_string(folder.join("files/one.sql")).unwrap();
+    assert_eq!(written, script.replace("geheim", "(hidden)"));
+    run(folder.join("files/one.sql").to_str().unwrap());
+}

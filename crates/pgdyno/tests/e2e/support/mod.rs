@@ -1,0 +1,523 @@
+//! What end-to-end tests share: a place of their own for the program, and a private PostgreSQL server.
+//!
+//! Everything lives under one temporary folder per test; servers listen on a socket there (and on loopback where
+//! a test asks), and are stopped by the pid that was started.
+
+pub mod dropin;
+pub mod pooler;
+pub mod silent;
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// Longest time any single command of a test may take.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The map data for tests: what `setup/malta` prints, given by `make test`.
+pub fn extract() -> PathBuf {
+    match std::env::var_os("PGDYNO_DATA") {
+        Some(path) => path.into(),
+        None => {
+            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../setup/malta");
+            let output = Command::new(script).output().expect("setup/malta");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8_lossy(&output.stdout).trim().into()
+        }
+    }
+}
+
+/// A temporary folder with a `PGDYNO_HOME` in it.
+pub struct Place {
+    folder: tempfile::TempDir,
+}
+
+/// What a finished command left.
+#[derive(Debug)]
+pub struct Finished {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Finished {
+    /// Exit code; panics with all output when it is not the expected one.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.status.code(), Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Asserts that standard error says all of these.
+    #[track_caller]
+    pub fn says(self, words: &[&str]) -> Self {
+        for word in words {
+            assert!(self.stderr.contains(word), "no {word:?} in:\n{}", self.stderr);
+        }
+        self
+    }
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("pgdyno-test-").tempdir().expect("a temporary folder");
+        // The server's account must be able to pass through.
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("own folder");
+        Self { folder }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A folder where programs may write, who run as another account when tests run as root.
+    pub fn open_folder(&self) -> PathBuf {
+        let open = self.path().join("open");
+        std::fs::create_dir_all(&open).expect("own folder");
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).expect("own folder");
+        open
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.path().join("home")
+    }
+
+    pub fn results(&self) -> PathBuf {
+        self.path().join("results.sqlite")
+    }
+
+    /// Names of the private servers that have a folder, copies included.
+    pub fn clusters(&self) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.home().join("clusters")) else { return Vec::new() };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    /// Writes a file into the folder.
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::write(&path, text).expect("own folder");
+        path
+    }
+
+    /// The program, with nothing of the caller's libpq environment.
+    pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pgdyno"));
+        command.args(args).current_dir(self.path()).stdin(Stdio::null());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("PG") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .env("PGDYNO_HOME", self.home())
+            .env("PGDYNO_RESULTS", self.results())
+            .env("HOME", self.path());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Finished {
+        finish(self.command(args))
+    }
+
+    /// One value from the results file.
+    pub fn sql(&self, query: &str) -> String {
+        let done = self.run(["sql", "--format", "csv", query]).expect(0);
+        done.stdout.lines().nth(1).unwrap_or_default().to_owned()
+    }
+
+    /// Processes whose command line names this place (servers, watchdogs, helpers).
+    pub fn processes(&self) -> Vec<String> {
+        let needle = self.path().to_string_lossy().into_owned();
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc").expect("/proc").flatten() {
+            let Ok(line) = std::fs::read(entry.path().join("cmdline")) else { continue };
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            if line.contains(&needle) {
+                found.push(format!("{}: {line}", entry.file_name().to_string_lossy()));
+            }
+        }
+        found
+    }
+
+    /// Waits until nothing of this place runs; panics with what is left after `limit`.
+    #[track_caller]
+    pub fn wait_until_quiet(&self, limit: Duration) {
+        let start = Instant::now();
+        loop {
+            let left = self.processes();
+            if left.is_empty() {
+                return;
+            }
+            assert!(start.elapsed() < limit, "still running after {limit:?}: {left:#?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        for line in self.processes() {
+            if let Some(pid) = line.split(':').next().and_then(|pid| pid.parse().ok()) {
+                signal(pid, "TERM");
+            }
+        }
+    }
+}
+
+/// `FILE:LINE` of the first line of a file with these words, as messages name it.
+pub fn line_of(file: &Path, words: &str) -> String {
+    let text = std::fs::read_to_string(file).expect("a file");
+    let line = text.lines().position(|line| line.contains(words)).expect("a line with these words");
+    format!("{}:{}", file.file_name().expect("a name").to_string_lossy(), line + 1)
+}
+
+/// Runs a command to its end, killing it (and failing) after [`PATIENCE`].
+#[track_caller]
+pub fn finish(mut command: Command) -> Finished {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+    let stdout = reader(child.stdout.take().expect("piped"));
+    let stderr = reader(child.stderr.take().expect("piped"));
+    let status = wait(&mut child, PATIENCE);
+    let read = |handle: std::thread::JoinHandle<Vec<u8>>| {
+        String::from_utf8_lossy(&handle.join().expect("reader")).into_owned()
+    };
+    Finished { status, stdout: read(stdout), stderr: read(stderr) }
+}
+
+fn reader(mut from: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = from.read_to_end(&mut bytes);
+        bytes
+    })
+}
+
+#[track_caller]
+pub fn wait(child: &mut Child, limit: Duration) -> ExitStatus {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("own child") {
+            return status;
+        }
+        if start.elapsed() > limit {
+            let _ = child.kill();
+            panic!("a command took longer than {limit:?}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Says what a test cannot do here, and why.
+#[expect(clippy::print_stderr, reason = "a test has no other way to say it")]
+pub fn not_available(what: &str, reason: &str) {
+    eprintln!("{what}: not available: {reason}");
+}
+
+/// A small file system in memory, gone with this value.
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// `None` where none can be mounted.
+    pub fn mount(folder: &Path, options: &str) -> Option<Self> {
+        std::fs::create_dir_all(folder).expect("own folder");
+        let disk = Self(folder.to_owned());
+        (is_root() && disk.change(options)).then_some(disk)
+    }
+
+    /// Mounts it with other options; whether that worked.
+    pub fn change(&self, options: &str) -> bool {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&self.0).status().is_ok_and(|s| s.success())
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).stderr(Stdio::null()).status();
+    }
+}
+
+/// Sends a signal by name to a pid that a test started.
+pub fn signal(pid: u32, name: &str) {
+    let _ = Command::new("kill").args([format!("-{name}"), pid.to_string()]).stderr(Stdio::null()).status();
+}
+
+/// A started program whose standard error is read line by line.
+pub struct Watched {
+    pub child: Child,
+    lines: mpsc::Receiver<String>,
+    pub seen: String,
+}
+
+impl Watched {
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("starts");
+        let stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let (send, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { child, lines, seen: String::new() }
+    }
+
+    /// Reads until a line contains `words`; `false` when the program ended first.
+    #[track_caller]
+    pub fn until(&mut self, words: &str) -> bool {
+        let start = Instant::now();
+        loop {
+            match self.lines.recv_timeout(PATIENCE.saturating_sub(start.elapsed())) {
+                Ok(line) => {
+                    self.seen += &line;
+                    self.seen.push('\n');
+                    if line.contains(words) {
+                        return true;
+                    }
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => return false,
+                Err(mpsc::RecvTimeoutError::Timeout) => panic!("{words:?} never came; seen:\n{}", self.seen),
+            }
+        }
+    }
+
+    /// Waits for the end and gives the exit status with all of standard error.
+    #[track_caller]
+    pub fn end(mut self) -> (ExitStatus, String) {
+        let status = wait(&mut self.child, PATIENCE);
+        while let Ok(line) = self.lines.recv_timeout(Duration::from_millis(500)) {
+            self.seen += &line;
+            self.seen.push('\n');
+        }
+        (status, self.seen)
+    }
+}
+
+/// A private PostgreSQL server: trust on its socket for `postgres`, and on loopback the users `scram`, `md5` and
+/// `password` (password `geheim`) by the method of that name.
+pub struct Server {
+    data: PathBuf,
+    pub socket: PathBuf,
+    pub port: u16,
+    process: Child,
+    settings: Vec<String>,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts with extra settings (`name=value`).
+    pub fn start_with(settings: &[&str]) -> Self {
+        let folder = tempfile::Builder::new().prefix("pgdyno-server-").tempdir().expect("a temporary folder");
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).expect("own folder");
+        let data = folder.path().join("data");
+        let options = ["-A", "trust", "-U", "postgres", "-N", "--encoding=UTF8", "--locale=C.UTF-8", "-D"];
+        let made = as_server("initdb").args(options).arg(&data).output().expect("initdb");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let hba = "local all all trust\nhost all scram 127.0.0.1/32 scram-sha-256\n\
+                   host all md5 127.0.0.1/32 md5\nhost all password 127.0.0.1/32 password\n";
+        std::fs::write(data.join("pg_hba.conf"), hba).expect("own folder");
+        certificate(&data);
+        let port = free_port();
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let process = launch(&data, folder.path(), port, &settings);
+        let socket = folder.path().to_owned();
+        let server = Self { data, socket, port, process, settings, _folder: folder };
+        server.wait_until_ready();
+        server.psql(
+            "set password_encryption = 'scram-sha-256'; create role scram login password 'geheim';
+             create role password login password 'geheim';
+             set password_encryption = 'md5'; create role md5 login password 'geheim';",
+        );
+        server
+    }
+
+    /// Ends the server with a signal to its first process: `KILL` as a power cut, `INT` as a fast shutdown.
+    pub fn end(&mut self, signal_name: &str) {
+        signal(self.process.id(), signal_name);
+        let _ = self.process.wait();
+    }
+
+    /// Starts it again, as often as it takes while parts of the old one are still there.
+    pub fn restart(&mut self) {
+        let start = Instant::now();
+        loop {
+            self.process = launch(&self.data, &self.socket, self.port, &self.settings);
+            std::thread::sleep(Duration::from_millis(100));
+            if matches!(self.process.try_wait(), Ok(None)) {
+                return self.wait_until_ready();
+            }
+            assert!(start.elapsed() < PATIENCE, "the server did not start again: {}", self.log());
+        }
+    }
+
+    fn wait_until_ready(&self) {
+        let start = Instant::now();
+        loop {
+            let mut ping = Command::new(programs().join("pg_isready"));
+            ping.arg("-q").arg("-h").arg(&self.socket).arg("-p").arg(self.port.to_string());
+            if ping.status().expect("pg_isready").success() {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "the server did not start");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Connection string of the superuser over the socket.
+    pub fn url(&self) -> String {
+        self.url_of("postgres")
+    }
+
+    /// The same for another database.
+    pub fn url_of(&self, database: &str) -> String {
+        format!("postgres:///{database}?host={}&port={}&user=postgres", self.socket.display(), self.port)
+    }
+
+    /// Connection string over loopback, with a user and password.
+    pub fn network_url(&self, user: &str, password: &str, more: &str) -> String {
+        format!("postgres://{user}:{password}@127.0.0.1:{}/postgres{more}", self.port)
+    }
+
+    /// Runs SQL with psql and gives what it prints.
+    #[track_caller]
+    pub fn psql(&self, sql: &str) -> String {
+        let output = Command::new(programs().join("psql"))
+            .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", "postgres", "-c", sql, "-h"])
+            .arg(&self.socket)
+            .args(["-p", &self.port.to_string()])
+            .output()
+            .expect("psql");
+        assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Kills the server at once, as a crash would.
+    pub fn crash(&mut self) {
+        signal(self.process.id(), "QUIT");
+        let _ = self.process.wait();
+    }
+
+    /// What the server logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.socket.join("log")).unwrap_or_default()
+    }
+}
+
+fn launch(data: &Path, socket: &Path, port: u16, settings: &[String]) -> Child {
+    let mut command = as_server("postgres");
+    command.arg("-D").arg(data).arg("-k").arg(socket);
+    command.args([
+        "-p",
+        &port.to_string(),
+        "-c",
+        "listen_addresses=127.0.0.1",
+        "-c",
+        "fsync=off",
+        "-c",
+        "ssl=on",
+    ]);
+    for setting in settings {
+        command.args(["-c", setting]);
+    }
+    let log =
+        std::fs::File::options().create(true).append(true).open(socket.join("log")).expect("own folder");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().expect("postgres")
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if matches!(self.process.try_wait(), Ok(None)) {
+            signal(self.process.id(), "INT");
+            let _ = self.process.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.data);
+    }
+}
+
+/// Folder of PostgreSQL's programs: the newest found.
+pub fn programs() -> PathBuf {
+    let mut found: Vec<_> = std::fs::read_dir("/usr/lib/postgresql")
+        .expect("PostgreSQL is installed (make test installs it)")
+        .flatten()
+        .map(|entry| entry.path().join("bin"))
+        .filter(|bin| bin.join("postgres").exists())
+        .collect();
+    found.sort();
+    found.pop().expect("PostgreSQL is installed (make test installs it)")
+}
+
+/// A program of PostgreSQL, as an unprivileged user when the test runs as root.
+fn as_server(program: &str) -> Command {
+    let mut command = Command::new(programs().join(program));
+    if is_root() {
+        let (uid, gid) = account("postgres").or_else(|| account("nobody")).expect("an unprivileged user");
+        command.uid(uid).gid(gid);
+    }
+    command.env("LC_ALL", "C").current_dir("/");
+    command
+}
+
+pub fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0)
+}
+
+pub fn account(name: &str) -> Option<(u32, u32)> {
+    let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
+    let line = passwd.lines().find(|line| line.starts_with(&format!("{name}:")))?;
+    let mut fields = line.split(':').skip(2);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|socket| socket.local_addr())
+        .expect("loopback")
+        .port()
+}
+
+/// A self-signed certificate for the server, made the way PostgreSQL's manual shows.
+fn certificate(data: &Path) {
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-new",
+            "-x509",
+            "-days",
+            "2",
+            "-nodes",
+            "-subj",
+            "/CN=localhost",
+            "-newkey",
+            "rsa:2048",
+        ])
+        .arg("-out")
+        .arg(data.join("server.crt"))
+        .arg("-keyout")
+        .arg(data.join("server.key"))
+        .output()
+        .expect("openssl");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    for name in ["server.crt", "server.key"] {
+        let file = data.join(name);
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("own file");
+        if is_root() {
+            let (uid, gid) = account("postgres").or_else(|| account("nobody")).expect("an unprivileged user");
+            std::os::unix::fs::chown(&file, Some(uid), Some(gid)).expect("root may");
+        }
+    }
+}
