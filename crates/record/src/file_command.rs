@@ -1,20 +1,21 @@
-//! Code that an experiment file names, and that a run executes.
+//! What an experiment file names that needs consent: code that a run executes, and what lies outside the file's folder.
 
 use serde::Serialize;
 
-/// A command, a program, or other code that is executed when an experiment is run.
+/// A command, a program or other code that is executed when an experiment is run, or a file of another folder that it uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileCommand {
     /// Dotted key of the file, such as `change.index.with.do`.
     pub key: String,
     /// Line of the file, from 1; `None` where there is no file.
     pub line: Option<usize>,
-    /// What is executed, in words, on one line: `the shell command "make"`. Never what may be a password.
+    /// What is executed or used, in words, on one line: `the shell command "make"`. Never what may be a password.
     pub runs: String,
-    pub by: ExecutedBy,
+    /// Who executes it; `None` for what is used and not executed.
+    pub by: Option<ExecutedBy>,
 }
 
-/// Who executes it.
+/// Who executes a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExecutedBy {

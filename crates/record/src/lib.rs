@@ -12,6 +12,7 @@ mod figures;
 mod file_command;
 #[cfg(test)]
 mod fixture;
+pub mod given;
 mod job;
 mod limit;
 mod map;

@@ -171,6 +171,18 @@ impl Spec {
         }
     }
 
+    /// The paths of the files that it reads or has written, without extracts and programs.
+    #[must_use]
+    pub fn files_but_extracts(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Pgbench(options) => options.file_names().map(PathBuf::from).collect(),
+            Self::Osm(options) => options.style.iter().chain(&options.flat_nodes).cloned().collect(),
+            Self::Tiles(_) | Self::Redis(_) | Self::Http(_) => {
+                self.data_files().into_iter().map(Path::to_owned).collect()
+            }
+        }
+    }
+
     /// Places in it in which variables may stand, each with its key below the workload's name.
     pub fn paths_mut(&mut self) -> Vec<([&'static str; 2], &mut PathBuf)> {
         match self {

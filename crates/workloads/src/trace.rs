@@ -1,10 +1,12 @@
 //! Tiles that were asked for elsewhere: a list of them, or the access log of a web server.
 
 use std::fmt::Write;
+use std::io::BufReader;
 use std::path::Path;
 
+use record::given;
 use tile::Tile;
-use tile::list::{self, Form, List, Reason};
+use tile::list::{self, Form, List, ListError, Reason};
 
 use crate::error::WorkloadError;
 
@@ -24,7 +26,9 @@ pub(crate) struct Trace {
 
 /// Reads a list of tiles, or a log.
 pub(crate) fn read(path: &Path) -> Result<Trace, WorkloadError> {
-    let list = list::read_file(path)
+    let list = given::open(path)
+        .map_err(ListError::Read)
+        .and_then(|file| list::read(BufReader::with_capacity(1 << 16, file)))
         .map_err(|error| WorkloadError::File { path: path.to_owned(), problem: error.to_string() })?;
     let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let remarks = remarks(&list, &shown);

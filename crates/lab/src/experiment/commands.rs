@@ -1,9 +1,10 @@
-//! Commands, programs and other code that an experiment file names: what is executed when it is run.
+//! What an experiment file names that needs consent: commands, programs and other code that a run executes, and what lies
+//! outside the file's folder. A run sends the text of files to the server and keeps it in the results.
 //!
 //! SQL is left out: the server executes it, with the rights of the login (docs/decisions/0029).
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use record::{ExecutedBy, FileCommand};
 use target::change::{Change, Step};
@@ -11,6 +12,7 @@ use workloads::{Spec, osm};
 
 use super::document::Document;
 use super::model::ExperimentFile;
+use super::variables;
 use crate::named::Named;
 use crate::target_spec::TargetSpec;
 
@@ -39,6 +41,8 @@ pub(super) fn commands(document: &Document<'_>, file: &ExperimentFile) -> Vec<Fi
             found.osm(&["workload", &workload.name, "osm"], &workload.name, &load.in_folder(file.folder()));
         }
     }
+    found.files();
+    found.addresses();
     found.settings();
     found.commands.sort_by_key(|command| command.line);
     found.commands
@@ -51,11 +55,11 @@ struct Found<'f, 'd> {
 }
 
 impl Found<'_, '_> {
-    /// Adds the value of a key.
-    fn add(&mut self, place: &[&str], runs: String, by: ExecutedBy) {
+    /// Adds the value of a key; nobody executes what is only used.
+    fn add(&mut self, place: &[&str], runs: String, by: impl Into<Option<ExecutedBy>>) {
         let key = place.join(".").replace(".[", "[");
         let line = self.document.start(place).map(|start| self.document.line(start));
-        self.commands.push(FileCommand { key, line, runs, by });
+        self.commands.push(FileCommand { key, line, runs, by: by.into() });
     }
 
     fn tile_servers(&mut self, table: &[&str], server: &TargetSpec) {
@@ -113,9 +117,7 @@ impl Found<'_, '_> {
     ) -> Vec<(Vec<String>, String)> {
         let owned = |place: &[&str]| place.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>();
         let dotted = format!("{factor}.{key}");
-        let in_quotes = vec!["factors", &dotted];
-        let below: Vec<&str> = ["factors"].into_iter().chain(dotted.split('.')).collect();
-        let list = if self.document.value(&in_quotes).is_some() { in_quotes } else { below };
+        let list = self.factor_place(&dotted);
         let levels = self.file.factors.levels(&dotted).iter().enumerate();
         let levels = levels.map(|(index, level)| {
             let index = format!("[{index}]");
@@ -123,6 +125,85 @@ impl Found<'_, '_> {
         });
         let own = own.map(|own| (owned(&[table, &[key]].concat()), own));
         own.into_iter().chain(levels).collect()
+    }
+
+    /// Files outside the folder of the experiment. Extracts are left out: a file that is not an extract is refused.
+    fn files(&mut self) {
+        let file = self.file;
+        let mut named: Vec<(Vec<String>, PathBuf)> = Vec::new();
+        for used in file.prepare.clone().files_mut() {
+            if !matches!(used.key.last().map(String::as_str), Some("extract" | "program")) {
+                named.push(([vec!["prepare".to_owned()], used.key].concat(), used.path.clone()));
+            }
+        }
+        for workload in &file.workloads {
+            let place = vec!["workload".to_owned(), workload.name.clone()];
+            let files = workload.spec.files_but_extracts();
+            named.extend(files.into_iter().map(|path| (place.clone(), path)));
+        }
+        // Options of workloads and preparations as factors.
+        let options = |name: &str| !name.ends_with(".extract") && !name.ends_with(".program");
+        for (name, levels) in
+            file.factors.all().iter().filter(|(name, _)| name.contains('.') && options(name))
+        {
+            for level in levels {
+                // A level that is a list stands there as JSON.
+                let paths = serde_json::from_str(level).unwrap_or_else(|_| vec![level.clone()]);
+                let place: Vec<_> = self.factor_place(name).into_iter().map(str::to_owned).collect();
+                named.extend(paths.into_iter().map(|path: String| (place.clone(), path.into())));
+            }
+        }
+        for (place, path) in named {
+            if self.is_outside(&path) {
+                let runs = format!("the file {}, outside the experiment's folder", path.display());
+                self.add(&texts(&place), runs, None);
+            }
+        }
+    }
+
+    /// Whether a path leads out of the experiment's folder, by itself or through a link.
+    fn is_outside(&self, path: &Path) -> bool {
+        let folder = self.file.folder();
+        let inside = path.strip_prefix(folder).unwrap_or(path);
+        // Variables of a stored text are not replaced.
+        let goes_up = |part: Component<'_>| match part {
+            Component::ParentDir | Component::RootDir => true,
+            Component::Normal(name) => name.as_encoded_bytes().starts_with(b"$"),
+            _ => false,
+        };
+        if inside.components().any(goes_up) {
+            return true;
+        }
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        match (folder.canonicalize(), folder.join(inside).canonicalize()) {
+            (Ok(folder), Ok(path)) => !path.starts_with(folder),
+            _ => false,
+        }
+    }
+
+    /// Variables that are a part of an address: their values are sent to the server that it names. An address that is one
+    /// variable is the user's own.
+    fn addresses(&mut self) {
+        let tables = self.file.named.servers.keys().map(|name| vec!["server", name.as_str()]);
+        for table in [vec!["target"]].into_iter().chain(tables).collect::<Vec<_>>() {
+            let place = [&table[..], &["url"]].concat();
+            let Some(url) = self.document.value(&place).and_then(|url| url.as_str()) else { continue };
+            let names = variables::names(url);
+            let is_one = matches!(&names[..], [name] if [format!("${name}"), format!("${{{name}}}")].contains(&url.to_owned()));
+            if !is_one && !names.is_empty() {
+                let runs = format!("the value of {}, sent to the server of this address", names.join(", "));
+                self.add(&place, runs, None);
+            }
+        }
+    }
+
+    /// Where a factor stands in the file: its name may be in quotes.
+    fn factor_place<'n>(&self, dotted: &'n str) -> Vec<&'n str> {
+        let in_quotes = vec!["factors", dotted];
+        match self.document.value(&in_quotes) {
+            Some(_) => in_quotes,
+            None => ["factors"].into_iter().chain(dotted.split('.')).collect(),
+        }
     }
 
     /// Settings by which a server executes a command, or loads a library from a folder.
@@ -134,7 +215,7 @@ impl Found<'_, '_> {
                 let Some(line) = arm.lines.get(name) else { continue };
                 let (key, line) = (format!("settings.{}.{name}", arm.name), Some(*line));
                 let runs = format!("the setting {name} = {}, by the server", quoted(value));
-                let by = ExecutedBy::Server;
+                let by = Some(ExecutedBy::Server);
                 let known = self.commands.iter().any(|known| known.line == line && known.runs == runs);
                 if !known {
                     self.commands.push(FileCommand { key, line, runs, by });
@@ -204,6 +285,67 @@ mod tests {
             format!("{}: {}: {}", command.line.unwrap_or(0), command.key, command.runs)
         };
         file.commands().iter().map(words).collect()
+    }
+
+    #[test]
+    fn files_of_other_folders_are_listed_and_extracts_are_not() {
+        let load = "osm = { extract = \"../a.osm.pbf\", flat_nodes = \"/srv/nodes\" }";
+        let text = format!(
+            "{MANAGED}[prepare]\nsql = [\"own.sql\", \"sub/../../x.sql\"]\n{load}\n\
+             [workload.a]\npgbench = {{ files = [\"../key@2\", \"b.sql\"] }}\n\
+             [workload.t]\ntiles = {{ layers = [\"/q.sql\"] }}\n\
+             [factors]\nworkload = [\"w\", \"a\", \"t\"]\nt.layers = [[\"roads\"], [\"/etc/passwd.sql\"]]\n"
+        );
+        let outside =
+            |at: &str, path: &str| format!("{at}: the file {path}, outside the experiment's folder");
+        let wanted = [
+            outside("7: prepare.sql[1]", "lab/sub/../../x.sql"),
+            outside("8: prepare.osm[0].flat_nodes", "/srv/nodes"),
+            outside("9: workload.a", "../key"),
+            outside("11: workload.t", "/q.sql"),
+        ];
+        let found = of(&text);
+        assert_eq!(found[..4], wanted, "{found:#?}");
+        assert_eq!(found[4..], [outside("15: factors.t.layers", "/etc/passwd.sql")], "{found:#?}");
+    }
+
+    #[test]
+    fn a_link_leads_outside_a_folder_too() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("theirs");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(place.path().join("secret"), "SELECT 1").unwrap();
+        std::fs::write(folder.join("own.sql"), "SELECT 1").unwrap();
+        std::os::unix::fs::symlink("../secret", folder.join("a.sql")).unwrap();
+        let text = "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { files = [\"a.sql\", \"own.sql\"] }\n";
+        let file = ExperimentFile::parse(&folder.join("x.toml"), text, false, &|_| None).unwrap();
+        let [one] = file.commands() else { panic!("{:?}", file.commands()) };
+        assert!(one.by.is_none() && one.runs.starts_with("the file a.sql, "), "{one:?}");
+    }
+
+    #[test]
+    fn variables_that_an_address_sends_to_its_server_are_listed() {
+        let variable = |name: &str| Some(if name == "DB" { "postgres://a" } else { "me" }.to_owned());
+        let at = |url: &str| {
+            let text = format!(
+                "question = \"?\"\n[workload.w]\npgbench = {{ builtin = \"select-only\" }}\n[target]\nurl = \"{url}\"\n"
+            );
+            let file = ExperimentFile::parse(Path::new("x.toml"), &text, false, &variable);
+            let file = file.unwrap_or_else(|problems| panic!("{url}: {problems}"));
+            file.commands().iter().map(FileCommand::words).collect::<Vec<_>>()
+        };
+        for own in ["postgres://a/b", "$DB", "${DB}", "postgres://a/b$$c"] {
+            assert_eq!(at(own), [""; 0], "{own}");
+        }
+        for (url, names) in [
+            ("postgres://$ME@a/b", "ME"),
+            ("postgres://a/b?application_name=${KEY}", "KEY"),
+            ("$DB/$KEY", "DB, KEY"),
+        ] {
+            let wanted =
+                format!("target.url (line 5): the value of {names}, sent to the server of this address");
+            assert_eq!(at(url), [wanted], "{url}");
+        }
     }
 
     const MANAGED: &str = "[target]\nmanaged = {}\n";

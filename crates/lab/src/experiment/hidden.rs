@@ -290,7 +290,8 @@ pub(super) fn covered(message: &str, around: Option<&str>) -> String {
         {
             out.replace_range(first + 1..last, "(hidden)");
         }
-        for text in texts(around).iter().filter(|text| !text.is_empty()) {
+        // A shorter text is not a password, and is a part of many words.
+        for text in texts(around).iter().filter(|text| text.len() > 2) {
             out = out.replace(text.as_str(), "(hidden)");
         }
     }

@@ -68,20 +68,6 @@ pub struct ReadOptions {
     pub data: Option<String>,
 }
 
-/// Longest experiment file, bytes.
-const LONGEST: u64 = 16 << 20;
-
-/// The text of a file. What is no file (a folder, a pipe nobody writes to, a device without end) is not read.
-fn read_text(path: &Path) -> std::io::Result<String> {
-    let found = std::fs::metadata(path)?;
-    let no = |why: &str| Err(std::io::Error::new(ErrorKind::InvalidInput, why));
-    match found.len() {
-        _ if !found.is_file() => no("it is a folder, a pipe or a device"),
-        LONGEST.. => no("it is too long"),
-        _ => std::fs::read_to_string(path),
-    }
-}
-
 /// Reads a whole text. The `[full]` table is checked whether it is asked for or not.
 fn assemble(
     path: &Path,
@@ -129,7 +115,7 @@ impl ExperimentFile {
     /// # Errors
     /// When it cannot be read, and with all mistakes found in it.
     pub fn read(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
-        let text = read_text(path).map_err(|source| match source.kind() {
+        let text = record::given::read_text(path).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::PermissionDenied => {
                 ReadError::Unreadable { path: path.to_owned(), source }
             }

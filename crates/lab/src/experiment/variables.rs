@@ -30,6 +30,18 @@ pub(super) fn expand(text: &str, variables: &dyn Fn(&str) -> Option<String>) -> 
     Ok(result)
 }
 
+/// The names of the variables in a text, in their order.
+pub(super) fn names(text: &str) -> Vec<String> {
+    let names = std::cell::RefCell::new(Vec::new());
+    let note = |name: &str| {
+        names.borrow_mut().push(name.to_owned());
+        Some(String::new())
+    };
+    // Every variable is set, so that all are seen.
+    let _ = expand(text, &note);
+    names.into_inner().into_iter().filter(|name| !name.is_empty()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

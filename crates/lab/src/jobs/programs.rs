@@ -1,10 +1,10 @@
 //! The programs of jobs (osm2pgsql), run under a watchdog.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
+use record::given;
 use target::child::{Account, CutShort, Line, Overseen, Program, Stream};
 use workloads::jobs::{ChildEnd, ChildInput, ChildOrder, Output, RunChild};
 
@@ -28,7 +28,7 @@ fn lend(program: &mut Program, inputs: &[ChildInput]) -> Result<(), String> {
     let Some(account) = Account::unprivileged().map_err(|error| error.to_string())? else { return Ok(()) };
     for input in inputs {
         let shown = input.path.display();
-        let file = File::open(&input.path).map_err(|error| format!("cannot open {shown}: {error}"))?;
+        let file = given::open(&input.path).map_err(|error| format!("cannot open {shown}: {error}"))?;
         let metadata = file.metadata().map_err(|error| format!("cannot look at {shown}: {error}"))?;
         if !account.may_read(&metadata) {
             return Err(format!(

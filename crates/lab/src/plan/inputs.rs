@@ -1,9 +1,9 @@
 //! The files an experiment depends on: their content is part of its identity, their place is not.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use record::given;
 use sha2::{Digest, Sha256};
 
 use crate::error::LabError;
@@ -15,7 +15,7 @@ const END: u64 = 16 << 20;
 /// SHA-256 of a file's content, hex; of files above 256 MiB: of their length, first and last 16 MiB.
 pub(crate) fn fingerprint(path: &Path) -> Result<String, LabError> {
     let wrong = |source| LabError::Io { doing: "read", path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(wrong)?;
+    let mut file = given::open(path).map_err(wrong)?;
     let length = file.metadata().map_err(wrong)?.len();
     let mut hash = Sha256::new();
     if length <= WHOLE {

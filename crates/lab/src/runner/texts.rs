@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use protocol::postgres::conninfo::without_passwords;
-use record::{Text, TextKind};
+use record::{Text, TextKind, given};
 use sha2::{Digest, Sha256};
 use workloads::{Preparation, Workload};
 
@@ -33,7 +33,7 @@ pub(crate) fn of_workload(used_by: &str, workload: &dyn Workload) -> Vec<Text> {
 /// Those of a preparation; files are named from this folder on. What cannot be read is told by the job that needs it.
 pub(crate) fn of_preparation(jobs: &Preparation, folder: &Path) -> Vec<Text> {
     let one = |(used_by, path): (&'static str, &Path)| {
-        let bytes = std::fs::read(path).ok()?;
+        let bytes = given::read(path).ok()?;
         let name = path.strip_prefix(folder).unwrap_or(path).display().to_string();
         Some(kept(used_by, &name, TextKind::File, &bytes))
     };

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use record::given;
+
 use super::object::Kind;
 use super::pbf::{blob_header, is_sorted, last_kind, unpacked};
 
@@ -38,16 +40,8 @@ pub struct Extract {
 pub fn check(path: &Path) -> Result<Extract, FileError> {
     let wrong = |problem: String| FileError { path: path.to_owned(), problem };
     let not_opened = |error: io::Error| wrong(format!("cannot be opened: {error}"));
-    // Opening a pipe would wait for somebody to write into it.
-    let data = std::fs::metadata(path).map_err(not_opened)?;
-    if data.is_dir() {
-        return Err(wrong("is a folder; name the .osm.pbf file in it".to_owned()));
-    }
-    if !data.is_file() {
-        return Err(wrong("is no file, but a pipe or a device".to_owned()));
-    }
-    let mut file = File::open(path).map_err(not_opened)?;
-    let length = data.len();
+    let mut file = given::open(path).map_err(not_opened)?;
+    let length = file.metadata().map_err(not_opened)?.len();
     if length == 0 {
         return Err(wrong("is empty; get the extract again".to_owned()));
     }

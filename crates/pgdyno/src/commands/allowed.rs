@@ -1,4 +1,4 @@
-//! Consent to the commands and programs that an experiment file names (docs/decisions/0029).
+//! Consent to the commands and programs that an experiment file names, and to files of other folders (docs/decisions/0029).
 
 use std::io::{BufRead, IsTerminal, Read};
 
@@ -12,13 +12,16 @@ use crate::print::{talk, talk_as_is};
 /// Longest answer that is read, bytes.
 const LONGEST: u64 = 100;
 
+/// What is listed.
+const KINDS: &str = "commands, programs, or files outside its folder";
+
 /// For a dry run, which executes none of them.
 pub(super) fn show(file: &str, commands: &[FileCommand]) {
     if commands.is_empty() {
         return;
     }
     talk(&format!(
-        "{file} names commands or programs. A run executes them; this dry run does not, so their versions are not known:"
+        "{file} names {KINDS}. A run needs your consent; this dry run executes nothing, so versions are not known:"
     ));
     list(file, commands).iter().for_each(|line| talk(&format!("  {line}")));
 }
@@ -33,19 +36,19 @@ pub(super) fn ask(file: &str, commands: &[FileCommand]) -> anyhow::Result<()> {
     }
     let list = list(file, commands);
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        let what = format!("{file} names commands or programs, and --allow-commands is not given:");
+        let what = format!("{file} names {KINDS}, and --allow-commands is not given:");
         let what = [vec![what], list].concat().join("\n");
         return Err(refused(what, "read the list; if you trust all of it, add --allow-commands"));
     }
-    talk(&format!("{file} names commands or programs:"));
+    talk(&format!("{file} names {KINDS}:"));
     list.iter().for_each(|line| talk(&format!("  {line}")));
-    talk_as_is("execute them? [y/N] ");
+    talk_as_is("allow all of it? [y/N] ");
     let mut answer = String::new();
     std::io::stdin().lock().take(LONGEST).read_line(&mut answer)?;
     match answer.trim().to_ascii_lowercase().as_str() {
         "y" | "yes" => Ok(()),
         _ => Err(refused(
-            format!("{file} was not run: its commands and programs were not allowed"),
+            format!("{file} was not run: what it names was not allowed"),
             "answer y, or add --allow-commands",
         )),
     }
@@ -66,10 +69,11 @@ fn list(file: &str, commands: &[FileCommand]) -> Vec<String> {
         let FileCommand { key, line, runs, by } = command;
         let line = line.map(|line| format!(":{line}")).unwrap_or_default();
         let who = match by {
-            ExecutedBy::Pgdyno => own.as_str(),
-            ExecutedBy::Server => "the server's account",
+            Some(ExecutedBy::Pgdyno) => format!(", as {own}"),
+            Some(ExecutedBy::Server) => ", as the server's account".to_owned(),
+            None => String::new(),
         };
-        visible::line(&format!("{file}{line}: {key}: {runs}, as {who}")).into_owned()
+        visible::line(&format!("{file}{line}: {key}: {runs}{who}")).into_owned()
     };
     commands.iter().map(line).collect()
 }
@@ -84,7 +88,7 @@ mod tests {
             key: "change.a\nb.c.do".into(),
             line: Some(3),
             runs: "the program x\u{1b}[2K\u{202e}y".into(),
-            by: ExecutedBy::Server,
+            by: Some(ExecutedBy::Server),
         };
         let lines = list("x.toml", &[command]);
         let [line] = &lines[..] else { panic!("{lines:?}") };

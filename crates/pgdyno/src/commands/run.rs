@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Show the plan, run by run, and do nothing; settings are checked where a server is at hand
     #[arg(long)]
     dry_run: bool,
-    /// Execute the commands and programs that the file names without asking; --dry-run lists them
+    /// Execute the commands and programs that the file names, and use files outside its folder, without asking; --dry-run lists them
     #[arg(long)]
     allow_commands: bool,
     /// Use the file's table "full": more levels, more rounds, longer runs

@@ -5,7 +5,7 @@ use record::{shell, visible};
 use results::{Table, Value};
 use target::child::Watchdog;
 use target::home::Home;
-use target::managed::{self, Choice, Cluster, Status};
+use target::managed::{self, Choice, Cluster, ManagedError, Status};
 use target::settings::journal::{self, Left, LeftBy, RecoverError, Recovered};
 use target::settings::mend_managed;
 use target::storage;
@@ -142,9 +142,9 @@ fn open(name: &str) -> anyhow::Result<Cluster> {
 
 fn status(args: &StatusArgs) -> anyhow::Result<()> {
     let home = home()?;
-    let servers = managed::list(&home).map_err(failed)?;
+    let (servers, wrong) = managed::list(&home).map_err(failed)?;
     let left = journal::left(&home).map_err(|error| LabError::from(TargetError::from(error)))?;
-    if servers.is_empty() && left.is_empty() {
+    if servers.is_empty() && wrong.is_empty() && left.is_empty() {
         talk("no private server; make one with: pgdyno target start");
     }
     for server in servers.iter().filter(|server| server.changed && server.used_by.is_none()) {
@@ -172,7 +172,15 @@ fn status(args: &StatusArgs) -> anyhow::Result<()> {
     for left in left {
         table.push(foreign_row(left));
     }
-    print(&table, args.format.format)
+    print(&table, args.format.format)?;
+    all_well(wrong)
+}
+
+/// Names what is wrong with servers that were passed over, and fails if there is any.
+fn all_well(mut wrong: Vec<ManagedError>) -> anyhow::Result<()> {
+    let last = wrong.pop();
+    wrong.into_iter().for_each(|error| warning(&error.to_string()));
+    last.map_or(Ok(()), |error| Err(failed(error).into()))
 }
 
 fn row(server: Status) -> Vec<Value> {
@@ -266,8 +274,11 @@ fn mend_changes(cluster: &mut Cluster) -> anyhow::Result<Option<Recovered>> {
 fn restore_left(args: &RestoreArgs, url: Option<&str>) -> anyhow::Result<()> {
     let home = home()?;
     let mut found = target::url::restore_left(&home, url, &Watchdog::current()?).map_err(LabError::from)?;
+    let mut wrong = Vec::new();
     if url.is_none() {
-        for server in managed::list(&home).map_err(failed)?.iter().filter(|server| server.used_by.is_none()) {
+        let servers;
+        (servers, wrong) = managed::list(&home).map_err(failed)?;
+        for server in servers.iter().filter(|server| server.used_by.is_none()) {
             if journal::left_in(&server.journal).is_some() {
                 found.extend(mend_changes(&mut open(&server.name)?)?);
             }
@@ -279,7 +290,8 @@ fn restore_left(args: &RestoreArgs, url: Option<&str>) -> anyhow::Result<()> {
             None => "nothing to put back: no pgdyno left a server changed",
         });
     }
-    tell(found, restored_table(), args)
+    tell(found, restored_table(), args)?;
+    all_well(wrong)
 }
 
 fn tell(

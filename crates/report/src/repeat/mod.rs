@@ -136,7 +136,7 @@ impl Kit {
         match &data.commands {
             Ok(commands) => self.commands.clone_from(commands),
             Err(why) => self.notes.push(format!(
-                "{path}: which commands and programs it names is not known, since it cannot be read: {why}"
+                "{path}: which commands, programs and files of other folders it names is not known, since it cannot be read: {why}"
             )),
         }
         self.options.allow_commands = !self.commands.is_empty();
@@ -306,7 +306,7 @@ fn extracts(data: &ReportData) -> Vec<String> {
 }
 
 /// The sentence above the list of the commands.
-pub(crate) const COMMANDS: &str = "It executes these commands and programs, which its file names:";
+pub(crate) const COMMANDS: &str = "It executes or uses these, which its file names:";
 
 /// As code in Markdown, so that nothing in it is a link or a tag.
 fn code(text: &str) -> String {

@@ -151,6 +151,7 @@ impl Store {
             Err(error) => return Err(StoreError::from_io(path, &error)),
             Ok(found) => refuse_other_than_file(path, &found)?,
         }
+        refuse_journal(path)?;
         let (store, mut found) = Self::open_unchanged(path)?;
         let start = Instant::now();
         // Another program may be making it: it is there before its first table is.
@@ -310,6 +311,25 @@ fn make_private(path: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop),
     }
+}
+
+/// SQLite applies a rollback journal to its file, even for a reader. pgdyno keeps a log (`-wal`) instead, and has a journal only
+/// while it makes a file.
+fn refuse_journal(path: &Path) -> Result<(), StoreError> {
+    let journal = companion(path, "-journal");
+    let start = Instant::now();
+    while journal.symlink_metadata().is_ok() {
+        if start.elapsed() >= BEING_MADE {
+            let detail = format!(
+                "the journal {} would be applied to it; if a pgdyno was killed while it made the file, run the same command \
+                 again, else look where the journal comes from and remove it",
+                journal.display()
+            );
+            return Err(StoreError::Unusable { path: path.to_owned(), detail });
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
 }
 
 fn companion(path: &Path, suffix: &str) -> PathBuf {

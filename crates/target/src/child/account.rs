@@ -1,12 +1,13 @@
 //! The unprivileged account that servers run as when pgdyno runs as root.
 
-use std::ffi::{CStr, CString};
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use nix::unistd::User;
 
 /// A user of the system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,9 +47,7 @@ impl Account {
         let asked = std::env::var("PGDYNO_USER").ok().filter(|name| !name.is_empty());
         choose(asked.as_deref(), look_up).map(Some)
     }
-}
 
-impl Account {
     /// Whether it may enter a folder, and each one above it.
     #[must_use]
     pub fn may_enter(&self, folder: &Path) -> bool {
@@ -94,16 +93,6 @@ pub(crate) fn as_account<'a>(command: &'a mut Command, account: Option<&Account>
     }
 }
 
-/// The same for a program that is only asked something, without a watchdog: in a session of its own, because a program that
-/// shares root's terminal can type into it.
-pub(crate) fn asked_as_account<'a>(command: &'a mut Command, account: Option<&Account>) -> &'a mut Command {
-    // SAFETY: the closure makes one system call and touches no memory of the parent.
-    unsafe {
-        command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
-    }
-    as_account(command, account)
-}
-
 fn choose(asked: Option<&str>, look_up: impl Fn(&str) -> Option<Account>) -> Result<Account, AccountError> {
     if let Some(name) = asked {
         let account = look_up(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))?;
@@ -118,21 +107,8 @@ fn choose(asked: Option<&str>, look_up: impl Fn(&str) -> Option<Account>) -> Res
 
 /// Asks the system's user database (files, LDAP, ...) for a login name.
 fn look_up(name: &str) -> Option<Account> {
-    let name = CString::new(name).ok()?;
-    let mut buffer = vec![0; 1 << 16];
-    let mut found = std::ptr::null_mut();
-    // SAFETY: an all-zero `passwd` is valid (null pointers and zeros).
-    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
-    // SAFETY: every pointer is valid for the call, and the buffer's length is given.
-    let code = unsafe {
-        libc::getpwnam_r(name.as_ptr(), &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found)
-    };
-    if code != 0 || found.is_null() || entry.pw_name.is_null() {
-        return None;
-    }
-    // SAFETY: on success `pw_name` points to a zero-ended string inside `buffer`, which is still alive.
-    let name = unsafe { CStr::from_ptr(entry.pw_name) }.to_string_lossy().into_owned();
-    Some(Account { name, uid: entry.pw_uid, gid: entry.pw_gid })
+    let user = User::from_name(name).ok()??;
+    Some(Account { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw() })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! Secrets go to children through the environment or files, never through arguments.
 
 mod account;
+mod asked;
 pub mod core_dump;
 mod guard;
 mod kept;
@@ -24,8 +25,9 @@ mod watchdog;
 use std::io;
 use std::path::PathBuf;
 
+pub(crate) use account::as_account;
 pub use account::{Account, AccountError};
-pub(crate) use account::{as_account, asked_as_account};
+pub(crate) use asked::ask;
 pub use guard::watchdog_main;
 pub use kept::Kept;
 pub use lines::{Line, Stream};

@@ -15,11 +15,14 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::trust::{self, Distrust, closed, is, mode, owned_by, us};
+use super::trust::{Distrust, closed, is, mode, owned_by, us};
 use crate::child::Account;
 
 /// Largest file of ours that is read whole, bytes; the largest kind, a marker, has some kilobytes.
 const MOST_READ: u64 = 16 << 20;
+
+/// Levels of folders that are gone down at once; PostgreSQL nests four.
+const DEEPEST: u32 = 32;
 
 /// Who may read a file of ours.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +61,7 @@ impl Dir {
     /// Takes an opened folder; its owner must be us.
     pub(super) fn ours(fd: OwnedFd, path: PathBuf) -> io::Result<Self> {
         let stat = fstat(&fd)?;
-        owned_by(&stat, &[us()]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
+        owned_by(&stat, us(), &[]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
         // What was walked to may be open for looking only.
         let fd = openat(&fd, ".", flags(OFlags::DIRECTORY), Mode::empty())?;
         Ok(Self { fd: Arc::new(fd), path, owner: us() })
@@ -86,15 +89,24 @@ impl Dir {
         Self::named(named)?.make(name, mode)
     }
 
-    /// Removes our folder inside a folder that the user named, with its contents.
+    /// Removes an empty folder inside a folder that the user named.
     ///
     /// # Errors
-    /// When something cannot be removed.
-    pub(crate) fn remove_inside(named: &Path, name: &OsStr) -> io::Result<()> {
-        match Self::inside(named, name)? {
-            Some(_) => Self::named(named)?.remove_all(name),
-            None => Ok(()),
-        }
+    /// When it cannot be removed: it is not empty, for one.
+    pub(crate) fn remove_empty_inside(named: &Path, name: &OsStr) -> io::Result<()> {
+        unlinkat(&*Self::named(named)?.fd, name, AtFlags::REMOVEDIR).map_err(Into::into)
+    }
+
+    /// Opens a folder whose entries must have its owner, whoever that is.
+    ///
+    /// # Errors
+    /// When it is not a folder, or others can write to it.
+    pub(crate) fn of_any_owner(path: &Path) -> io::Result<Self> {
+        let path = path.canonicalize()?;
+        let fd = rustix::fs::open(&path, flags(OFlags::DIRECTORY), Mode::empty())?;
+        let stat = fstat(&fd)?;
+        closed(&stat).map_err(Distrust::error)?;
+        Ok(Self { fd: Arc::new(fd), path, owner: stat.st_uid })
     }
 
     fn named(named: &Path) -> io::Result<Self> {
@@ -136,7 +148,7 @@ impl Dir {
             Ok(fd) => fd,
         };
         let stat = fstat(&fd)?;
-        owned_by(&stat, &[owner]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
+        owned_by(&stat, owner, &[]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
         Ok(Some(Self { fd: Arc::new(fd), path: self.path.join(name), owner }))
     }
 
@@ -206,10 +218,14 @@ impl Dir {
 
     pub(super) fn set_mode(&self, wanted: u32) -> io::Result<()> {
         let is_so = || Ok::<_, io::Error>(mode(&fstat(&*self.fd)?) == wanted);
-        if !is_so()? && (fchmod(&*self.fd, Mode::from_raw_mode(wanted as _)).is_err() || !is_so()?) {
-            return Err(Distrust::NoOwners.error());
+        if is_so()? {
+            return Ok(());
         }
-        Ok(())
+        match fchmod(&*self.fd, Mode::from_raw_mode(wanted as _)) {
+            Ok(()) if is_so()? => Ok(()),
+            Ok(()) | Err(Errno::PERM | Errno::OPNOTSUPP) => Err(Distrust::NoOwners.error()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// What is known of an entry without opening it; of a link, of itself.
@@ -250,14 +266,39 @@ impl Dir {
     /// # Errors
     /// When it cannot be read.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
-        let mut names = Vec::new();
-        for entry in rustix::fs::Dir::read_from(&*self.fd)? {
-            let name = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
-            if name != "." && name != ".." {
-                names.push(name);
+        names(self.fd.as_fd())
+    }
+
+    /// Shows every entry below it, with its path from here and the folder that it is in. An entry that goes meanwhile is left
+    /// out.
+    ///
+    /// # Errors
+    /// When a folder cannot be read or has another owner, or they are nested too deep.
+    pub(crate) fn walk(&self, see: &mut dyn FnMut(&Path, &Self, &Entry) -> io::Result<()>) -> io::Result<()> {
+        self.walk_below(Path::new(""), 0, see)
+    }
+
+    fn walk_below(
+        &self,
+        below: &Path,
+        depth: u32,
+        see: &mut dyn FnMut(&Path, &Self, &Entry) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for name in self.names()? {
+            let Some(entry) = self.entry(&name)? else { continue };
+            let path = below.join(&name);
+            see(&path, self, &entry)?;
+            if matches!(entry, Entry::Folder)
+                && let Some(inner) = self.open(&name)?
+            {
+                if depth == DEEPEST {
+                    let why = format!("{} is nested deeper than {DEEPEST} folders", inner.path.display());
+                    return Err(io::Error::other(why));
+                }
+                inner.walk_below(&path, depth + 1, see)?;
             }
         }
-        Ok(names)
+        Ok(())
     }
 
     /// Opens a regular file of its owner or ours; `None` where there is none.
@@ -272,7 +313,7 @@ impl Dir {
         if !is(&stat, FileType::RegularFile) {
             return Err(Distrust::NotAFile.error());
         }
-        owned_by(&stat, &[us(), self.owner]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
+        owned_by(&stat, self.owner, &[us()]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
         if stat.st_nlink > 1 {
             #[allow(clippy::useless_conversion, reason = "its width depends on the system")]
             return Err(Distrust::HardLink(stat.st_nlink.into()).error());
@@ -456,31 +497,121 @@ fn flags(how: OFlags) -> OFlags {
     how | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
+/// Removes an entry. The account can nest its folders as deep as it likes, so a level below [`DEEPEST`] is moved to the top and
+/// removed from there: no more descriptors and stack are needed than for that many levels.
 fn remove_all(above: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
-    debug_assert!(trust::is_name(name));
+    let Some(top) = removed_or_opened(above, name)? else { return Ok(()) };
+    let mut moved = 0_u64;
+    loop {
+        let before = moved;
+        empty(top.as_fd(), top.as_fd(), 0, &mut moved)?;
+        match unlinkat(above, name, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::NOTEMPTY) if moved > before => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Opens a folder; anything else is removed.
+fn removed_or_opened(above: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<OwnedFd>> {
     match unlinkat(above, name, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => return Ok(()),
+        Ok(()) | Err(Errno::NOENT) => return Ok(None),
         // POSIX has PERM for a folder, Linux ISDIR.
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(error) => return Err(error.into()),
     }
-    let fd = match openat(above, name, flags(OFlags::DIRECTORY), Mode::empty()) {
-        Err(Errno::NOENT) => return Ok(()),
-        other => other?,
-    };
-    for entry in rustix::fs::Dir::read_from(&fd)? {
-        let entry = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
-        if entry != "." && entry != ".." {
-            remove_all(fd.as_fd(), &entry)?;
+    match openat(above, name, flags(OFlags::DIRECTORY), Mode::empty()) {
+        Err(Errno::NOENT) => Ok(None),
+        other => Ok(Some(other?)),
+    }
+}
+
+fn empty(folder: BorrowedFd<'_>, top: BorrowedFd<'_>, depth: u32, moved: &mut u64) -> io::Result<()> {
+    for name in names(folder)? {
+        let Some(inner) = removed_or_opened(folder, &name)? else { continue };
+        if depth == DEEPEST {
+            loop {
+                *moved += 1;
+                match renameat(folder, &name, top, format!(".pgdyno-removed-{moved}")) {
+                    // Somebody has this name already.
+                    Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => {}
+                    other => break other?,
+                }
+            }
+            continue;
+        }
+        empty(inner.as_fd(), top, depth + 1, moved)?;
+        match unlinkat(folder, &name, AtFlags::REMOVEDIR) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
         }
     }
-    match unlinkat(above, name, AtFlags::REMOVEDIR) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(error.into()),
+    Ok(())
+}
+
+fn names(folder: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let name = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
+        if name != "." && name != ".." {
+            names.push(name);
+        }
     }
+    Ok(names)
 }
 
 /// Gives an open file or folder to an account.
 pub(crate) fn give(file: impl AsFd, account: &Account) -> io::Result<()> {
     Ok(fchown(file, Some(Uid::from_raw(account.uid)), Some(Gid::from_raw(account.gid)))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::home::Home;
+
+    /// Each level held a descriptor and a frame of the stack.
+    #[test]
+    fn folders_that_are_nested_deep_are_removed() {
+        let top = tempfile::tempdir().unwrap();
+        let dir = Home::at(top.path()).open().unwrap().unwrap();
+        let mut inner = dir.make("deep", 0o700).unwrap();
+        for level in 0..3000 {
+            inner.create(format!("file-{level}"), Readable::ByUs).unwrap();
+            inner = inner.make("d", 0o700).unwrap();
+        }
+        let deep = dir.open("deep").unwrap().unwrap();
+        assert!(deep.walk(&mut |_, _, _| Ok(())).unwrap_err().to_string().contains("deeper than 32 folders"));
+        drop((inner, deep));
+        dir.remove_all("deep").unwrap();
+        assert!(dir.names().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_the_old_file_alone() {
+        let top = tempfile::tempdir().unwrap();
+        let dir = Home::at(top.path()).open().unwrap().unwrap();
+        dir.replace("kept", b"old", Readable::ByUs).unwrap();
+        let fails = |_: &File| Err(io::ErrorKind::StorageFull.into());
+        let error = dir.replace_with("kept".as_ref(), b"new", fails, Readable::ByUs).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!((dir.read("kept").unwrap(), dir.names().unwrap().len()), (b"old".to_vec(), 1));
+    }
+
+    #[test]
+    fn what_is_no_file_of_ours_is_not_opened() {
+        let top = tempfile::tempdir().unwrap();
+        let dir = Home::at(top.path()).open().unwrap().unwrap();
+        let at = |name: &str| top.path().join(name);
+        std::fs::write(at("file"), "x").unwrap();
+        std::os::unix::fs::symlink("file", at("link")).unwrap();
+        std::fs::hard_link(at("file"), at("again")).unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        for name in ["link", "again", "folder"] {
+            assert!(Distrust::is_in(&dir.read(name).unwrap_err()), "{name}");
+            assert!(dir.append(name).is_err() && dir.create(name, Readable::ByUs).is_err(), "{name}");
+        }
+        assert!(Distrust::is_in(&dir.open("link").unwrap_err()));
+    }
 }

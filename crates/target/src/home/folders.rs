@@ -175,7 +175,8 @@ impl Home {
             "set PGDYNO_HOME to a folder of your own, below folders that only you or root can change";
         let is_root = rustix::process::geteuid().is_root();
         let shown = shell::word(&path.to_string_lossy()).into_owned();
-        let below = path.starts_with(&self.folder);
+        let real = self.folder.canonicalize();
+        let below = path.starts_with(&self.folder) || real.is_ok_and(|real| path.starts_with(real));
         let is_of_account = |why: &Distrust| match (why, Account::unprivileged()) {
             (Distrust::Owner { owner, .. }, Ok(Some(account))) => *owner == trust::user_name(account.uid),
             _ => false,

@@ -1,15 +1,16 @@
-//! Which folders pgdyno trusts: those that nobody but their user and root can change.
+//! Which folders pgdyno trusts: only its user and root can change them.
 //!
 //! A path is walked from `/`, a descriptor at a time, and each folder on the way is checked, those behind symbolic links
-//! too. The rule is that of OpenSSH (`StrictModes`): owned by us or root, and not writable by anybody else. In a folder with
+//! too. OpenSSH has the same rule (`StrictModes`): owned by us or root, and not writable by anybody else. In a folder with
 //! the sticky bit (`/tmp`) others cannot rename what is ours, so it may lie on the way.
 
-use std::ffi::{CStr, CString, OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
+use nix::unistd::{Gid, Group, Uid, User};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, open, openat, readlinkat, statat};
 use rustix::io::Errno;
 
@@ -29,7 +30,7 @@ pub enum Distrust {
     Owner {
         /// Name and uid of its owner.
         owner: String,
-        /// Name and uid of whoever should own it.
+        /// Name and uid of the user who should own it.
         wanted: String,
     },
     /// Its permissions let others write.
@@ -40,7 +41,7 @@ pub enum Distrust {
         /// Permission bits.
         mode: u32,
     },
-    /// A link, where pgdyno opens a file or folder of its own.
+    /// A link in place of one of pgdyno's files or folders.
     #[error("it is a symbolic link, and pgdyno follows no link below its home")]
     Link,
     #[error("it is not a regular file")]
@@ -99,7 +100,7 @@ pub(super) fn walk(path: &Path) -> Result<Result<Walked, Missing>, (PathBuf, io:
             if links > MOST_LINKS {
                 return Err(failed(&at, Errno::LOOP));
             }
-            owned_by(&stat, &[0, us()]).map_err(|why| (at.clone(), why.error()))?;
+            owned_by(&stat, us(), &[0]).map_err(|why| (at.clone(), why.error()))?;
             let to = readlinkat(&here.fd, &name, Vec::new()).map_err(|error| failed(&at, error))?;
             let to = PathBuf::from(OsString::from_vec(to.into_bytes()));
             if to.is_absolute() {
@@ -112,7 +113,7 @@ pub(super) fn walk(path: &Path) -> Result<Result<Walked, Missing>, (PathBuf, io:
         let fd = openat(&here.fd, &name, flags, Mode::empty()).map_err(|error| failed(&at, error))?;
         let stat = fstat(&fd).map_err(|error| failed(&at, error))?;
         let is_sticky = mode(&stat) & 0o1000 != 0;
-        owned_by(&stat, &[0, us()])
+        owned_by(&stat, us(), &[0])
             .and_then(|()| if is_sticky { Ok(()) } else { closed(&stat) })
             .map_err(|why| (at.clone(), why.error()))?;
         way.push(Walked { fd, path: at, is_sticky });
@@ -130,7 +131,7 @@ pub(super) struct Walked {
     pub(super) is_sticky: bool,
 }
 
-/// What is not there on a way.
+/// The missing part of a path.
 #[derive(Debug)]
 pub(super) struct Missing {
     /// Names of the folders to be made, each in the one before.
@@ -168,14 +169,12 @@ pub(super) fn mode(stat: &Stat) -> u32 {
     mode & 0o7777
 }
 
-/// The file has one of these owners; the first is named in the error.
-pub(super) fn owned_by(stat: &Stat, owners: &[u32]) -> Result<(), Distrust> {
-    if owners.contains(&stat.st_uid) {
+/// The file belongs to `wanted`, or to one of `others`.
+pub(super) fn owned_by(stat: &Stat, wanted: u32, others: &[u32]) -> Result<(), Distrust> {
+    if stat.st_uid == wanted || others.contains(&stat.st_uid) {
         return Ok(());
     }
-    let wanted: Vec<String> = owners.iter().rev().map(|uid| user_name(*uid)).collect();
-    let wanted = wanted.first().cloned().unwrap_or_default();
-    Err(Distrust::Owner { owner: user_name(stat.st_uid), wanted })
+    Err(Distrust::Owner { owner: user_name(stat.st_uid), wanted: user_name(wanted) })
 }
 
 /// Only its owner can write to it. A group of its owner alone counts as the owner: where the umask is 002, each user has one.
@@ -196,61 +195,21 @@ pub(crate) fn user_name(uid: u32) -> String {
 }
 
 fn login_name(uid: u32) -> Option<String> {
-    let mut buffer = vec![0; 1 << 14];
-    // SAFETY: an all-zero `passwd` is valid (null pointers and zeros).
-    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
-    let mut found = std::ptr::null_mut();
-    // SAFETY: every pointer is valid for the call, and the buffer's length is given.
-    let code =
-        unsafe { libc::getpwuid_r(uid, &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found) };
-    if code != 0 || found.is_null() || entry.pw_name.is_null() {
-        return None;
-    }
-    // SAFETY: on success the name is a zero-ended string inside `buffer`, which is still alive.
-    Some(unsafe { CStr::from_ptr(entry.pw_name) }.to_string_lossy().into_owned())
+    Some(User::from_uid(Uid::from_raw(uid)).ok()??.name)
 }
 
-/// Calls `see` with the name of a group and its members besides those whose primary group it is.
-fn with_group<T>(gid: u32, see: impl FnOnce(&CStr, &[&CStr]) -> T) -> Option<T> {
-    let mut buffer = vec![0; 1 << 16];
-    // SAFETY: an all-zero `group` is valid (null pointers and zeros).
-    let mut entry: libc::group = unsafe { std::mem::zeroed() };
-    let mut found = std::ptr::null_mut();
-    // SAFETY: every pointer is valid for the call, and the buffer's length is given.
-    let code =
-        unsafe { libc::getgrgid_r(gid, &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found) };
-    if code != 0 || found.is_null() || entry.gr_name.is_null() {
-        return None;
-    }
-    let mut members = Vec::new();
-    let mut next = entry.gr_mem;
-    // SAFETY: on success `gr_mem` is a null-ended list of zero-ended strings inside `buffer`, which is still alive.
-    unsafe {
-        while !next.is_null() && !(*next).is_null() {
-            members.push(CStr::from_ptr(*next));
-            next = next.add(1);
-        }
-        Some(see(CStr::from_ptr(entry.gr_name), &members))
-    }
+fn group(gid: u32) -> Option<Group> {
+    Group::from_gid(Gid::from_raw(gid)).ok()?
 }
 
 fn group_name(gid: u32) -> String {
-    with_group(gid, |name, _| name.to_string_lossy().into_owned()).unwrap_or_else(|| gid.to_string())
+    group(gid).map_or_else(|| gid.to_string(), |group| group.name)
 }
 
-/// A group called like the user, with nobody else in it.
+/// A group with the name of the user, and no other member.
 fn is_private_group(gid: u32, uid: u32) -> bool {
-    let Some(user) = login_name(uid).and_then(|name| CString::new(name).ok()) else { return false };
-    with_group(gid, |name, members| {
-        name == user.as_c_str() && members.iter().all(|it| *it == user.as_c_str())
-    })
-    .unwrap_or(false)
-}
-
-/// The name of an entry as the kernel takes it; it has no slash.
-pub(super) fn is_name(name: &OsStr) -> bool {
-    let bytes = name.as_encoded_bytes();
-    !bytes.is_empty() && !bytes.contains(&b'/') && bytes != b"." && bytes != b".."
+    let found = login_name(uid).zip(group(gid));
+    found.is_some_and(|(user, group)| group.name == user && group.mem.iter().all(|member| *member == user))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub struct Sizes {
 /// What a data folder takes.
 pub(super) fn sizes(data: &Dir) -> io::Result<Sizes> {
     let mut sizes = Sizes::default();
-    walk(data, Path::new(""), &mut |path, entry| {
+    data.walk(&mut |path, _, entry| {
         let of = if path.starts_with("pg_wal") { &mut sizes.wal } else { &mut sizes.data };
         *of += if let Entry::File { length } = entry { *length } else { 0 };
         Ok(())
@@ -38,25 +38,10 @@ pub(super) fn sizes(data: &Dir) -> io::Result<Sizes> {
     Ok(sizes)
 }
 
-/// Every file and folder below one, each with its path from there. What goes while it is looked at is not there.
-fn walk(folder: &Dir, below: &Path, see: &mut dyn FnMut(&Path, &Entry) -> io::Result<()>) -> io::Result<()> {
-    for name in folder.names()? {
-        let Some(entry) = folder.entry(&name)? else { continue };
-        let path = below.join(&name);
-        see(&path, &entry)?;
-        if matches!(entry, Entry::Folder)
-            && let Some(inner) = folder.open(&name)?
-        {
-            walk(&inner, &path, see)?;
-        }
-    }
-    Ok(())
-}
-
 /// The first link in a data folder that does not lead to where some of its files are to stand.
 pub(super) fn linked(data: &Dir, stand: Option<&Path>) -> io::Result<Option<PathBuf>> {
     let mut found = None;
-    walk(data, Path::new(""), &mut |path, entry| {
+    data.walk(&mut |path, _, entry| {
         if let Entry::Link(to) = entry
             && found.is_none()
             && !stand.is_some_and(|stand| to.starts_with(stand))
@@ -88,6 +73,8 @@ impl Copying<'_> {
     /// # Errors
     /// Of kind `Interrupted` when the user asked to stop.
     pub(super) fn all(&mut self) -> io::Result<()> {
+        // Refused before anything is copied: the walk has a limit of depth.
+        self.from.walk(&mut |_, _, _| Ok(()))?;
         let mut piece = vec![0; PIECE];
         let out = LEFT_OUT.map(OsString::from);
         self.folder(self.from, self.to, &out, &mut piece)

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use crate::child::{Account, asked_as_account};
+use crate::child::{self, Account};
 
 /// Which PostgreSQL is wanted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -211,11 +210,7 @@ fn usual_folders(root: &Path) -> Vec<PathBuf> {
 /// What a program prints when asked with one option.
 fn ask(program: &Path, option: &str) -> Option<String> {
     let account = Account::unprivileged().ok()?;
-    let mut command = Command::new(program);
-    asked_as_account(&mut command, account.as_ref()).arg(option).stdin(Stdio::null()).stderr(Stdio::null());
-    let output = command.output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    (output.status.success() && !text.is_empty()).then_some(text)
+    child::ask(program, option, account.as_ref()).ok().filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]

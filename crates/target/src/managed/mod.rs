@@ -234,7 +234,8 @@ impl Cluster {
     /// # Errors
     /// When the copy cannot be made.
     pub fn keep_settings(&self) -> Result<(), ManagedError> {
-        auto_conf::keep(&self.folder, &self.data_folder()?).map_err(|error| self.file(auto_conf::LIVE, error))
+        auto_conf::keep(&self.folder, &self.data_folder()?)
+            .map_err(|error| ManagedError::file(&self.data().join(auto_conf::LIVE), error))
     }
 
     /// Puts the kept `postgresql.auto.conf` back; answers whether one was kept. The server is not told.

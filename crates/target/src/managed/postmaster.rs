@@ -27,9 +27,15 @@ impl PidFile {
         parse(&data.read_text(FILE).ok()?)
     }
 
-    /// The file's server, if it runs: pid files survive crashes, and pids are used again.
+    /// The file's server, if it runs: pid files survive crashes, and pids are used again. A server whose file was replaced is
+    /// found by where it works.
     pub(super) fn running(data: &Dir) -> Option<Self> {
-        Self::read(data).filter(|file| is_postmaster_of(file.pid, data))
+        let named =
+            Self::read(data).filter(|file| is_postmaster_of(file.pid, data) && is_postmaster(file.pid));
+        named.or_else(|| {
+            let pid = survivors(data).into_iter().find(|pid| is_postmaster(*pid))?;
+            Some(Self { pid, port: None, socket_folder: None, status: None })
+        })
     }
 }
 
@@ -50,6 +56,12 @@ fn parse(text: &str) -> Option<PidFile> {
 /// server's own, which may name a process of somebody else's in it.
 fn is_postmaster_of(pid: u32, data: &Dir) -> bool {
     is_alive(pid) && works_in(pid, data).unwrap_or_else(|| !Path::new("/proc/self/cwd").exists())
+}
+
+/// Whether its command line is one of a postmaster; its other processes have titles (`postgres: walwriter`). Where the system
+/// does not show it, it may be one.
+fn is_postmaster(pid: u32) -> bool {
+    std::fs::read(format!("/proc/{pid}/cmdline")).map_or(true, |line| !line.starts_with(b"postgres: "))
 }
 
 /// `None` where the system does not show it: without /proc (other systems) a living pid must do.

@@ -41,6 +41,12 @@ impl Whose {
         };
         one_machine && self.format == other.format && self.home == other.home && self.server == other.server
     }
+
+    /// Whether a folder is marked so.
+    fn is_of(&self, folder: &Dir) -> bool {
+        let found = folder.read(MARKER).ok().and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        found.is_some_and(|found| found.is(self))
+    }
 }
 
 /// Where some files of a server stand.
@@ -50,6 +56,8 @@ pub(super) struct Stand {
     /// Of this server alone; ours, with a folder of the account's in it. Not kept open: that would keep the filesystem from
     /// being unmounted.
     folder: PathBuf,
+    /// What its marker must say, in a folder that was named. The owner of that folder could put another folder of ours there.
+    whose: Option<Whose>,
     label: String,
     /// The filesystem, where it was made by this process; it goes with the last server on it.
     mounted: Option<Arc<Mounted>>,
@@ -72,6 +80,11 @@ impl For<'_> {
             server: self.name.to_owned(),
             machine: Some(crate::host::machine()),
         }
+    }
+
+    /// The marker of a folder of ours in a folder that was named.
+    fn marked(&self, storage: &Storage) -> Option<Whose> {
+        matches!(storage.on, Ground::Folder(_)).then(|| self.whose())
     }
 
     /// The server's folder below the home.
@@ -107,7 +120,7 @@ impl Stand {
         };
         let folder = folder.path().to_owned();
         link(&who.own_folder()?, LINK, &folder)?;
-        Ok(Self { storage: storage.clone(), folder, label, mounted })
+        Ok(Self { storage: storage.clone(), folder, whose: who.marked(storage), label, mounted })
     }
 
     /// Where the files of a server that is there stand already.
@@ -125,12 +138,13 @@ impl Stand {
                 _ => ManagedError::StandGone { name: who.name.to_owned(), folder: path },
             });
         };
-        if matches!(storage.on, Ground::Folder(_)) && !is_ours(&folder, who) {
+        let whose = who.marked(storage);
+        if whose.as_ref().is_some_and(|whose| !whose.is_of(&folder)) {
             return Err(ManagedError::NotOurs(path));
         }
         let label =
             available_below(who.home, &storage.on).map(|found| found.label().to_owned()).unwrap_or_default();
-        Ok(Self { storage: storage.clone(), folder: folder.path().to_owned(), label, mounted: None })
+        Ok(Self { storage: storage.clone(), folder: folder.path().to_owned(), whose, label, mounted: None })
     }
 
     /// On the same filesystem as another server's, which it keeps from going.
@@ -158,9 +172,14 @@ impl Stand {
 
     /// The same, open.
     pub(super) fn open(&self) -> Result<Dir, ManagedError> {
-        let found =
-            opened(&self.folder).and_then(|found| found.ok_or_else(|| io::ErrorKind::NotFound.into()));
-        found.map_err(|error| ManagedError::file(&self.folder, error))
+        self.open_if_there()?.ok_or_else(|| ManagedError::file(&self.folder, io::ErrorKind::NotFound.into()))
+    }
+
+    fn open_if_there(&self) -> Result<Option<Dir>, ManagedError> {
+        let found = opened(&self.folder).map_err(|error| ManagedError::file(&self.folder, error))?;
+        let others =
+            found.as_ref().zip(self.whose.as_ref()).is_some_and(|(found, whose)| !whose.is_of(found));
+        if others { Err(ManagedError::NotOurs(self.folder.clone())) } else { Ok(found) }
     }
 
     /// What stands there takes.
@@ -210,11 +229,10 @@ impl Stand {
     /// Removes what stands there, and the folder.
     pub(super) fn remove(&self) -> Result<(), ManagedError> {
         let above = self.folder.parent().zip(self.folder.file_name());
-        let removed = opened(&self.folder).and_then(|found| {
-            let Some((folder, (above, name))) = found.zip(above) else { return Ok(()) };
-            empty_but_marker(&folder)?;
-            Dir::remove_inside(above, name)
-        });
+        let Some((folder, (above, name))) = self.open_if_there()?.zip(above) else { return Ok(()) };
+        let removed = empty_but_marker(&folder)
+            .and_then(|()| folder.remove_all(MARKER))
+            .and_then(|()| Dir::remove_empty_inside(above, name));
         removed.map_err(|error| ManagedError::file(&self.folder, error))
     }
 }
@@ -268,22 +286,16 @@ fn within(name: &str) -> String {
 fn claim(named: &Path, who: &For<'_>) -> Result<Dir, ManagedError> {
     let name = within(who.name);
     let failed = |error| ManagedError::file(&named.join(&name), error);
-    if let Some(folder) = Dir::inside(named, &name).map_err(failed)? {
-        let is_empty = folder.names().map_err(failed)?.iter().all(|entry| entry == HALF_MARKER);
-        if !is_empty && !is_ours(&folder, who) {
-            return Err(ManagedError::NotOurs(named.join(name)));
-        }
-        empty_but_marker(&folder).map_err(failed)?;
-    }
+    let whose = who.whose();
     let folder = Dir::made_inside(named, &name, passed_through(who.account.is_some())).map_err(failed)?;
-    let text = serde_json::to_string_pretty(&who.whose()).map_err(|error| failed(error.into()))?;
+    let is_empty = folder.names().map_err(failed)?.iter().all(|entry| entry == HALF_MARKER);
+    if !is_empty && !whose.is_of(&folder) {
+        return Err(ManagedError::NotOurs(named.join(name)));
+    }
+    empty_but_marker(&folder).map_err(failed)?;
+    let text = serde_json::to_string_pretty(&whose).map_err(|error| failed(error.into()))?;
     folder.replace(MARKER, text.as_bytes(), Readable::ByUs).map_err(failed)?;
     Ok(folder)
-}
-
-fn is_ours(folder: &Dir, who: &For<'_>) -> bool {
-    let whose = folder.read(MARKER).ok().and_then(|text| serde_json::from_slice::<Whose>(&text).ok());
-    whose.is_some_and(|whose| whose.is(&who.whose()))
 }
 
 /// The marker stays: what is left of an interrupted removal is still known as ours.

@@ -61,17 +61,20 @@ pub fn status(home: &Home, name: &str) -> Result<Status, ManagedError> {
     found.ok_or_else(|| ManagedError::NotFound(name.to_owned()))
 }
 
-/// All managed servers by name.
+/// All managed servers by name, and why others could not be looked at (their data are not trusted, for example).
 ///
 /// # Errors
 /// [`ManagedError::File`] when the home may not be looked into.
-pub fn list(home: &Home) -> Result<Vec<Status>, ManagedError> {
-    let mut found = Vec::new();
+pub fn list(home: &Home) -> Result<(Vec<Status>, Vec<ManagedError>), ManagedError> {
+    let (mut found, mut wrong) = (Vec::new(), Vec::new());
     for (name, folder) in folders(home)? {
-        found.extend(read(&folder, &name)?);
+        match read(&folder, &name) {
+            Ok(server) => found.extend(server),
+            Err(error) => wrong.push(error),
+        }
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(found)
+    Ok((found, wrong))
 }
 
 /// Journals of one's own changes in the folders of managed servers.

@@ -9,7 +9,6 @@ mod linux;
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 #[cfg(not(target_os = "linux"))]
@@ -18,8 +17,7 @@ use elsewhere as system;
 use linux as system;
 pub(crate) use system::drop_file;
 
-use rustix::fs::{Mode, OFlags};
-
+use crate::home::{Dir, Distrust, Entry};
 use crate::stop::Stop;
 
 /// Why it could not be dropped, or read in.
@@ -91,21 +89,17 @@ pub fn can_drop(folder: &Path) -> Result<(), PageCacheError> {
 /// # Errors
 /// [`PageCacheError`]; what was dropped by then stays so.
 pub fn drop_files(data: &Path, stop: &Stop) -> Result<(Way, Resident), PageCacheError> {
-    let files = files(data)?;
-    drop_each(&files, stop)?;
+    drop_each(data, stop)?;
     let way = if system::drop_machine() { Way::Machine } else { Way::Files };
-    Ok((way, resident(&files, stop)?))
+    Ok((way, resident(data, stop)?))
 }
 
-fn drop_each(files: &[PathBuf], stop: &Stop) -> Result<(), PageCacheError> {
-    for path in files {
-        go_on(stop)?;
-        let file = open(path)?;
+fn drop_each(data: &Path, stop: &Stop) -> Result<(), PageCacheError> {
+    each_file(data, stop, "drop from the page cache", &mut |file, _| {
         // What is dirty is not dropped.
-        file.sync_data().map_err(failed("sync", path))?;
-        system::drop_file(&file).map_err(failed("drop from the page cache", path))?;
-    }
-    Ok(())
+        file.sync_data()?;
+        system::drop_file(file)
+    })
 }
 
 /// Reads a server's files, so that they stand in the page cache as far as memory goes.
@@ -113,75 +107,83 @@ fn drop_each(files: &[PathBuf], stop: &Stop) -> Result<(), PageCacheError> {
 /// # Errors
 /// [`PageCacheError`].
 pub fn read_files(data: &Path, stop: &Stop) -> Result<Resident, PageCacheError> {
-    let files = files(data)?;
     let mut buffer = vec![0; 1 << 20];
-    for path in &files {
-        let mut file = open(path)?;
+    each_file(data, stop, "read", &mut |file, length| {
+        // No further than it was long: somebody may add to it for ever.
+        let mut rest = file.take(length);
         loop {
-            go_on(stop)?;
-            if file.read(&mut buffer).map_err(failed("read", path))? == 0 {
-                break;
+            if stop.ends_waits() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            if rest.read(&mut buffer)? == 0 {
+                return Ok(());
             }
         }
-    }
-    resident(&files, stop)
+    })?;
+    resident(data, stop)
 }
 
-fn resident(files: &[PathBuf], stop: &Stop) -> Result<Resident, PageCacheError> {
+fn resident(data: &Path, stop: &Stop) -> Result<Resident, PageCacheError> {
     let mut sum = Resident::default();
-    for path in files {
-        go_on(stop)?;
-        let file = open(path)?;
-        let all = file.metadata().map_err(failed("look at", path))?.len();
+    each_file(data, stop, "look at", &mut |file, length| {
         // Pages are whole; the last one may hold less.
-        sum.cached += system::cached(&file, all).map_err(failed("look at", path))?.min(all);
-        sum.all += all;
-    }
+        sum.cached += system::cached(file, length)?.min(length);
+        sum.all += length;
+        Ok(())
+    })?;
     Ok(sum)
 }
 
-/// All files of a data folder, those of tablespaces and of a linked `pg_wal` too; no other link is followed. What the owner
-/// of the folder does not own is not the server's: a superuser of it can make any link.
-fn files(data: &Path) -> Result<Vec<PathBuf>, PageCacheError> {
-    let owner = std::fs::metadata(data).map_err(failed("read", data))?.uid();
-    let mut found = Vec::new();
-    let mut folders = vec![data.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let wrong = || failed("read", &folder);
-        for entry in std::fs::read_dir(&folder).map_err(wrong())? {
-            let path = entry.map_err(wrong())?.path();
-            let is_linked = path == data.join("pg_wal") || folder == data.join("pg_tblspc");
-            let kind = match is_linked {
-                true => std::fs::metadata(&path),
-                false => std::fs::symlink_metadata(&path),
-            };
-            let kind = kind.map_err(failed("look at", &path))?;
-            if kind.uid() != owner {
-                continue;
-            }
-            if kind.is_dir() {
-                folders.push(path);
-            } else if kind.is_file() && kind.len() > 0 {
-                found.push(path);
-            }
+/// Opens each file of a data folder that has something in it, with its length; those of tablespaces and of a linked `pg_wal` too.
+/// No other link is followed, and every file is opened in the folder that was listed: a superuser of the server can swap
+/// folders meanwhile. What the owner of the data does not own is not the server's.
+fn each_file(
+    data: &Path,
+    stop: &Stop,
+    doing: &'static str,
+    see: &mut dyn FnMut(&File, u64) -> io::Result<()>,
+) -> Result<(), PageCacheError> {
+    let mut at = data.to_owned();
+    let mut walked = || -> io::Result<()> {
+        for folder in folders(data)? {
+            folder.walk(&mut |path, inner, entry| {
+                if stop.ends_waits() {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                let (Entry::File { length: 1.. }, Some(name)) = (entry, path.file_name()) else {
+                    return Ok(());
+                };
+                at = inner.path().join(name);
+                match inner.file(name) {
+                    Ok(file) => {
+                        let length = file.metadata()?.len();
+                        see(&file, length)
+                    }
+                    Err(error) if Distrust::is_in(&error) || error.kind() == io::ErrorKind::NotFound => {
+                        Ok(())
+                    }
+                    Err(error) => Err(error),
+                }
+            })?;
         }
+        Ok(())
+    };
+    walked().map_err(|source| match source.kind() {
+        io::ErrorKind::Interrupted => PageCacheError::Stopped,
+        _ => PageCacheError::File { doing, path: at, source },
+    })
+}
+
+/// The data folder, and the folders of the same owner that it links to as a server does.
+fn folders(data: &Path) -> io::Result<Vec<Dir>> {
+    let top = Dir::of_any_owner(data)?;
+    let mut links: Vec<PathBuf> = top.read_link("pg_wal").into_iter().collect();
+    if let Some(spaces) = top.open("pg_tblspc")? {
+        links.extend(spaces.names()?.iter().filter_map(|name| spaces.read_link(name).ok()));
     }
-    found.sort();
-    Ok(found)
-}
-
-fn open(path: &Path) -> Result<File, PageCacheError> {
-    let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, how, Mode::empty()).map_err(io::Error::from);
-    file.map(File::from).map_err(failed("open", path))
-}
-
-fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PageCacheError {
-    move |source| PageCacheError::File { doing, path: path.to_owned(), source }
-}
-
-fn go_on(stop: &Stop) -> Result<(), PageCacheError> {
-    if stop.ends_waits() { Err(PageCacheError::Stopped) } else { Ok(()) }
+    let owner = top.owner();
+    let linked = links.iter().filter_map(|to| Dir::of_any_owner(to).ok()).filter(|to| to.owner() == owner);
+    Ok([top.clone()].into_iter().chain(linked.collect::<Vec<_>>()).collect())
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -210,9 +212,8 @@ mod tests {
         let before = read_files(data.path(), &stop).unwrap();
         assert_eq!(before, Resident { cached: all, all });
         // The machine's own stays: others work on it.
-        let files = files(data.path()).unwrap();
-        drop_each(&files, &stop).unwrap();
-        let left = resident(&files, &stop).unwrap();
+        drop_each(data.path(), &stop).unwrap();
+        let left = resident(data.path(), &stop).unwrap();
         assert!(left.all == all && left.pct() < 5.0, "{left:?}");
         assert_eq!(read_files(data.path(), &stop).unwrap().pct(), 100.0);
     }
@@ -223,7 +224,13 @@ mod tests {
         std::fs::create_dir(data.path().join("pg_tblspc")).unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), data.path().join("pg_tblspc/16400")).unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), data.path().join("base/5/round")).unwrap();
-        assert_eq!(files(data.path()).unwrap().len(), 4);
+        let mut seen = 0;
+        each_file(data.path(), &Stop::new(), "look at", &mut |_, _| {
+            seen += 1;
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, 4);
     }
 
     #[test]

@@ -5,13 +5,12 @@ mod control;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use protocol::Address;
 use protocol::redis::{Control, ControlError, Limits};
 
-use crate::child::{Account, AccountError, ChildError, Program, Watchdog, asked_as_account};
+use crate::child::{Account, AccountError, ChildError, Program, Watchdog, ask};
 use crate::home::{Home, Part, PlaceError};
 use crate::member::{self, Folders, Member, MemberError};
 use crate::stop::Stop;
@@ -155,8 +154,7 @@ fn server(program: &Path, folders: &Folders, account: Option<&Account>) -> Progr
 
 /// `Redis server v=7.0.15 sha=… malloc=…` gives `7.0.15`.
 fn version(program: &Path, account: Option<&Account>) -> String {
-    let output = asked_as_account(&mut Command::new(program), account).arg("--version").output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let text = ask(program, "--version", account).unwrap_or_default();
     let number = text.split_whitespace().find_map(|word| word.strip_prefix("v="));
     number.unwrap_or("unknown").to_owned()
 }

@@ -39,7 +39,7 @@ fn copies_hold_the_same_and_live_by_themselves() {
     one.control().unwrap().execute("DROP TABLE t").unwrap();
     let there = "SELECT to_regclass('t') IS NOT NULL";
     assert_eq!(two.control().unwrap().scalar(there).unwrap().as_deref(), Some("t"));
-    let names: Vec<String> = list(&place.home).unwrap().into_iter().map(|server| server.name).collect();
+    let names: Vec<String> = list(&place.home).unwrap().0.into_iter().map(|server| server.name).collect();
     assert_eq!(names, ["main", "main.1", "main.2"]);
 
     // A new start with settings that would take none: another process.
@@ -51,7 +51,7 @@ fn copies_hold_the_same_and_live_by_themselves() {
     assert!(!is_alive(pid) && !folder.exists());
     drop(two);
     template.destroy().unwrap();
-    assert!(list(&place.home).unwrap().is_empty(), "copies go with their server");
+    assert!(list(&place.home).unwrap().0.is_empty(), "copies go with their server");
 }
 
 /// What of a stopped server is none of its data.

@@ -34,7 +34,7 @@ fn a_server_is_made_private_and_stopped_with_its_owner() {
     let seen = status(&place.home, "main").unwrap();
     assert_eq!((seen.pid, seen.ready, seen.detached), (Some(pid), true, false));
     assert_eq!(seen.used_by, Some(std::process::id()));
-    assert_eq!(list(&place.home).unwrap().len(), 1);
+    assert_eq!(list(&place.home).unwrap().0.len(), 1);
     match ensure(&place, &Options::default()) {
         Err(ManagedError::InUse { pid, .. }) => assert_eq!(pid, Some(std::process::id())),
         other => panic!("{other:?}"),

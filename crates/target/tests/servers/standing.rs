@@ -93,7 +93,7 @@ fn life_of(storage: &Storage) {
     copy_of(&mut target);
     drop(target);
     assert!(traces(&place.home).is_empty(), "{:?}", traces(&place.home));
-    assert!(list(&place.home).unwrap().is_empty(), "{:?}", list(&place.home));
+    assert!(list(&place.home).unwrap().0.is_empty(), "{:?}", list(&place.home));
 }
 
 /// A copy stands beside its server, and goes on when that is gone.
@@ -194,7 +194,7 @@ fn what_stands_in_a_folder_stays_there_until_it_is_destroyed() {
 
         Cluster::open(&place.home, "main", &watchdog(), &Stop::new()).unwrap().destroy().unwrap();
         assert!(std::fs::read_dir(place.folder().join("disk")).unwrap().next().is_none());
-        assert!(list(&place.home).unwrap().is_empty());
+        assert!(list(&place.home).unwrap().0.is_empty());
     }
 }
 
@@ -243,7 +243,7 @@ fn killed(storage: &Storage, after_ms: &[u64]) {
         let what = format!("{storage:?} killed after {after} ms: {:?}", traces(&place.home));
         eventually(Duration::from_secs(11), &what, || traces(&place.home).is_empty());
         stop_orphans(&place.home);
-        assert!(remove_dead(&place.home).is_empty() && list(&place.home).unwrap().is_empty(), "{what}");
+        assert!(remove_dead(&place.home).is_empty() && list(&place.home).unwrap().0.is_empty(), "{what}");
     }
     let mut owner = owner(&place, storage);
     let mut line = String::new();
@@ -260,7 +260,7 @@ fn killed(storage: &Storage, after_ms: &[u64]) {
     }
     eventually(Duration::from_secs(11), "all gone", || traces(&place.home).is_empty() && !is_alive(server));
     stop_orphans(&place.home);
-    assert!(list(&place.home).unwrap().is_empty(), "{:?}", list(&place.home));
+    assert!(list(&place.home).unwrap().0.is_empty(), "{:?}", list(&place.home));
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn who_is_stopped_takes_server_and_filesystem_along() {
     assert!(owner.wait().unwrap().success());
     // What it did not wait for, its watchdogs do.
     eventually(Duration::from_secs(10), "all gone", || traces(&place.home).is_empty());
-    assert!(!is_alive(line.trim().parse().unwrap()) && list(&place.home).unwrap().is_empty());
+    assert!(!is_alive(line.trim().parse().unwrap()) && list(&place.home).unwrap().0.is_empty());
 }
 
 #[test]

@@ -178,7 +178,7 @@ fn it_is_private_and_what_is_secret_stands_nowhere() {
         for entry in std::fs::read_dir(place.home.path(target::home::Part::TileServers)).unwrap() {
             for file in std::fs::read_dir(entry.unwrap().path()).unwrap().map(Result::unwrap) {
                 let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
-                assert!(mode & 0o007 == 0 || !file.path().is_file(), "{:?} {mode:o}", file.path());
+                assert!(mode & 0o137 == 0 || !file.path().is_file(), "{:?} {mode:o}", file.path());
             }
         }
         assert_eq!(served.address().ip().to_string(), "127.0.0.1");

@@ -7,9 +7,7 @@ mod lines;
 mod path;
 mod request;
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::io::BufRead;
 
 use serde::Serialize;
 
@@ -84,14 +82,6 @@ fn example(passed: &Option<Box<PassedOver>>) -> String {
     passed
         .as_ref()
         .map_or_else(String::new, |passed| format!(" (line {} is \"{}\")", passed.first, passed.example))
-}
-
-/// Reads a file.
-///
-/// # Errors
-/// [`ListError`], without the file's name.
-pub fn read_file(path: &Path) -> Result<List, ListError> {
-    read(BufReader::with_capacity(1 << 16, File::open(path)?))
 }
 
 /// Reads a list or a log: whichever most of its first lines are.
@@ -241,7 +231,6 @@ a - - [x] "GET /style.json HTTP/1.1" 200 5
         );
         assert!(read(&b""[..]).unwrap_err().to_string().starts_with("names no tile"));
         assert!(matches!(read(&[0x1f, 0x8b, 8, 0, 0][..]), Err(ListError::Compressed)));
-        assert!(matches!(read_file(Path::new("/nowhere/at/all")), Err(ListError::Read(_))));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use osm::synth::Synthetic;
 use protocol::postgres::Database;
 use protocol::postgres::sql::Sql;
+use record::given;
 
 use super::child::RunChild;
 use super::report::JobReport;
@@ -110,15 +111,5 @@ pub(crate) fn file_name(path: &Path) -> String {
 
 /// Says why a file cannot be read, if so.
 pub(crate) fn must_be_readable(path: &Path) -> Result<(), String> {
-    // Opening a pipe would wait for somebody to write into it.
-    let found = std::fs::metadata(path).and_then(|data| match data.is_file() {
-        true => std::fs::File::open(path).map(|_| data),
-        false => Ok(data),
-    });
-    match found {
-        Ok(data) if data.is_dir() => Err(format!("{} is a folder", path.display())),
-        Ok(data) if !data.is_file() => Err(format!("{} is no file, but a pipe or a device", path.display())),
-        Ok(_) => Ok(()),
-        Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
-    }
+    given::open(path).map(drop).map_err(|error| format!("{} cannot be read: {error}", path.display()))
 }

@@ -120,7 +120,7 @@ impl Load {
         let program = options.program.as_deref().unwrap_or(Path::new("osm2pgsql"));
         let program = find_version(program, site.programs)?;
         program.can(options)?;
-        made::open(site.sql)?;
+        made::open(site.sql, options.flat_nodes.as_deref())?;
         if let Some(file) = self.nodes_file().filter(|_| !options.replace)
             && file.is_of_others(site.sql)?
         {
@@ -283,7 +283,7 @@ impl Job for Load {
     fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
         let Some(called) = self.called.take() else { return Ok(Vec::new()) };
         let removed = made::remove(sql, Which::Of(&called)).map(drop);
-        nodes::remove(sql, &called)?;
+        nodes::remove(sql, &called, self.options.flat_nodes.as_deref())?;
         removed.map(|()| Vec::new())
     }
 }

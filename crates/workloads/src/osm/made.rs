@@ -4,8 +4,9 @@
 //! what a load left that failed or was killed: it is removed, unless it is still the former one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use protocol::postgres::sql::{Sql, long, quote_literal};
+use protocol::postgres::sql::{Sql, long, quote_identifier, quote_literal};
 
 use super::nodes;
 use crate::error::WorkloadError;
@@ -42,19 +43,59 @@ pub(super) enum Which<'a> {
     Of(&'a str),
 }
 
-/// Makes the list, if it is not there, and clears away what killed loads left.
-pub(super) fn open(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
+/// Makes the list, if it is not there, and clears away what killed loads left; `nodes` is the file of node locations of this load.
+pub(super) fn open(sql: &mut dyn Sql, nodes: Option<&Path>) -> Result<(), WorkloadError> {
     execute(sql, REGISTRY)?;
     execute(sql, nodes::REGISTRY)?;
+    refuse_lists_of_others(sql)?;
     let dead = format!(
         "SELECT l.load FROM (SELECT load FROM pgdyno.loaded WHERE NOT complete \
            UNION SELECT load FROM pgdyno.loaded_file WHERE NOT complete) l WHERE NOT EXISTS ({AT_WORK})"
     );
     for load in names(sql, &dead)? {
         remove(sql, Which::Of(&load))?;
-        nodes::remove(sql, &load)?;
+        nodes::remove(sql, &load, nodes)?;
     }
     Ok(())
+}
+
+/// Entries of the lists are carried out with the rights of the login. So the login, a superuser or the owner of the database must
+/// own the lists: any role that may create schemas could have made them first.
+fn refuse_lists_of_others(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
+    let ask = "SELECT o.name || ' belongs to role ' || r.rolname FROM ( \
+           SELECT 'schema pgdyno' AS name, nspowner AS owner FROM pg_catalog.pg_namespace WHERE nspname = 'pgdyno' \
+           UNION ALL SELECT 'table pgdyno.' || c.relname, c.relowner FROM pg_catalog.pg_class c \
+             JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+             WHERE n.nspname = 'pgdyno' AND c.relname IN ('loaded', 'loaded_file', 'prepared')) o \
+         JOIN pg_catalog.pg_roles r ON r.oid = o.owner \
+         WHERE NOT r.rolsuper AND r.rolname <> current_user AND r.oid <> (SELECT datdba FROM pg_catalog.pg_database \
+           WHERE datname = pg_catalog.current_database()) LIMIT 1";
+    match sql.scalar(ask).map_err(WorkloadError::sql(DOING))? {
+        Some(what) => Err(WorkloadError::Missing {
+            what: format!("pgdyno's lists of loaded tables cannot be trusted: {what}"),
+            hint: "log in as that role, or look at the schema and drop it: DROP SCHEMA pgdyno CASCADE"
+                .to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The name of a noted table, quoted for SQL, with each suffix added to its last part. Names from the list are never put into a
+/// statement unchanged.
+fn with_suffixes<const N: usize>(
+    sql: &mut dyn Sql,
+    noted: &str,
+    suffixes: [&str; N],
+) -> Result<[String; N], WorkloadError> {
+    let ask = format!("SELECT unnest(pg_catalog.parse_ident({}))", quote_literal(noted));
+    let doing = || {
+        format!("reading the name {noted:?} in pgdyno.loaded; if pgdyno did not write it, delete that row")
+    };
+    let parts = sql.rows(&ask).map_err(|error| WorkloadError::sql(doing())(error))?;
+    let parts: Vec<String> = parts.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
+    let Some((last, schema)) = parts.split_last() else { return Ok(suffixes.map(str::to_owned)) };
+    let schema: String = schema.iter().map(|part| quote_identifier(part) + ".").collect();
+    Ok(suffixes.map(|suffix| format!("{schema}{}", quote_identifier(&format!("{last}{suffix}")))))
 }
 
 /// What is there now, by number.
@@ -156,18 +197,12 @@ pub(super) fn remove(sql: &mut dyn Sql, which: Which<'_>) -> Result<Vec<String>,
     let tables = names(sql, &format!("SELECT relation FROM pgdyno.loaded WHERE {condition} ORDER BY 1"))?;
     for table in &tables {
         let name = quote_literal(table);
-        // That of all loads is written without quotes by 1.9.
-        let beside = |suffix: &str| match table.strip_suffix('"') {
-            Some(open) => format!("{open}{suffix}\""),
-            None => format!("{table}{suffix}"),
-        };
+        let [whole, unfinished, check] = with_suffixes(sql, table, ["", "_tmp", "_osm2pgsql_valid"])?;
         // At once or not at all; what somebody else built on it is not taken away with it.
         long(sql)
             .execute(&format!(
-                "BEGIN; DROP TABLE IF EXISTS {table}, {}; DROP FUNCTION IF EXISTS {}(); \
-                 DELETE FROM pgdyno.loaded WHERE relation = {name}; COMMIT",
-                beside("_tmp"),
-                beside("_osm2pgsql_valid"),
+                "BEGIN; DROP TABLE IF EXISTS {whole}, {unfinished}; DROP FUNCTION IF EXISTS {check}(); \
+                 DELETE FROM pgdyno.loaded WHERE relation = {name}; COMMIT"
             ))
             .map_err(|error| {
                 let _ = sql.execute("ROLLBACK");

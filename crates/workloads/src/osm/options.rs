@@ -311,7 +311,7 @@ const MIDDLE: [&str; 3] = ["nodes", "ways", "rels"];
 
 /// An option of osm2pgsql that has a key of its own, or that pgdyno decides, with what to do instead.
 fn of_a_key(word: &str) -> Option<(&str, &'static str)> {
-    const KNOWN: [(&[&str], &str); 13] = [
+    const KNOWN: [(&[&str], &str); 14] = [
         (&["-h", "--help", "-V", "--version"], "nothing would be loaded"),
         (&["-s", "--slim"], "write slim = true"),
         (&["--drop"], "write drop = true"),
@@ -326,6 +326,10 @@ fn of_a_key(word: &str) -> Option<(&str, &'static str)> {
         (
             &["-d", "--database", "-U", "--username", "-W", "--password", "-H", "--host", "-P", "--port"],
             "the target says where it goes",
+        ),
+        (
+            &["-o", "--expire-output"],
+            "a load begins with --create, and only --append writes a list of expired tiles",
         ),
         (
             &["--log-level", "--log-progress", "--log-sql"],
@@ -369,6 +373,10 @@ mod tests {
             ("-dother", "cannot have -dother: the target says where it goes"),
             ("-Gs", "cannot have -Gs: write slim = true"),
             ("-la", "cannot have -la: a load begins with --create; --append is not measured"),
+            (
+                "-lo /root/x",
+                "cannot have -lo: a load begins with --create, and only --append writes a list of expired tiles",
+            ),
             ("-vKFx", "cannot have -vKFx: write flat_nodes = \"…\""),
         ];
         for (args, wanted) in cases {

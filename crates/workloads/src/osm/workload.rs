@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::{Artifact, TextKind};
+use record::{Artifact, TextKind, given};
 
 use super::job::Load;
 use super::made::{self, Which};
@@ -35,9 +35,8 @@ impl Loads {
         }
         let mut style = None;
         if let (Some(path), Some(name)) = (&options.style, &written.style) {
-            let wrong = |problem| WorkloadError::File { path: path.clone(), problem };
-            crate::jobs::must_be_readable(path).map_err(wrong)?;
-            let text = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+            let wrong = |problem: String| WorkloadError::File { path: path.clone(), problem };
+            let text = given::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
             style = Some(Asked { name: name.display().to_string(), kind: TextKind::File, text });
         }
         Ok(Self { load: Load::new(options.clone(), true), options, style })
@@ -65,7 +64,7 @@ impl Workload for Loads {
         let sql = site.sql()?;
         // What a killed load left is nothing that was prepared.
         if made::is_there(sql)? {
-            made::open(sql)?;
+            made::open(sql, self.options.flat_nodes.as_deref())?;
         }
         self.load.look(sql).map(drop)
     }
@@ -77,7 +76,7 @@ impl Workload for Loads {
     /// What earlier runs loaded is removed.
     fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
         let sql = site.sql()?;
-        made::open(sql)?;
+        made::open(sql, self.options.flat_nodes.as_deref())?;
         made::remove(sql, Which::Measured).map(drop)?;
         Ok(Vec::new())
     }

@@ -119,6 +119,11 @@ impl Options {
         self.latency_limit_ms.map(|promise| (promise * 1e6) as Time)
     }
 
+    /// Its script files, without their weights.
+    pub(crate) fn file_names(&self) -> impl Iterator<Item = String> {
+        self.files.iter().filter_map(|word| weighted("files", word).ok()).map(|file| file.name)
+    }
+
     /// The same without the places of its files.
     pub(crate) fn portable(&self) -> Self {
         let files = self.files.iter().map(|file| file_name(Path::new(file)));

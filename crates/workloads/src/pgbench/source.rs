@@ -3,15 +3,12 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use record::TextKind;
+use record::{TextKind, given};
 use script::{Builtin, Weighted};
 
 use crate::error::WorkloadError;
 use crate::workload::Asked;
 use protocol::nearest;
-
-/// Longest script file that an experiment reads.
-const LONGEST: u64 = 64 << 20;
 
 /// One script of a run, in the order it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,14 +100,7 @@ pub(super) fn find_builtin(word: &str, drop_in: bool) -> Result<(&'static Builti
 
 fn read_file(path: &Path) -> Result<Vec<u8>, WorkloadError> {
     let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
-    let data = std::fs::metadata(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    if !data.is_file() {
-        return Err(wrong("is not a file".to_owned()));
-    }
-    if data.len() > LONGEST {
-        return Err(wrong(format!("is too long for a script ({} bytes, at most {LONGEST})", data.len())));
-    }
-    std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))
+    given::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))
 }
 
 /// Whatever can be read, a pipe also, as pgbench does it; the messages are pgbench's.

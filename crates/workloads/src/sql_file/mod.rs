@@ -55,7 +55,7 @@ impl Job for SqlFile<'_> {
     }
 
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
-        let text = std::fs::read_to_string(self.path).map_err(|error| WorkloadError::File {
+        let text = record::given::read_text(self.path).map_err(|error| WorkloadError::File {
             path: self.path.to_owned(),
             problem: format!("cannot be read: {error}"),
         })?;

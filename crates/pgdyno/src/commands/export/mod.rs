@@ -78,7 +78,9 @@ fn experiment(args: &Experiment) -> Outcome {
     }
     let kit = identified(kit, &args.folder, store.path());
     if !kit.commands.is_empty() {
-        warning("the experiment file names commands or programs; read them before you repeat it:");
+        warning(
+            "the experiment file names commands, programs, or files outside its folder; read the list before you repeat it:",
+        );
         kit.commands.iter().for_each(|command| talk(&format!("  {}", command.words())));
     }
     let folder = args.folder.to_string_lossy();

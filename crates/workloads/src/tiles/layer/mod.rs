@@ -62,7 +62,7 @@ impl QueryFile {
     pub(super) fn read(path: &Path) -> Result<Self, WorkloadError> {
         let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
         let text =
-            std::fs::read_to_string(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+            record::given::read_text(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         let statement = text::read(&text).map_err(wrong)?;
         Ok(Self { text, statement })
     }

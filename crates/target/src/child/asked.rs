@@ -1,0 +1,110 @@
+//! Programs that are only asked something, such as their version: without a watchdog, bounded in time and bytes.
+
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process_group, setsid};
+
+use super::account::{Account, as_account};
+
+/// Longest time that an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Longest answer that is read, bytes.
+const LONGEST: usize = 1 << 16;
+
+/// What a program prints to its standard output when it is asked with one option, run as an account (`None`: the user we
+/// are), in a session of its own, because a program that shares root's terminal can type into it.
+///
+/// # Errors
+/// When it cannot be started, does not end within 20 s, prints more than 64 KiB, or fails.
+pub(crate) fn ask(program: &Path, option: &str, account: Option<&Account>) -> io::Result<String> {
+    ask_within(program, option, account, PATIENCE)
+}
+
+fn ask_within(
+    program: &Path,
+    option: &str,
+    account: Option<&Account>,
+    patience: Duration,
+) -> io::Result<String> {
+    let mut command = Command::new(program);
+    // SAFETY: the closure makes one system call and touches no memory of the parent.
+    unsafe {
+        command.pre_exec(|| setsid().map(drop).map_err(Into::into));
+    }
+    as_account(&mut command, account).arg(option);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let answer = hear(&mut child, Instant::now() + patience);
+    if answer.is_err() {
+        // Its children too: one of them may hold the output.
+        let _ = Pid::from_raw(child.id() as i32).map(|group| kill_process_group(group, Signal::KILL));
+        let _ = child.wait();
+    }
+    answer
+}
+
+fn hear(child: &mut Child, end: Instant) -> io::Result<String> {
+    let mut output = child.stdout.take().ok_or(ErrorKind::BrokenPipe)?;
+    let mut answer = Vec::new();
+    let mut part = [0; 4096];
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let wait = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
+        match poll(&mut [PollFd::new(&output, PollFlags::IN)], Some(&wait)) {
+            Ok(0) => return Err(ErrorKind::TimedOut.into()),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        match output.read(&mut part)? {
+            0 => break,
+            length => answer.extend_from_slice(&part[..length]),
+        }
+        if answer.len() > LONGEST {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
+    }
+    let status = loop {
+        match child.try_wait()? {
+            Some(status) => break status,
+            None if Instant::now() >= end => return Err(ErrorKind::TimedOut.into()),
+            None => std::thread::sleep(Duration::from_millis(1)),
+        }
+    };
+    match status.success() {
+        true => Ok(String::from_utf8_lossy(&answer).trim().to_owned()),
+        false => Err(io::Error::other(format!("it ended with {status}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_does_not_end_or_never_stops_printing_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = |text: &str| {
+            let path = folder.path().join("asked");
+            std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            // Another test that forks may still hold the file open for writing.
+            loop {
+                match ask_within(&path, "--version", None, Duration::from_millis(300)) {
+                    Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {}
+                    asked => break asked,
+                }
+            }
+        };
+        assert_eq!(program("echo v 1 $1").unwrap(), "v 1 --version");
+        assert_eq!(program("yes").unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert_eq!(program("sleep 1000 & sleep 1000").unwrap_err().kind(), ErrorKind::TimedOut);
+        assert_eq!(program("exec >&-; sleep 1000").unwrap_err().kind(), ErrorKind::TimedOut);
+        assert!(program("echo x; exit 1").is_err());
+    }
+}
