@@ -177,7 +177,7 @@ fn an_interrupted_probe_clears_away(place: &Place, server: &Server, url: &str) {
 }
 
 fn what_a_killed_probe_left_goes_with_the_next(place: &Place, server: &Server, url: &str) {
-    let mut running = Watched::start(place.command(["probe", url, "--time", "3s"]));
+    let mut running = Watched::start(place.command(["probe", url, "--time", "12s"]));
     assert!(running.until("reading pages"), "{}", running.seen);
     signal(running.child.id(), "KILL");
     running.end();

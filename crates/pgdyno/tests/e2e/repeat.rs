@@ -36,7 +36,12 @@ fn an_experiment_is_repeated_from_its_results_alone() {
     place.write("sql/count.sql", "SELECT count(*) FROM notes;\n");
     place.write("study/ask.sql", "\\set i random(1, 100)\nSELECT text FROM notes WHERE i = :i;\n");
     let file = place.write("study/memory.toml", STUDY);
-    let done = place.run(["run", file.to_str().unwrap()]);
+    // Its scripts are in another folder than the file.
+    place
+        .run(["run", file.to_str().unwrap()])
+        .expect(64)
+        .says(&["../sql/notes.sql, outside", "--allow-commands"]);
+    let done = place.run(["run", "--allow-commands", file.to_str().unwrap()]);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     for folder in ["sql", "study"] {
         std::fs::remove_dir_all(place.path().join(folder)).unwrap();
@@ -50,13 +55,14 @@ fn an_experiment_is_repeated_from_its_results_alone() {
         "again/in/memory.toml",
         "again/sql/notes.sql",
         "it is the same experiment",
-        "pgdyno run in/memory.toml",
+        "pgdyno run in/memory.toml --allow-commands",
     ]);
     assert_eq!(std::fs::read_to_string(folder.join("in/memory.toml")).unwrap(), STUDY);
     assert_eq!(std::fs::read_to_string(folder.join("sql/notes.sql")).unwrap(), NOTES);
     let file = folder.join("in/memory.toml");
-    place.run(["run", file.to_str().unwrap()]).expect(64).says(&["--again"]);
-    let done = place.run(["run", file.to_str().unwrap(), "--again"]);
+    let repeated = ["run", "--allow-commands", file.to_str().unwrap()];
+    place.run(repeated).expect(64).says(&["--again"]);
+    let done = place.run([&repeated[..], &["--again"]].concat());
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     assert_eq!(
         place.sql("select count(distinct hash) || ' ' || count(*) from experiment").trim_matches('"'),
