@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use osm::fetch::FetchError;
+use protocol::postgres::conninfo::may_hold_password;
 use results::comparison::{Comparison, TakenApart};
 use results::import::ImportError;
 use results::limits::{Came, Limits, RatioVerdict};
@@ -69,24 +70,22 @@ impl Failure {
 
 /// clap's own errors: help and version go to standard output with 0, wrong usage is [`USAGE`].
 ///
-/// What was given is quoted only where it cannot be a password put into the wrong place: numbers, and words that clap finds
-/// similar to one that belongs there.
+/// A value is shown unless it may be a connection string or a piece of one, which may hold a password.
 pub(crate) fn usage(error: clap::Error) -> ExitCode {
     let error = without_values(error);
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { USAGE } else { SAME_OR_BETTER })
 }
 
+/// Longest value that a message shows, bytes.
+const LONGEST_SHOWN: usize = 60;
+
 fn without_values(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind as Kind, ContextValue as Value};
-    let similar = [Kind::SuggestedArg, Kind::SuggestedSubcommand, Kind::SuggestedValue]
-        .into_iter()
-        .any(|kind| error.get(kind).is_some());
-    let number =
-        |text: &str| text.len() <= 20 && text.chars().all(|c| c.is_ascii_digit() || "+-.eE,".contains(c));
     let shown = |text: &str| {
-        let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-        number(text) || (similar && plain)
+        // Connection strings with mistakes have these.
+        let plain = |c: char| !c.is_control() && !":@%;=".contains(c);
+        text.len() <= LONGEST_SHOWN && text.chars().all(plain) && !may_hold_password(text)
     };
     for kind in [Kind::InvalidValue, Kind::InvalidSubcommand, Kind::TrailingArg] {
         let hidden = matches!(error.get(kind), Some(Value::String(text)) if !shown(text));
@@ -94,16 +93,9 @@ fn without_values(mut error: clap::Error) -> clap::Error {
             error.insert(kind, Value::String("(not shown)".to_owned()));
         }
     }
-    // The name of an option that does not exist; what is none may be anything.
-    let stranger = match error.get(Kind::InvalidArg) {
-        Some(Value::String(text)) => {
-            let option = text.starts_with('-')
-                && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-            // Those that do exist are named with the names of their values.
-            error.kind() == clap::error::ErrorKind::UnknownArgument && !option
-        }
-        _ => false,
-    };
+    // Of options that exist the name is given, with the name of its value.
+    let stranger = error.kind() == clap::error::ErrorKind::UnknownArgument
+        && matches!(error.get(Kind::InvalidArg), Some(Value::String(text)) if !shown(text));
     if stranger {
         error.insert(Kind::InvalidArg, Value::String("(not shown)".to_owned()));
     }
