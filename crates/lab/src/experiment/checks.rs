@@ -22,7 +22,6 @@ pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
     every_workload_is_used(document, file);
     super::unused::every_description_is_used(document, file);
     arms_and_comparison(document, file);
-    rounds_balance(document, file);
     servers_are_there(document, file);
     memory_is_known(document, file);
     promise_can_be_broken(document, file);
@@ -128,16 +127,6 @@ fn comparison(document: &mut Document<'_>, file: &ExperimentFile, compare: &Comp
         let message = format!("{key} is no difference to workload {name}: its arms would be the same");
         let hint = "leave it out of [factors] workload";
         document.wrong(&["compare", "factor"], message, Some(hint));
-    }
-}
-
-fn rounds_balance(document: &mut Document<'_>, file: &ExperimentFile) {
-    let rounds = file.measure.rounds;
-    if file.compare.is_some() && file.load.search.is_none() && rounds % 2 == 1 {
-        let better = if rounds == 1 { "2".to_owned() } else { format!("{} or {}", rounds - 1, rounds + 1) };
-        let rounds = count(rounds as usize, "round");
-        let message = format!("{rounds} cannot be balanced: the base goes first in every other round");
-        document.wrong_key(&["measure", "rounds"], message, Some(&format!("use {better}")));
     }
 }
 

@@ -68,6 +68,12 @@ pub struct ReadOptions {
     pub data: Option<String>,
 }
 
+/// That an odd number of rounds became an even one; `option` is what stands before the number.
+#[must_use]
+pub fn balanced(option: &str, rounds: u32) -> String {
+    format!("{option}{rounds}: {} rounds are measured, to keep the order balanced", rounds + 1)
+}
+
 /// Reads a whole text. The `[full]` table is checked whether it is asked for or not.
 fn assemble(
     path: &Path,
@@ -84,6 +90,7 @@ fn assemble(
     let kept = Hidden::of(text).text(url.as_deref());
     let one = |document: &mut Document<'_>| {
         let mut file = Builder { document, path, variables, look }.file(&kept);
+        file.balance_rounds();
         checks::check(document, &file);
         file.commands = commands::commands(document, &file);
         if let Some(compare) = &file.compare {
@@ -170,6 +177,15 @@ impl ExperimentFile {
             }
         }
         Ok(found)
+    }
+
+    /// The base goes first in every other round, so where arms are compared the rounds must be even.
+    fn balance_rounds(&mut self) {
+        let rounds = self.measure.rounds;
+        if self.compare.is_some() && self.load.search.is_none() && rounds % 2 == 1 {
+            self.measure.rounds += 1;
+            self.notes.push(balanced("rounds = ", rounds));
+        }
     }
 
     /// Gives it another name than that of its file.

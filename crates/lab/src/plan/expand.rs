@@ -69,11 +69,11 @@ impl Plan {
         })
     }
 
-    /// The same experiment with more or fewer rounds than its file says. What follows from a budget stays as it is: runs of
+    /// The same experiment with more or fewer rounds than its file says; an even number where arms are compared. What follows from a budget stays as it is: runs of
     /// another length would be another experiment.
     ///
     /// # Errors
-    /// When arms are compared and the rounds are odd, or there are more runs than can be.
+    /// When there are more runs than can be.
     pub fn with_rounds(mut self, rounds: u32) -> Result<Self, LabError> {
         let wrong = |what: String, hint: String| LabError::failed(Class::Usage, what, hint);
         if self.content.measure.search.is_some() {
@@ -82,13 +82,7 @@ impl Plan {
                 "leave it out".to_owned(),
             ));
         }
-        if self.content.compare.is_some() && rounds % 2 == 1 {
-            let what = format!(
-                "{} cannot be balanced: the base goes first in every other round",
-                crate::words::count(rounds as usize, "round")
-            );
-            return Err(wrong(what, format!("--rounds {}", rounds + 1)));
-        }
+        let rounds = if self.content.compare.is_some() { rounds + rounds % 2 } else { rounds };
         self.runs = runs(&self.content, self.seed, rounds, self.standing.as_ref())
             .map_err(|problem| wrong(format!("--rounds {rounds}: {problem}"), String::new()))?;
         self.rounds = rounds;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::report::ReportData;
 use lab::execute::{self, Looked};
-use lab::experiment::{ExperimentFile, ReadOptions};
+use lab::experiment::{ExperimentFile, ReadOptions, balanced};
 use lab::foresight::foresee;
 use lab::plan::Plan;
 use lab::{Class, LabError};
@@ -160,6 +160,9 @@ impl How<'_> {
         let mut plan = Plan::expand(file, Machine::here())?;
         if let Some(rounds) = self.rounds {
             plan = plan.with_rounds(rounds)?;
+            if plan.rounds != rounds {
+                warning(&balanced("--rounds ", rounds));
+            }
         }
         if let Some([one, other]) = plan.equal_arms().filter(|_| !self.same) {
             let what = format!("{}: arms {one} and {other} are the same", self.name);

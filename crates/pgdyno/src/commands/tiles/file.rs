@@ -158,13 +158,6 @@ fn chosen(args: &Which, folder: &Folder) -> Vec<(&'static str, Value)> {
 /// `[load]` and `[measure]`; arms share the length of a round.
 fn measured(args: &TilesArgs, arms: usize, is_explained: bool) -> anyhow::Result<String> {
     let Load { jobs, duration, warmup, rounds, rate, latency_limit, .. } = &args.load;
-    let is_odd = rounds.filter(|rounds| arms > 1 && rounds % 2 == 1);
-    if let Some(odd) = is_odd {
-        let what = format!(
-            "--rounds {odd}: an odd number cannot be balanced, the base goes first in every other round"
-        );
-        return Err(usage(&what, &format!("--rounds {}", odd + 1)));
-    }
     let mut text = TomlText::default();
     if rate.is_some() || latency_limit.is_some() {
         text.table(&["load"]);

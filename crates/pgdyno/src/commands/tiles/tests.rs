@@ -261,7 +261,6 @@ fn what_cannot_be_meant_is_told_in_words_of_the_command() {
         ("a --against ,".into(), "names no layer"),
         (",".into(), "name no layer"),
         (r#"|"My|"#.into(), "a quote is not closed"),
-        ("a --against b --rounds 5".into(), "cannot be balanced"),
         ("a --against b --change-server".into(), "--undo and --change-server are for"),
         ("a -d gis --sql x.sql".into(), "--sql puts data on a private server"),
         ("a -d gis --managed".into(), "leave one of them out"),

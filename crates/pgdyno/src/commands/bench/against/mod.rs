@@ -83,12 +83,6 @@ fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
         let hint = "rounds have a length: -T SECONDS, shared by both sides";
         return Err(usage("-t cannot be had with --against", hint));
     }
-    if let Some(odd) = args.against.rounds.filter(|rounds| rounds % 2 == 1) {
-        let what = format!(
-            "--rounds {odd}: an odd number cannot be balanced, the base goes first in every other round"
-        );
-        return Err(usage(&what, &format!("--rounds {}", odd + 1)));
-    }
     Ok(())
 }
 

@@ -237,7 +237,6 @@ fn what_cannot_be_compared_is_told() {
         (" -f - shop --against |settings: jit=off", "-f - cannot be had"),
         (" -S --random-seed rand shop --against |settings: jit=off", "--random-seed must be a number"),
         (" -S --driver io_uring shop --against |settings: jit=off", "--driver cannot be had"),
-        (" -S --rounds 5 shop --against |settings: jit=off", "an odd number cannot be balanced"),
         (" -S shop --against |version: 18", "needs a private server"),
         (" -S --managed --against |version: 15, 15", "both sides are PostgreSQL 15"),
         (" -S shop --against |sql: create index on t (a)", "changes a server that is not pgdyno's"),
