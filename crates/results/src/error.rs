@@ -74,8 +74,12 @@ impl StoreError {
             std::io::ErrorKind::NotFound => {
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
                 let folder = folder.unwrap_or(Path::new(".")).display();
-                let detail =
-                    format!("there is no folder {folder}; make it, or name another file with --results");
+                let detail = match path.is_symlink() {
+                    true => "it is a link to a file that does not exist; remove the link".to_owned(),
+                    false => {
+                        format!("there is no folder {folder}; make it, or name another file with --results")
+                    }
+                };
                 Self::Unusable { path: path.to_owned(), detail }
             }
             _ => Self::Unusable { path: path.to_owned(), detail: error.to_string() },

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use record::{ExecutedBy, FileCommand};
 use target::change::{Change, Step};
+use target::storage::Ground;
 use workloads::{Spec, osm};
 
 use super::document::Document;
@@ -20,8 +21,12 @@ use crate::target_spec::TargetSpec;
 const SHOWN: usize = 1000;
 
 /// All of them, in the order of the file's lines.
-pub(super) fn commands(document: &Document<'_>, file: &ExperimentFile) -> Vec<FileCommand> {
-    let mut found = Found { document, file, commands: Vec::new() };
+pub(super) fn commands(
+    document: &Document<'_>,
+    file: &ExperimentFile,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Vec<FileCommand> {
+    let mut found = Found { document, file, variable, commands: Vec::new() };
     let Named { servers, builds, changes, .. } = &file.named;
     if document.value(&["target"]).is_some() {
         found.tile_servers(&["target"], &file.target);
@@ -51,6 +56,7 @@ pub(super) fn commands(document: &Document<'_>, file: &ExperimentFile) -> Vec<Fi
 struct Found<'f, 'd> {
     document: &'f Document<'d>,
     file: &'f ExperimentFile,
+    variable: &'f dyn Fn(&str) -> Option<String>,
     commands: Vec<FileCommand>,
 }
 
@@ -153,9 +159,15 @@ impl Found<'_, '_> {
                 named.extend(paths.into_iter().map(|path: String| (place.clone(), path.into())));
             }
         }
+        for (name, storage) in &file.named.storages {
+            if let Ground::Folder(folder) = &storage.on {
+                let place = ["storage", name, "path"].map(str::to_owned).to_vec();
+                named.push((place, folder.clone()));
+            }
+        }
         for (place, path) in named {
             if self.is_outside(&path) {
-                let runs = format!("the file {}, outside the experiment's folder", path.display());
+                let runs = format!("{}, outside the experiment's folder", path.display());
                 self.add(&texts(&place), runs, None);
             }
         }
@@ -175,9 +187,11 @@ impl Found<'_, '_> {
             return true;
         }
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        match (folder.canonicalize(), folder.join(inside).canonicalize()) {
+        let path = folder.join(inside);
+        match (folder.canonicalize(), path.canonicalize()) {
             (Ok(folder), Ok(path)) => !path.starts_with(folder),
-            _ => false,
+            // A file that does not exist, unless a link on the way leads to it.
+            _ => path.ancestors().take(inside.components().count()).any(Path::is_symlink),
         }
     }
 
@@ -189,11 +203,31 @@ impl Found<'_, '_> {
             let place = [&table[..], &["url"]].concat();
             let Some(url) = self.document.value(&place).and_then(|url| url.as_str()) else { continue };
             let names = variables::names(url);
+            self.own_of_the_user(&place, url, !names.is_empty());
             let is_one = matches!(&names[..], [name] if [format!("${name}"), format!("${{{name}}}")].contains(&url.to_owned()));
             if !is_one && !names.is_empty() {
                 let runs = format!("the value of {}, sent to the server of this address", names.join(", "));
                 self.add(&place, runs, None);
             }
+        }
+    }
+
+    /// Parts of an address by which the user's own passwords, keys and services are read, and sent to the server that it names.
+    fn own_of_the_user(&mut self, place: &[&str], url: &str, has_variables: bool) {
+        let plain = percent_decoded(url);
+        for (name, value) in OWN_OF_THE_USER.iter().filter_map(|name| Some((name, value_of(&plain, name)?))) {
+            // The system's own certificates.
+            if value != "system" {
+                self.add(
+                    place,
+                    format!("{name} = {value} of the user, for the server of this address"),
+                    None,
+                );
+            }
+        }
+        let is_set = (self.variable)("PGPASSWORD").is_some_and(|password| !password.is_empty());
+        if is_set && !has_variables && !has_password(&plain) {
+            self.add(place, "the password in PGPASSWORD, for the server of this address".to_owned(), None);
         }
     }
 
@@ -223,6 +257,48 @@ impl Found<'_, '_> {
             }
         }
     }
+}
+
+/// The keywords of libpq that name files and services of the user, or a server other than the one that a password belongs to.
+const OWN_OF_THE_USER: [&str; 10] = [
+    "hostaddr",
+    "passfile",
+    "service",
+    "servicefile",
+    "sslcert",
+    "sslcrl",
+    "sslcrldir",
+    "sslkey",
+    "sslkeylogfile",
+    "sslrootcert",
+];
+
+/// The value of a keyword in an address of either form.
+fn value_of<'t>(address: &'t str, keyword: &str) -> Option<&'t str> {
+    address.match_indices(keyword).find_map(|(at, _)| {
+        let begins = address[..at].ends_with(['?', '&', ' ', '\t', '\n', '\'', '"']) || at == 0;
+        let value = address[at + keyword.len()..].trim_start().strip_prefix('=')?.trim_start();
+        let end = value.find(['&', ' ', '\t', '\n']).unwrap_or(value.len());
+        begins.then_some(&value[..end])
+    })
+}
+
+/// Whether an address has a password of its own, which comes before that of the environment.
+fn has_password(address: &str) -> bool {
+    let login = address.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')).map(|(login, _)| login);
+    login.is_some_and(|login| login.contains(':')) || value_of(address, "password").is_some()
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut decoded = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let code = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let code = code.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        decoded.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
 }
 
 fn texts(place: &[String]) -> Vec<&str> {
@@ -296,8 +372,7 @@ mod tests {
              [workload.t]\ntiles = {{ layers = [\"/q.sql\"] }}\n\
              [factors]\nworkload = [\"w\", \"a\", \"t\"]\nt.layers = [[\"roads\"], [\"/etc/passwd.sql\"]]\n"
         );
-        let outside =
-            |at: &str, path: &str| format!("{at}: the file {path}, outside the experiment's folder");
+        let outside = |at: &str, path: &str| format!("{at}: {path}, outside the experiment's folder");
         let wanted = [
             outside("7: prepare.sql[1]", "lab/sub/../../x.sql"),
             outside("8: prepare.osm[0].flat_nodes", "/srv/nodes"),
@@ -319,13 +394,20 @@ mod tests {
         std::os::unix::fs::symlink("../secret", folder.join("a.sql")).unwrap();
         let text = "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { files = [\"a.sql\", \"own.sql\"] }\n";
         let file = ExperimentFile::parse(&folder.join("x.toml"), text, false, &|_| None).unwrap();
+        std::os::unix::fs::symlink("../not-yet", folder.join("own.sql.new")).unwrap();
+        let path = folder.join("own.sql.new");
+        let document = Document::parse(text);
+        let found = Found { document: &document, file: &file, variable: &|_| None, commands: Vec::new() };
+        assert!(found.is_outside(&path) && !found.is_outside(Path::new("made-later")));
         let [one] = file.commands() else { panic!("{:?}", file.commands()) };
-        assert!(one.by.is_none() && one.runs.starts_with("the file a.sql, "), "{one:?}");
+        assert!(one.by.is_none() && one.runs.starts_with("a.sql, "), "{one:?}");
     }
 
     #[test]
     fn variables_that_an_address_sends_to_its_server_are_listed() {
-        let variable = |name: &str| Some(if name == "DB" { "postgres://a" } else { "me" }.to_owned());
+        let variable = |name: &str| {
+            (name != "PGPASSWORD").then_some(if name == "DB" { "postgres://a" } else { "me" }.to_owned())
+        };
         let at = |url: &str| {
             let text = format!(
                 "question = \"?\"\n[workload.w]\npgbench = {{ builtin = \"select-only\" }}\n[target]\nurl = \"{url}\"\n"
@@ -345,6 +427,38 @@ mod tests {
             let wanted =
                 format!("target.url (line 5): the value of {names}, sent to the server of this address");
             assert_eq!(at(url), [wanted], "{url}");
+        }
+    }
+
+    #[test]
+    fn passwords_and_files_of_the_user_that_an_address_asks_for_are_listed() {
+        let at = |url: &str, password: Option<&str>| {
+            let text = format!(
+                "question = \"?\"\n[workload.w]\npgbench = {{ builtin = \"select-only\" }}\n[target]\nurl = \"{url}\"\n"
+            );
+            let variable = |name: &str| match name {
+                "PGPASSWORD" => password.map(str::to_owned),
+                _ => Some("postgres://a".to_owned()),
+            };
+            let file = ExperimentFile::parse(Path::new("x.toml"), &text, false, &variable);
+            let file = file.unwrap_or_else(|problems| panic!("{url}: {problems}"));
+            file.commands().iter().map(|command| command.runs.clone()).collect::<Vec<_>>()
+        };
+        for url in ["postgres://u@h/d?sslrootcert=system", "host=h user=u", "$DB"] {
+            assert_eq!(at(url, None), [""; 0], "{url}");
+        }
+        for (url, wanted) in [
+            ("postgres://u@h/d?passfile=/home/x/.pgpass", "passfile = /home/x/.pgpass of"),
+            ("postgres://u@h/d?sslmode=require&ssl%6bey=%2fk", "sslkey = /k of"),
+            ("host=h service = prod", "service = prod of"),
+            ("host=prod hostaddr=192.0.2.1", "hostaddr = 192.0.2.1 of"),
+        ] {
+            let found = at(url, None);
+            assert!(found.len() == 1 && found[0].starts_with(wanted), "{found:?}");
+        }
+        assert!(at("postgres://u@h/d", Some("x"))[0].starts_with("the password in PGPASSWORD"));
+        for own in ["$DB", "postgres://u:p@h/d"] {
+            assert_eq!(at(own, Some("x")), [""; 0], "{own}");
         }
     }
 

@@ -92,7 +92,7 @@ fn assemble(
         let mut file = Builder { document, path, variables, look }.file(&kept);
         file.balance_rounds();
         checks::check(document, &file);
-        file.commands = commands::commands(document, &file);
+        file.commands = commands::commands(document, &file, variables);
         if let Some(compare) = &file.compare {
             // The base is first everywhere, whatever the order in the file.
             file.arms.sort_by_key(|arm| arm.name != compare.base);
@@ -168,7 +168,8 @@ impl ExperimentFile {
     /// All mistakes found in it.
     pub fn commands_of(text: &str) -> Result<Vec<FileCommand>, FileProblems> {
         let path = Path::new("experiment.toml");
-        let variable = |name: &str| Some(format!("${name}"));
+        // Whether a password is set is not known.
+        let variable = |name: &str| (name != "PGPASSWORD").then(|| format!("${name}"));
         let mut found = Self::parse(path, text, false, &variable)?.commands;
         let full = Self::parse(path, text, true, &variable).map(|file| file.commands).unwrap_or_default();
         for command in full {

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{self, Finished, Place, is_root, not_available};
+use crate::support::{self, Finished, Place, is_root, not_available, signal};
 
 /// User and group of the account that servers run as.
 fn account() -> (u32, u32) {
@@ -289,6 +289,42 @@ fn a_server_with_another_pid_file_is_stopped_all_the_same() {
         assert!(line.is_empty(), "{replace}: the server runs on");
     }
     run(&place, ["target", "destroy", "lost"]).expect(0);
+}
+
+/// A server that had just begun was called stopped, and ran on.
+#[test]
+fn an_interrupted_start_leaves_no_server() {
+    let place = Place::new();
+    run(&place, ["target", "start", "brief"]).expect(0);
+    run(&place, ["target", "stop", "brief"]).expect(0);
+    let data = place.home().join("clusters/brief/data");
+    let runs = || {
+        let lines = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = lines.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        lines.filter(|line| String::from_utf8_lossy(line).contains(data.to_str().unwrap())).count()
+    };
+    for ms in [10, 20, 30, 40, 60, 90] {
+        let mut command = place.command(["target", "start", "brief"]);
+        command.current_dir("/").stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let mut start = command.spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(ms));
+        signal(start.id(), "TERM");
+        if !start.wait().unwrap().success() {
+            assert_eq!(runs(), 0, "interrupted after {ms} ms");
+        }
+        run(&place, ["target", "stop", "brief"]).expect(0);
+        assert_eq!(runs(), 0, "stopped after {ms} ms");
+    }
+    // A pipe in place of a file hung the server, and nobody saw it.
+    if is_root() {
+        std::fs::remove_file(data.join("PG_VERSION")).unwrap();
+        let made = Command::new("mkfifo").arg(data.join("PG_VERSION")).status().unwrap();
+        assert!(made.success());
+        give(&data.join("PG_VERSION"));
+        run(&place, ["target", "start", "brief"]).expect(71);
+        assert_eq!(runs(), 0);
+    }
+    run(&place, ["target", "destroy", "brief"]).expect(0);
 }
 
 /// A program that was asked for its version could type into root's terminal.

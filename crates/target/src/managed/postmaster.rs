@@ -1,12 +1,14 @@
 //! A running postmaster as its own pid file tells of it.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use crate::home::{Dir, Distrust};
+use crate::home::{Dir, Distrust, Entry};
 use crate::host::proc::{is_alive, processes};
 use crate::stop::Stop;
 
@@ -52,8 +54,8 @@ fn parse(text: &str) -> Option<PidFile> {
     })
 }
 
-/// Whether a pid is a living process of the data folder's owner that works there, as a postmaster does. The file is the
-/// server's own, which may name a process of somebody else's in it.
+/// Whether a pid is a living process of the data folder's owner that works there, or that was started for it, as a postmaster is.
+/// The file is the server's own, which may name a process of somebody else in it.
 fn is_postmaster_of(pid: u32, data: &Dir) -> bool {
     is_alive(pid) && works_in(pid, data).unwrap_or_else(|| !Path::new("/proc/self/cwd").exists())
 }
@@ -68,7 +70,16 @@ fn is_postmaster(pid: u32) -> bool {
 fn works_in(pid: u32, data: &Dir) -> Option<bool> {
     let folder = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
     let owner = std::fs::metadata(format!("/proc/{pid}")).ok()?.uid();
-    Some(owner == data.owner() && data.path().canonicalize().is_ok_and(|data| data == folder))
+    let data_folder = data.path().canonicalize().ok()?;
+    Some(owner == data.owner() && (data_folder == folder || is_started_for(pid, &data_folder)))
+}
+
+/// Whether the command line names the data folder (`-D`): a server that has just begun does not work there yet.
+fn is_started_for(pid: u32, data_folder: &Path) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|byte| *byte == 0).skip_while(|word| *word != b"-D").skip(1);
+    let named = words.next().map(|word| Path::new(OsStr::from_bytes(word)));
+    named.is_some_and(|named| named.canonicalize().is_ok_and(|named| named == data_folder))
 }
 
 fn as_pid(pid: u32) -> Option<Pid> {
@@ -113,13 +124,20 @@ pub(super) fn clear_leftovers(data: &Dir) {
         }
         wait_until(Duration::from_secs(5), || survivors(data).is_empty());
     }
-    if data.file(FILE).is_err_and(|error| Distrust::is_in(&error)) {
-        // The server would wait for ever at a pipe.
-        let _ = data.remove_all(FILE);
+    // The server would wait for ever at a pipe, and reads no device.
+    for name in data.names().unwrap_or_default() {
+        if matches!(data.entry(&name), Ok(Some(Entry::Other))) || (name == FILE && has_no_file(data)) {
+            let _ = data.remove_all(&name);
+        }
     }
     if PidFile::read(data).is_some_and(|file| is_alive(file.pid) && !is_postmaster_of(file.pid, data)) {
         let _ = data.remove_file(FILE);
     }
+}
+
+/// Whether something else stands in place of the pid file.
+fn has_no_file(data: &Dir) -> bool {
+    data.file(FILE).is_err_and(|error| Distrust::is_in(&error))
 }
 
 /// Server processes that work in this data folder, as far as the system shows them.

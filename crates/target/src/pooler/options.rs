@@ -56,7 +56,7 @@ pub struct Options {
 }
 
 /// Settings that nobody can choose, or their beginnings (`…*`), and why.
-const RESERVED: [(&str, &str); 19] = [
+const RESERVED: [(&str, &str); 20] = [
     ("pool_mode", "it is an option of its own"),
     ("default_pool_size", "it is the option pool_size"),
     ("max_client_conn", "it follows from the number of clients"),
@@ -75,6 +75,7 @@ const RESERVED: [(&str, &str); 19] = [
     ("user", RUN),
     ("conffile", RUN),
     ("service_name", RUN),
+    ("resolv_conf", "hosts are looked up as the system does"),
     ("job_name", RUN),
 ];
 const REACHED: &str = "pgdyno reaches the pooler by it";
