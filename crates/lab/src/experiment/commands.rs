@@ -218,11 +218,8 @@ impl Found<'_, '_> {
         for (name, value) in OWN_OF_THE_USER.iter().filter_map(|name| Some((name, value_of(&plain, name)?))) {
             // The system's own certificates.
             if value != "system" {
-                self.add(
-                    place,
-                    format!("{name} = {value} of the user, for the server of this address"),
-                    None,
-                );
+                // Its value may be a password in the wrong place.
+                self.add(place, format!("{name} of the user, for the server of this address"), None);
             }
         }
         let is_set = (self.variable)("PGPASSWORD").is_some_and(|password| !password.is_empty());
@@ -448,10 +445,10 @@ mod tests {
             assert_eq!(at(url, None), [""; 0], "{url}");
         }
         for (url, wanted) in [
-            ("postgres://u@h/d?passfile=/home/x/.pgpass", "passfile = /home/x/.pgpass of"),
-            ("postgres://u@h/d?sslmode=require&ssl%6bey=%2fk", "sslkey = /k of"),
-            ("host=h service = prod", "service = prod of"),
-            ("host=prod hostaddr=192.0.2.1", "hostaddr = 192.0.2.1 of"),
+            ("postgres://u@h/d?passfile=/home/x/.pgpass", "passfile of"),
+            ("postgres://u@h/d?sslmode=require&ssl%6bey=%2fk", "sslkey of"),
+            ("host=h service = prod", "service of"),
+            ("host=prod hostaddr=192.0.2.1", "hostaddr of"),
         ] {
             let found = at(url, None);
             assert!(found.len() == 1 && found[0].starts_with(wanted), "{found:?}");

@@ -287,9 +287,14 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
     }
     // The file asks the environment for it.
     place.run(["run", "saved.toml", "--rounds", "4"]).expect(67);
-    let mut with = place.command(["run", "saved.toml", "--rounds", "4"]);
-    with.env("PGPASSWORD", "geheim");
-    let more = support::finish(with);
+    // An address in a file gets it with consent only: the file could be somebody else's.
+    let with = |args: &[&str]| {
+        let mut with = place.command(["run", "saved.toml", "--rounds", "4"].iter().chain(args));
+        with.env("PGPASSWORD", "geheim");
+        support::finish(with)
+    };
+    with(&[]).expect(64).says(&["target.url: the password in PGPASSWORD", "--allow-commands"]);
+    let more = with(&["--allow-commands"]);
     assert!(more.stdout.contains("4 rounds x 1 cell"), "{}{}", more.stdout, more.stderr);
 }
 
