@@ -221,3 +221,33 @@ fn commands_of_a_stored_file_that_cannot_be_read_are_not_known() {
         "{shown}"
     );
 }
+
+/// A command that could not be started was written down as begun, and blocked its server.
+#[test]
+fn a_command_in_a_closed_folder_leaves_nothing_to_undo() {
+    if !crate::support::is_root() {
+        return support::not_available("a folder that the account cannot enter", "we are not root");
+    }
+    let place = Place::new();
+    let closed = place.path().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
+    let server = Server::start();
+    allowed_by_url(&place, &server);
+    std::fs::copy(place.path().join("small.toml"), closed.join("small.toml")).unwrap();
+    for file in std::fs::read_dir(place.path()).unwrap().flatten().filter(|file| file.path().is_file()) {
+        std::fs::copy(file.path(), closed.join(file.file_name())).unwrap();
+    }
+    let mut command = place.command(["run", "small.toml", "--allow-commands"]);
+    command.current_dir(&closed);
+    let done = support::finish(command);
+    assert!(done.status.code().is_some_and(|code| code >= 64), "{}", done.stderr);
+    assert!(done.stderr.contains("cannot enter") && !done.stderr.contains("still there"), "{}", done.stderr);
+    let left = place.run(["target", "restore"]);
+    assert!(
+        left.stdout.is_empty() || left.stderr.contains("nothing to put back"),
+        "{}{}",
+        left.stdout,
+        left.stderr
+    );
+}

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use protocol::postgres::Database;
 use serde::{Deserialize, Serialize};
 
-use crate::child::Program;
+use super::error::ChangeError;
+use crate::child::{Account, Program};
 
 /// Variable by which the processes of a command are known, also those that left its process group.
 pub(super) const MARK: &str = "PGDYNO_CHANGE";
@@ -48,6 +49,20 @@ impl Environment {
     #[must_use]
     pub fn starting_in(self, folder: Option<PathBuf>) -> Self {
         Self { folder: folder.unwrap_or(self.folder), ..self }
+    }
+
+    /// The account that commands run as (`None`: the user we are).
+    ///
+    /// # Errors
+    /// When there is none, or it may not enter the folder that they start in.
+    pub(crate) fn account(&self) -> Result<Option<Account>, ChangeError> {
+        let account = Account::unprivileged()?;
+        match &account {
+            Some(account) if !account.may_enter(&self.folder) => {
+                Err(ChangeError::Folder { folder: self.folder.clone(), account: account.name.clone() })
+            }
+            _ => Ok(account),
+        }
     }
 
     /// `/bin/sh` with the command, which stands in no argument: everybody could read it there. Its processes carry `mark`.

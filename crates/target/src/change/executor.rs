@@ -8,7 +8,7 @@ use protocol::postgres::sql::{ResultSet, Sql, SqlError, long, quote_literal};
 
 use super::environment::MARK;
 use super::{Change, ChangeError, Environment, Part, Step};
-use crate::child::{Account, Watchdog};
+use crate::child::Watchdog;
 use crate::control::{Control, shown};
 use crate::host::proc;
 use crate::stop::Stop;
@@ -128,12 +128,7 @@ impl<'a> Executor<'a> {
     fn run_command(&self, part: Part, command: &str) -> Result<String, ChangeError> {
         let mut program = self.environment.shell(command, &mark(self.id, part));
         // A command comes from a file, and its undo from a journal: neither is root's.
-        program.account = Account::unprivileged()?;
-        if let (Some(account), Some(folder)) = (&program.account, &program.folder)
-            && !account.may_enter(folder)
-        {
-            return Err(ChangeError::Folder { folder: folder.clone(), account: account.name.clone() });
-        }
+        program.account = self.environment.account()?;
         let (start, stop) = (Instant::now(), Stop::of_process());
         let too_long = || start.elapsed() >= self.bound;
         let kept = self.watchdog.run_kept(&program, &|| stop.ends_waits() || too_long())?;

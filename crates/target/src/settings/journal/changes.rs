@@ -96,6 +96,11 @@ impl Journal {
         bound: Duration,
     ) -> Result<Outcome, SettingsError> {
         let place = control.place().clone();
+        // What cannot be started is not written down as begun.
+        let mut steps = change.do_.iter().chain(&change.undo);
+        if steps.any(|step| matches!(step, Step::Command(_))) {
+            environment.account()?;
+        }
         let made = MadeChange {
             id: uuid::Uuid::new_v4().simple().to_string(),
             change: change.clone(),
