@@ -17,7 +17,7 @@ pub fn open(path: &Path) -> Result<File> {
     match found.is_file() {
         true => File::open(path),
         false if found.is_dir() => Err(refused("it is a folder; name a file in it")),
-        false => Err(refused("it is no file, but a pipe or a device")),
+        false => Err(refused("it is a pipe or a device, not a file")),
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
             let error = read_text(Path::new(path)).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
         }
-        // What /proc says of its length is not its length.
+        // The length that /proc reports is 0.
         assert!(read_text(Path::new("/proc/self/status")).unwrap().contains("Name:"));
     }
 }

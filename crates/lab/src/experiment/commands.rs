@@ -1,19 +1,18 @@
 //! What an experiment file names that needs consent: commands, programs and other code that a run executes, and what lies
-//! outside the file's folder. A run sends the text of files to the server and keeps it in the results.
+//! outside the file's folder ([`outside`]).
 //!
 //! SQL is left out: the server executes it, with the rights of the login (docs/decisions/0029).
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use record::{ExecutedBy, FileCommand};
 use target::change::{Change, Step};
-use target::storage::Ground;
 use workloads::{Spec, osm};
 
 use super::document::Document;
 use super::model::ExperimentFile;
-use super::variables;
+use super::outside::outside;
 use crate::named::Named;
 use crate::target_spec::TargetSpec;
 
@@ -26,7 +25,7 @@ pub(super) fn commands(
     file: &ExperimentFile,
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Vec<FileCommand> {
-    let mut found = Found { document, file, variable, commands: Vec::new() };
+    let mut found = Found { document, file, commands: Vec::new() };
     let Named { servers, builds, changes, .. } = &file.named;
     if document.value(&["target"]).is_some() {
         found.tile_servers(&["target"], &file.target);
@@ -46,8 +45,9 @@ pub(super) fn commands(
             found.osm(&["workload", &workload.name, "osm"], &workload.name, &load.in_folder(file.folder()));
         }
     }
-    found.files();
-    found.addresses();
+    for (place, what) in outside(document, file, variable) {
+        found.add(&texts(&place), what, None);
+    }
     found.settings();
     found.commands.sort_by_key(|command| command.line);
     found.commands
@@ -56,7 +56,6 @@ pub(super) fn commands(
 struct Found<'f, 'd> {
     document: &'f Document<'d>,
     file: &'f ExperimentFile,
-    variable: &'f dyn Fn(&str) -> Option<String>,
     commands: Vec<FileCommand>,
 }
 
@@ -123,7 +122,7 @@ impl Found<'_, '_> {
     ) -> Vec<(Vec<String>, String)> {
         let owned = |place: &[&str]| place.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>();
         let dotted = format!("{factor}.{key}");
-        let list = self.factor_place(&dotted);
+        let list = self.document.factor(&dotted);
         let levels = self.file.factors.levels(&dotted).iter().enumerate();
         let levels = levels.map(|(index, level)| {
             let index = format!("[{index}]");
@@ -131,110 +130,6 @@ impl Found<'_, '_> {
         });
         let own = own.map(|own| (owned(&[table, &[key]].concat()), own));
         own.into_iter().chain(levels).collect()
-    }
-
-    /// Files outside the folder of the experiment. Extracts are left out: a file that is not an extract is refused.
-    fn files(&mut self) {
-        let file = self.file;
-        let mut named: Vec<(Vec<String>, PathBuf)> = Vec::new();
-        for used in file.prepare.clone().files_mut() {
-            if !matches!(used.key.last().map(String::as_str), Some("extract" | "program")) {
-                named.push(([vec!["prepare".to_owned()], used.key].concat(), used.path.clone()));
-            }
-        }
-        for workload in &file.workloads {
-            let place = vec!["workload".to_owned(), workload.name.clone()];
-            let files = workload.spec.files_but_extracts();
-            named.extend(files.into_iter().map(|path| (place.clone(), path)));
-        }
-        // Options of workloads and preparations as factors.
-        let options = |name: &str| !name.ends_with(".extract") && !name.ends_with(".program");
-        for (name, levels) in
-            file.factors.all().iter().filter(|(name, _)| name.contains('.') && options(name))
-        {
-            for level in levels {
-                // A level that is a list stands there as JSON.
-                let paths = serde_json::from_str(level).unwrap_or_else(|_| vec![level.clone()]);
-                let place: Vec<_> = self.factor_place(name).into_iter().map(str::to_owned).collect();
-                named.extend(paths.into_iter().map(|path: String| (place.clone(), path.into())));
-            }
-        }
-        for (name, storage) in &file.named.storages {
-            if let Ground::Folder(folder) = &storage.on {
-                let place = ["storage", name, "path"].map(str::to_owned).to_vec();
-                named.push((place, folder.clone()));
-            }
-        }
-        for (place, path) in named {
-            if self.is_outside(&path) {
-                let runs = format!("{}, outside the experiment's folder", path.display());
-                self.add(&texts(&place), runs, None);
-            }
-        }
-    }
-
-    /// Whether a path leads out of the experiment's folder, by itself or through a link.
-    fn is_outside(&self, path: &Path) -> bool {
-        let folder = self.file.folder();
-        let inside = path.strip_prefix(folder).unwrap_or(path);
-        // Variables of a stored text are not replaced.
-        let goes_up = |part: Component<'_>| match part {
-            Component::ParentDir | Component::RootDir => true,
-            Component::Normal(name) => name.as_encoded_bytes().starts_with(b"$"),
-            _ => false,
-        };
-        if inside.components().any(goes_up) {
-            return true;
-        }
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let path = folder.join(inside);
-        match (folder.canonicalize(), path.canonicalize()) {
-            (Ok(folder), Ok(path)) => !path.starts_with(folder),
-            // A file that does not exist, unless a link on the way leads to it.
-            _ => path.ancestors().take(inside.components().count()).any(Path::is_symlink),
-        }
-    }
-
-    /// Variables that are a part of an address: their values are sent to the server that it names. An address that is one
-    /// variable is the user's own.
-    fn addresses(&mut self) {
-        let tables = self.file.named.servers.keys().map(|name| vec!["server", name.as_str()]);
-        for table in [vec!["target"]].into_iter().chain(tables).collect::<Vec<_>>() {
-            let place = [&table[..], &["url"]].concat();
-            let Some(url) = self.document.value(&place).and_then(|url| url.as_str()) else { continue };
-            let names = variables::names(url);
-            self.own_of_the_user(&place, url, !names.is_empty());
-            let is_one = matches!(&names[..], [name] if [format!("${name}"), format!("${{{name}}}")].contains(&url.to_owned()));
-            if !is_one && !names.is_empty() {
-                let runs = format!("the value of {}, sent to the server of this address", names.join(", "));
-                self.add(&place, runs, None);
-            }
-        }
-    }
-
-    /// Parts of an address by which the user's own passwords, keys and services are read, and sent to the server that it names.
-    fn own_of_the_user(&mut self, place: &[&str], url: &str, has_variables: bool) {
-        let plain = percent_decoded(url);
-        for (name, value) in OWN_OF_THE_USER.iter().filter_map(|name| Some((name, value_of(&plain, name)?))) {
-            // The system's own certificates.
-            if value != "system" {
-                // Its value may be a password in the wrong place.
-                self.add(place, format!("{name} of the user, for the server of this address"), None);
-            }
-        }
-        let is_set = (self.variable)("PGPASSWORD").is_some_and(|password| !password.is_empty());
-        if is_set && !has_variables && !has_password(&plain) {
-            self.add(place, "the password in PGPASSWORD, for the server of this address".to_owned(), None);
-        }
-    }
-
-    /// Where a factor stands in the file: its name may be in quotes.
-    fn factor_place<'n>(&self, dotted: &'n str) -> Vec<&'n str> {
-        let in_quotes = vec!["factors", dotted];
-        match self.document.value(&in_quotes) {
-            Some(_) => in_quotes,
-            None => ["factors"].into_iter().chain(dotted.split('.')).collect(),
-        }
     }
 
     /// Settings by which a server executes a command, or loads a library from a folder.
@@ -254,48 +149,6 @@ impl Found<'_, '_> {
             }
         }
     }
-}
-
-/// The keywords of libpq that name files and services of the user, or a server other than the one that a password belongs to.
-const OWN_OF_THE_USER: [&str; 10] = [
-    "hostaddr",
-    "passfile",
-    "service",
-    "servicefile",
-    "sslcert",
-    "sslcrl",
-    "sslcrldir",
-    "sslkey",
-    "sslkeylogfile",
-    "sslrootcert",
-];
-
-/// The value of a keyword in an address of either form.
-fn value_of<'t>(address: &'t str, keyword: &str) -> Option<&'t str> {
-    address.match_indices(keyword).find_map(|(at, _)| {
-        let begins = address[..at].ends_with(['?', '&', ' ', '\t', '\n', '\'', '"']) || at == 0;
-        let value = address[at + keyword.len()..].trim_start().strip_prefix('=')?.trim_start();
-        let end = value.find(['&', ' ', '\t', '\n']).unwrap_or(value.len());
-        begins.then_some(&value[..end])
-    })
-}
-
-/// Whether an address has a password of its own, which comes before that of the environment.
-fn has_password(address: &str) -> bool {
-    let login = address.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')).map(|(login, _)| login);
-    login.is_some_and(|login| login.contains(':')) || value_of(address, "password").is_some()
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut decoded = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let code = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let code = code.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        decoded.push(code.unwrap_or(*first));
-        rest = if code.is_some() { &behind[2..] } else { behind };
-    }
-    String::from_utf8_lossy(&decoded).into_owned()
 }
 
 fn texts(place: &[String]) -> Vec<&str> {
@@ -358,105 +211,6 @@ mod tests {
             format!("{}: {}: {}", command.line.unwrap_or(0), command.key, command.runs)
         };
         file.commands().iter().map(words).collect()
-    }
-
-    #[test]
-    fn files_of_other_folders_are_listed_and_extracts_are_not() {
-        let load = "osm = { extract = \"../a.osm.pbf\", flat_nodes = \"/srv/nodes\" }";
-        let text = format!(
-            "{MANAGED}[prepare]\nsql = [\"own.sql\", \"sub/../../x.sql\"]\n{load}\n\
-             [workload.a]\npgbench = {{ files = [\"../key@2\", \"b.sql\"] }}\n\
-             [workload.t]\ntiles = {{ layers = [\"/q.sql\"] }}\n\
-             [factors]\nworkload = [\"w\", \"a\", \"t\"]\nt.layers = [[\"roads\"], [\"/etc/passwd.sql\"]]\n"
-        );
-        let outside = |at: &str, path: &str| format!("{at}: {path}, outside the experiment's folder");
-        let wanted = [
-            outside("7: prepare.sql[1]", "lab/sub/../../x.sql"),
-            outside("8: prepare.osm[0].flat_nodes", "/srv/nodes"),
-            outside("9: workload.a", "../key"),
-            outside("11: workload.t", "/q.sql"),
-        ];
-        let found = of(&text);
-        assert_eq!(found[..4], wanted, "{found:#?}");
-        assert_eq!(found[4..], [outside("15: factors.t.layers", "/etc/passwd.sql")], "{found:#?}");
-    }
-
-    #[test]
-    fn a_link_leads_outside_a_folder_too() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = place.path().join("theirs");
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::write(place.path().join("secret"), "SELECT 1").unwrap();
-        std::fs::write(folder.join("own.sql"), "SELECT 1").unwrap();
-        std::os::unix::fs::symlink("../secret", folder.join("a.sql")).unwrap();
-        let text = "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { files = [\"a.sql\", \"own.sql\"] }\n";
-        let file = ExperimentFile::parse(&folder.join("x.toml"), text, false, &|_| None).unwrap();
-        std::os::unix::fs::symlink("../not-yet", folder.join("own.sql.new")).unwrap();
-        let path = folder.join("own.sql.new");
-        let document = Document::parse(text);
-        let found = Found { document: &document, file: &file, variable: &|_| None, commands: Vec::new() };
-        assert!(found.is_outside(&path) && !found.is_outside(Path::new("made-later")));
-        let [one] = file.commands() else { panic!("{:?}", file.commands()) };
-        assert!(one.by.is_none() && one.runs.starts_with("a.sql, "), "{one:?}");
-    }
-
-    #[test]
-    fn variables_that_an_address_sends_to_its_server_are_listed() {
-        let variable = |name: &str| {
-            (name != "PGPASSWORD").then_some(if name == "DB" { "postgres://a" } else { "me" }.to_owned())
-        };
-        let at = |url: &str| {
-            let text = format!(
-                "question = \"?\"\n[workload.w]\npgbench = {{ builtin = \"select-only\" }}\n[target]\nurl = \"{url}\"\n"
-            );
-            let file = ExperimentFile::parse(Path::new("x.toml"), &text, false, &variable);
-            let file = file.unwrap_or_else(|problems| panic!("{url}: {problems}"));
-            file.commands().iter().map(FileCommand::words).collect::<Vec<_>>()
-        };
-        for own in ["postgres://a/b", "$DB", "${DB}", "postgres://a/b$$c"] {
-            assert_eq!(at(own), [""; 0], "{own}");
-        }
-        for (url, names) in [
-            ("postgres://$ME@a/b", "ME"),
-            ("postgres://a/b?application_name=${KEY}", "KEY"),
-            ("$DB/$KEY", "DB, KEY"),
-        ] {
-            let wanted =
-                format!("target.url (line 5): the value of {names}, sent to the server of this address");
-            assert_eq!(at(url), [wanted], "{url}");
-        }
-    }
-
-    #[test]
-    fn passwords_and_files_of_the_user_that_an_address_asks_for_are_listed() {
-        let at = |url: &str, password: Option<&str>| {
-            let text = format!(
-                "question = \"?\"\n[workload.w]\npgbench = {{ builtin = \"select-only\" }}\n[target]\nurl = \"{url}\"\n"
-            );
-            let variable = |name: &str| match name {
-                "PGPASSWORD" => password.map(str::to_owned),
-                _ => Some("postgres://a".to_owned()),
-            };
-            let file = ExperimentFile::parse(Path::new("x.toml"), &text, false, &variable);
-            let file = file.unwrap_or_else(|problems| panic!("{url}: {problems}"));
-            file.commands().iter().map(|command| command.runs.clone()).collect::<Vec<_>>()
-        };
-        for url in ["postgres://u@h/d?sslrootcert=system", "host=h user=u", "$DB"] {
-            assert_eq!(at(url, None), [""; 0], "{url}");
-        }
-        for (url, wanted) in [
-            ("postgres://u@h/d?passfile=/home/x/.pgpass", "passfile of"),
-            ("postgres://u@h/d?sslmode=require&ssl%6bey=%2fk", "sslkey of"),
-            ("host=h service = prod", "service of"),
-            ("host=prod hostaddr=192.0.2.1", "hostaddr of"),
-        ] {
-            let found = at(url, None);
-            assert!(found.len() == 1 && found[0].starts_with(wanted), "{found:?}");
-        }
-        assert!(at("postgres://u@h/d", Some("x"))[0].starts_with("the password in PGPASSWORD"));
-        for own in ["$DB", "postgres://u:p@h/d"] {
-            assert_eq!(at(own, Some("x")), [""; 0], "{own}");
-        }
     }
 
     const MANAGED: &str = "[target]\nmanaged = {}\n";

@@ -139,6 +139,15 @@ impl<'a> Document<'a> {
             .any(|wrong| wrong.len() >= path.len() && wrong.iter().zip(path).all(|(step, key)| step == key))
     }
 
+    /// The steps to a factor, whose name may be in quotes.
+    pub(super) fn factor<'n>(&self, dotted: &'n str) -> Vec<&'n str> {
+        let in_quotes = vec!["factors", dotted];
+        match self.value(&in_quotes) {
+            Some(_) => in_quotes,
+            None => ["factors"].into_iter().chain(dotted.split('.')).collect(),
+        }
+    }
+
     /// The value of a dotted key.
     pub(super) fn value(&self, path: &[&str]) -> Option<&DeValue<'a>> {
         find(&self.left, path).map(|(_, value)| value.get_ref())

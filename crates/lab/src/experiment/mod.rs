@@ -10,6 +10,7 @@ mod document;
 mod factors;
 mod hidden;
 mod model;
+mod outside;
 mod problem;
 mod storage;
 mod tile_servers;
@@ -68,7 +69,7 @@ pub struct ReadOptions {
     pub data: Option<String>,
 }
 
-/// That an odd number of rounds became an even one; `option` is what stands before the number.
+/// The note that an odd number of rounds became an even one; `option` is the text before the number.
 #[must_use]
 pub fn balanced(option: &str, rounds: u32) -> String {
     format!("{option}{rounds}: {} rounds are measured, to keep the order balanced", rounds + 1)
@@ -168,8 +169,11 @@ impl ExperimentFile {
     /// All mistakes found in it.
     pub fn commands_of(text: &str) -> Result<Vec<FileCommand>, FileProblems> {
         let path = Path::new("experiment.toml");
-        // Whether a password is set is not known.
-        let variable = |name: &str| (name != "PGPASSWORD").then(|| format!("${name}"));
+        // Whether a password or a service is set says nothing of whoever repeats it.
+        let variable = |name: &str| match name {
+            "PGPASSWORD" | "PGSERVICE" => Some(String::new()),
+            _ => Some(format!("${name}")),
+        };
         let mut found = Self::parse(path, text, false, &variable)?.commands;
         let full = Self::parse(path, text, true, &variable).map(|file| file.commands).unwrap_or_default();
         for command in full {

@@ -293,7 +293,7 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
         with.env("PGPASSWORD", "geheim");
         support::finish(with)
     };
-    with(&[]).expect(64).says(&["target.url: the password in PGPASSWORD", "--allow-commands"]);
+    with(&[]).expect(64).says(&["target.url: the password of PGPASSWORD", "--allow-commands"]);
     let more = with(&["--allow-commands"]);
     assert!(more.stdout.contains("4 rounds x 1 cell"), "{}{}", more.stdout, more.stderr);
 }

@@ -253,7 +253,7 @@ fn pipes_and_devices_are_no_files_to_read() {
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for file in [pipe.as_path(), Path::new("/dev/zero")] {
         let shown = file.to_str().unwrap();
-        place.run(["osm", "load", shown]).expect(65).says(&[shown, "no file, but a pipe or a device"]);
+        place.run(["osm", "load", shown]).expect(65).says(&[shown, "a pipe or a device, not a file"]);
         let url = format!("postgres://127.0.0.1:1/x?sslmode=verify-full&sslrootcert={shown}");
         place.run(["bench", &url, "-t", "1"]).says(&[shown, "a pipe or a device"]);
         let text = format!(

@@ -66,7 +66,10 @@ fn loads_are_runs_that_are_compared_and_leave_nothing() {
     }
     let phases = place.run(["table", "phases", "--format", "csv"]).expect(0).stdout;
     assert!(phases.contains("planet_osm_polygon"), "{phases}");
-    // A run that others disturbed is invalid, and measured again.
+    // A run that others disturbed is invalid, and measured again. There is no other reason to be invalid.
+    let other = "select count(*) from run join run_doubt using (run_id) where validity = 'invalid' \
+                 and reason not in ('steal', 'throttled', 'unsteady')";
+    assert_eq!(place.sql(other), "0");
     let valid = "from v_run where validity <> 'invalid'";
     assert_eq!(place.sql(&format!("select count(*), min(tps is null) {valid}")), "4,1");
     let took = &format!(

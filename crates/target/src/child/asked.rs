@@ -17,8 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Longest answer that is read, bytes.
 const LONGEST: usize = 1 << 16;
 
-/// What a program prints to its standard output when it is asked with one option, run as an account (`None`: the user we
-/// are), in a session of its own, because a program that shares root's terminal can type into it.
+/// Runs a program with one option, as an account (`None`: the user we are), and returns its standard output. The program gets a
+/// new session: one that shares root's terminal can type into it.
 ///
 /// # Errors
 /// When it cannot be started, does not end within 20 s, prints more than 64 KiB, or fails.

@@ -135,7 +135,7 @@ pub(super) fn clear_leftovers(data: &Dir) {
     }
 }
 
-/// Whether something else stands in place of the pid file.
+/// Whether the pid file is a link, a folder or another kind of file.
 fn has_no_file(data: &Dir) -> bool {
     data.file(FILE).is_err_and(|error| Distrust::is_in(&error))
 }

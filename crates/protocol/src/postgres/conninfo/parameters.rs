@@ -78,8 +78,9 @@ impl Parameters {
         self.values.get(keyword)
     }
 
-    /// The value of an option; an empty one counts as not given.
-    pub(super) fn get(&self, keyword: &str) -> Option<&str> {
+    /// The value of an option, a password too; an empty one counts as not given.
+    #[must_use]
+    pub fn get(&self, keyword: &str) -> Option<&str> {
         self.value(keyword).map(|value| value.text.as_str()).filter(|text| !text.is_empty())
     }
 }
