@@ -21,6 +21,7 @@ pub use client::{
     Abandoned, Abort, Address, Client, Endpoint, Event, Failure, Io, Keepalive, Level, Link, Outcome,
     Returned, StatementEnd, Step, TcpOptions, Time, Tls,
 };
+pub use driver::io_uring_works;
 pub use error::EngineError;
 pub use measured::{ItemFigures, Measured, OwnCost, ScriptFigures, Second, StatementFigures, Stretch};
 pub use observer::{Entry, EntryEnd, Message, Observer};

@@ -221,6 +221,9 @@ impl LabError {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some("free some space; finished runs are kept, the same command goes on".into())
             }
+            Self::Interrupted { kept: 0, .. } => {
+                Some("nothing was measured yet; the same command begins again".into())
+            }
             Self::Interrupted { kept, planned, again } if kept < planned => {
                 let without = if *again { " without --again" } else { "" };
                 Some(format!("the same command{without} goes on where it stopped"))

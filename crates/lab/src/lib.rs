@@ -6,6 +6,7 @@ pub mod bench;
 pub mod calibrate;
 mod classify;
 pub mod collectors;
+pub mod doctor;
 pub mod dropin;
 mod error;
 mod event;

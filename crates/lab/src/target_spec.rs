@@ -62,6 +62,20 @@ impl TargetSpec {
         Self::Url { url, shown: text, place, redis, change_server, tile_servers: Vec::new() }
     }
 
+    /// A private server of this name, with these extensions in its database and nothing beside it.
+    #[must_use]
+    pub fn managed(name: &str, extensions: &[&str]) -> Self {
+        Self::Managed {
+            name: name.to_owned(),
+            version: None,
+            extensions: extensions.iter().map(|&extension| extension.to_owned()).collect(),
+            redis: false,
+            bin: None,
+            storage: None,
+            tile_servers: Vec::new(),
+        }
+    }
+
     /// With these tile servers.
     #[must_use]
     pub(crate) fn with_tile_servers(mut self, wanted: Vec<tile_server::Options>) -> Self {

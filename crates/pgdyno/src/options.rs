@@ -111,8 +111,8 @@ pub(crate) struct FormatOption {
 /// What is said while something runs, where it is kept, and how it is printed.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
-    /// Name every step of every run on standard error, one line each
-    #[arg(long)]
+    /// Show the plan, every step and every run on standard error, a line each
+    #[arg(long, short = 'v')]
     pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) results: Results,

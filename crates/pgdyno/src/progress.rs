@@ -16,6 +16,8 @@ pub(crate) struct Screen {
     bar: ProgressBar,
     verbose: bool,
     interactive: bool,
+    /// Whether nothing but warnings stays: all else is shown while it happens, and only on a terminal.
+    brief: bool,
     now: String,
     seconds: u64,
 }
@@ -26,12 +28,28 @@ impl Screen {
         let interactive = print::is_interactive() && !verbose;
         let target = if interactive { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        Self { bar, verbose, interactive, now: String::new(), seconds: 0 }
+        Self { bar, verbose, interactive, brief: false, now: String::new(), seconds: 0 }
+    }
+
+    /// A screen on which nothing but warnings stays.
+    pub(crate) fn brief() -> Self {
+        let mut screen = Self::new(false);
+        screen.brief = true;
+        if screen.interactive {
+            screen
+                .bar
+                .set_style(ProgressStyle::with_template("{spinner} {wide_msg}").expect("a valid template"));
+            screen.bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        screen
     }
 
     /// Says a line, above the bar where there is one.
     pub(crate) fn line(&self, text: &str) {
-        self.bar.suspend(|| print::talk(text));
+        match self.brief {
+            true => self.message(text),
+            false => self.bar.suspend(|| print::talk(text)),
+        }
     }
 
     /// Beside the bar, which is drawn over and over: nothing in it may drive the terminal.
@@ -98,6 +116,9 @@ impl Screen {
         let width = planned.to_string().len();
         let before = format!("{number:>width$}/{planned}  {figures}");
         let left = time(left);
+        if self.brief {
+            return self.message(&before);
+        }
         self.bar.suspend(|| match validity {
             Validity::Valid => print::talk(&format!("{before}  {left} left")),
             Validity::Suspect => {

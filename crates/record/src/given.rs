@@ -1,9 +1,14 @@
 //! Files that a user or an experiment names: regular ones, of bounded length. A pipe that nobody writes to would be waited
 //! for, a device may have no end.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
-use std::path::Path;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{Mode, OFlags};
 
 /// Longest text that is read whole, bytes.
 const LONGEST: u64 = 64 << 20;
@@ -13,12 +18,65 @@ const LONGEST: u64 = 64 << 20;
 /// # Errors
 /// As the system says, or that it is a folder, a pipe or a device.
 pub fn open(path: &Path) -> Result<File> {
-    let found = std::fs::metadata(path)?;
+    // Opening a device may do something by itself.
+    check(&std::fs::metadata(path)?)?;
+    let file = match held(path) {
+        Some(opened) => opened?,
+        None => OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)?,
+    };
+    // The path may lead to another one by now.
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn check(found: &std::fs::Metadata) -> Result<()> {
     match found.is_file() {
-        true => File::open(path),
+        true => Ok(()),
         false if found.is_dir() => Err(refused("it is a folder; name a file in it")),
         false => Err(refused("it is a pipe or a device, not a file")),
     }
+}
+
+/// The folder of an experiment whose files must be in it.
+static HELD: Mutex<Option<(PathBuf, OwnedFd)>> = Mutex::new(None);
+
+/// From now on, files below this folder are opened only if no link on the way leads out of it: a path that was looked at could
+/// lead elsewhere by the time it is opened. Only Linux can tell (`openat2`); elsewhere nothing changes.
+///
+/// # Errors
+/// When the folder cannot be opened.
+pub fn hold_to(folder: &Path) -> Result<()> {
+    let real = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let opened = rustix::fs::open(real, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    *HELD.lock().unwrap_or_else(PoisonError::into_inner) = Some((folder.to_owned(), opened));
+    Ok(())
+}
+
+/// The file, opened below the folder; `None` where that does not matter for this path, or cannot be had.
+fn held(path: &Path) -> Option<Result<File>> {
+    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let (folder, opened) = held.as_ref()?;
+    let inside = path.strip_prefix(folder).ok().filter(|inside| inside.is_relative())?;
+    below(opened, inside)
+}
+
+#[cfg(target_os = "linux")]
+fn below(folder: &OwnedFd, inside: &Path) -> Option<Result<File>> {
+    use rustix::fs::{ResolveFlags, openat2};
+    use rustix::io::Errno;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match openat2(folder, inside, flags, Mode::empty(), ResolveFlags::BENEATH) {
+        Ok(file) => Some(Ok(file.into())),
+        // Older kernels, and some containers.
+        Err(Errno::NOSYS | Errno::PERM) => None,
+        Err(Errno::XDEV) => Some(Err(refused("a link on its path leads out of the experiment's folder"))),
+        Err(error) => Some(Err(error.into())),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn below(_folder: &OwnedFd, _inside: &Path) -> Option<Result<File>> {
+    None
 }
 
 /// The content of a regular file of at most 64 MiB.
@@ -49,6 +107,25 @@ fn refused(why: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_link_that_leads_out_of_the_folder_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("experiment");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(place.path().join("secret"), "s").unwrap();
+        std::fs::write(folder.join("own"), "o").unwrap();
+        for (name, to) in [("out", "../secret"), ("in", "own")] {
+            std::os::unix::fs::symlink(to, folder.join(name)).unwrap();
+        }
+        let opened = rustix::fs::open(&folder, OFlags::DIRECTORY, Mode::empty()).unwrap();
+        let Some(error) = below(&opened, Path::new("out")) else { return };
+        assert!(error.unwrap_err().to_string().contains("leads out of the experiment's folder"));
+        for name in ["in", "own"] {
+            assert!(below(&opened, Path::new(name)).unwrap().is_ok(), "{name}");
+        }
+    }
 
     #[test]
     fn nothing_but_a_file_is_read_and_nothing_is_waited_for() {

@@ -30,6 +30,7 @@ mod text;
 mod verdict;
 pub mod visible;
 mod words;
+pub mod written;
 
 pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms};
 pub use arrivals::{Arrivals, KEPT_UP, Offer};

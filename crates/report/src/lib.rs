@@ -46,4 +46,4 @@ pub use format::Format;
 pub use geopackage::{GeoPackage, GeoPackageError, geopackage};
 pub use ladder::{BOUND, Ladder, Outcome, ladders};
 pub use record::visible;
-pub use sections::answer::summary;
+pub use sections::answer::{short, summary};

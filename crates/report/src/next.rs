@@ -236,10 +236,10 @@ fn what_else(data: &ReportData, open: &[Figure], margin: f64) -> Vec<String> {
     helps
 }
 
-/// The larger end of the 90 % interval, percent.
+/// The end of the interval that is further from no change, percent.
 fn widest(of: &Estimate) -> Option<f64> {
-    let (low, high) = of.interval(0.90)?;
-    Some(stats::percent(low).abs().max(stats::percent(high).abs()))
+    let (low, high) = of.interval_pct()?;
+    Some(low.abs().max(high.abs()))
 }
 
 /// Chance of calling a difference where none is, percent, when the answer was to be had at so many looks (from 1) with as

@@ -9,6 +9,7 @@ pub mod control;
 pub mod home;
 pub mod host;
 pub mod http;
+pub mod installed;
 pub mod managed;
 pub mod page_cache;
 pub mod placement;
@@ -28,4 +29,4 @@ mod target;
 
 pub use error::{NotAvailable, TargetError};
 pub use stop::{Heeded, Stop};
-pub use target::{MANAGED_DATABASE, Target};
+pub use target::Target;

@@ -27,9 +27,6 @@ use crate::storage::{Holds, Used};
 use crate::url::{Rights, UrlServer};
 use crate::{managed, url};
 
-/// The database of managed servers when the experiment names none.
-pub const MANAGED_DATABASE: &str = "pgdyno";
-
 /// Patience with a server that answered before.
 const CONNECTING: std::time::Duration = std::time::Duration::from_secs(30);
 
@@ -74,7 +71,7 @@ impl Target {
         let mut recovered = url::recover_earlier(home, watchdog)?;
         recovered.extend(journal::recover_private(&cluster, watchdog)?);
         let mut target = Self::ours(cluster, recovered, watchdog)?;
-        target.ensure_database(MANAGED_DATABASE)?;
+        target.ensure_database(managed::DATABASE)?;
         for extension in extensions {
             target.ensure_extension(extension)?;
         }
@@ -100,7 +97,7 @@ impl Target {
         let journal =
             Journal::at(cluster.journal(), &config.redacted(), Access::to(&place, &config), watchdog);
         let server = Server::Managed(Box::new(cluster));
-        Ok(Self::over(server, MANAGED_DATABASE, Some(journal), recovered))
+        Ok(Self::over(server, managed::DATABASE, Some(journal), recovered))
     }
 
     /// A server by connection string; see [`UrlServer::open`].

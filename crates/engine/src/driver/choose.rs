@@ -47,6 +47,14 @@ pub(crate) fn choose(
     }
 }
 
+/// Whether io_uring can be had here.
+///
+/// # Errors
+/// Why not, in words.
+pub fn io_uring_works() -> Result<(), String> {
+    uring(1, 0, Epoch::start()).map(drop)
+}
+
 #[cfg(target_os = "linux")]
 fn uring(connections: usize, spin: Time, epoch: Epoch) -> Result<Chosen, String> {
     super::Uring::new(connections, spin, epoch).map(Chosen::Uring).map_err(|error| {

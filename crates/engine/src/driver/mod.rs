@@ -11,6 +11,7 @@ mod uring;
 use std::io;
 use std::sync::Arc;
 
+pub use choose::io_uring_works;
 pub(crate) use choose::{Chosen, choose};
 pub(crate) use cpu::Cpu;
 pub(crate) use epoch::Epoch;

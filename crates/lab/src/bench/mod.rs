@@ -12,20 +12,21 @@ use record::{Profile, Run};
 use results::ExperimentId;
 use target::Stop;
 use workloads::pgbench::{self, Pgbench, ScriptSource};
-use workloads::{ClientWorkload, ScriptInfo, StatementInfo, Workload};
+use workloads::{ClientWorkload, Preparation, ScriptInfo, StatementInfo, Workload};
 
 pub use connection::at;
 pub use job::{Kept, initialize, load_osm};
 
 use crate::error::{Class, LabError, explain};
+use crate::jobs;
 use crate::lateness::judge_by_host;
 use crate::measure::Keep;
-use crate::plan::PlannedRun;
+use crate::plan::{PlannedPreparation, PlannedRun};
 use crate::runner::{
     Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, identity, texts,
     try_results,
 };
-use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
+use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::target_spec::TargetSpec;
 
 /// One run of pgbench scripts.
@@ -35,6 +36,8 @@ pub struct Options {
     pub target: TargetSpec,
     /// Folder with PostgreSQL's programs, for managed targets.
     pub pg_bin: Option<PathBuf>,
+    /// Data that a managed target has first; what is there already and was made from the same is left as it is.
+    pub prepare: Preparation,
     /// Protocol, variables, tries, vacuum and the like.
     pub workload: pgbench::Options,
     /// The scripts in order; with none it is tpcb-like.
@@ -94,9 +97,11 @@ pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Resul
 
 fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
     let mut workload = open(options)?;
+    let prepare = PlannedPreparation::of(options.prepare.clone())?;
     try_results(options.results.as_deref(), &mut *progress)?;
     progress.step(Step::Target, "reach the server");
     let mut stage = Stage::open(&options.target, options.pg_bin.clone(), progress, stop)?;
+    jobs::prepare(&mut stage, &prepare, true, &mut *progress, stop).map_err(|error| stage.explain(error))?;
     progress.step(Step::Guard, "does it do something?");
     stage.with_site(|site| workload.check(site))?;
     stage.with_site(|site| workload.prepare(site, options.seed))?;
@@ -123,7 +128,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
         let identity = Identity {
             name: "bench",
             question: &question,
-            content: identity(&options.target, &options.workload, &scripts, &setup, options.threads),
+            content: content(options, &scripts, &setup, &prepare),
             target: Some(&options.target),
             seed: options.seed,
         };
@@ -154,6 +159,33 @@ fn open(options: &Options) -> Result<Pgbench, LabError> {
     Ok(Pgbench::with_scripts(&options.workload, &options.scripts)?)
 }
 
+/// What makes it this run and no other.
+fn content(
+    options: &Options,
+    scripts: &[ScriptInfo],
+    setup: &Setup,
+    prepare: &PlannedPreparation,
+) -> serde_json::Value {
+    let mut content = identity(&options.target, &options.workload, scripts, setup, options.threads);
+    if options.prepare != Preparation::default() {
+        content["prepare"] = prepare.identity();
+    }
+    content
+}
+
+/// Clients for which a private server has connections by itself, less those that pgdyno and superusers need.
+const ROOM: u32 = 90;
+
+/// A private server has room for so many clients; any other server is as it is.
+fn room(options: &Options) -> Option<Arm> {
+    let is_managed = matches!(options.target, TargetSpec::Managed { .. });
+    (is_managed && options.clients > ROOM).then(|| Arm {
+        name: None,
+        settings: [("max_connections".to_owned(), (options.clients + 10).to_string())].into(),
+        weakens: Vec::new(),
+    })
+}
+
 /// As pgbench does it: a timeline per thread, and transactions that are open at the end are waited for.
 fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
     let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
@@ -162,7 +194,7 @@ fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
         connection: Connection::Direct,
         changes: None,
         cache: Cache::AsLeft,
-        arm: None,
+        arm: room(options),
         workload: names.join(", "),
         options: std::collections::BTreeMap::new(),
         load: options.rate.clone().map_or(Load::Closed, Load::Rate),

@@ -123,6 +123,23 @@ impl ExperimentFile {
     /// # Errors
     /// When it cannot be read, and with all mistakes found in it.
     pub fn read(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
+        Self::read_by(path, options, || Ok(()))
+    }
+
+    /// The same, and holds all files of this process to the folder of the experiment: for one that names nothing else.
+    ///
+    /// # Errors
+    /// As of [`ExperimentFile::read`].
+    pub fn read_held(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::read_by(path, options, || record::given::hold_to(folder))
+    }
+
+    fn read_by(
+        path: &Path,
+        options: &ReadOptions,
+        before_its_files: impl FnOnce() -> std::io::Result<()>,
+    ) -> Result<Self, ReadError> {
         let text = record::given::read_text(path).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::PermissionDenied => {
                 ReadError::Unreadable { path: path.to_owned(), source }
@@ -138,6 +155,7 @@ impl ExperimentFile {
             ("PGDYNO_DATA", Some(data)) => Some(data.clone()),
             _ => std::env::var(name).ok(),
         };
+        before_its_files().map_err(|source| ReadError::Unreadable { path: path.to_owned(), source })?;
         Ok(assemble(path, &text, options.full, &variables, true)?)
     }
 

@@ -141,6 +141,25 @@ mod tests {
         file.commands().iter().map(words).collect()
     }
 
+    /// Between two looks at a path it was made a link to another file.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn files_of_an_experiment_that_names_nothing_else_are_held_to_its_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("experiment");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(place.path().join("secret.sql"), "SELECT 'secret';").unwrap();
+        std::os::unix::fs::symlink("../secret.sql", folder.join("p.sql")).unwrap();
+        let text = "question = \"?\"\n[target]\nmanaged = {}\n[prepare]\nsql = \"p.sql\"\n[workload.w]\n\
+                    pgbench = { builtin = \"select-only\" }\n";
+        let file = folder.join("e.toml");
+        std::fs::write(&file, text).unwrap();
+        let read = ExperimentFile::read(&file, &Default::default()).unwrap();
+        assert_eq!(read.commands().len(), 1, "{:?}", read.commands());
+        let held = ExperimentFile::read_held(&file, &Default::default()).map(drop).unwrap_err();
+        assert!(format!("{held:?}").contains("leads out of the experiment's folder"), "{held:?}");
+    }
+
     #[test]
     fn files_of_other_folders_are_listed_and_extracts_are_not() {
         let load = "osm = { extract = \"../a.osm.pbf\", flat_nodes = \"/srv/nodes\" }";

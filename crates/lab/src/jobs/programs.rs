@@ -23,9 +23,10 @@ impl Programs {
 }
 
 /// Where programs run as another account than ours, it is lent what it cannot get to by name, already open: root's extract
-/// in root's own folder.
-fn lend(program: &mut Program, inputs: &[ChildInput]) -> Result<(), String> {
-    let Some(account) = Account::unprivileged().map_err(|error| error.to_string())? else { return Ok(()) };
+/// in root's own folder. Gives what such a file is called there, with its own name.
+fn lend(program: &mut Program, inputs: &[ChildInput]) -> Result<Vec<(String, String)>, String> {
+    let mut lent = Vec::new();
+    let Some(account) = Account::unprivileged().map_err(|error| error.to_string())? else { return Ok(lent) };
     for input in inputs {
         let shown = input.path.display();
         let file = given::open(&input.path).map_err(|error| format!("cannot open {shown}: {error}"))?;
@@ -39,14 +40,27 @@ fn lend(program: &mut Program, inputs: &[ChildInput]) -> Result<(), String> {
         if input.path.parent().is_some_and(|folder| account.may_enter(folder)) {
             continue;
         }
-        let by_number = OsString::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let by_number = format!("/proc/self/fd/{}", file.as_raw_fd());
         for arg in program.args.iter_mut().filter(|arg| **arg == *input.path.as_os_str()) {
-            arg.clone_from(&by_number);
+            *arg = OsString::from(&by_number);
         }
+        lent.push((by_number, shown.to_string()));
         program.args.splice(0..0, input.without_name.iter().cloned());
         program.inherited.push(Arc::new(file));
     }
-    Ok(())
+    Ok(lent)
+}
+
+/// A line that a program wrote, with the names of files that it was lent in place of their numbers.
+fn with_names(text: &str, lent: &[(String, String)]) -> String {
+    lent.iter().fold(text.to_owned(), |text, (by_number, name)| {
+        let mut parts = text.split(by_number.as_str());
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |said, rest| {
+            let is_longer = rest.starts_with(|next: char| next.is_ascii_digit());
+            said + if is_longer { by_number } else { name } + rest
+        })
+    })
 }
 
 impl RunChild for Programs {
@@ -59,13 +73,13 @@ impl RunChild for Programs {
         let mut program = Program::new(&order.program).args(order.args.iter().cloned());
         program.env.clone_from(&order.env);
         program.unwanted = order.unwanted;
-        lend(&mut program, &order.inputs)?;
+        let lent = lend(&mut program, &order.inputs)?;
         let mut pass_on = |line: Line| {
             let output = match line.stream {
                 Stream::Stdout => Output::Stdout,
                 Stream::Stderr => Output::Stderr,
             };
-            on_line(output, line.at_us, &line.text);
+            on_line(output, line.at_us, &with_names(&line.text, &lent));
         };
         let finished = self.overseen.run(program, &mut pass_on).map_err(|error| {
             if let CutShort::DeadServer(why) = &error {
@@ -83,5 +97,25 @@ impl RunChild for Programs {
             max_rss_bytes: finished.ended.max_rss_bytes,
             own_cpu_us: finished.own_cpu_us,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lent_file_is_called_by_its_name_in_what_a_program_says() {
+        let lent = [("7", "/root/a.lua"), ("71", "/root/b.osm.pbf")];
+        let lent = lent.map(|(number, name)| (format!("/proc/self/fd/{number}"), name.to_owned()));
+        let cases = [
+            ("error in /proc/self/fd/7:3: near x", "error in /root/a.lua:3: near x"),
+            ("/proc/self/fd/71 and /proc/self/fd/7", "/root/b.osm.pbf and /root/a.lua"),
+            ("/proc/self/fd/72, /proc/self/fd/7", "/proc/self/fd/72, /root/a.lua"),
+            ("nothing", "nothing"),
+        ];
+        for (said, wanted) in cases {
+            assert_eq!(with_names(said, &lent), wanted);
+        }
     }
 }

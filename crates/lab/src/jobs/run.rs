@@ -32,6 +32,8 @@ pub(crate) fn run(
     };
     match (done, cleared) {
         (Ok(report), Ok(told)) => {
+            // Of one that failed only the reason would be shown.
+            told.iter().filter(|_| report.failed.is_some()).for_each(|remark| progress.warn(remark.clone()));
             remarks.extend(told);
             Ok(report)
         }
@@ -40,7 +42,11 @@ pub(crate) fn run(
             progress.warn(left.to_string());
             Err(error)
         }
-        (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
+        (Err(error), Ok(told)) => {
+            told.into_iter().for_each(|remark| progress.warn(remark));
+            Err(error)
+        }
+        (Ok(_), Err(error)) => Err(error),
     }
 }
 

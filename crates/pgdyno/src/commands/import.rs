@@ -16,29 +16,27 @@ use crate::print::{is_interactive, talk, warning};
 /// `pgdyno import`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What pgbench printed (reports, one or many in a file), and the logs of pgbench -l; threads' files that lie
-    /// beside a log are taken in, and a log comes together with the report of its run; what osm2pgsql writes on standard
-    /// error, loads one or many in a file; what pgdyno bench and pgdyno pgbench print with --format json; `-` is standard
-    /// input
+    /// Reports and logs of pgbench, logs of osm2pgsql, or JSON that pgdyno bench printed. `-` is standard input. A log
+    /// of pgbench -l comes together with the report of its run and the files of its threads
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Experiment to put the runs into; the same name adds to it
+    /// Experiment to put the runs into. The same name adds to it
     #[arg(long, value_name = "NAME", default_value = "import")]
     name: String,
-    /// What is asked, for tables and reports
+    /// Question that the experiment answers, for tables and reports
     #[arg(long, value_name = "TEXT")]
     question: Option<String>,
-    /// Level of a factor for all files given: storage=nvme (repeatable); workload, clients, scale, protocol come from
-    /// reports, options of osm2pgsql from its command line where that is in the file
+    /// Level of a factor for all files: storage=nvme (repeatable). Workload, clients, scale and protocol come from the
+    /// reports
     #[arg(long, short = 'l', value_name = "FACTOR=LEVEL", value_parser = level)]
     level: Vec<(String, String)>,
-    /// Factor whose levels are compared: its levels become the arms
+    /// Factor to compare. Its levels become the arms
     #[arg(long, value_name = "FACTOR")]
     compare: Option<String>,
     /// Level that the others are compared with [default: the first imported]
     #[arg(long, value_name = "LEVEL", requires = "compare")]
     base: Option<String>,
-    /// Take in again what is in the results file already
+    /// Read files again that the results file has already
     #[arg(long)]
     again: bool,
     #[command(flatten)]

@@ -6,6 +6,8 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
+use record::written;
+
 use crate::exit::{Failure, INPUT_OUTPUT, Outcome, SAME_OR_BETTER, USAGE};
 use crate::print::{data, talk};
 
@@ -48,7 +50,7 @@ fn write(all: &[Command], folder: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     for command in all {
         let path = folder.join(format!("{}.1", display(command)));
-        std::fs::write(&path, page(command)).map_err(|error| failed(&path, &error))?;
+        written::replace(&path, page(command).as_bytes()).map_err(|error| failed(&path, &error))?;
     }
     talk(&format!("{} man pages: {}", all.len(), folder.display()));
     Ok(())

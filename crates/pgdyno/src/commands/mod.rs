@@ -6,7 +6,9 @@ mod by_zoom;
 mod calibrate;
 mod compare;
 mod completion;
+mod doctor;
 mod export;
+mod help;
 mod import;
 mod ladder;
 mod limit;
@@ -38,12 +40,11 @@ use ::target::home::Home;
 use crate::exit::Outcome;
 use crate::options::{Format, Selection};
 
-/// A dynamometer for PostgreSQL and PostGIS: drives a database with a known load, keeps every measurement, and
-/// says, with an interval and a verdict, what is faster and by how much.
+/// Measure PostgreSQL and PostGIS under a known load, and compare: what is faster, by how much, how sure
 #[derive(Debug, clap::Parser)]
 #[command(name = "pgdyno", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(
-    after_help = "Start with: pgdyno run experiments/demo.toml --dry-run\nExit codes: docs/exit-codes.md"
+    after_help = "What is installed here, and what is missing: pgdyno doctor\nExit codes: docs/exit-codes.md"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -53,48 +54,47 @@ pub(crate) struct Cli {
 /// The commands.
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Run an experiment file: prepare the target, measure every cell and arm in turn, compare, report
+    /// Run an experiment file: prepare, measure, compare, report
     Run(run::Args),
-    /// One run of pgbench scripts against a server, or pgbench's tables for it (-i); with --against compared with the same
-    /// run changed
+    /// Run pgbench scripts, or compare two ways to run them (--against)
     Bench(Box<bench::Args>),
-    /// pgbench scripts at rising rates or numbers of clients: where quality breaks, and how throughput grows
+    /// Raise clients or rate step by step, and see where latency breaks
     Ladder(Box<ladder::Args>),
-    /// How much a database can take: the highest rate of pgbench scripts at which a promise holds, and what breaks above it
+    /// Find the highest rate at which a promise holds
     Limit(Box<limit::Args>),
-    /// Map tiles of tables, functions or queries: how fast they are at each zoom, where their time goes, and which of two ways to
-    /// make them is faster
+    /// Ask for map tiles: how fast at each zoom, and which query is faster
     Tiles(Box<tiles::Args>),
-    /// PostgreSQL's pgbench to the letter, and what it lacks (its own help: pgdyno pgbench --help; docs/pgbench.md)
+    /// Behave as pgbench, option for option, with percentiles
     #[command(disable_help_flag = true)]
     Pgbench(Pgbench),
-    /// Print stored results as a table: runs, cells, scripts, a crosstab, what arms differ in, load phases or sizes
+    /// Print stored results as tables
     Table(table::Args),
-    /// Compare the arms of an experiment: change, interval and verdict per cell, workload and grid
+    /// Compare the arms of stored experiments
     Compare(compare::Args),
-    /// Write the HTML report of an experiment: one file, no network, no script needed
+    /// Write the HTML report of an experiment
     Report(report::Args),
-    /// Take an experiment out of the results file: its file and scripts, to repeat it
+    /// Write the files of a stored experiment, or its tiles for a map
     #[command(subcommand)]
     Export(export::Command),
-    /// Ask the results file a question in SQL (read only; try: select * from v_run)
+    /// Query the results file in SQL (read only)
     Sql(sql::Args),
-    /// Bring results of pgbench (its reports, its logs), logs of osm2pgsql, or what pgdyno bench printed as JSON, into the
-    /// results file
+    /// Read results of pgbench and logs of osm2pgsql into the results file
     Import(import::Args),
-    /// What this host can do as a load generator: cost of an operation, lateness, highest clean rate
+    /// Measure what this host can do as a load generator
     Calibrate(calibrate::Args),
-    /// What a database's hardware is worth, with nothing but SQL: CPU, memory, commit, reads, index build, round trip
+    /// Measure what a server's hardware is worth, with SQL alone
     Probe(Box<probe::Args>),
-    /// Get OpenStreetMap data and load them, with every phase timed
+    /// Get, make and load OpenStreetMap data
     #[command(subcommand)]
     Osm(osm::Command),
-    /// Private PostgreSQL servers that pgdyno makes and owns
+    /// Make, start, stop and remove private PostgreSQL servers
     #[command(subcommand)]
     Target(target::Command),
-    /// Print what a shell needs to complete commands and options
+    /// Show what is installed here, and what works on a server
+    Doctor(doctor::Args),
+    /// Print completions for a shell
     Completion(completion::Args),
-    /// Print a manual page, or write them all
+    /// Print a manual page, or write all of them
     Man(man::Args),
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
 }
 
 fn parse_from(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let mut definition = Cli::command();
+    let (mut definition, args) = help::asked(help::arranged(Cli::command()), args.into_iter().collect());
     let matches = definition.try_get_matches_from_mut(args)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     if let (Command::Bench(bench), Some(given)) = (&mut cli.command, matches.subcommand_matches("bench")) {
@@ -137,7 +137,7 @@ fn parse_from(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
 /// The whole program as clap describes programs, with the drop-in's own options: for what is said of it, not to be
 /// read with.
 fn described() -> clap::Command {
-    let program = Cli::command();
+    let program = help::arranged(Cli::command());
     let place = program.get_subcommands().position(|command| command.get_name() == "pgbench");
     let words = |command: &clap::Command| command.get_about().map(ToString::to_string).unwrap_or_default();
     program.mut_subcommand("pgbench", |command| {
@@ -167,6 +167,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Probe(args) => probe::run(&args),
         Command::Osm(args) => osm::run(&args),
         Command::Target(args) => target::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Completion(args) => completion::run(&args),
         Command::Man(args) => man::run(&args),
     }
@@ -184,6 +185,7 @@ impl Command {
                 | Self::Sql(_)
                 | Self::Import(_)
                 | Self::Pgbench(_)
+                | Self::Doctor(_)
                 | Self::Completion(_)
                 | Self::Man(_)
         )

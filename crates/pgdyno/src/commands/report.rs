@@ -1,11 +1,10 @@
 //! `pgdyno report`: the HTML page of an experiment, or one of its charts.
 
 use std::ffi::OsStr;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use record::written;
 use report::{Alone, ReportData, visible};
 use results::{Store, Table};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -123,7 +122,7 @@ fn chart(args: &Args, asked: &Path) -> Outcome {
     if printed {
         print::bytes(&bytes)?;
     } else {
-        write_bytes(output, &bytes)
+        written::replace(output, &bytes)
             .map_err(|error| refused(output, &error.to_string(), "name another file with -o".into()))?;
         print::talk(&format!("chart: {}", output.display()));
     }
@@ -165,10 +164,12 @@ fn picture(chart: &Alone) -> anyhow::Result<Vec<u8>> {
 /// Whether a page can be written to this file, as far as that can be seen without touching anything: asked before the
 /// work whose result it is to show.
 pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
-    if is_written_through(path) {
+    let place = written::place(path).map_err(|error| {
+        refused(path, &error.to_string(), "name another file with -o or --report".to_owned())
+    })?;
+    if written::is_written_through(&place) {
         return Ok(());
     }
-    let place = place(path);
     let path = place.as_path();
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -215,46 +216,10 @@ fn refused(path: &Path, why: &str, hint: String) -> anyhow::Error {
 /// there keeps the rights it was given.
 pub(crate) fn write(path: &Path, data: &ReportData) -> anyhow::Result<()> {
     let page = report::html::page(data);
-    write_bytes(path, page.as_bytes()).map_err(|error| {
+    written::replace(path, page.as_bytes()).map_err(|error| {
         let hint = "what was measured is stored; try: pgdyno report -o FILE".to_owned();
         refused(path, &error.to_string(), hint)
     })
-}
-
-fn write_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if is_written_through(path) { std::fs::write(path, bytes) } else { replace(&place(path), bytes) }
-}
-
-/// Whether it is a pipe or a device: that is written to, and nothing is put in its place.
-fn is_written_through(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
-}
-
-/// Where a link leads; a file that is not there yet stays what it is.
-fn place(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-fn replace(path: &Path, page: &[u8]) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    let part = Path::new(&name);
-    let written = write_part(part, path, page).and_then(|()| std::fs::rename(part, path));
-    written.inspect_err(|_| drop(std::fs::remove_file(part)))
-}
-
-fn write_part(part: &Path, path: &Path, page: &[u8]) -> std::io::Result<()> {
-    match std::fs::remove_file(part) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(part)?;
-    if let Ok(there) = std::fs::metadata(path)
-        && there.is_file()
-    {
-        file.set_permissions(there.permissions())?;
-    }
-    file.write_all(page)
 }
 
 #[cfg(test)]

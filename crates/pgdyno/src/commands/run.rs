@@ -25,31 +25,31 @@ use crate::progress::Screen;
 /// `pgdyno run`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Experiment file (TOML; every key is explained in docs/experiment.md)
+    /// Experiment file in TOML (docs/experiment.md)
     file: PathBuf,
-    /// Show the plan, run by run, and do nothing; settings are checked where a server is at hand
+    /// Show the plan, and run nothing. Settings are checked if a server is reachable
     #[arg(long)]
     dry_run: bool,
-    /// Execute the commands and programs that the file names, and use files outside its folder, without asking; --dry-run lists them
+    /// Allow the commands, programs and files outside its folder that the file names. --dry-run lists them
     #[arg(long)]
     allow_commands: bool,
-    /// Use the file's table "full": more levels, more rounds, longer runs
+    /// Use the table "full" of the file: more levels, more rounds, longer runs
     #[arg(long)]
     full: bool,
-    /// OpenStreetMap extract that $PGDYNO_DATA in the file stands for
+    /// OpenStreetMap extract to use for $PGDYNO_DATA in the file
     #[arg(long, value_name = "FILE", env = "PGDYNO_DATA", hide_env_values = true)]
     data: Option<PathBuf>,
-    /// Rounds instead of the file's: a finished experiment goes on with the ones that are more
+    /// Number of rounds, instead of the file's. A larger number extends a finished experiment
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: Option<u32>,
-    /// Run a finished experiment again, as a new one
+    /// Measure a finished experiment again, as a new one
     #[arg(long)]
     again: bool,
-    /// Two arms may be the same: A is compared with A, to see what a difference of nothing looks like
+    /// Allow two arms to be the same, to see what chance alone gives
     #[arg(long)]
     same: bool,
-    /// Whether arms take turns in slices: auto, true, false or a length such as 100ms; it stands for the file's own `slices`,
-    /// and another than that is another experiment
+    /// Whether arms take turns in short slices: auto, true, false or a length such as 100ms, instead of the file's
+    /// value
     #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true)]
     slices: Option<WrittenSlices>,
     /// Also write the HTML report to this file
@@ -75,6 +75,8 @@ pub(super) struct How<'a> {
     pub(super) pg_bin: Option<&'a Path>,
     pub(super) output: &'a Output,
     pub(super) shown: Shown,
+    /// Whether the answer is a few lines, and the way to it is shown only while it happens.
+    pub(super) is_brief: bool,
 }
 
 /// What is shown of it in the end.
@@ -99,18 +101,24 @@ pub(crate) fn run(args: &Args) -> Outcome {
         pg_bin: args.programs.pg_bin.as_deref(),
         output: &args.output,
         shown: Shown::Answer,
+        is_brief: false,
     };
     how.can_report()?;
     let read =
         ReadOptions { full: args.full, data: args.data.as_ref().map(|path| path.display().to_string()) };
     let mut file = ExperimentFile::read(&args.file, &read).map_err(LabError::from)?;
-    if let Some(slices) = &args.slices {
-        file.ask_for_slices(slices.asked);
-    }
     match args.dry_run {
         true => allowed::show(&how.name, file.commands()),
         false if args.allow_commands => {}
+        false if file.commands().is_empty() => {
+            // A path may have become a link that leads elsewhere since it was looked at.
+            file = ExperimentFile::read_held(&args.file, &read).map_err(LabError::from)?;
+            allowed::ask(&how.name, file.commands())?;
+        }
         false => allowed::ask(&how.name, file.commands())?,
+    }
+    if let Some(slices) = &args.slices {
+        file.ask_for_slices(slices.asked);
     }
     how.carry_out(&file)
 }
@@ -127,7 +135,8 @@ impl How<'_> {
             warning(note);
         }
         let stop = signals::listen()?;
-        let plan = self.planned(file, &stop)?;
+        let mut screen = self.screen();
+        let plan = self.planned(file, &screen, &stop)?;
         if self.dry_run {
             return self.dry_run(file, &plan);
         }
@@ -138,7 +147,6 @@ impl How<'_> {
             same: self.same,
             command: Some(typed::command()),
         };
-        let mut screen = Screen::new(self.output.verbose);
         let outcome = execute::run(file, plan, &options, &mut screen, &stop);
         drop(screen);
         match outcome {
@@ -155,8 +163,15 @@ impl How<'_> {
         }
     }
 
+    fn screen(&self) -> Screen {
+        match self.is_brief && !self.dry_run && !self.output.verbose {
+            true => Screen::brief(),
+            false => Screen::new(self.output.verbose),
+        }
+    }
+
     /// What of the file can be run here, told before anything is done.
-    fn planned(&self, file: &ExperimentFile, stop: &Stop) -> Result<Plan, LabError> {
+    fn planned(&self, file: &ExperimentFile, screen: &Screen, stop: &Stop) -> Result<Plan, LabError> {
         let mut plan = Plan::expand(file, Machine::here())?;
         if let Some(rounds) = self.rounds {
             plan = plan.with_rounds(rounds)?;
@@ -180,7 +195,7 @@ impl How<'_> {
         }
         let plan = execute::look_for_room(plan, file)?;
         for line in plan.words().into_iter().chain(foresee(&plan, &results)) {
-            talk(&line);
+            screen.line(&line);
         }
         if let Some(over) = plan.over_budget(file).filter(|_| self.rounds.is_none()) {
             warning(&over);
@@ -232,6 +247,11 @@ impl How<'_> {
                 limits.map_or(Ok(()), |limits| print(&limits, format))?;
             }
             (Format::Text, _) => {
+                let short = report::short::text(&found).filter(|_| self.is_brief && !self.output.verbose);
+                if let Some(short) = short {
+                    data(&short)?;
+                    return self.told(comparison, &found, results);
+                }
                 data(&report::summary::text(&found))?;
                 print_ladders(&found, Format::Text, self.shown)?;
                 self.print_tiles((&store, experiment), &found)?;
@@ -250,8 +270,22 @@ impl How<'_> {
             (format, None) => print(&report::tables::cells(&found), format)?,
         }
         talk(&format!("results: {} (try: {})", results.display(), to_try(&found, comparison.is_some())));
+        self.written(comparison, &found)
+    }
+
+    /// What follows a short answer: where more is.
+    fn told(&self, comparison: Option<&Comparison>, found: &ReportData, results: &Path) -> Outcome {
+        let which = record::shell::word(found.called());
+        if self.report.is_none() {
+            talk(&format!("  more: pgdyno report -e {which}  (all figures are in {})", results.display()));
+        }
+        self.written(comparison, found)
+    }
+
+    /// Writes the report, where one was asked for, and says what the end means.
+    fn written(&self, comparison: Option<&Comparison>, found: &ReportData) -> Outcome {
         if let Some(path) = self.report {
-            page::write(path, &found)?;
+            page::write(path, found)?;
             talk(&format!("report:  {}", path.display()));
         }
         Ok(match comparison {
@@ -260,7 +294,7 @@ impl How<'_> {
             }
             Some(comparison) => exit::of_comparison(comparison, TakenApart::of(&found.experiment).as_ref()),
             None if found.runs.iter().all(|run| run.validity == record::Validity::Invalid) => INVALID,
-            None if self.shown == Shown::Ladders => exit::of_ladders(&report::ladders(&found)),
+            None if self.shown == Shown::Ladders => exit::of_ladders(&report::ladders(found)),
             None => SAME_OR_BETTER,
         })
     }

@@ -30,7 +30,7 @@ enum Kind {
     Ladder,
     /// How throughput grows with clients: the universal scalability law with its intervals
     Scaling,
-    /// What jobs of the grid, and those that prepared for it, took: time, its stages, CPU, WAL, disk, sizes, with intervals
+    /// Jobs: time, stages, CPU, WAL, disk and sizes, with intervals
     Jobs,
     /// Parts of the time of explained statements: planning, index scans, joins, ... per cell and arm
     Plans,
@@ -42,7 +42,7 @@ enum Kind {
     Settings,
     /// What was counted in each arm besides, the largest difference first
     Differences,
-    /// How far answers of arms are from those of the base: rows, and relative errors of columns of numbers
+    /// How far the answers of arms differ from the base: rows, and relative errors of numbers
     Answers,
     /// What machines cost by the month and by the million, at the rates measured: where the experiment has a price list
     Costs,

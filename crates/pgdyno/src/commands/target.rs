@@ -19,14 +19,13 @@ use crate::print::{self, data, talk, warning};
 /// `pgdyno target …`.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Make (if need be) and start a private server that stays until it is stopped; prints its connection string
+    /// Start a private server, and make it first if it is new. Prints how to connect
     Start(StartArgs),
-    /// Stop a private server; its data stays
+    /// Stop a private server. Its data stays
     Stop(NameArgs),
-    /// Say which private servers there are, which run, and which servers were left changed
+    /// List private servers, and servers whose settings were left changed
     Status(StatusArgs),
-    /// Put back what an earlier pgdyno left changed on a server (settings, one's own changes); says what it put
-    /// back
+    /// Undo what an interrupted pgdyno left changed on a server
     Restore(RestoreArgs),
     /// Stop a private server and delete its data
     Destroy(NameArgs),
@@ -62,12 +61,11 @@ pub(crate) struct StatusArgs {
 /// `pgdyno target restore`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RestoreArgs {
-    /// Private server by name, or a connection string or URI of a server that is not pgdyno's [default: all servers
-    /// that were left changed; of private ones those with changes of one's own]
+    /// Name of a private server, or the connection string of another server [default: every server that was left
+    /// changed]
     #[arg(value_name = "NAME|URI")]
     server: Option<String>,
-    /// Server that is not pgdyno's, as connection string or URI; needed where its password is not in the environment
-    /// or the passfile
+    /// Connection string of a server that pgdyno did not make, with a password that the environment does not have
     #[arg(long, short = 'd', value_name = "URI", conflicts_with = "server")]
     url: Option<String>,
     #[command(flatten)]
@@ -165,14 +163,21 @@ fn status(args: &StatusArgs) -> anyhow::Result<()> {
         ));
     }
     left.iter().filter_map(left_words).for_each(|words| warning(&words));
-    let mut table = Table::new(&["name", "state", "version", "pid", "used by", "folder", "settings"]);
-    for server in servers {
-        table.push(row(server));
-    }
-    for left in left {
-        table.push(foreign_row(left));
+    // People copy it, so it is in no column that breaks lines.
+    let is_for_people = args.format.format.is_for_people();
+    let connections: Vec<_> =
+        servers.iter().filter_map(|server| Some((server.name.clone(), server.connection()?))).collect();
+    let columns = ["name", "state", "version", "pid", "used by", "folder", "settings", "connection"];
+    let mut table = Table::new(if is_for_people { &columns[..7] } else { &columns });
+    for mut row in servers.into_iter().map(row).chain(left.into_iter().map(foreign_row)) {
+        row.truncate(table.columns.len());
+        table.push(row);
     }
     print(&table, args.format.format)?;
+    for (name, connection) in connections.iter().filter(|_| is_for_people) {
+        let line = format!("connect to {name}: psql {}", shell::word(connection));
+        data(&format!("{}\n", visible::line(&line)))?;
+    }
     all_well(wrong)
 }
 
@@ -196,6 +201,7 @@ fn row(server: Status) -> Vec<Value> {
         (true, None) => "left changed",
     };
     let settings = made.map_or_else(|| settings.to_owned(), |left| format!("{settings}: {}", left.list()));
+    let connection = server.connection();
     vec![
         server.name.into(),
         state.into(),
@@ -204,6 +210,7 @@ fn row(server: Status) -> Vec<Value> {
         server.used_by.into(),
         server.folder.display().to_string().into(),
         settings.into(),
+        connection.into(),
     ]
 }
 
@@ -223,6 +230,7 @@ fn foreign_row(left: Left) -> Vec<Value> {
         used_by.into(),
         Value::Null,
         settings.into(),
+        Value::Null,
     ]
 }
 

@@ -144,6 +144,13 @@ fn a_load_that_fails_or_is_killed_says_why_and_leaves_nothing() {
     let log = std::fs::read_to_string(log.unwrap().trim()).unwrap();
     assert!(log.contains("osm2pgsql version"), "{log}");
     assert_eq!(tables(&server), "");
+    // One that the account cannot get to by its name.
+    let closed = place.path().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    std::fs::copy(&broken, closed.join("shut.lua")).unwrap();
+    let done = support::finish(load(&["-O", "flex", "-S", closed.join("shut.lua").to_str().unwrap()]));
+    done.expect(71).says(&["shut.lua:", "(line 1 of shut.lua: local tables = ()"]);
     support::finish(load(&["-O", "nonsense"])).expect(65).says(&["nonsense", "pgsql, flex"]);
     support::finish(load(&["--args", "--append"])).expect(65).says(&["--append"]);
     support::finish(load(&["--program", "/bin/false"])).expect(71).says(&["does not say its version"]);
@@ -424,6 +431,30 @@ fn what_a_killed_load_left_is_in_no_measured_loads_way() {
     assert_eq!(tables(&server), "planet_osm_point");
     went_well(&measured(&place, &server, &format!("program = \"{plain}\"")));
     assert_eq!(tables(&server), "");
+}
+
+/// osm2pgsql drops them when it begins.
+#[test]
+fn tables_of_an_earlier_load_that_are_gone_are_named() {
+    let (place, server) = with_postgis();
+    let made = stand_in(&place, "1.8.0", "made ${prefix}_point\nmade ${prefix}_line");
+    let fails = stand_in(&place, "1.8.0", "made ${prefix}_point\nsay 'ERROR: no space'\nexit 1");
+    let waits = stand_in(&place, "1.8.0", "made ${prefix}_line\ntouch begun\nuntil_there never");
+    let load = |program: &str| small_load(&place, &server, &["--program", program]);
+    finish(load(&made)).expect(0);
+    let said = "the tables of an earlier load were replaced by this load, which did not end well; they are gone: load them again";
+    let failed = finish(load(&fails)).expect(71);
+    failed.says(&["no space", &format!("{said} (planet_osm_point)")]);
+    assert_eq!(tables(&server), "planet_osm_line");
+    let running = Watched::start(load(&waits));
+    wait_for(|| std::fs::remove_file(place.open_folder().join("begun")).ok());
+    signal(running.child.id(), "INT");
+    let (_, told) = running.end();
+    assert!(told.contains(&format!("{said} (planet_osm_line)")), "{told}");
+    assert_eq!(tables(&server), "");
+    // Nothing was there before.
+    let failed = finish(load(&fails)).expect(71);
+    assert!(!failed.stderr.contains("earlier load"), "{}", failed.stderr);
 }
 
 /// The pid of an osm2pgsql that works on this server.

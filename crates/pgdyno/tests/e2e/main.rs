@@ -11,6 +11,8 @@ mod dropin;
 mod experiment;
 mod factors;
 mod fetch;
+mod first_minutes;
+mod foreign_folder;
 mod geopackage;
 mod import;
 mod install;

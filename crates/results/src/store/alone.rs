@@ -1,10 +1,12 @@
 //! One pgdyno at a time per experiment and results file: two would measure under each other's load, and store every run
 //! twice. Others read the file meanwhile, and store what is not of this experiment.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use record::written;
 
 use super::{Store, identity};
 use crate::error::StoreError;
@@ -32,7 +34,7 @@ impl Store {
         name.push(format!("-lock-{}", hash.get(..8).unwrap_or(hash)));
         let path = PathBuf::from(name);
         loop {
-            let mut file = open(&path).map_err(failed)?;
+            let mut file = written::open_own(&path).map_err(failed)?;
             match file.try_lock() {
                 Err(TryLockError::WouldBlock) => {
                     return Err(StoreError::InUse { path: self.path.clone(), pid: holder(&mut file) });
@@ -57,9 +59,8 @@ impl Drop for Alone {
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
-}
+/// Longest number of a process that is read, bytes.
+const LONGEST: u64 = 32;
 
 fn is_at(file: &File, path: &Path) -> bool {
     let opened = file.metadata().ok().map(|found| (found.dev(), found.ino()));
@@ -68,7 +69,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
+    file.take(LONGEST).read_to_string(&mut text).ok()?;
     text.trim().parse().ok()
 }
 
@@ -96,6 +97,17 @@ mod tests {
         let left = std::fs::read_dir(folder.path()).unwrap().flatten();
         let locks = left.filter(|entry| entry.file_name().to_string_lossy().contains("-lock-"));
         assert_eq!(locks.count(), 0, "nothing stays beside the results");
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_lock_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create_or_open(&folder.path().join("a.sqlite")).unwrap();
+        let victim = folder.path().join("victim");
+        std::fs::write(&victim, "kept").unwrap();
+        std::os::unix::fs::symlink(&victim, folder.path().join("a.sqlite-lock-01234567")).unwrap();
+        assert!(store.alone_with("0123456789abcdef").is_err());
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "kept");
     }
 
     #[test]

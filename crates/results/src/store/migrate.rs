@@ -97,6 +97,8 @@ fn back_up(connection: &Connection, path: &Path, version: u32) -> Result<(), Sto
     let backup = backup_path(path, version);
     let io = |error: std::io::Error| StoreError::from_io(&backup, &error);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Nothing is copied through a link, so none may be on the way.
+    let folder = folder.canonicalize().map_err(io)?;
     let made = tempfile::Builder::new().prefix(".pgdyno-backup-").tempfile_in(folder).map_err(io)?;
     connection
         .execute("VACUUM INTO ?1", [made.path().to_string_lossy()])
@@ -105,7 +107,7 @@ fn back_up(connection: &Connection, path: &Path, version: u32) -> Result<(), Sto
     Ok(())
 }
 
-/// Copies the database into an empty file.
+/// Copies the database into an empty file; never through a link, as the connection was opened so.
 pub(super) fn copy(connection: &Connection, to: &Path) -> Result<(), StoreError> {
     connection
         .execute("VACUUM INTO ?1", [to.to_string_lossy()])
@@ -180,6 +182,20 @@ mod tests {
                 )
                 .unwrap();
         }
+    }
+
+    /// Somebody who knew its name could have put one there.
+    #[test]
+    fn a_copy_is_never_written_through_a_link() {
+        let (folder, path, connection) = old_file();
+        drop(connection);
+        let store = Store::create_or_open(&path).unwrap();
+        let (victim, link) = (folder.path().join("victim"), folder.path().join("link"));
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(copy(&store.connection, &link).is_err());
+        std::fs::write(&victim, "").unwrap();
+        assert!(copy(&store.connection, &link).is_err());
+        assert_eq!(std::fs::metadata(&victim).unwrap().len(), 0);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub use course::Course;
 pub use import::{Collection, Imported, Known, StoredRun};
 pub use tiles::{StoredTile, TileCounts, TilesOf};
 
-use record::{Experiment, Host, Run, Target};
+use record::{Experiment, Host, Run, Target, written};
 
 use crate::error::StoreError;
 use crate::spool::Spool;
@@ -102,8 +102,15 @@ struct Companions {
 impl Drop for Companions {
     /// The last connection that may write removes them; nothing is in the log. Another program may have come: then they stay.
     fn drop(&mut self) {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        if let Ok(connection) = Connection::open_with_flags(&self.of, flags) {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let Ok(found) = std::fs::metadata(&self.of) else { return };
+        if refuse_companions_of_others(&self.of, &found).is_ok()
+            && refuse_journal(&self.of).is_ok()
+            && let Ok(real) = self.of.canonicalize()
+            && let Ok(connection) = Connection::open_with_flags(real, flags)
+        {
             let _ = migrate::version(&connection, &self.of);
         }
     }
@@ -119,6 +126,7 @@ impl Store {
         make_private(path).map_err(|error| StoreError::from_io(path, &error))?;
         let found = std::fs::metadata(path).map_err(|error| StoreError::from_io(path, &error))?;
         refuse_other_than_file(path, &found)?;
+        refuse_companions_of_others(path, &found)?;
         let mut store = Self::open(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         store.set_up()?;
         Ok(store)
@@ -149,7 +157,10 @@ impl Store {
                 return Err(StoreError::Absent { path: path.to_owned() });
             }
             Err(error) => return Err(StoreError::from_io(path, &error)),
-            Ok(found) => refuse_other_than_file(path, &found)?,
+            Ok(found) => {
+                refuse_other_than_file(path, &found)?;
+                refuse_companions_of_others(path, &found)?;
+            }
         }
         refuse_journal(path)?;
         let (store, mut found) = Self::open_unchanged(path)?;
@@ -205,7 +216,8 @@ impl Store {
         if std::fs::metadata(companion(path, "-wal")).is_ok_and(|log| log.len() > 0) {
             return None;
         }
-        let escaped = path.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        let real = path.canonicalize().ok()?;
+        let escaped = real.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
         let address = format!("file:{escaped}?immutable=1");
         let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         Some(Self::open_versioned(path, address.as_ref(), access))
@@ -219,7 +231,11 @@ impl Store {
     }
 
     fn open(path: &Path, address: &OsStr, access: OpenFlags) -> Result<Self, StoreError> {
-        let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let place = written::place(path).map_err(|error| StoreError::from_io(path, &error))?;
+        let place = place.canonicalize().map_err(|error| StoreError::from_io(path, &error))?;
+        // Links were followed; another one can only have been put there since. It holds for copies of the file, too.
+        let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let address = if address == path.as_os_str() { place.as_os_str() } else { address };
         let connection = Connection::open_with_flags(Path::new(address), flags)
             .map_err(|error| StoreError::from_sqlite(path, &error))?;
         connection
@@ -311,6 +327,25 @@ fn make_private(path: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop),
     }
+}
+
+/// SQLite writes what is in the journal and the log next to a file into it. So these must be of whoever owns the file: in a folder
+/// that all users can write to, anybody can put them there.
+fn refuse_companions_of_others(path: &Path, results: &std::fs::Metadata) -> Result<(), StoreError> {
+    let real = path.canonicalize().map_err(|error| StoreError::from_io(path, &error))?;
+    for suffix in ["-journal", "-wal", "-shm"] {
+        let companion = companion(&real, suffix);
+        let Ok(found) = companion.symlink_metadata() else { continue };
+        let owners = [results.uid(), rustix::process::geteuid().as_raw(), 0];
+        if !found.is_file() || found.nlink() > 1 || !owners.contains(&found.uid()) {
+            let detail = format!(
+                "{} would be written into it, and is not a file of its owner; look where it comes from and remove it",
+                companion.display()
+            );
+            return Err(StoreError::Unusable { path: path.to_owned(), detail });
+        }
+    }
+    Ok(())
 }
 
 /// SQLite applies a rollback journal to its file, even for a reader. pgdyno keeps a log (`-wal`) instead, and has a journal only

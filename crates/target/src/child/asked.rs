@@ -1,6 +1,6 @@
 //! Programs that are only asked something, such as their version: without a watchdog, bounded in time and bytes.
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, PipeReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -23,14 +23,22 @@ const LONGEST: usize = 1 << 16;
 /// # Errors
 /// When it cannot be started, does not end within 20 s, prints more than 64 KiB, or fails.
 pub(crate) fn ask(program: &Path, option: &str, account: Option<&Account>) -> io::Result<String> {
-    ask_within(program, option, account, PATIENCE)
+    ask_within(program, option, account, (PATIENCE, false))
+}
+
+/// The same with its standard error.
+///
+/// # Errors
+/// As of [`ask`].
+pub(crate) fn ask_all(program: &Path, option: &str, account: Option<&Account>) -> io::Result<String> {
+    ask_within(program, option, account, (PATIENCE, true))
 }
 
 fn ask_within(
     program: &Path,
     option: &str,
     account: Option<&Account>,
-    patience: Duration,
+    (patience, with_errors): (Duration, bool),
 ) -> io::Result<String> {
     let mut command = Command::new(program);
     // SAFETY: the closure makes one system call and touches no memory of the parent.
@@ -38,8 +46,12 @@ fn ask_within(
         command.pre_exec(|| setsid().map(drop).map_err(Into::into));
     }
     as_account(&mut command, account).arg(option);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-    let answer = hear(&mut child, Instant::now() + patience);
+    let (output, input) = io::pipe()?;
+    let errors = if with_errors { Stdio::from(input.try_clone()?) } else { Stdio::null() };
+    let mut child = command.stdin(Stdio::null()).stdout(input).stderr(errors).spawn()?;
+    // It holds our end of the pipe, too.
+    drop(command);
+    let answer = hear(&mut child, output, Instant::now() + patience);
     if answer.is_err() {
         // Its children too: one of them may hold the output.
         let _ = Pid::from_raw(child.id() as i32).map(|group| kill_process_group(group, Signal::KILL));
@@ -48,8 +60,7 @@ fn ask_within(
     answer
 }
 
-fn hear(child: &mut Child, end: Instant) -> io::Result<String> {
-    let mut output = child.stdout.take().ok_or(ErrorKind::BrokenPipe)?;
+fn hear(child: &mut Child, mut output: PipeReader, end: Instant) -> io::Result<String> {
     let mut answer = Vec::new();
     let mut part = [0; 4096];
     loop {
@@ -95,16 +106,17 @@ mod tests {
             std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             // Another test that forks may still hold the file open for writing.
             loop {
-                match ask_within(&path, "--version", None, Duration::from_millis(300)) {
+                match ask_within(&path, "--version", None, (Duration::from_millis(300), true)) {
                     Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {}
                     asked => break asked,
                 }
             }
         };
         assert_eq!(program("echo v 1 $1").unwrap(), "v 1 --version");
+        assert_eq!(program("echo v 2 >&2").unwrap(), "v 2");
         assert_eq!(program("yes").unwrap_err().kind(), ErrorKind::FileTooLarge);
         assert_eq!(program("sleep 1000 & sleep 1000").unwrap_err().kind(), ErrorKind::TimedOut);
-        assert_eq!(program("exec >&-; sleep 1000").unwrap_err().kind(), ErrorKind::TimedOut);
+        assert_eq!(program("exec >&- 2>&-; sleep 1000").unwrap_err().kind(), ErrorKind::TimedOut);
         assert!(program("echo x; exit 1").is_err());
     }
 }

@@ -27,7 +27,7 @@ use std::path::PathBuf;
 
 pub(crate) use account::as_account;
 pub use account::{Account, AccountError};
-pub(crate) use asked::ask;
+pub(crate) use asked::{ask, ask_all};
 pub use guard::watchdog_main;
 pub use kept::Kept;
 pub use lines::{Line, Stream};

@@ -47,6 +47,8 @@ use crate::storage::Storage;
 
 /// The superuser of managed servers.
 pub const SUPERUSER: &str = "postgres";
+/// Database of managed servers that everything is put into.
+pub const DATABASE: &str = "pgdyno";
 
 /// Port of servers without network: only a part of the socket's name, so that `psql -h FOLDER` finds it.
 const SOCKET_PORT: u16 = 5432;

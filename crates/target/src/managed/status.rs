@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::databases::place_of;
 use super::postmaster::PidFile;
 use super::stand::stand_of;
-use super::{ManagedError, auto_conf, data_in, folder_of, journal_in, read_marker};
+use super::{DATABASE, ManagedError, SUPERUSER, auto_conf, data_in, folder_of, journal_in, read_marker};
 use crate::child::Account;
 use crate::control::{ConnectError, Control};
 use crate::home::{Dir, Home, Part, PlaceError, is_socket_folder_of};
@@ -42,6 +42,14 @@ pub struct Status {
 }
 
 impl Status {
+    /// How psql and others connect to it, where it takes connections.
+    #[must_use]
+    pub fn connection(&self) -> Option<String> {
+        let socket = self.socket.as_ref().filter(|_| self.ready)?;
+        let (folder, port) = (socket.parent()?.display(), self.port);
+        Some(format!("host={folder} port={port} user={SUPERUSER} dbname={DATABASE}"))
+    }
+
     /// A connection to the server if it takes any, to look at it: nothing is made, started or locked for that.
     ///
     /// # Errors

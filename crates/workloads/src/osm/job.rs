@@ -282,10 +282,19 @@ impl Job for Load {
     /// What a load made that came to no good end.
     fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
         let Some(called) = self.called.take() else { return Ok(Vec::new()) };
+        let replaced = made::replaced(sql, &called)?;
         let removed = made::remove(sql, Which::Of(&called)).map(drop);
         nodes::remove(sql, &called, self.options.flat_nodes.as_deref())?;
-        removed.map(|()| Vec::new())
+        removed?;
+        Ok(gone(&replaced).into_iter().collect())
     }
+}
+
+/// What a load that came to no good end says of the tables of an earlier one, which osm2pgsql drops when it begins.
+fn gone(replaced: &[String]) -> Option<String> {
+    let tables: Vec<String> = replaced.iter().map(|table| plain(table)).collect();
+    let what = "were replaced by this load, which did not end well; they are gone: load them again";
+    (!tables.is_empty()).then(|| format!("the tables of an earlier load {what} ({})", tables.join(", ")))
 }
 
 /// Its figures by their names.

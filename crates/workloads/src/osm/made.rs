@@ -176,6 +176,15 @@ pub(super) fn complete(sql: &mut dyn Sql, (load, measured): (&str, bool)) -> Res
     )
 }
 
+/// Tables of earlier loads that this one replaced, by their names, before it came to an end.
+pub(super) fn replaced(sql: &mut dyn Sql, load: &str) -> Result<Vec<String>, WorkloadError> {
+    let own = format!("NOT complete AND load = {}", quote_literal(load));
+    let ask = format!(
+        "SELECT relation FROM pgdyno.loaded WHERE {own} AND NOT measured AND former_loaded AND NOT ({AS_BEFORE}) ORDER BY 1"
+    );
+    names(sql, &ask)
+}
+
 /// Removes tables that loads made, with what osm2pgsql makes beside a table; gives their names.
 pub(super) fn remove(sql: &mut dyn Sql, which: Which<'_>) -> Result<Vec<String>, WorkloadError> {
     let condition = match which {

@@ -1,5 +1,7 @@
 //! The arguments of `pgdyno bench`: pgbench's own, as far as they go, so that its users need not learn them again.
 
+use std::path::PathBuf;
+
 use clap::{ArgAction, ArgMatches, Args, ValueEnum};
 
 use super::against_args::AgainstArgs;
@@ -9,7 +11,13 @@ use crate::options::{Driver, Known, Output};
 /// `pgdyno bench`.
 #[derive(Debug, Args)]
 #[command(version, disable_help_flag = true, args_override_self = true, infer_long_args = true)]
-#[command(after_help = "pgbench's other options: pgdyno pgbench takes all of them (docs/pgbench.md)")]
+#[command(after_help = "Is my change faster? On a private server that pgdyno makes:\n  \
+    pgdyno bench -S -c 4 -s 10 --managed --against 'settings: jit=off'\n\
+    Which of two scripts is faster on my server?\n  \
+    pgdyno bench -f old.sql -c 8 DBNAME --against 'script: new.sql'\n\
+    One run, with a report as pgbench prints it:\n  \
+    pgdyno bench -f my.sql -c 8 -T 30 DBNAME\n\
+    pgbench's other options: pgdyno pgbench (docs/pgbench.md)")]
 pub(crate) struct BenchArgs {
     /// Print help
     #[arg(long, short = '?', action = ArgAction::Help)]
@@ -54,7 +62,7 @@ struct Elsewhere {
     verbose_errors: bool,
     #[arg(long, hide = true)]
     exit_on_abort: bool,
-    #[arg(short = 'v', long, hide = true)]
+    #[arg(long, hide = true)]
     vacuum_all: bool,
     #[arg(long, hide = true)]
     debug: bool,
@@ -99,10 +107,10 @@ pub(crate) struct Tables {
     /// Tablespace of the primary keys
     #[arg(long, value_name = "NAME", help_heading = "Initialization")]
     pub(super) index_tablespace: Option<String>,
-    /// Say how far the rows are every 5 s instead of every 100,000
+    /// Report progress every 5 s instead of every 100,000 rows
     #[arg(short = 'q', long, help_heading = "Initialization")]
     pub(super) quiet: bool,
-    /// Scale: 100,000 accounts each; with scripts, the value of :scale
+    /// Scale factor, 100,000 accounts each. With your own scripts: the value of :scale
     #[arg(short = 's', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) scale: Option<u32>,
 }
@@ -128,10 +136,10 @@ impl Tables {
 /// How many clients, and how long.
 #[derive(Debug, Args)]
 pub(super) struct Load {
-    /// Clients
+    /// Number of clients
     #[arg(short = 'c', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) client: u32,
-    /// Threads
+    /// Number of threads
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) jobs: u32,
     /// Duration in seconds
@@ -140,7 +148,7 @@ pub(super) struct Load {
     /// Transactions per client [default: 10, unless -T]
     #[arg(short = 't', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) transactions: Option<u64>,
-    /// Seconds of load before anything counts [default: 0; with --against 0.5]
+    /// Warm-up in seconds, which does not count [default: 0; with --against 0.5]
     #[arg(long, value_name = "SEC", allow_negative_numbers = true)]
     pub(super) warmup: Option<f64>,
 }
@@ -151,13 +159,13 @@ pub(crate) struct Scripts {
     /// Script file, with a weight after @ (repeatable)
     #[arg(short = 'f', long = "file", value_name = "FILE[@W]")]
     pub(super) files: Vec<String>,
-    /// Built-in script: tpcb-like, simple-update, select-only, with a weight after @ (repeatable)
+    /// Built-in script: tpcb-like, simple-update or select-only, with a weight after @ (repeatable)
     #[arg(short = 'b', long = "builtin", value_name = "NAME[@W]", value_parser = BUILTINS, hide_possible_values = true)]
     pub(super) builtins: Vec<String>,
-    /// Same as -b select-only
+    /// Short for -b select-only
     #[arg(short = 'S', long, action = ArgAction::Append, num_args = 0, default_missing_value = "true")]
     pub(super) select_only: Vec<bool>,
-    /// Same as -b simple-update
+    /// Short for -b simple-update
     #[arg(short = 'N', long, action = ArgAction::Append, num_args = 0, default_missing_value = "true")]
     pub(super) skip_some_updates: Vec<bool>,
     /// All of -f, -b, -S and -N in the order they were given: scripts are numbered by it.
@@ -174,11 +182,12 @@ pub(crate) struct Scripts {
 /// How fast, and within which time; a promise goes by pgbench's name for it.
 #[derive(Debug, Args)]
 pub(super) struct Pace {
-    /// Open load: transactions per second, with Poisson arrivals; or a rate that changes: "step 100, 200, 400 every 10s", "ramp
-    /// 100..1000 over 30s", "sine 500 +- 200 every 20s", "spike 100 to 1000 for 2s at 10s"
+    /// Rate in transactions per second, with random (Poisson) arrivals. Or a rate that changes: "step 100, 200 every
+    /// 10s", "ramp 100..1000 over 30s", "sine 500 +- 200 every 20s", "spike 100 to 1000 for 2s at 10s"
     #[arg(short = 'R', long, value_name = "TPS")]
     pub(super) rate: Option<String>,
-    /// Latency limit in milliseconds: slower transactions count as late, hopeless ones are skipped under --rate
+    /// Latency limit in milliseconds. Slower transactions count as late. With -R, transactions that cannot meet it are
+    /// skipped
     #[arg(short = 'L', long, value_name = "MS")]
     pub(super) latency_limit: Option<f64>,
 }
@@ -186,37 +195,37 @@ pub(super) struct Pace {
 /// How a run is carried out.
 #[derive(Debug, Args)]
 pub(crate) struct Conduct {
-    /// Tries per transaction that fails by serialization or deadlock; 0 for no bound but -T or -L
+    /// Maximum number of tries after a serialization failure or a deadlock. 0: no maximum, which needs -T or -L
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) max_tries: u32,
-    /// Count a transaction that gets any SQL error as failed and go on
+    /// Count a transaction with an SQL error as failed, and go on
     #[arg(long)]
     pub(super) continue_on_error: bool,
-    /// Connect anew for each transaction
+    /// Open a new connection for each transaction
     #[arg(short = 'C', long)]
     pub(super) connect: bool,
-    /// Make lost connections again and go on; the transaction lost with one counts as failed
+    /// Reconnect after a lost connection. The transaction that was lost counts as failed
     #[arg(long)]
     pub(super) reconnect: bool,
-    /// Do not vacuum pgbench's tables before the run; with -i, leave out every step v
+    /// Do not vacuum pgbench's tables before the run. With -i: leave out step v
     #[arg(short = 'n', long)]
     pub(super) no_vacuum: bool,
-    /// A line of progress every so many seconds, as pgbench has it
+    /// Report progress every SEC seconds, as pgbench does
     #[arg(short = 'P', long, value_name = "SEC", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) progress: Option<u32>,
-    /// Lines of progress with Unix time instead of seconds since the start
+    /// Report progress with the Unix time
     #[arg(long, requires = "progress")]
     pub(super) progress_timestamp: bool,
     /// Report the latency of each statement
     #[arg(short = 'r', long)]
     pub(super) report_per_command: bool,
-    /// Scripts may find and change nothing at all: the run is valid nevertheless
+    /// Accept scripts that return and change no rows
     #[arg(long)]
     pub(super) may_be_empty: bool,
-    /// How bytes are moved
+    /// How to send and receive bytes
     #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
     pub(super) driver: Driver,
-    /// Seed of all randomness: a number, time or rand [default: drawn anew; always recorded]
+    /// Seed for all random numbers: a number, time or rand. The default is a new one; it is always recorded
     #[arg(long, value_name = "N")]
     pub(crate) random_seed: Option<String>,
 }
@@ -233,21 +242,27 @@ fn seconds(text: &str) -> Result<u64, String> {
 /// Where the server is.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
-    /// Database name, connection string or URI [default: as libpq: PGDATABASE, else the user's name]
+    /// Database name, connection string or URI. The default is libpq's: PGDATABASE, or your user name
     #[arg(value_name = "DBNAME|URI")]
     pub(super) dsn: Option<String>,
-    /// The same as DBNAME, which counts where both are given
+    /// The same as DBNAME, which has priority
     #[arg(short = 'd', long, value_name = "DBNAME|URI", help_heading = "Connection")]
     pub(super) dbname: Option<String>,
-    /// Server's host or socket folder
+    /// Host or socket folder of the server
     #[arg(short = 'h', long, value_name = "HOST", help_heading = "Connection")]
     pub(super) host: Option<String>,
-    /// Server's port
+    /// Port of the server
     #[arg(short = 'p', long, value_name = "PORT", help_heading = "Connection")]
     pub(super) port: Option<String>,
     /// User name
     #[arg(short = 'U', long, value_name = "NAME", help_heading = "Connection")]
     pub(super) username: Option<String>,
+    /// Run on a private server that pgdyno makes, with pgbench's tables at scale -s [name: default]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "default", help_heading = "Connection")]
+    pub(super) managed: Option<String>,
+    /// SQL file to run on the private server first (repeatable)
+    #[arg(long, value_name = "FILE", requires = "managed", help_heading = "Connection")]
+    pub(super) prepare: Vec<PathBuf>,
 }
 
 /// Query protocol, as in pgbench.

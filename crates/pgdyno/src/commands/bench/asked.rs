@@ -1,7 +1,5 @@
 //! What is asked and where, in the words that several commands share: those that make an experiment file of their arguments.
 
-use std::path::PathBuf;
-
 use super::args::{BenchArgs, Conduct, Script, Scripts, Tables, Target};
 use super::{source, usage_with};
 
@@ -12,10 +10,6 @@ pub(in crate::commands) struct Asked<'a> {
     pub(in crate::commands) scripts: &'a Scripts,
     pub(in crate::commands) conduct: &'a Conduct,
     pub(in crate::commands) target: &'a Target,
-    /// Name of a private server.
-    pub(in crate::commands) managed: Option<&'a str>,
-    /// SQL files that put data on it first.
-    pub(in crate::commands) prepare: &'a [PathBuf],
     /// Do not retry what has taken longer.
     pub(in crate::commands) latency_limit_ms: Option<f64>,
 }
@@ -26,9 +20,9 @@ impl<'a> Asked<'a> {
     /// # Errors
     /// The option, and how to have the tables.
     pub(in crate::commands) fn tables_fit(&self, asked_for: bool) -> anyhow::Result<()> {
-        let makes = self.managed.is_some() && (self.tables.scale.is_some() || asked_for);
+        let makes = self.target.managed.is_some() && (self.tables.scale.is_some() || asked_for);
         let Some(option) = self.tables.given().filter(|_| !makes) else { return Ok(()) };
-        let hint = match self.managed {
+        let hint = match self.target.managed {
             Some(_) => "-s N makes them beside your own data",
             None => "--managed makes them on a private server, pgdyno bench -i on yours",
         };
@@ -37,9 +31,8 @@ impl<'a> Asked<'a> {
 
     /// Those of `bench`.
     pub(super) fn of(args: &'a BenchArgs) -> Self {
-        let BenchArgs { tables, scripts, conduct, target, against, pace, .. } = args;
-        let (managed, prepare) = (against.managed.as_deref(), &against.prepare[..]);
-        Self { tables, scripts, conduct, target, managed, prepare, latency_limit_ms: pace.latency_limit }
+        let BenchArgs { tables, scripts, conduct, target, pace, .. } = args;
+        Self { tables, scripts, conduct, target, latency_limit_ms: pace.latency_limit }
     }
 
     /// Refuses what means nothing where an experiment file is made of it.

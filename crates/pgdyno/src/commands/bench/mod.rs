@@ -21,6 +21,7 @@ use lab::target_spec::TargetSpec;
 use record::{Profile, ProfileError, Reason, shell};
 use results::{ExperimentId, Store};
 use script::{Seed, Weighted};
+use workloads::Preparation;
 use workloads::pgbench::init::{self, InitOptions, parse_steps};
 use workloads::pgbench::{self, ScriptSource};
 
@@ -29,7 +30,9 @@ pub(super) use args::{BenchArgs as Args, Conduct, Scripts, Tables, Target};
 pub(super) use given::Given;
 pub(super) use show::phases;
 
+use self::against::base::{Server, Workload};
 use self::args::{Mode, PartitionMethod, Script};
+use self::asked::Asked;
 use self::watched::Watched;
 use super::{print, signals};
 use crate::exit::{
@@ -47,37 +50,45 @@ const LEAST_LIMIT_MS: f64 = 0.001;
 const DAY_MS: f64 = 1e3 * 86_400.0;
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    if args.against.is_asked() {
-        return against::run(args);
+    match args.against.is_asked() {
+        true => against::run(args),
+        false => alone(args),
     }
-    args.given.check(args.tables.initialize, &args.output.results.path().display().to_string())?;
-    let Target { dsn, dbname, host, port, username } = &args.target;
-    let dsn = dsn.as_ref().or(dbname.as_ref());
-    let target = bench::at(dsn.map(String::as_str), host.as_deref(), port.as_deref(), username.as_deref())?;
+    .map_err(|error| args.target.or_managed(error))
+}
+
+impl Target {
+    /// Names the private server as the way to go on, where no server was named and none was reached.
+    pub(in crate::commands) fn or_managed(&self, error: anyhow::Error) -> anyhow::Error {
+        let names_server = |text: &String| text.contains("://") || text.contains("host");
+        let named = self.host.is_some() || self.dsn.iter().chain(&self.dbname).any(names_server);
+        let class = error.downcast_ref::<LabError>().map(LabError::class);
+        let is_absent = matches!(class, Some(lab::Class::Unreachable | lab::Class::Refused));
+        if named || self.managed.is_some() || !is_absent || std::env::var_os("PGHOST").is_some() {
+            return error;
+        }
+        let code = class.map_or(UNREACHABLE, of_class);
+        let hint = "--managed in place of a database: pgdyno makes a private server; or name yours: postgres://user@host/database";
+        Failure::with_code(code, error.to_string(), Some(hint.to_owned()))
+    }
+}
+
+fn alone(args: &Args) -> Outcome {
+    let results = args.output.results.path().display().to_string();
+    match args.target.managed {
+        // Its tables are made with the options of -i.
+        Some(_) => args.given.is_ours(&results)?,
+        None => args.given.check(args.tables.initialize, &results)?,
+    }
+    let target = Server::of(&Asked::of(args))?.spec();
     if args.tables.initialize { initialize(args, &target) } else { measure(args, target) }
 }
 
 fn initialize(args: &Args, target: &TargetSpec) -> Outcome {
-    let tables = &args.tables;
-    let mut steps = args.tables.steps()?;
+    let mut options = args.tables.options()?;
     if args.conduct.no_vacuum {
-        steps.retain(|step| *step != init::Step::Vacuum);
+        options.steps.retain(|step| *step != init::Step::Vacuum);
     }
-    let options = InitOptions {
-        scale: tables.scale.unwrap_or(1),
-        steps,
-        fillfactor: tables.fillfactor,
-        unlogged: tables.unlogged_tables,
-        foreign_keys: tables.foreign_keys,
-        partitions: tables.partitions,
-        partition_method: match tables.partition_method {
-            PartitionMethod::Range => init::PartitionMethod::Range,
-            PartitionMethod::Hash => init::PartitionMethod::Hash,
-        },
-        tablespace: tables.tablespace.clone(),
-        index_tablespace: tables.index_tablespace.clone(),
-        quiet: tables.quiet,
-    };
     let stop = signals::listen_at_once()?;
     let mut screen = Screen::new(args.output.verbose);
     let results = args.output.results.path();
@@ -92,6 +103,25 @@ impl Tables {
     /// What `-I` says.
     fn steps(&self) -> anyhow::Result<Vec<init::Step>> {
         parse_steps(&self.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))
+    }
+
+    /// How pgbench's tables are made.
+    fn options(&self) -> anyhow::Result<InitOptions> {
+        Ok(InitOptions {
+            scale: self.scale.unwrap_or(1),
+            steps: self.steps()?,
+            fillfactor: self.fillfactor,
+            unlogged: self.unlogged_tables,
+            foreign_keys: self.foreign_keys,
+            partitions: self.partitions,
+            partition_method: match self.partition_method {
+                PartitionMethod::Range => init::PartitionMethod::Range,
+                PartitionMethod::Hash => init::PartitionMethod::Hash,
+            },
+            tablespace: self.tablespace.clone(),
+            index_tablespace: self.index_tablespace.clone(),
+            quiet: self.quiet,
+        })
     }
 }
 
@@ -206,6 +236,19 @@ fn check_bounds(args: &Args) -> anyhow::Result<()> {
     within("--latency-limit (ms)", args.pace.latency_limit, LEAST_LIMIT_MS, DAY_MS)
 }
 
+/// What a private server has first: pgbench's tables where a script asks them, and SQL files of one's own.
+fn preparation(args: &Args) -> anyhow::Result<Preparation> {
+    if args.target.managed.is_none() {
+        return Ok(Preparation::default());
+    }
+    let asked = Asked::of(args);
+    let asks_tables = Workload::of(&asked).asks_pgbench_tables();
+    asked.tables_fit(asks_tables)?;
+    let makes_tables = asks_tables || args.tables.scale.is_some();
+    let pgbench = makes_tables.then(|| args.tables.options()).transpose()?;
+    Ok(Preparation { pgbench, sql: args.target.prepare.clone(), ..Preparation::default() })
+}
+
 fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
     check_bounds(args)?;
     let until = match (args.load.time, args.load.transactions) {
@@ -215,6 +258,7 @@ fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
     Ok(bench::Options {
         target,
         pg_bin: None,
+        prepare: preparation(args)?,
         workload: workload(args)?,
         scripts: args.scripts.in_order.iter().map(source).collect::<anyhow::Result<_>>()?,
         clients: args.load.client,

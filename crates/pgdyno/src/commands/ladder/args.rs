@@ -25,33 +25,31 @@ pub(crate) struct LadderArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Ladder")]
 pub(super) struct Rungs {
-    /// Clients of each rung, such as 1,2,4,8; one number for all of them under --rate [default: 16 under --rate]
+    /// Clients of each step, such as 1,2,4,8. With -R: one number for all steps [default: 16 with -R]
     #[arg(short = 'c', long, alias = "client", value_name = "N,N,…", value_delimiter = ',')]
     pub(super) clients: Vec<u32>,
-    /// Open load: transactions per second of each rung, over all clients; as many as clients, and in step with them, where
-    /// both are lists
+    /// Rate of each step in transactions per second, over all clients
     #[arg(short = 'R', long, alias = "rates", value_name = "TPS,TPS,…", value_delimiter = ',')]
     pub(super) rate: Vec<f64>,
-    /// Open load: transactions per second for each client, so that the rate rises with them
+    /// Rate of each client in transactions per second, so that the rate grows with the clients
     #[arg(long, value_name = "TPS", conflicts_with = "rate", allow_negative_numbers = true)]
     pub(super) rate_per_client: Option<f64>,
-    /// The longest that a transaction may take, such as 500ms (a bare number: milliseconds, as in pgbench); several give a
-    /// ladder each (repeatable)
+    /// Latency that must hold, such as 500ms. A plain number is in milliseconds. Several make one ladder each
     #[arg(short = 'L', long, alias = "latency-limit", value_name = "TIME,TIME,…", value_delimiter = ',', value_parser = promise)]
     pub(super) promise: Vec<String>,
-    /// Quality breaks where more than this share is late, skipped, failed or unfinished, percent [default: 1]
+    /// Share of transactions, in percent, that may be late, skipped, failed or unfinished [default: 1]
     #[arg(long, value_name = "PCT", value_parser = bound, allow_negative_numbers = true)]
     pub(super) bound: Option<f64>,
-    /// Seconds of each rung in each round
+    /// Seconds of each step in each round
     #[arg(short = 'T', long, value_name = "SEC", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) time: u64,
-    /// Seconds of load before anything counts
+    /// Warm-up in seconds, which does not count
     #[arg(long, value_name = "SEC", default_value_t = 2.0, allow_negative_numbers = true)]
     pub(super) warmup: f64,
-    /// Rounds over all rungs, in random order; a finished ladder goes on with the ones that are more
+    /// Number of rounds over all steps, in random order. A larger number extends a finished ladder
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) rounds: u32,
-    /// Threads of the load generator, at most as many as clients
+    /// Number of threads, at most one for each client
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) jobs: u32,
 }

@@ -30,33 +30,33 @@ pub(crate) struct LimitArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Search")]
 pub(super) struct Search {
-    /// What has to hold: 'p99 < 20ms', 'late(250ms) < 1%', several joined by and; of one script: 'report.sql: p95 < 2s'
-    /// (repeatable: all have to hold)
+    /// What must hold: 'p99 < 20ms', 'late(250ms) < 1%', several joined by and. For one script: 'report.sql: p95 < 2s'
+    /// (repeatable)
     #[arg(long, value_name = "PROMISE", required = true)]
     pub(super) promise: Vec<String>,
-    /// Clients, or auto: doubled until more bring nothing, so that they are not what limits
+    /// Number of clients, or auto: doubled until more clients give no more throughput
     #[arg(short = 'c', long, alias = "client", value_name = "N|auto", default_value = "auto", value_parser = clients)]
     pub(super) clients: Clients,
-    /// Lowest rate to try, transactions per second [default: 1 % of what the clients do as fast as they can]
+    /// Lowest rate to try, in transactions per second [default: 1 % of the fastest run]
     #[arg(long, value_name = "TPS", allow_negative_numbers = true)]
     pub(super) lowest: Option<f64>,
-    /// Highest rate to try [default: 120 % of that]
+    /// Highest rate to try [default: 120 % of the fastest run]
     #[arg(long, value_name = "TPS", allow_negative_numbers = true)]
     pub(super) highest: Option<f64>,
-    /// How close the rate that keeps the promise and the one that does not come, percent
+    /// Stop when the highest rate that holds and the lowest that fails are this close, in percent
     #[arg(long, value_name = "PCT", default_value_t = 3.0, allow_negative_numbers = true)]
     pub(super) width: f64,
-    /// Once the limit is known, also try it under a rate that changes, in shares of it: 'ramp 0.5..1 over 15s',
-    /// 'spike 0.5 to 1 for 2s at 8s', 'step …', 'sine …' (repeatable)
+    /// Also try the limit under a rate that changes, in shares of it: 'ramp 0.5..1 over 15s', 'spike 0.5 to 1 for 2s at
+    /// 8s' (repeatable)
     #[arg(long, value_name = "SHAPE")]
     pub(super) confirm: Vec<String>,
-    /// Seconds of a trial
+    /// Seconds of each trial
     #[arg(short = 'T', long, value_name = "SEC", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) time: u64,
-    /// Seconds of load before a trial counts
+    /// Warm-up in seconds before each trial
     #[arg(long, value_name = "SEC", default_value_t = 3.0, allow_negative_numbers = true)]
     pub(super) warmup: f64,
-    /// Threads of the load generator, at most as many as clients
+    /// Number of threads, at most one for each client
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) jobs: u32,
 }

@@ -22,4 +22,5 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let compared = change.as_ref().map(|change| (&args.compare, change));
     let of = args.made.used(NOWHERE, Shown::Answer, compared);
     of.carry_out(|folder| file::written(args, change.as_ref(), folder))
+        .map_err(|error| args.made.target.or_managed(error))
 }

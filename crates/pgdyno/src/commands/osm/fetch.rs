@@ -19,31 +19,29 @@ use crate::print::{data, talk, warning};
 /// `pgdyno osm fetch`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Which extract: Geofabrik's id (malta, us/delaware), the last part of one (delaware), the path of its file
-    /// (europe/malta), or its name
+    /// Extract: Geofabrik's id (malta, us/delaware), its last part (delaware), its path (europe/malta) or its name
     #[arg(required_unless_present = "list")]
     name: Option<String>,
-    /// List extracts instead, those whose id, name or parent has PATTERN in it; with --offline those that are kept
+    /// List extracts instead whose id, name or parent contains PATTERN. With --offline: only extracts on this machine
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, conflicts_with_all = ["name", "output"])]
     list: Option<Option<String>>,
-    /// Write into this file, which is replaced once the new one is whole [default: a file with id and date in the folder
-    /// extracts of pgdyno's home]
+    /// File to write. An existing file is replaced when the new one is complete [default: in the home of pgdyno, with
+    /// id and date]
     #[arg(long, short = 'o', value_name = "FILE", conflicts_with = "offline")]
     output: Option<PathBuf>,
-    /// Take the newest that was fetched before, and ask nobody
+    /// Use the newest extract that was fetched before, without a network
     #[arg(long)]
     offline: bool,
-    /// Mirror with Geofabrik's files below this address, with the paths that they have there
-    /// [default: Geofabrik's own, download.geofabrik.de]
+    /// Address of a mirror that has Geofabrik's files under the same paths [default: download.geofabrik.de]
     #[arg(long, value_name = "URL", env = "PGDYNO_OSM_MIRROR", hide_env_values = true)]
     mirror: Option<String>,
     /// Seconds of silence after which a connection is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
-    /// Most bytes of the extract, such as 500MB [default: 256GB, and 1GB where the server announces no size]
+    /// Largest size of the extract, such as 500MB [default: 256GB, and 1GB if the server does not announce the size]
     #[arg(long, value_name = "SIZE", conflicts_with = "offline", value_parser = size)]
     max_size: Option<u64>,
-    /// Follow a redirect from https:// to http://, where anybody between here and there can change the answer
+    /// Allow a redirect from https:// to http://, which anybody on the way can change
     #[arg(long, conflicts_with = "offline")]
     allow_http: bool,
     #[command(flatten)]

@@ -33,7 +33,7 @@ pub(crate) struct Load {
     /// Extract (.osm.pbf)
     #[arg(env = "PGDYNO_DATA", hide_env_values = true, required_unless_present = "scale")]
     extract: Option<PathBuf>,
-    /// Load a synthetic extract of this scale in place of a file, 0.001 to 10000 (see osm synth); it is made first, and kept
+    /// Load a synthetic extract of this scale instead of a file, 0.001 to 10000 (see osm synth)
     #[arg(long, value_parser = synth::scale)]
     scale: Option<Scale>,
     /// Its seed [default: 1]
@@ -44,7 +44,7 @@ pub(crate) struct Load {
     url: Option<String>,
     #[command(flatten)]
     how: How,
-    /// Replace tables of the names it writes, also those that no load of pgdyno made
+    /// Replace existing tables of the same names, also tables that pgdyno did not make
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
@@ -74,10 +74,10 @@ struct How {
     /// Style file; for output flex a Lua file
     #[arg(long, short = 'S', value_name = "FILE")]
     style: Option<PathBuf>,
-    /// Without the tables of nodes, ways and relations (osm2pgsql's default; pgdyno's is --slim)
+    /// Load without --slim, which is osm2pgsql's default
     #[arg(long, conflicts_with = "drop")]
     no_slim: bool,
-    /// Drop them after the load
+    /// Drop the tables of nodes, ways and relations after the load
     #[arg(long)]
     drop: bool,
     /// All tags in a column of type hstore
@@ -92,10 +92,10 @@ struct How {
     /// Keep node locations in this file
     #[arg(long, short = 'F', value_name = "FILE")]
     flat_nodes: Option<PathBuf>,
-    /// Make this schema first, which a flex style puts tables into; may be given several times
+    /// Make this schema first, for a flex style that puts tables there (repeatable)
     #[arg(long = "schema", value_name = "NAME")]
     schemas: Vec<String>,
-    /// Further options of osm2pgsql as they are: "--multi-geometry --latlong"
+    /// More options for osm2pgsql, unchanged: "--multi-geometry --latlong"
     #[arg(
         long,
         value_name = "OPTIONS",
@@ -142,15 +142,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
 fn load(args: &Load) -> Outcome {
     let target = match &args.url {
         Some(url) => bench::at(Some(url), None, None, None)?,
-        None => TargetSpec::Managed {
-            name: "default".into(),
-            version: None,
-            extensions: vec!["postgis".into()],
-            redis: false,
-            bin: None,
-            storage: None,
-            tile_servers: Vec::new(),
-        },
+        None => TargetSpec::managed("default", &["postgis"]),
     };
     let extract = args.extract.as_deref().filter(|extract| !args.is_only_in_environment(extract));
     let mut options = args.how.options(extract.unwrap_or(Path::new("")), args.replace);

@@ -1,7 +1,8 @@
 //! `-l`: a file per thread, with pgbench's names and lines.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use ::report::pgbench::{Aggregates, End, LogFormat, Transaction};
@@ -53,7 +54,7 @@ impl Log {
                 0 => format!("{prefix}.{pid}"),
                 _ => format!("{prefix}.{pid}.{thread}"),
             };
-            let file = File::create(&path).map_err(|error| {
+            let file = create(&path).map_err(|error| {
                 let text = error.to_string();
                 let reason = text.split(" (os error").next().unwrap_or(&text);
                 format!("could not open logfile \"{path}\": {reason}")
@@ -156,4 +157,10 @@ fn transaction(entry: &Entry, number: u64, epoch_us: i64) -> Transaction {
         lag_us: if processed { us(entry.started.saturating_sub(entry.due)) } else { 0 },
         retries: entry.tries.saturating_sub(1),
     }
+}
+
+/// A link of that name was made by somebody who knew it beforehand.
+fn create(path: &str) -> std::io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    OpenOptions::new().write(true).create(true).truncate(true).custom_flags(flags).open(path)
 }

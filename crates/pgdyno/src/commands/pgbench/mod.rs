@@ -43,6 +43,10 @@ pub(crate) fn arguments(all: &[OsString]) -> Option<(String, &[OsString])> {
 
 /// Does what the arguments ask for; gives the exit code.
 pub(crate) fn main(called: String, arguments: &[OsString]) -> u8 {
+    // Alone it can only mean help; pgbench has it for the host.
+    if arguments == ["-h"] {
+        return show(args::help()).unwrap_or(1);
+    }
     let line = args::parse(arguments.iter().cloned(), &Process { called });
     line.and_then(|line| carry_out(&line)).unwrap_or_else(|fault| {
         let talk = Talk::from_environment(false);

@@ -56,15 +56,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return compared::run(which, &args.output);
     }
     let target = match &args.managed {
-        Some(name) => TargetSpec::Managed {
-            name: name.clone(),
-            version: None,
-            extensions: Vec::new(),
-            redis: false,
-            bin: None,
-            storage: None,
-            tile_servers: Vec::new(),
-        },
+        Some(name) => TargetSpec::managed(name, &[]),
         None => bench::at(args.dsn.as_deref(), None, None, None)?,
     };
     let options = Options {

@@ -24,8 +24,7 @@ pub(crate) struct TilesArgs {
     /// Print help
     #[arg(long, short = '?', action = ArgAction::Help)]
     help: Option<bool>,
-    /// What tiles are made of: a table, a function() of zoom, column and row, or a file.sql with :z, :x, :y or :envelope;
-    /// several are counted apart
+    /// Number of tiles to choose for each layer and zoom [default: 200]
     #[arg(value_name = "LAYER", required = true)]
     pub(super) layers: Vec<String>,
     #[command(flatten)]
@@ -39,10 +38,10 @@ pub(crate) struct TilesArgs {
     /// Also write this as an experiment file, for `pgdyno run FILE`
     #[arg(long, value_name = "FILE")]
     pub(super) save: Option<PathBuf>,
-    /// Show what would be run, and do nothing
+    /// Show the plan, and run nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Measure what is finished already again, as a new experiment
+    /// Measure again what is finished, as a new experiment
     #[arg(long)]
     pub(super) again: bool,
     /// Also write the HTML report to this file
@@ -56,41 +55,40 @@ pub(crate) struct TilesArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Tiles")]
 pub(super) struct Which {
-    /// Lowest and highest zoom, as 12-16, all asked for equally often; or each with its frequency, as 12=1,14=6
-    /// [default: 12-16]
+    /// Lowest and highest zoom, such as 12-16. Or zooms with their frequencies: 12=1,14=6 [default: 12-16]
     #[arg(short = 'z', long, value_name = "ZOOMS", value_parser = zooms)]
     pub(super) zooms: Option<Value>,
-    /// How tiles are chosen: data (that of a random feature), uniform (any within the bounds), sessions (users who pan and
-    /// zoom, all tiles of a view at once) [default: data]
+    /// How to choose tiles: data (tiles of random features), uniform (any tile within the bounds), sessions (users who
+    /// pan and zoom) [default: data]
     #[arg(long, value_name = "HOW", value_parser = PICKERS, hide_possible_values = true)]
     pub(super) picker: Option<String>,
-    /// Ask for the tiles of this list, lines of z/x/y or a web server's access log, with its repetitions
+    /// Read the tiles from this list: lines of z/x/y, or a web server's access log
     #[arg(long, value_name = "FILE", conflicts_with_all = ["picker", "zooms"])]
     pub(super) trace: Option<PathBuf>,
-    /// Choose tiles by the features of this table, where layers are no tables
+    /// Choose tiles by the features of this table, where layers are not tables
     #[arg(long, value_name = "TABLE")]
     pub(super) pick_from: Option<String>,
-    /// Choose tiles within west, south, east and north, degrees [default: the bounds of the data]
+    /// Choose tiles within west, south, east and north, in degrees [default: the bounds of the data]
     #[arg(long, value_name = "W,S,E,N", value_parser = bounds, allow_hyphen_values = true)]
     pub(super) bounds: Option<Bounds>,
     /// Tiles that are chosen of each layer and zoom; clients draw among them [default: 200]
     #[arg(long, value_name = "N")]
     pub(super) tiles: Option<u32>,
-    /// Leave out polygons smaller than this on the map, square pixels; 0 keeps all [default: 4]
+    /// Leave out polygons smaller than this, in square pixels. 0 keeps all [default: 4]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(super) min_pixels: Option<f64>,
-    /// Which query makes tiles of tables: modern, unfiltered (all polygons), historic (that of a study of 2021)
-    /// [default: modern]
+    /// Query for tiles of tables: modern, unfiltered (all polygons) or historic (from a study of 2021) [default:
+    /// modern]
     #[arg(long, value_name = "VARIANT", value_parser = VARIANTS, hide_possible_values = true)]
     pub(super) variant: Option<String>,
-    /// By which way they are fetched: sql, tipg or martin (tile servers that pgdyno starts), redis (in front of the database),
-    /// or the URL of a web server with {z}, {x} and {y}, and {layer} where there are several [default: sql]
+    /// How to get tiles: sql, tipg or martin (tile servers that pgdyno starts), redis (a cache), or the URL of a web
+    /// server with {z}, {x}, {y} and {layer} [default: sql]
     #[arg(long, value_name = "WAY", value_parser = way)]
     pub(super) via: Option<Via>,
-    /// All layers are in one tile, made by one statement
+    /// Put all layers into one tile, with one statement
     #[arg(long)]
     pub(super) together: bool,
-    /// A layer may hold nothing at all: its runs are valid nevertheless
+    /// Accept layers without any feature
     #[arg(long)]
     pub(super) may_be_empty: bool,
 }
@@ -99,28 +97,28 @@ pub(super) struct Which {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(super) struct Load {
-    /// Clients; of sessions users, each with six connections
+    /// Number of clients. In sessions each client is a user with six connections
     #[arg(short = 'c', long, alias = "client", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) clients: u32,
-    /// Threads of the load generator, at most as many as clients
+    /// Number of threads, at most one for each client
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) jobs: u32,
-    /// Seconds of a round, shared by what is compared
+    /// Seconds of each round, shared by all sides
     #[arg(short = 'T', long, alias = "time", value_name = "SEC", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) duration: u64,
-    /// Seconds of load before anything counts
+    /// Warm-up in seconds, which does not count
     #[arg(long, value_name = "SEC", default_value_t = 1.0, allow_negative_numbers = true)]
     pub(super) warmup: f64,
-    /// Rounds; what is finished goes on with the ones that are more [default: 3; with --against 12]
+    /// Number of rounds. A larger number extends a finished comparison [default: 3; with --against 12]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) rounds: Option<u32>,
-    /// Open load: tiles (of sessions views) per second over all clients, or a rate that changes, as in pgdyno bench
+    /// Rate in tiles per second (with sessions: views), over all clients; or a rate that changes, as in pgdyno bench
     #[arg(short = 'R', long, value_name = "TPS")]
     pub(super) rate: Option<String>,
-    /// The longest that a tile may take, milliseconds: slower ones count as late
+    /// Latency limit in milliseconds. Slower tiles count as late
     #[arg(short = 'L', long, alias = "promise", value_name = "MS", allow_negative_numbers = true)]
     pub(super) latency_limit: Option<f64>,
-    /// Seed of all randomness [default: made from the plan; always recorded]
+    /// Seed for all random numbers. The default comes from the plan; it is always recorded
     #[arg(long, value_name = "N")]
     pub(super) random_seed: Option<String>,
 }
@@ -132,19 +130,19 @@ pub(super) struct Where {
     /// Database name, connection string or URI [default: a private server that pgdyno makes]
     #[arg(short = 'd', long, alias = "url", value_name = "DBNAME|URI")]
     pub(super) dbname: Option<String>,
-    /// Server's host or socket folder
+    /// Host or socket folder of the server
     #[arg(short = 'h', long, value_name = "HOST")]
     pub(super) host: Option<String>,
-    /// Server's port
+    /// Port of the server
     #[arg(short = 'p', long, value_name = "PORT")]
     pub(super) port: Option<String>,
     /// User name
     #[arg(short = 'U', long, value_name = "NAME")]
     pub(super) username: Option<String>,
-    /// The private server of this name [name: default]
+    /// Use the private server of this name [name: default]
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "default")]
     pub(super) managed: Option<String>,
-    /// Load this extract (.osm.pbf) into the private server first, unless it is there
+    /// Load this extract (.osm.pbf) into the private server first, unless it is loaded already
     #[arg(long, value_name = "FILE")]
     pub(super) osm: Option<PathBuf>,
     /// SQL file to run on the private server first, after --osm (repeatable)
@@ -163,24 +161,24 @@ impl Where {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Comparison")]
 pub(super) struct Arms {
-    /// Compare with another way to make the layer: a table, function() or file.sql (repeatable, or several with commas);
-    /// or with the same under a change: jit=off, 'settings: jit=off, work_mem=64MB', 'version: 18', 'url: postgres://…',
-    /// 'sql: create index …'; or with the same by other ways: 'via: tipg, martin'
+    /// Compare with another table, function() or file.sql (repeatable), with a change ('settings: jit=off', 'version:
+    /// 18', 'url: postgres://…', 'sql: create index …'), or with other ways to get the tiles ('via: tipg, martin')
     #[arg(long, value_name = "LAYER|CHANGE", allow_hyphen_values = true)]
     pub(super) against: Vec<String>,
-    /// What undoes 'sql: …'; needed on a server that is not pgdyno's
+    /// SQL that undoes 'sql: …'. Needed on a server that pgdyno did not make
     #[arg(long, value_name = "SQL", requires = "against")]
     undo: Option<String>,
-    /// The server may be changed for the other side (settings of the whole server by a reload, SQL), and is put back
+    /// Allow changes to the whole server: settings by a reload, and SQL. They are undone at the end
     #[arg(long, requires = "against")]
     change_server: bool,
-    /// Change that counts as none, percent [default: 3]
+    /// Differences below this count as "the same", in percent [default: 3]
     #[arg(long, value_name = "PCT", value_parser = margin, allow_negative_numbers = true, requires = "against")]
     margin: Option<f64>,
-    /// Whether arms take turns in slices within a round: auto, true, false or a length such as 100ms [default: auto]
+    /// Whether the sides take turns in short slices within a round: auto, true, false or a length such as 100ms
+    /// [default: auto]
     #[arg(long, value_name = "WHICH", value_parser = WrittenSlices::VALUES, hide_possible_values = true, requires = "against")]
     pub(super) slices: Option<WrittenSlices>,
-    /// Arms may be the same: A is compared with A
+    /// Allow both sides to be the same, to see what chance alone gives
     #[arg(long, requires = "against")]
     pub(super) same: bool,
 }

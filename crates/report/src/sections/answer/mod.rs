@@ -2,6 +2,7 @@
 //! the head of a page, and as the lines at the end of a run.
 
 mod page;
+pub mod short;
 pub mod summary;
 mod words;
 

@@ -7,6 +7,7 @@ use crate::compared::{Part, but, tally, verdict};
 use crate::data::ReportData;
 use crate::explained;
 use crate::format::markdown_text;
+use crate::next::Next;
 use crate::visible;
 use crate::worth::{told, worth};
 use crate::zooms;
@@ -70,15 +71,16 @@ pub fn text(data: &ReportData) -> String {
         lines.extend(each.iter().map(|line| format!("    {line}")));
     }
     let said: String = lines.iter().map(|line| wrapped(&visible::line(line))).collect();
-    // A command is copied: it stays on one line.
-    let next = answer.next.map(|next| {
-        format!(
-            "{}    {}\n",
-            wrapped(&visible::line(&format!("  next: {}:", next.words()))),
-            visible::line(&next.command)
-        )
-    });
-    said + &next.unwrap_or_default()
+    said + &answer.next.as_ref().map(next).unwrap_or_default()
+}
+
+/// What to type next. A command is copied: it stays on one line.
+pub(super) fn next(next: &Next) -> String {
+    format!(
+        "{}    {}\n",
+        wrapped(&visible::line(&format!("  next: {}:", next.words()))),
+        visible::line(&next.command)
+    )
 }
 
 /// A headline with notes below it, as lines of a terminal.
@@ -110,7 +112,7 @@ fn workload(of: &Comparison, part: &Part<'_>) -> String {
 }
 
 /// Breaks a line between words, so that it fits a terminal; what follows is indented further.
-fn wrapped(line: &str) -> String {
+pub(super) fn wrapped(line: &str) -> String {
     let indent = line.len() - line.trim_start().len();
     let mut out = " ".repeat(indent);
     let mut width = indent;

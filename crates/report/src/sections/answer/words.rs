@@ -110,6 +110,33 @@ impl Answer {
         arm.workload_names().into_iter().map(of_it).filter(|(_, told)| !told.is_empty()).collect()
     }
 
+    /// What a reader must know of this answer and would not expect; nothing where all went well.
+    pub(super) fn unusual(&self, unsafe_settings: &[String]) -> Vec<String> {
+        let mut told: Vec<String> = Vec::new();
+        told.extend(self.different.iter().map(|said| format!("The two sides do not do the same: {said}.")));
+        told.extend(
+            self.sliced_all_the_same.iter().map(|burden| format!("In slices nevertheless: {burden}.")),
+        );
+        told.extend((!self.interleaved).then(|| NOT_INTERLEAVED.to_owned()));
+        if !unsafe_settings.is_empty() {
+            told.push(format!("Not crash-safe: {}.", unsafe_settings.join(", ")));
+        }
+        told.extend(self.looked.iter().cloned());
+        told.extend(self.in_time());
+        told.extend(
+            self.not_run.iter().map(|not_run| format!("Not run: {}: {}.", not_run.what, not_run.why)),
+        );
+        told.extend(self.units.iter().chain(&self.uncut).cloned());
+        if !(self.again.is_none() && self.suspect.is_none() && self.invalid.is_none()) {
+            told.push(self.validity());
+        }
+        if let Some((head, each)) = self.groups() {
+            told.push(head);
+            told.extend(each);
+        }
+        told
+    }
+
     /// What there is to say where nothing is compared.
     pub(super) fn instead(&self) -> Option<String> {
         let answered = self.limit.is_some() || self.compared.as_ref().is_some_and(|of| !of.arms.is_empty());

@@ -26,9 +26,9 @@ pub(in crate::commands) enum Server {
 
 impl Server {
     pub(in crate::commands) fn of(args: &Asked<'_>) -> anyhow::Result<Self> {
-        let Target { dsn, dbname, host, port, username } = args.target;
+        let Target { dsn, dbname, host, port, username, managed, .. } = args.target;
         let dsn = dsn.as_ref().or(dbname.as_ref()).map(String::as_str);
-        Self::given([dsn, host.as_deref(), port.as_deref(), username.as_deref()], args.managed)
+        Self::given([dsn, host.as_deref(), port.as_deref(), username.as_deref()], managed.as_deref())
     }
 
     /// By database, host, port and user, or by the name of a private server.
@@ -62,6 +62,14 @@ impl Server {
         }
     }
 
+    /// As a target.
+    pub(in crate::commands) fn spec(&self) -> TargetSpec {
+        match self {
+            Self::Managed { name, extensions, .. } => TargetSpec::managed(name, extensions),
+            Self::Url(url) => TargetSpec::url(url.clone(), None, false),
+        }
+    }
+
     /// A private server with nothing in it.
     fn managed(name: String) -> Self {
         Self::Managed { name, extensions: &[], redis: false }
@@ -81,8 +89,7 @@ impl Server {
 
     /// Whether both lead to one place, however they are written.
     pub(in crate::commands) fn is_same(&self, other: &Self) -> bool {
-        let spec = |server: &Self| server.url().map(|url| TargetSpec::url(url.to_owned(), None, false));
-        spec(self).zip(spec(other)).is_some_and(|(one, other)| one.is_place_of(&other))
+        self.spec().is_place_of(&other.spec())
     }
 
     /// The key of its table and the value.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use lab::experiment::ExperimentFile;
 
 use super::base::Folder;
-use super::{saved, told, usage};
+use super::{NOWHERE, saved, told, usage};
 use crate::commands::bench::asked::Asked;
 use crate::commands::run::{How, Shown};
 use crate::exit::Outcome;
@@ -64,6 +64,7 @@ impl Use<'_> {
             pg_bin: None,
             output: self.output,
             shown: self.shown,
+            is_brief: self.nowhere == NOWHERE,
         };
         how.can_report()?;
         if self.save.is_some() && self.has_secret {

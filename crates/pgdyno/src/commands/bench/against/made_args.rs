@@ -21,20 +21,14 @@ pub(crate) struct MadeArgs {
     #[command(flatten)]
     tables: Tables,
     #[command(flatten)]
-    target: Target,
-    /// Run on a private server that pgdyno makes, with pgbench's tables at scale -s [name: default]
-    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "default", help_heading = "Connection")]
-    managed: Option<String>,
-    /// SQL file that puts data on the private server first (repeatable)
-    #[arg(long, value_name = "FILE", requires = "managed", help_heading = "Connection")]
-    prepare: Vec<PathBuf>,
+    pub(in crate::commands) target: Target,
     /// Also write this as an experiment file, for `pgdyno run FILE`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Show what would be run, and do nothing
+    /// Show the plan, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Measure what is finished already again, as a new experiment
+    /// Measure again what is finished, as a new experiment
     #[arg(long)]
     again: bool,
     /// Also write the HTML report to this file
@@ -47,8 +41,7 @@ pub(crate) struct MadeArgs {
 impl MadeArgs {
     pub(in crate::commands) fn asked(&self) -> Asked<'_> {
         let Self { tables, scripts, conduct, target, .. } = self;
-        let (managed, prepare) = (self.managed.as_deref(), &self.prepare[..]);
-        Asked { tables, scripts, conduct, target, managed, prepare, latency_limit_ms: None }
+        Asked { tables, scripts, conduct, target, latency_limit_ms: None }
     }
 
     /// What is to be done with the file; messages call it `nowhere`.

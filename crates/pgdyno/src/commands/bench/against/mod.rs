@@ -34,7 +34,7 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
     let own = &args.against;
     has_only_what_can_be_compared(args)?;
     let results = args.output.results.path().display().to_string();
-    match own.managed {
+    match args.target.managed {
         // Its tables are made with the options of -i.
         Some(_) => args.given.is_ours(&results)?,
         None => args.given.check(false, &results)?,

@@ -89,7 +89,7 @@ pub(in crate::commands) fn entry_of(text: &mut TomlText, server: &Server) {
 /// pgbench's tables where its scripts ask them, and what else is put on a private server.
 pub(super) fn prepare(args: &Asked<'_>, asks_tables: bool, folder: &Folder, text: &mut TomlText) {
     let makes_tables = asks_tables || args.tables.scale.is_some();
-    if !makes_tables && args.prepare.is_empty() {
+    if !makes_tables && args.target.prepare.is_empty() {
         return;
     }
     text.table(&["prepare"]);
@@ -121,7 +121,8 @@ pub(super) fn prepare(args: &Asked<'_>, asks_tables: bool, folder: &Folder, text
         entries.extend(spaces.into_iter().filter_map(|(key, name)| Some((key, name.as_deref()?.into()))));
         text.entry("pgbench", inline(entries));
     }
-    let files = args.prepare.iter().map(|file| folder.path(&file.to_string_lossy()).replace('$', "$$"));
+    let files =
+        args.target.prepare.iter().map(|file| folder.path(&file.to_string_lossy()).replace('$', "$$"));
     let files: Vec<Value> = files.map(Value::from).collect();
     if !files.is_empty() {
         text.entry("sql", Value::Array(files));

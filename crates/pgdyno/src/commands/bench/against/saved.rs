@@ -3,7 +3,7 @@
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
-use record::shell;
+use record::{given, shell, written};
 use sha2::{Digest, Sha256};
 
 use super::usage;
@@ -28,7 +28,7 @@ pub(in crate::commands) fn save(text: &str, path: &Path, dry: bool) -> anyhow::R
     };
     let shown = path.display();
     let typed = shell::word(&path.to_string_lossy()).into_owned();
-    match std::fs::read_to_string(path) {
+    match given::read_text(path) {
         Ok(found) if without_seal(&found) == text => {}
         Ok(found) if !is_as_written(&found) => {
             let made_here = seal_in(&found).is_some();
@@ -42,7 +42,7 @@ pub(in crate::commands) fn save(text: &str, path: &Path, dry: bool) -> anyhow::R
         }
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
         _ if dry => {}
-        _ => std::fs::write(path, sealed(text)).map_err(failed)?,
+        _ => written::replace(path, sealed(text).as_bytes()).map_err(failed)?,
     }
     talk(&match dry {
         true => format!("experiment: {shown} (not written by --dry-run)"),

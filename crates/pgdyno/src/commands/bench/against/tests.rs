@@ -265,8 +265,7 @@ fn what_cannot_be_compared_is_told() {
         let why = made(line).expect_err(line);
         assert!(why.contains(wanted), "{line}: {why}");
     }
-    for line in [" -S --rounds 4 shop", " --managed -S", " --prepare x.sql shop --against |settings: jit=off"]
-    {
+    for line in [" -S --rounds 4 shop", " --prepare x.sql shop --against |settings: jit=off"] {
         let words = line.split('|').flat_map(str::split_whitespace);
         let words = ["pgdyno", "bench"].into_iter().chain(words);
         assert!(parse_from(words.map(Into::into)).is_err(), "{line}");

@@ -48,7 +48,7 @@ Initialization options:
 Options that choose what runs:
   -b, --builtin=NAME[@W]   add a builtin script with weight W (default: 1)
                            ("-b list" names them)
-  -f, --file=FILENAME[@W]  add a script of your own with weight W (default: 1)
+  -f, --file=FILENAME[@W]  add your script with weight W (default: 1)
                            ("-" is standard input)
   -N, --skip-some-updates  as "-b simple-update": tellers and branches are left alone
   -S, --select-only        as "-b select-only"
@@ -61,7 +61,7 @@ Options that choose what runs:
 
 Benchmarking options:
   -c, --client=NUM         number of clients (default: 1)
-  -C, --connect            connect anew for each transaction
+  -C, --connect            make a new connection for each transaction
   -D, --define=VARNAME=VALUE
                            set a variable of the scripts
   -j, --jobs=NUM           number of threads (default: 1)
@@ -73,7 +73,7 @@ Benchmarking options:
   -P, --progress=NUM       report progress every NUM seconds
   -r, --report-per-command report latencies, failures and retries per command
   -R, --rate=NUM           start NUM transactions per second
-  -s, --scale=NUM          scale to report, for scripts of your own
+  -s, --scale=NUM          scale to report, for your own scripts
   -t, --transactions=NUM   transactions per client (default: 10)
   -T, --time=NUM           length of the run in seconds
   -v, --vacuum-all         vacuum the accounts as well before the run

@@ -1,0 +1,218 @@
+//! Programs that commands start, and the package that brings each.
+
+use target::Stop;
+use target::child::Watchdog;
+use target::installed::{self, Packages};
+use target::managed::Installation;
+use target::tile_server::{self, Installed, Kind};
+
+/// A program that some commands need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// What it is called.
+    pub name: &'static str,
+    /// Its versions, or where it is if it tells none; `None` where it is missing.
+    pub found: Option<String>,
+    /// Commands that need it.
+    pub needed_for: &'static str,
+    /// What installs it, where it is missing.
+    pub install: Install,
+}
+
+/// What installs a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Install {
+    /// A package of this system.
+    Package(String),
+    /// A whole command.
+    Command(&'static str),
+    /// This system is not known, or has no such package.
+    Unknown,
+}
+
+/// A program that a package brings: names of the program, then the packages of Debian, Fedora, Alpine, Arch and Homebrew.
+struct Known {
+    name: &'static str,
+    programs: &'static [&'static str],
+    packages: [&'static str; 5],
+    needed_for: &'static str,
+}
+
+const KNOWN: [Known; 7] = [
+    Known {
+        name: "osm2pgsql",
+        programs: &["osm2pgsql"],
+        packages: ["osm2pgsql", "osm2pgsql", "osm2pgsql", "osm2pgsql", "osm2pgsql"],
+        needed_for: "osm load, tiles --osm",
+    },
+    Known {
+        name: "redis-server",
+        programs: &["redis-server", "valkey-server"],
+        packages: ["redis-server", "redis", "redis", "redis", "redis"],
+        needed_for: "experiments with Redis",
+    },
+    Known {
+        name: "PgBouncer",
+        programs: &["pgbouncer"],
+        packages: ["pgbouncer", "pgbouncer", "pgbouncer", "pgbouncer", "pgbouncer"],
+        needed_for: "experiments with a pooler",
+    },
+    Known {
+        name: "mkfs.ext4",
+        programs: &["mkfs.ext4"],
+        packages: ["e2fsprogs", "e2fsprogs", "e2fsprogs", "e2fsprogs", ""],
+        needed_for: "experiments on ext4",
+    },
+    Known {
+        name: "mkfs.xfs",
+        programs: &["mkfs.xfs"],
+        packages: ["xfsprogs", "xfsprogs", "xfsprogs", "xfsprogs", ""],
+        needed_for: "experiments on xfs",
+    },
+    Known {
+        name: "mkfs.btrfs",
+        programs: &["mkfs.btrfs"],
+        packages: ["btrfs-progs", "btrfs-progs", "btrfs-progs", "btrfs-progs", ""],
+        needed_for: "experiments on btrfs",
+    },
+    Known {
+        name: "zpool",
+        programs: &["zpool", "zfs-fuse"],
+        packages: ["zfs-fuse", "", "zfs", "", ""],
+        needed_for: "experiments on ZFS",
+    },
+];
+
+const POSTGRES: [&str; 5] = ["postgresql", "postgresql-server", "postgresql", "postgresql", "postgresql"];
+const POSTGIS: [&str; 5] = ["postgresql-postgis", "postgis", "postgis", "postgis", "postgis"];
+
+/// All of them, found or not.
+#[must_use]
+pub fn programs() -> Vec<Program> {
+    let system = Packages::here();
+    let mut all = postgres(system).to_vec();
+    all.extend(KNOWN.iter().filter(|known| cfg!(target_os = "linux") || !known.name.starts_with('m')).map(
+        |known| {
+            let found = installed::program(known.programs);
+            let place = |found: installed::Found| match found.version {
+                Some(version) => version,
+                None => found.path.display().to_string(),
+            };
+            Program {
+                name: known.name,
+                found: found.map(place),
+                needed_for: known.needed_for,
+                install: package(system, known.packages),
+            }
+        },
+    ));
+    all.extend([Kind::Tipg, Kind::Martin].map(tile_server));
+    all
+}
+
+fn postgres(system: Packages) -> [Program; 2] {
+    let servers = Installation::all();
+    let told =
+        |server: &Installation| server.version.split_whitespace().next().unwrap_or_default().to_owned();
+    let with_postgis = |server: &&Installation| server.has_extension("postgis") == Some(true);
+    let postgis: Vec<String> = servers
+        .iter()
+        .filter(with_postgis)
+        .map(|server| format!("for PostgreSQL {}", server.major))
+        .collect();
+    let found = |told: Vec<String>| (!told.is_empty()).then(|| told.join(", "));
+    let package_of_postgis = match (system, servers.first()) {
+        (Packages::Apt, Some(server)) => Install::Package(format!("postgresql-{}-postgis-3", server.major)),
+        _ => package(system, POSTGIS),
+    };
+    [
+        Program {
+            name: "PostgreSQL",
+            found: found(servers.iter().map(told).collect()),
+            needed_for: "--managed, target",
+            install: package(system, POSTGRES),
+        },
+        Program {
+            name: "PostGIS",
+            found: found(postgis),
+            needed_for: "tiles and osm load on private servers",
+            install: package_of_postgis,
+        },
+    ]
+}
+
+fn tile_server(kind: Kind) -> Program {
+    let options = tile_server::Options::usual(kind);
+    let found = Watchdog::current().ok().and_then(|dog| Installed::find(&options, &dog, &Stop::new()).ok());
+    let (name, needed_for, command) = match kind {
+        Kind::Tipg => ("TiPg", "tiles --via tipg", "pip install tipg uvicorn"),
+        Kind::Martin => ("martin", "tiles --via martin", "cargo install martin --locked"),
+    };
+    Program { name, found: found.map(|found| found.version), needed_for, install: Install::Command(command) }
+}
+
+fn package(system: Packages, [debian, fedora, alpine, arch, brew]: [&str; 5]) -> Install {
+    let name = match system {
+        Packages::Apt => debian,
+        Packages::Dnf => fedora,
+        Packages::Apk => alpine,
+        Packages::Pacman => arch,
+        Packages::Brew => brew,
+        Packages::Unknown => "",
+    };
+    if name.is_empty() { Install::Unknown } else { Install::Package(name.to_owned()) }
+}
+
+/// The commands that install what is missing on this system: one for all packages, and one for each program that has none.
+#[must_use]
+pub fn install(programs: &[Program]) -> Vec<String> {
+    commands(programs, Packages::here().command())
+}
+
+fn commands(programs: &[Program], installer: Option<String>) -> Vec<String> {
+    let missing =
+        || programs.iter().filter(|program| program.found.is_none()).map(|program| &program.install);
+    let packages: Vec<&str> = missing()
+        .filter_map(|install| match install {
+            Install::Package(name) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    let all = installer.filter(|_| !packages.is_empty());
+    let all = all.map(|installer| format!("{installer} {}", packages.join(" ")));
+    let others = missing().filter_map(|install| match install {
+        Install::Command(command) => Some((*command).to_owned()),
+        _ => None,
+    });
+    all.into_iter().chain(others).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(found: bool, install: Install) -> Program {
+        Program { name: "x", found: found.then(|| "1".to_owned()), needed_for: "y", install }
+    }
+
+    #[test]
+    fn what_is_missing_is_installed_by_one_line() {
+        let package = |name: &str| Install::Package(name.to_owned());
+        let all = [
+            program(true, package("a")),
+            program(false, package("b")),
+            program(false, package("c")),
+            program(false, Install::Unknown),
+            program(false, Install::Command("pip install d")),
+        ];
+        assert_eq!(commands(&all, Some("apt-get install".into())), ["apt-get install b c", "pip install d"]);
+        assert_eq!(commands(&all[..1], Some("apt-get install".into())), [""; 0]);
+        assert_eq!(commands(&all, None), ["pip install d"]);
+    }
+
+    #[test]
+    fn each_system_has_its_own_package() {
+        assert_eq!(package(Packages::Dnf, POSTGRES), Install::Package("postgresql-server".into()));
+        assert_eq!(package(Packages::Unknown, POSTGRES), Install::Unknown);
+    }
+}

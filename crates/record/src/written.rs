@@ -1,0 +1,144 @@
+//! Files that a user names to be written: reports, charts, saved experiments. They are written whole or not at all, and never
+//! into a file that somebody else put there.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{Error, ErrorKind, Result, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
+
+/// Puts this content in the place of a file. A new file is for its owner only; a file of ours keeps its rights. A pipe or a device
+/// is written to.
+///
+/// # Errors
+/// As the system says, or that the file is a link which another user could have made.
+pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
+    let place = place(path)?;
+    if is_written_through(&place) {
+        return write_through(&place, content);
+    }
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut part = tempfile::Builder::new().prefix(".pgdyno-").tempfile_in(folder)?;
+    part.write_all(content)?;
+    if let Ok(found) = std::fs::symlink_metadata(&place)
+        && found.is_file()
+        && found.uid() == geteuid().as_raw()
+    {
+        part.as_file().set_permissions(Permissions::from_mode(found.mode() & 0o777))?;
+    }
+    // A rename replaces a link, and does not follow it.
+    part.persist(&place).map(drop).map_err(|error| error.error)
+}
+
+/// Where a file is written: where a link leads that only we can have made.
+///
+/// # Errors
+/// That it is a link which another user could have made.
+pub fn place(path: &Path) -> Result<PathBuf> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_symlink() => match is_ours(path, &found) {
+            true => path.canonicalize(),
+            false => Err(Error::new(
+                ErrorKind::InvalidInput,
+                "it is a link, and other users can write to its folder; remove the link, or name the file that is meant",
+            )),
+        },
+        _ => Ok(path.to_owned()),
+    }
+}
+
+/// Whether a link and the folder that it is in can only be changed by us or root.
+fn is_ours(path: &Path, link: &std::fs::Metadata) -> bool {
+    let own = |found: &std::fs::Metadata| [0, geteuid().as_raw()].contains(&found.uid());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    own(link) && std::fs::metadata(folder).is_ok_and(|folder| own(&folder) && folder.mode() & 0o022 == 0)
+}
+
+/// Whether it is a pipe or a device.
+#[must_use]
+pub fn is_written_through(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// A pipe that nobody reads is an error; it would be waited for.
+fn write_through(path: &Path, content: &[u8]) -> Result<()> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = OpenOptions::new().write(true).custom_flags(flags.bits() as i32).open(path);
+    let mut file = opened.map_err(|error| match error.raw_os_error() {
+        Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
+            Error::new(ErrorKind::BrokenPipe, "nobody reads this pipe")
+        }
+        _ => error,
+    })?;
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+    file.write_all(content)
+}
+
+/// Opens a regular file of ours to write into, or makes it, readable by its owner only; its content stays.
+///
+/// # Errors
+/// As the system says, or that it is a link, no regular file, or another user's.
+pub fn open_own(path: &Path) -> Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+    let mut how = OpenOptions::new();
+    how.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
+    let file = how.open(path)?;
+    let found = file.metadata()?;
+    match found.is_file() && found.nlink() <= 1 && found.uid() == geteuid().as_raw() {
+        true => Ok(file),
+        false => Err(Error::new(
+            ErrorKind::PermissionDenied,
+            format!(
+                "{} is not a file that this user made; look where it comes from and remove it",
+                path.display()
+            ),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_file_of_ours_keeps_its_rights_and_nothing_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.html");
+        replace(&path, b"one").unwrap();
+        assert_eq!(mode(&path), 0o600);
+        std::fs::set_permissions(&path, Permissions::from_mode(0o6755)).unwrap();
+        replace(&path, b"two").unwrap();
+        assert_eq!((mode(&path), std::fs::read(&path).unwrap()), (0o755, b"two".to_vec()));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_in_a_folder_that_others_can_write_to_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, link) = (folder.path().join("victim"), folder.path().join("report.html"));
+        std::fs::write(&victim, "kept").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        replace(&link, b"ours").unwrap();
+        assert_eq!(std::fs::read(&victim).unwrap(), b"ours", "our own link in our own folder leads there");
+        std::fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        assert!(replace(&link, b"theirs").unwrap_err().to_string().contains("it is a link"));
+        assert!(open_own(&link).is_err());
+        assert_eq!(std::fs::read(&victim).unwrap(), b"ours");
+    }
+
+    #[test]
+    fn a_pipe_without_a_reader_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert_eq!(replace(&path, b"x").unwrap_err().kind(), ErrorKind::BrokenPipe);
+        assert!(open_own(&path).is_err());
+    }
+}

@@ -1,0 +1,124 @@
+//! The answer to a comparison of two sides on one workload, in a few lines: a sentence, both speeds, what was unusual, and what
+//! to type next.
+
+use results::comparison::{CellComparison, Comparison, Metric};
+use stats::Verdict;
+
+use super::Answer;
+use super::summary::{next, wrapped};
+use crate::compared::value_of;
+use crate::data::ReportData;
+use crate::{differences, numbers, visible};
+
+/// Most lines of what else differs between the two sides.
+const MOST_DIFFERENCES: usize = 1;
+
+/// The answer; `None` where it is of more than one workload or arm, or of jobs, which [`super::summary::text`] tells.
+///
+/// Control characters in foreign text are escaped.
+#[must_use]
+pub fn text(data: &ReportData) -> Option<String> {
+    let answer = Answer::of(data);
+    let of = answer.compared.as_ref().filter(|_| answer.limit.is_none())?;
+    let [arm] = &of.arms[..] else { return None };
+    let [cell] = &arm.cells[..] else { return None };
+    if cell.job {
+        return None;
+    }
+    let sides = [&of.base, &arm.arm].map(|name| label(data, name));
+    let head = wrapped(&visible::line(&sentence(&answer.question, of, cell, &sides)?));
+    let mut lines = Vec::new();
+    lines.extend(answer.unusual(&arm.unsafe_settings).into_iter().map(|line| format!("  {line}")));
+    let told = differences::told(&answer.differences, &cell.cell.workload, &arm.arm, &of.base);
+    lines.extend(told.into_iter().take(MOST_DIFFERENCES).map(|line| format!("  {line}")));
+    let said: String = lines.iter().map(|line| wrapped(&visible::line(line))).collect();
+    let speeds: String =
+        speeds(data, of, cell, &sides).iter().map(|line| format!("{}\n", visible::line(line))).collect();
+    Some(head + &speeds + &said + &answer.next.as_ref().map(next).unwrap_or_default())
+}
+
+/// What the user calls a side: its settings, where it has any.
+fn label(data: &ReportData, name: &str) -> String {
+    let arm = data.experiment.arms.iter().find(|arm| arm.name == name);
+    let by_settings = data.experiment.compare_factor.as_deref() == Some("settings");
+    let settings = arm.map(|arm| &arm.settings).filter(|settings| by_settings && !settings.is_empty());
+    match settings {
+        Some(settings) => {
+            let pairs: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            pairs.join(", ")
+        }
+        None => name.to_owned(),
+    }
+}
+
+/// The two sides as the question names them: "Is new.sql faster than old.sql?".
+fn asked(question: &str) -> Option<(&str, &str)> {
+    question.strip_prefix("Is ")?.strip_suffix('?')?.split_once(" faster than ")
+}
+
+/// The answer in one sentence, with the interval and its confidence.
+fn sentence(question: &str, of: &Comparison, cell: &CellComparison, labels: &[String; 2]) -> Option<String> {
+    let workload = &cell.cell.workload;
+    let named = (format!("{workload} with {}", labels[1]), labels[0].clone());
+    let (other, base) = asked(question).map_or(named, |(other, base)| (other.to_owned(), base.to_owned()));
+    let Some(estimate) = &cell.estimate else {
+        return Some(format!("{workload}: no answer, because no round has a valid run of both sides."));
+    };
+    let (change, interval) = numbers::change_and_interval(estimate.change_pct(), estimate.interval_pct());
+    let interval = match interval {
+        Some(interval) => format!("95 % interval {interval}"),
+        None => "one round has no interval".to_owned(),
+    };
+    let figures = format!("{change} {} ({interval})", of.noun());
+    Some(match cell.verdict {
+        Verdict::Faster => format!("{other} is faster than {base}: {figures}."),
+        Verdict::Slower => format!("{other} is slower than {base}: {figures}."),
+        Verdict::Same => {
+            format!("{other} is as fast as {base}, within {}: {figures}.", numbers::percent(of.margin))
+        }
+        Verdict::Inconclusive { .. } => {
+            format!("Undecided whether {other} is faster than {base}: {figures}.")
+        }
+        Verdict::Invalid => return None,
+    })
+}
+
+/// A line for each side.
+fn speeds(data: &ReportData, of: &Comparison, cell: &CellComparison, sides: &[String; 2]) -> Vec<String> {
+    let width = sides.iter().map(|side| side.chars().count()).max().unwrap_or(0).min(40);
+    let names = [Some(of.base.as_str()), of.arms.first().map(|arm| arm.arm.as_str())];
+    let values = [cell.base, cell.new];
+    let line = |at: usize| {
+        let figures = data.grid.iter().find(|figures| figures.arm.as_deref() == names[at])?;
+        let speed = match of.metric {
+            Metric::Tps => format!("{} tps", value_of(cell, of.metric, values[at])),
+            Metric::P50 | Metric::P95 | Metric::P99 => {
+                format!("{} {}", of.noun(), value_of(cell, of.metric, values[at]))
+            }
+        };
+        let p99 = figures.response.ns(0.99).map(|ns| format!(", p99 {}", numbers::latency_ns(ns)));
+        let p99 = p99.filter(|_| of.metric == Metric::Tps).unwrap_or_default();
+        Some(format!("  {:width$}  {speed}{p99}", sides[at]))
+    };
+    (0..2).filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_called_as_the_question_calls_them() {
+        let cases = [
+            (
+                "Is select-only with jit = off faster than without?",
+                Some(("select-only with jit = off", "without")),
+            ),
+            ("Is new.sql faster than old.sql?", Some(("new.sql", "old.sql"))),
+            ("Does this index help?", None),
+        ];
+        for (question, wanted) in cases {
+            assert_eq!(asked(question), wanted, "{question}");
+        }
+    }
+}
