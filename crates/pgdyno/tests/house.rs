@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_metadata::{DependencyKind, MetadataCommand};
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
 /// Who may know whom, as ARCHITECTURE.md says.
 const MAY_KNOW: &[(&str, &[&str])] = &[
@@ -53,14 +53,52 @@ fn short(name: &str) -> &str {
     name.strip_prefix("pgdyno-").unwrap_or(name)
 }
 
-#[test]
-fn crates_know_only_whom_they_may() {
-    let metadata = MetadataCommand::new()
+fn metadata() -> Metadata {
+    MetadataCommand::new()
         .manifest_path(root().join("Cargo.toml"))
         .other_options(vec!["--offline".into(), "--locked".into()])
         .no_deps()
         .exec()
-        .expect("cargo metadata");
+        .expect("cargo metadata")
+}
+
+/// What crates.io asks for, and what people find a crate by.
+#[test]
+fn published_crates_describe_themselves() {
+    let metadata = metadata();
+    let is_published = |package: &&Package| package.publish.is_none();
+    assert_eq!(
+        metadata.packages.iter().filter(is_published).count(),
+        metadata.packages.len() - 1,
+        "all but benches"
+    );
+    for package in metadata.packages.iter().filter(is_published) {
+        let name = &package.name;
+        let folder = package.manifest_path.parent().expect("a folder");
+        assert!(package.description.as_ref().is_some_and(|text| !text.is_empty()), "{name}: no description");
+        assert_eq!(package.license.as_deref(), Some("MIT OR Apache-2.0"), "{name}: license");
+        assert!((1..=5).contains(&package.keywords.len()), "{name}: 1 to 5 keywords");
+        assert!((1..=5).contains(&package.categories.len()), "{name}: 1 to 5 categories");
+        assert_eq!(
+            package.readme.as_ref().map(|readme| readme.as_str()),
+            Some("README.md"),
+            "{name}: readme"
+        );
+        assert!(folder.join("README.md").is_file(), "{name}: README.md is not there");
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let text = std::fs::read_to_string(folder.join(licence)).unwrap_or_default();
+            assert_eq!(text, read(licence), "{name}: {licence}");
+        }
+        for dependency in package.dependencies.iter().filter(|dependency| dependency.path.is_some()) {
+            let version = format!("^{}", package.version);
+            assert_eq!(dependency.req.to_string(), version, "{name}: the version of {}", dependency.name);
+        }
+    }
+}
+
+#[test]
+fn crates_know_only_whom_they_may() {
+    let metadata = metadata();
     let allowed: BTreeMap<_, _> = MAY_KNOW.iter().copied().collect();
     let ours: BTreeSet<_> = metadata.packages.iter().map(|package| short(&package.name)).collect();
     assert_eq!(
