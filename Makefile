@@ -3,7 +3,7 @@ SHELL := /bin/sh
 export PATH := $(PATH):$(HOME)/.cargo/bin
 BIN = $${CARGO_TARGET_DIR:-target}/release/pgdyno
 
-.PHONY: help demo build install uninstall test versions check unit bench microbench
+.PHONY: help demo build install uninstall test versions check unit bench microbench dist dist-check dist-twice
 export PREFIX DESTDIR
 
 help: ## what can be made
@@ -52,11 +52,24 @@ bench: ## pgdyno's own cost beside pgbench, redis-benchmark, wrk and oha (setup/
 microbench: ## evaluator, codec, recorder, schedule and synthetic extracts by themselves
 	cargo bench --locked -p pgdyno-script -p pgdyno-protocol -p pgdyno-stats -p pgdyno-engine -p pgdyno-osm --bench '*'
 
+dist: ## the packages, in dist/: archive, Debian package, wheel, crates, SBOM, sums (of the last commit; packaging/README.md)
+	@setup/install dist
+	@packaging/dist
+
+dist-check: ## installs what make dist built in clean systems, and runs it there
+	@setup/install dist dist-check
+	@packaging/check
+
+dist-twice: ## builds the packages again, in another folder, and compares their bytes
+	@setup/install dist
+	@packaging/twice
+
 # Everything is built once: what would make a second build fast fills the disk.
 test check unit: export CARGO_INCREMENTAL = 0
 
 check: ## format, lints as errors, documentation
 	cargo fmt --all --check
+	packaging/lint
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
