@@ -57,7 +57,7 @@ dist: ## the packages, in dist/: archive, Debian package, wheel, crates, SBOM, s
 	@packaging/dist
 
 dist-check: ## installs what make dist built in clean systems, and runs it there
-	@setup/install dist dist-check
+	@setup/install dist dist-check postgres
 	@packaging/check
 
 dist-twice: ## builds the packages again, in another folder, and compares their bytes
