@@ -277,7 +277,8 @@ impl How<'_> {
     fn told(&self, comparison: Option<&Comparison>, found: &ReportData, results: &Path) -> Outcome {
         let which = record::shell::word(found.called());
         if self.report.is_none() {
-            talk(&format!("  more: pgdyno report -e {which}  (all figures are in {})", results.display()));
+            talk(&format!("  more: pgdyno report -e {which}"));
+            talk(&format!("  results: {}", results.display()));
         }
         self.written(comparison, found)
     }

@@ -27,6 +27,11 @@ fn whole_grid(place: &Place, columns: &[&str]) -> Vec<String> {
     columns.iter().map(value).collect()
 }
 
+/// A text without its line breaks.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn what_is_saved_goes_on_where_the_command_ended() {
     let (place, server) = prepared();
@@ -45,7 +50,7 @@ fn what_is_saved_goes_on_where_the_command_ended() {
         "saved.toml",
     ];
     let with = |more: &[&str]| place.run(command.iter().chain(more));
-    let first = with(&["--rounds", "4"]);
+    let first = with(&["--rounds", "4", "-v"]);
     assert!([0, 1, 2].contains(&first.status.code().unwrap()), "{}", first.stderr);
     let first = first.says(&[
         "experiment: saved.toml",
@@ -196,7 +201,8 @@ fn another_script_is_slower_and_a_script_of_its_own_is_refused() {
         ])
     };
     let done = against("all.sql").expect(1);
-    assert!(done.stdout.contains("all: slower: "), "{}", done.stdout);
+    let said = words(&done.stdout);
+    assert!(said.contains("all is slower than select-only: -") && said.contains("over 4 rounds"), "{said}");
     against("select-only").expect(65).says(&["are the same", "--same"]);
     against("al.sql").expect(64).says(&["there is no file al.sql"]);
     let dry = ["bench", "-S", &url, "--dry-run", "--against", "script: all.sql"];
@@ -219,14 +225,11 @@ fn sql_runs_on_a_copy_of_the_private_server() {
     let against = ["--against", "sql: create index found on pgbench_accounts (abalance)"];
     let command = ["bench", "-f", "find.sql", "-s", "2", "--managed", "-T", "1", "--rounds"];
     let done = place.run(command.iter().chain(&["4"]).chain(&against)).expect(0);
-    assert!(done.stdout.contains("after: faster: "), "{}", done.stdout);
+    assert!(words(&done.stdout).contains("is faster than before: "), "{}", done.stdout);
     assert_eq!(place.clusters(), ["default"], "copies are gone");
     let more = place.run(command.iter().chain(&["6"]).chain(&against)).expect(0);
-    assert!(
-        more.stdout.contains("6 rounds x 1 cell") && more.stdout.contains("extended once"),
-        "{}",
-        more.stdout
-    );
+    let said = words(&more.stdout);
+    assert!(said.contains("over 6 rounds") && said.contains("extended once"), "{said}");
     let found =
         "select group_concat(distinct arm) from run r join relation f using (run_id) where f.name = 'found'";
     assert_eq!(place.sql(found), "after");
@@ -243,7 +246,7 @@ fn sql_at_a_url_is_undone() {
     place.run(command.iter().chain(&against)).expect(64).says(&["--undo", "--change-server", "--managed"]);
     let undo = ["--undo", "drop index if exists found", "--change-server"];
     let done = place.run(command.iter().chain(&against).chain(&undo));
-    assert!(done.stdout.contains("after: "), "{}{}", done.stdout, done.stderr);
+    assert!(done.stdout.contains("\n  after "), "{}{}", done.stdout, done.stderr);
     assert_eq!(server.psql("select count(*) from pg_indexes where indexname = 'found'"), "0");
 }
 
@@ -276,7 +279,8 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
     let done = done.says(&["kept nowhere", "the same command and its file can do without it"]);
     let dry = ["bench", "-S", "--dry-run", "--against", "settings: work_mem=8MB", &url("postgres")];
     place.run(dry).expect(0).says(&["the same command can do without it"]);
-    assert!(done.stdout.contains("next: ") && done.stdout.contains("2 rounds x 1 cell"), "{}", done.stdout);
+    let said = words(&done.stdout);
+    assert!(said.contains("next: ") && said.contains("over 2 rounds"), "{said}");
     let mut texts = vec![done.stdout.into_bytes(), done.stderr.into_bytes()];
     for name in ["saved.toml", "results.sqlite", "results.sqlite-wal", "page.html"] {
         texts.extend(std::fs::read(place.path().join(name)));

@@ -6,7 +6,7 @@ use stats::Verdict;
 
 use super::Answer;
 use super::summary::{next, wrapped};
-use crate::compared::value_of;
+use crate::compared::{indicative, value_of};
 use crate::data::ReportData;
 use crate::{differences, numbers, visible};
 
@@ -65,11 +65,11 @@ fn sentence(question: &str, of: &Comparison, cell: &CellComparison, labels: &[St
         return Some(format!("{workload}: no answer, because no round has a valid run of both sides."));
     };
     let (change, interval) = numbers::change_and_interval(estimate.change_pct(), estimate.interval_pct());
-    let interval = match interval {
-        Some(interval) => format!("95 % interval {interval}"),
-        None => "one round has no interval".to_owned(),
-    };
-    let figures = format!("{change} {} ({interval})", of.noun());
+    let interval = interval.map(|interval| format!("95 % interval {interval}"));
+    let parts: Vec<String> = interval.into_iter().chain(indicative(estimate).map(str::to_owned)).collect();
+    let interval = parts.join("; ");
+    let rounds = numbers::counted(of.rounds, "round");
+    let figures = format!("{change} {} over {rounds} ({interval})", of.noun());
     Some(match cell.verdict {
         Verdict::Faster => format!("{other} is faster than {base}: {figures}."),
         Verdict::Slower => format!("{other} is slower than {base}: {figures}."),
