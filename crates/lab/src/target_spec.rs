@@ -62,7 +62,7 @@ impl TargetSpec {
         Self::Url { url, shown: text, place, redis, change_server, tile_servers: Vec::new() }
     }
 
-    /// A private server of this name, with these extensions in its database and nothing beside it.
+    /// A private server of this name with these extensions in its database, without Redis or tile servers.
     #[must_use]
     pub fn managed(name: &str, extensions: &[&str]) -> Self {
         Self::Managed {

@@ -52,7 +52,7 @@ pub fn hold_to(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The file, opened below the folder; `None` where that does not matter for this path, or cannot be had.
+/// The file, opened below the folder; `None` for paths elsewhere, and where the kernel lacks `openat2`.
 fn held(path: &Path) -> Option<Result<File>> {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     let (folder, opened) = held.as_ref()?;

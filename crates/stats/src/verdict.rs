@@ -30,7 +30,7 @@ pub enum Verdict {
 }
 
 /// Verdict of an estimate with a margin (a share: 0.03 = 3 %). Precedence: same, then faster or slower, then
-/// inconclusive. All of them are read from the 95 % interval, the one that is printed.
+/// inconclusive. All of them are read from the 95 % interval, which is also printed.
 #[must_use]
 pub fn verdict(estimate: &Estimate, margin: f64, better: Better) -> Verdict {
     let Some((low, high)) = estimate.interval(0.95) else {
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    /// "same within 3 %: -1.4 % [-3.9, +1.1]": the verdict rested on a narrower interval than the one that was printed.
+    /// "same within 3 %: -1.4 % [-3.9, +1.1]": the verdict used a narrower interval than the output.
     #[test]
     fn what_is_called_the_same_has_its_whole_printed_interval_inside_the_margin() {
         for spread in 1..200 {

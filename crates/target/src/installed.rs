@@ -1,4 +1,4 @@
-//! Which programs this machine has, and how it installs those that it lacks.
+//! Which programs this machine has, and how to install missing ones.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,7 @@ pub enum Packages {
 }
 
 impl Packages {
-    /// Those of this system.
+    /// The package manager of this system.
     #[must_use]
     pub fn here() -> Self {
         if cfg!(target_os = "macos") {

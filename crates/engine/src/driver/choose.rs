@@ -47,7 +47,7 @@ pub(crate) fn choose(
     }
 }
 
-/// Whether io_uring can be had here.
+/// Whether io_uring is available.
 ///
 /// # Errors
 /// Why not, in words.

@@ -36,7 +36,7 @@ pub struct Options {
     pub target: TargetSpec,
     /// Folder with PostgreSQL's programs, for managed targets.
     pub pg_bin: Option<PathBuf>,
-    /// Data that a managed target has first; what is there already and was made from the same is left as it is.
+    /// Data to prepare on a managed target; existing data from the same source is kept.
     pub prepare: Preparation,
     /// Protocol, variables, tries, vacuum and the like.
     pub workload: pgbench::Options,
@@ -173,10 +173,10 @@ fn content(
     content
 }
 
-/// Clients for which a private server has connections by itself, less those that pgdyno and superusers need.
+/// Most clients that the default `max_connections` of a private server allows; pgdyno and superusers use the rest.
 const ROOM: u32 = 90;
 
-/// A private server has room for so many clients; any other server is as it is.
+/// Raises `max_connections` of a private server where there are more clients; other servers stay unchanged.
 fn room(options: &Options) -> Option<Arm> {
     let is_managed = matches!(options.target, TargetSpec::Managed { .. });
     (is_managed && options.clients > ROOM).then(|| Arm {

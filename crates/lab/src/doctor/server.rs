@@ -104,7 +104,7 @@ const SERVICES: [(&str, &str); 8] = [
     ("doadmin", "DigitalOcean"),
 ];
 
-/// What was asked.
+/// Facts about server, database and role.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Facts {
     version: String,

@@ -126,7 +126,7 @@ impl ExperimentFile {
         Self::read_by(path, options, || Ok(()))
     }
 
-    /// The same, and holds all files of this process to the folder of the experiment: for one that names nothing else.
+    /// The same for an experiment that names no file outside its folder: from now on, files below the folder are opened only inside it.
     ///
     /// # Errors
     /// As of [`ExperimentFile::read`].

@@ -32,7 +32,7 @@ pub(crate) fn run(
     };
     match (done, cleared) {
         (Ok(report), Ok(told)) => {
-            // Of one that failed only the reason would be shown.
+            // A failed job shows only its reason.
             told.iter().filter(|_| report.failed.is_some()).for_each(|remark| progress.warn(remark.clone()));
             remarks.extend(told);
             Ok(report)

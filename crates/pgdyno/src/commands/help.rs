@@ -25,7 +25,7 @@ How long does an OpenStreetMap import take?
 /// Examples come before the options.
 const WITH_EXAMPLES: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\n{all-args}";
 
-/// Commands with many options, and those that their first screen shows.
+/// Commands with many options, and the ten options of their first screen.
 const FIRST: [(&str, [&str; 10]); 4] = [
     (
         "bench",
@@ -109,7 +109,7 @@ fn with_full_stops(command: Command) -> Command {
     command.mut_subcommands(with_full_stops)
 }
 
-/// These options come first, without a heading; those that had none get one.
+/// These options come first, without a heading; other options without a heading get one.
 fn with_first(command: Command, first: &[&str]) -> Command {
     command.mut_args(|arg| {
         let place = first.iter().position(|id| arg.get_id() == id);

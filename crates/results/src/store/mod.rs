@@ -329,7 +329,7 @@ fn make_private(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// SQLite writes what is in the journal and the log next to a file into it. So these must be of whoever owns the file: in a folder
+/// SQLite writes what is in the journal and the log next to a file into it. So their owner must be the owner of the file: in a folder
 /// that all users can write to, anybody can put them there.
 fn refuse_companions_of_others(path: &Path, results: &std::fs::Metadata) -> Result<(), StoreError> {
     let real = path.canonicalize().map_err(|error| StoreError::from_io(path, &error))?;

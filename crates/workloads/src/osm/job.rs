@@ -290,7 +290,7 @@ impl Job for Load {
     }
 }
 
-/// What a load that came to no good end says of the tables of an earlier one, which osm2pgsql drops when it begins.
+/// Message of a failed load about the tables of an earlier load, which osm2pgsql drops when it begins.
 fn gone(replaced: &[String]) -> Option<String> {
     let tables: Vec<String> = replaced.iter().map(|table| plain(table)).collect();
     let what = "were replaced by this load, which did not end well; they are gone: load them again";

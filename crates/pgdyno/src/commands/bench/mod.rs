@@ -236,7 +236,7 @@ fn check_bounds(args: &Args) -> anyhow::Result<()> {
     within("--latency-limit (ms)", args.pace.latency_limit, LEAST_LIMIT_MS, DAY_MS)
 }
 
-/// What a private server has first: pgbench's tables where a script asks them, and SQL files of one's own.
+/// Data for a private server: pgbench's tables if a script uses them, and the user's SQL files.
 fn preparation(args: &Args) -> anyhow::Result<Preparation> {
     if args.target.managed.is_none() {
         return Ok(Preparation::default());
