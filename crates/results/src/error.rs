@@ -99,12 +99,14 @@ impl StoreError {
             Some(Code::DatabaseBusy | Code::DatabaseLocked) => Self::Locked { path },
             Some(Code::NotADatabase) => Self::NotResults { path },
             Some(Code::ReadOnly) => {
-                let detail = "only for reading; look at the rights of the file and its folder".into();
+                let detail = "only for reading; look at the rights of the file and its folder, or name another file with --results".into();
                 Self::Unusable { path, detail }
             }
-            Some(Code::CannotOpen) => {
-                Self::Unusable { path, detail: "look at the rights of the file and its folder".into() }
-            }
+            Some(Code::CannotOpen) => Self::Unusable {
+                path,
+                detail: "look at the rights of the file and its folder, or name another file with --results"
+                    .into(),
+            },
             Some(Code::SystemIoFailure) => {
                 let detail =
                     format!("{error}; look at the disk, and at limits of the size of files (ulimit -f)");

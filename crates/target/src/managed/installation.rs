@@ -25,6 +25,9 @@ pub struct Installation {
     pub version: String,
 }
 
+/// Oldest major version of private servers: `initdb --no-instructions` came with it.
+const OLDEST: u32 = 14;
+
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
@@ -47,6 +50,17 @@ pub enum FindError {
         wanted: u32,
         /// Versions found.
         found: String,
+    },
+    /// The only ones are too old for what pgdyno asks of `initdb`.
+    #[error(
+        "private servers need PostgreSQL {OLDEST} or newer, and {} has {found}; install a newer one, or name its folder with --pg-bin",
+        bin.display()
+    )]
+    TooOld {
+        /// Major version found.
+        found: u32,
+        /// Folder of its programs.
+        bin: PathBuf,
     },
     /// No server at all.
     #[error(
@@ -151,7 +165,13 @@ fn choose(found: Vec<Installation>, version: Option<u32>) -> Result<Installation
     let names: Vec<String> =
         found.iter().map(|one| format!("{} in {}", one.major, one.bin.display())).collect();
     let fits = |one: &Installation| version.is_none_or(|wanted| one.major == wanted);
-    match (found.into_iter().find(fits), version) {
+    let is_new = |one: &&Installation| one.major >= OLDEST;
+    let chosen =
+        found.iter().filter(|one| fits(one)).find(is_new).or_else(|| found.iter().find(|one| fits(one)));
+    match (chosen.cloned(), version) {
+        (Some(Installation { major, bin, .. }), _) if major < OLDEST => {
+            Err(FindError::TooOld { found: major, bin })
+        }
         (Some(installation), _) => Ok(installation),
         (None, Some(wanted)) if !names.is_empty() => {
             Err(FindError::NoVersion { wanted, found: names.join(", ") })
@@ -248,6 +268,9 @@ mod tests {
             "{error}"
         );
         assert!(matches!(choose(vec![], Some(17)), Err(FindError::None)));
+        assert_eq!(choose(vec![one(13), one(16)], None).unwrap().major, 16);
+        let error = choose(vec![one(13)], None).unwrap_err();
+        assert!(error.to_string().contains("need PostgreSQL 14 or newer, and /13 has 13"), "{error}");
     }
 
     /// Links in /usr/local/bin to the programs of a package made two installations of one.
