@@ -78,8 +78,21 @@ pub(crate) fn error_lines(lines: &[String]) {
     write(&format!("{} {}", "error:".red().bold(), shown.join("\n")));
 }
 
+/// A bar that is drawn on standard error, if there is one.
+static BAR: Mutex<Option<indicatif::ProgressBar>> = Mutex::new(None);
+
+/// From now on lines are written above this bar, from whatever thread they come.
+pub(crate) fn above(bar: Option<indicatif::ProgressBar>) {
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+}
+
 fn write(line: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{line}");
+    let written = || drop(writeln!(anstream::stderr().lock(), "{line}"));
+    let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar {
+        Some(bar) => bar.suspend(written),
+        None => written(),
+    }
 }
 
 /// Whether talk goes to a person who sees lines redrawn.

@@ -28,6 +28,7 @@ impl Screen {
         let interactive = print::is_interactive() && !verbose;
         let target = if interactive { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
+        print::above(interactive.then(|| bar.clone()));
         Self { bar, verbose, interactive, brief: false, now: String::new(), seconds: 0 }
     }
 
@@ -48,7 +49,7 @@ impl Screen {
     pub(crate) fn line(&self, text: &str) {
         match self.brief {
             true => self.message(text),
-            false => self.bar.suspend(|| print::talk(text)),
+            false => print::talk(text),
         }
     }
 
@@ -119,7 +120,7 @@ impl Screen {
         if self.brief {
             return self.message(&before);
         }
-        self.bar.suspend(|| match validity {
+        match validity {
             Validity::Valid => print::talk(&format!("{before}  {left} left")),
             Validity::Suspect => {
                 print::talk_marked(
@@ -135,7 +136,7 @@ impl Screen {
                     &format!(": {doubts}  {left} left"),
                 );
             }
-        });
+        }
     }
 }
 
@@ -144,7 +145,7 @@ impl Progress for Screen {
         match event {
             LabEvent::Step { step, what } => self.step(step, &what),
             LabEvent::Note { text } => self.line(&format!("{:>8}  {text}", "")),
-            LabEvent::Warning { text } => self.bar.suspend(|| print::warning(&text)),
+            LabEvent::Warning { text } => print::warning(&text),
             LabEvent::Begin { planned, stored, left, .. } => self.begin(planned, stored, left),
             LabEvent::RunStarted { what, next, left, .. } => {
                 let next = next.map(|next| format!("; next: {next}")).unwrap_or_default();
@@ -199,6 +200,7 @@ impl Progress for Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
+        print::above(None);
         self.bar.finish_and_clear();
     }
 }

@@ -1,6 +1,7 @@
 //! Files that a user names to be written: reports, charts, saved experiments. They are written whole or not at all, and never
 //! into a file that somebody else put there.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -32,30 +33,68 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
     part.persist(&place).map(drop).map_err(|error| error.error)
 }
 
-/// Where a file is written: where a link leads that only we can have made.
+/// Where a file is written: its path with all links in it followed. They are followed only where nobody else could have made them.
 ///
 /// # Errors
-/// That it is a link which another user could have made.
+/// That a link in it could be another user's, or leads in a circle.
 pub fn place(path: &Path) -> Result<PathBuf> {
-    match path.symlink_metadata() {
-        Ok(found) if found.is_symlink() => match is_ours(path, &found) {
-            // What `/dev/stdout` leads to has no path where it is a pipe.
-            true if is_written_through(path) => Ok(path.to_owned()),
-            true => path.canonicalize(),
-            false => Err(Error::new(
-                ErrorKind::InvalidInput,
-                "it is a link, and other users can write to its folder; remove the link, or name the file that is meant",
-            )),
-        },
-        _ => Ok(path.to_owned()),
+    let path = std::path::absolute(path)?;
+    let mut left: Vec<OsString> = parts(&path);
+    let mut place = PathBuf::from("/");
+    let mut followed = 0;
+    while let Some(part) = left.pop() {
+        match part.to_str() {
+            Some("/") => place = PathBuf::from("/"),
+            Some("..") => drop(place.pop()),
+            Some(".") => {}
+            _ => place.push(&part),
+        }
+        let Some(link) = place.symlink_metadata().ok().filter(std::fs::Metadata::is_symlink) else {
+            continue;
+        };
+        if !is_ours(&place, &link) {
+            return Err(refused(&format!(
+                "{} is a link that another user could have made; remove it, or name the place that it leads to",
+                place.display()
+            )));
+        }
+        // What `/dev/stdout` leads to has no path where it is a pipe.
+        if left.is_empty() && is_written_through(&place) {
+            return Ok(place);
+        }
+        followed += 1;
+        if followed > MOST_LINKS {
+            return Err(refused("its links lead in a circle"));
+        }
+        left.extend(parts(&place.read_link()?));
+        place.pop();
     }
+    Ok(place)
 }
 
-/// Whether a link and the folder that it is in can only be changed by us or root.
+/// As many links as Linux follows.
+const MOST_LINKS: usize = 40;
+
+/// The parts of a path, the first one last.
+fn parts(path: &Path) -> Vec<OsString> {
+    path.components().rev().map(|part| part.as_os_str().to_owned()).collect()
+}
+
+fn refused(why: &str) -> Error {
+    Error::new(ErrorKind::InvalidInput, why)
+}
+
+/// Whether only we or root can have made a link, or put it there: it is in a folder of ours, or in one where all keep their own.
 fn is_ours(path: &Path, link: &std::fs::Metadata) -> bool {
-    let own = |found: &std::fs::Metadata| [0, geteuid().as_raw()].contains(&found.uid());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    own(link) && std::fs::metadata(folder).is_ok_and(|folder| own(&folder) && folder.mode() & 0o022 == 0)
+    const STICKY: u32 = 0o1000;
+    let us = geteuid();
+    let own = |found: &std::fs::Metadata| [0, us.as_raw()].contains(&found.uid());
+    // The group of a user is often that user's alone.
+    let others = if us.is_root() { 0o022 } else { 0o002 };
+    let is_safe = |folder: std::fs::Metadata| {
+        own(&folder) && (folder.mode() & others == 0 || folder.mode() & STICKY != 0)
+    };
+    own(link) && path.parent().is_some_and(|folder| std::fs::symlink_metadata(folder).is_ok_and(is_safe))
 }
 
 /// Whether it is a pipe or a device.
@@ -66,7 +105,10 @@ pub fn is_written_through(path: &Path) -> bool {
 
 /// A pipe that nobody reads is an error; it would be waited for.
 fn write_through(path: &Path, content: &[u8]) -> Result<()> {
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    if !path.is_symlink() {
+        flags |= OFlags::NOFOLLOW;
+    }
     let opened = OpenOptions::new().write(true).custom_flags(flags.bits() as i32).open(path);
     let mut file = opened.map_err(|error| match error.raw_os_error() {
         Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
@@ -130,9 +172,34 @@ mod tests {
         replace(&link, b"ours").unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"ours", "our own link in our own folder leads there");
         std::fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
-        assert!(replace(&link, b"theirs").unwrap_err().to_string().contains("it is a link"));
+        let refused = |path: &Path| replace(path, b"theirs").unwrap_err().to_string();
+        assert!(refused(&link).contains("is a link that another user could have made"));
         assert!(open_own(&link).is_err());
+        // On the way, and behind a link of our own.
+        std::os::unix::fs::symlink(".", folder.path().join("out")).unwrap();
+        assert!(refused(&folder.path().join("out/new.html")).contains("out is a link"));
+        let own = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(&link, own.path().join("hop")).unwrap();
+        assert!(refused(&own.path().join("hop")).contains("report.html is a link"));
         assert_eq!(std::fs::read(&victim).unwrap(), b"ours");
+    }
+
+    #[test]
+    fn links_of_our_own_lead_where_they_lead() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("real")).unwrap();
+        for (to, name) in
+            [("real", "folder"), ("../file", "real/up"), ("folder/up", "two"), ("b", "a"), ("a", "b")]
+        {
+            std::os::unix::fs::symlink(to, at(name)).unwrap();
+        }
+        let root = folder.path().canonicalize().unwrap();
+        for (path, wanted) in [("two", "file"), ("folder/../x", "x"), ("folder/new", "real/new"), ("y", "y")]
+        {
+            assert_eq!(place(&at(path)).unwrap(), root.join(wanted), "{path}");
+        }
+        assert!(place(&at("a")).unwrap_err().to_string().contains("circle"));
     }
 
     #[test]

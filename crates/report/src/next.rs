@@ -112,9 +112,9 @@ impl Next {
     fn step(&self) -> String {
         let (rounds, more) = (self.rounds, numbers::duration(self.more_s.round()));
         match &self.why {
-            Why::WouldDecide => format!("rounds = {rounds} would probably decide, about {more} more"),
+            Why::WouldDecide => format!("{rounds} rounds would probably decide, about {more} more"),
             Why::TooFew => {
-                format!("too few rounds to know the spread; rounds = {rounds} tell it, about {more} more")
+                format!("too few rounds to know the spread; {rounds} rounds show it, about {more} more")
             }
             Why::TooMany(instead) => format!(
                 "more rounds alone will hardly decide it: about {} rounds would be needed, {more} more. What else helps: {}. \
@@ -290,7 +290,7 @@ mod tests {
         };
         assert_eq!(
             next(Why::WouldDecide).words(),
-            "rounds = 1240 would probably decide, about 3 h 20 min more"
+            "1240 rounds would probably decide, about 3 h 20 min more"
         );
         let words = next(Why::TooMany(vec!["a quieter host or hour".into(), "longer rounds".into()])).words();
         for wanted in [
@@ -301,7 +301,7 @@ mod tests {
             assert!(words.contains(wanted), "no {wanted} in {words}");
         }
         let tiles = Next { of: vec!["tiles".into()], ..next(Why::WouldDecide) };
-        assert!(tiles.words().starts_with("tiles: rounds = 1240 would"));
+        assert!(tiles.words().starts_with("tiles: 1240 rounds would"));
         let programs = Next { programs: vec!["../bin".into()], ..tiles };
         assert!(programs.words().ends_with("more; this command runs the programs in ../bin"));
     }

@@ -141,7 +141,10 @@ impl Facts {
         };
         // Only superusers could before 15.
         let alter_system = match number >= 150_000 {
-            true => "has_parameter_privilege('work_mem', 'ALTER SYSTEM')",
+            true => {
+                "EXISTS (SELECT FROM pg_settings WHERE context IN ('sighup', 'user', 'superuser') \
+                     AND has_parameter_privilege(name, 'ALTER SYSTEM'))"
+            }
             false => "false",
         };
         let services: Vec<String> = SERVICES.iter().map(|(role, _)| format!("'{role}'")).collect();
@@ -157,7 +160,11 @@ impl Facts {
             "has_database_privilege(current_database(), 'TEMP')".to_owned(),
             "coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)".to_owned(),
             member("pg_checkpoint"),
-            may_run("pg_catalog.pg_reload_conf()"),
+            format!(
+                "{} AND {} AND has_table_privilege('pg_catalog.pg_file_settings', 'SELECT')",
+                may_run("pg_catalog.pg_reload_conf()"),
+                may_run("pg_catalog.pg_show_all_file_settings()")
+            ),
             alter_system.to_owned(),
             may_run("pg_catalog.pg_read_file(text)"),
             "(SELECT extversion FROM pg_extension WHERE extname = 'postgis')".to_owned(),
@@ -237,7 +244,9 @@ impl Facts {
                 since(
                     150_000,
                     format!(
-                        "GRANT ALTER SYSTEM ON PARAMETER … TO {role}; GRANT EXECUTE ON FUNCTION pg_reload_conf() TO {role}"
+                        "GRANT ALTER SYSTEM ON PARAMETER … TO {role}; \
+                         GRANT EXECUTE ON FUNCTION pg_reload_conf(), pg_show_all_file_settings() TO {role}; \
+                         GRANT SELECT ON pg_file_settings TO {role}"
                     ),
                 ),
             ),
@@ -276,8 +285,8 @@ impl Facts {
     fn uses(&self) -> Vec<Use> {
         let of = |command, doubt| Use { command, doubt };
         vec![
-            of("bench, limit, ladder: your scripts", self.own_scripts()),
-            of("bench -i, built-in scripts", self.makes_tables()),
+            of("bench, limit, ladder", self.own_scripts()),
+            of("bench -i", self.makes_tables()),
             of("bench --against 'settings: …'", self.settings()),
             of("bench --against 'sql: …'", self.own_changes()),
             of("tiles", self.tiles()),
@@ -303,7 +312,7 @@ impl Facts {
         let lacks: Vec<&str> = [
             (self.writes_nothing().is_none(), "scripts that write"),
             (self.superuser || self.monitor, "waits of other sessions (pg_monitor)"),
-            (self.superuser || self.checkpoint, "a checkpoint before each run"),
+            (self.superuser || self.checkpoint, "a checkpoint before each run (pg_checkpoint)"),
         ]
         .into_iter()
         .filter_map(|(has, what)| (!has).then_some(what))
@@ -314,9 +323,12 @@ impl Facts {
     fn makes_tables(&self) -> Doubt {
         match self.writes_nothing() {
             Some(why) => Doubt::Fails(why.to_owned()),
-            None if !self.create => Doubt::Fails("needs CREATE on the database".to_owned()),
-            None if !self.create_tables => Doubt::Fails("needs CREATE in the schema".to_owned()),
-            None => Doubt::None,
+            None => match (self.create, self.create_tables) {
+                (true, true) => Doubt::None,
+                (false, true) => Doubt::Fails("needs CREATE on the database".to_owned()),
+                (true, false) => Doubt::Fails("needs CREATE in the schema".to_owned()),
+                (false, false) => Doubt::Fails("needs CREATE on the database and in the schema".to_owned()),
+            },
         }
     }
 
@@ -331,9 +343,9 @@ impl Facts {
     fn own_changes(&self) -> Doubt {
         match self.writes_nothing() {
             Some(why) => Doubt::Fails(why.to_owned()),
-            None => {
-                Doubt::Partly("what the role may change itself; give --change-server and --undo".to_owned())
-            }
+            None => Doubt::Partly(
+                "needs --change-server and --undo, and the rights that the SQL needs".to_owned(),
+            ),
         }
     }
 
@@ -396,7 +408,7 @@ mod tests {
         let facts = plain_role();
         let uses = facts.uses();
         assert_eq!(of(&uses, "bench, limit").word(), "partly");
-        assert_eq!(of(&uses, "bench -i").why(), Some("needs CREATE on the database"));
+        assert_eq!(of(&uses, "bench -i").why(), Some("needs CREATE on the database and in the schema"));
         assert_eq!(of(&uses, "tiles").why(), Some("PostGIS is not installed on this server"));
         assert_eq!(of(&uses, "probe").word(), "partly");
         let rights = facts.rights();

@@ -22,6 +22,19 @@ fn one_run_on_a_private_server_needs_no_comparison() {
     place.run(["bench", "-i", "-s", "1", "--managed"]).expect(0);
 }
 
+/// A script that only read something else emptied the table, as pgbench does.
+#[test]
+fn a_script_of_ones_own_empties_no_table() {
+    let (place, server) = (Place::new(), Server::start());
+    place.run(["bench", "-i", "-s", "1", &server.url()]).expect(0);
+    server.psql("insert into pgbench_history (tid) values (1), (2)");
+    place.write("one.sql", "select 1;\n");
+    place.run(["bench", "-f", "one.sql", "-t", "5", &server.url()]).expect(0);
+    assert_eq!(server.psql("select count(*) from pgbench_history"), "2");
+    place.run(["bench", "-S", "-t", "5", &server.url()]).expect(0);
+    assert_eq!(server.psql("select count(*) from pgbench_history"), "0");
+}
+
 #[test]
 fn an_answer_is_short_where_all_went_well() {
     let place = Place::new();
@@ -117,7 +130,7 @@ fn doctor_shows_what_a_role_may_do_and_what_works() {
     for words in [
         "database shop, role plain",
         "pg_monitor: GRANT pg_monitor TO \"plain\"",
-        "needs CREATE on the database",
+        "needs CREATE on the database and in",
         "only on private servers (--managed)",
     ] {
         assert!(text.contains(words), "{words}: {text}");

@@ -71,7 +71,10 @@ fn what_is_written_there_goes_through_no_link_of_others() {
             plant(name, &to);
         }
         let said = run(&place, &folder, &["report"], 74);
-        assert!(said.contains("pgdyno-report.html cannot be written: it is a link"), "{said}");
+        assert!(
+            said.contains("pgdyno-report.html cannot be written: ") && said.contains("is a link that"),
+            "{said}"
+        );
         let against = ["bench", "-S", "--managed", "--against", "settings: jit=off", "--dry-run", "--save"];
         run(&place, &folder, &[&against[..], &["other.toml"]].concat(), 0);
         let saved = [&against[..5], &["--save", "saved.toml"]].concat();
@@ -80,6 +83,15 @@ fn what_is_written_there_goes_through_no_link_of_others() {
     }
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "kept");
     assert!(!place.path().join("new").exists());
+    // A folder on the way.
+    let elsewhere = place.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    plant("out", &elsewhere);
+    for args in [&["report", "-o", "out/r.html"][..], &["man", "--to", "out"]] {
+        let said = run(&place, &folder, args, 74);
+        assert!(said.contains("out is a link that another user could have made"), "{args:?}: {said}");
+    }
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
 
 /// The number of the process was written into the file that a link of the lock's name led to.

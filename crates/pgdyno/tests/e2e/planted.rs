@@ -200,7 +200,13 @@ fn a_superuser_of_a_private_server_can_write_to_nothing_that_root_reads() {
     // A link in there leads root's copy of the settings elsewhere, and a pid file to another socket.
     let victim = Victim::new(&place);
     for name in ["postgresql.auto.conf.pgdyno", "postgresql.auto.conf.new"] {
-        sql(&url, &format!("COPY (SELECT 1) TO PROGRAM 'ln -sf {} {name}'", victim.file().display()));
+        sql(
+            &url,
+            &format!(
+                "COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; ln -sf {} {name}'",
+                victim.file().display()
+            ),
+        );
     }
     let experiment = place.write(
         "settings.toml",
@@ -282,7 +288,7 @@ fn a_server_with_another_pid_file_is_stopped_all_the_same() {
         let data = place.home().join("clusters/lost/data");
         let pid = std::fs::read_to_string(data.join("postmaster.pid")).expect("it runs");
         let pid: u32 = pid.lines().next().and_then(|line| line.parse().ok()).expect("a pid");
-        sql(&url, &format!("COPY (SELECT 1) TO PROGRAM '{replace}'"));
+        sql(&url, &format!("COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; {replace}'"));
         run(&place, ["target", "stop", "lost"]).expect(0);
         // One that has ended and that nobody waited for has no command line.
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -232,7 +232,6 @@ impl Store {
 
     fn open(path: &Path, address: &OsStr, access: OpenFlags) -> Result<Self, StoreError> {
         let place = written::place(path).map_err(|error| StoreError::from_io(path, &error))?;
-        let place = place.canonicalize().map_err(|error| StoreError::from_io(path, &error))?;
         // Links were followed; another one can only have been put there since. It holds for copies of the file, too.
         let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let address = if address == path.as_os_str() { place.as_os_str() } else { address };
@@ -332,11 +331,12 @@ fn make_private(path: &Path) -> std::io::Result<()> {
 /// SQLite writes what is in the journal and the log next to a file into it. So their owner must be the owner of the file: in a folder
 /// that all users can write to, anybody can put them there.
 fn refuse_companions_of_others(path: &Path, results: &std::fs::Metadata) -> Result<(), StoreError> {
-    let real = path.canonicalize().map_err(|error| StoreError::from_io(path, &error))?;
+    let us = rustix::process::geteuid().as_raw();
     for suffix in ["-journal", "-wal", "-shm"] {
-        let companion = companion(&real, suffix);
+        let companion = companion(path, suffix);
         let Ok(found) = companion.symlink_metadata() else { continue };
-        let owners = [results.uid(), rustix::process::geteuid().as_raw(), 0];
+        // A journal also names files that are removed with it.
+        let owners = [if suffix == "-journal" { us } else { results.uid() }, us, 0];
         if !found.is_file() || found.nlink() > 1 || !owners.contains(&found.uid()) {
             let detail = format!(
                 "{} would be written into it, and is not a file of its owner; look where it comes from and remove it",
@@ -367,8 +367,9 @@ fn refuse_journal(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// A file that SQLite keeps next to the results, wherever links lead.
 fn companion(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
+    let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
     name.push(suffix);
     name.into()
 }

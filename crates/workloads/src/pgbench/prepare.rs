@@ -66,6 +66,12 @@ impl Program {
         Ok(program)
     }
 
+    /// Whether a script is built in, or names the table that the built-in ones write their history into.
+    pub(super) fn writes_history(&self) -> bool {
+        let names = |source: &Asked| String::from_utf8_lossy(&source.text).contains("pgbench_history");
+        self.builtin || self.sources.iter().any(names)
+    }
+
     /// Reads and parses `sources` for a drop-in, whose messages are pgbench's.
     pub(super) fn drop_in(
         options: &Options,

@@ -79,13 +79,9 @@ impl Pgbench {
 
     fn new(options: &Options, program: Program) -> Self {
         let scale = options.scale.map_or(1, u64::from);
-        Self {
-            program: Arc::new(program),
-            vacuum: options.vacuum,
-            may_be_empty: options.may_be_empty,
-            scale,
-            tables: None,
-        }
+        // pgbench empties pgbench_history whatever the scripts do; those rows may be somebody's.
+        let vacuum = options.vacuum && (program.drop_in || program.writes_history());
+        Self { program: Arc::new(program), vacuum, may_be_empty: options.may_be_empty, scale, tables: None }
     }
 
     /// Whether a built-in script is among those run: they need pgbench's tables.

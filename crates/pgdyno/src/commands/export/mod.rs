@@ -92,6 +92,7 @@ fn experiment(args: &Experiment) -> Outcome {
 /// Writes the files, for their owner only, as the results are.
 fn write(kit: &Kit, folder: &Path) -> anyhow::Result<()> {
     let refused = |why: String| Failure::with_code(INPUT_OUTPUT, why, Some("name a new folder".to_owned()));
+    record::written::place(folder).map_err(|error| refused(error.to_string()))?;
     match std::fs::read_dir(folder) {
         Ok(mut entries) => {
             if entries.next().is_some() {

@@ -1,8 +1,8 @@
 //! `-l`: a file per thread, with pgbench's names and lines.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 use ::report::pgbench::{Aggregates, End, LogFormat, Transaction};
@@ -159,8 +159,14 @@ fn transaction(entry: &Entry, number: u64, epoch_us: i64) -> Transaction {
     }
 }
 
-/// A link of that name was made by somebody who knew it beforehand.
+/// A link, a pipe or a file of another user was put there by somebody who knew the name beforehand.
 fn create(path: &str) -> std::io::Result<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
-    OpenOptions::new().write(true).create(true).truncate(true).custom_flags(flags).open(path)
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32;
+    let file = OpenOptions::new().write(true).create(true).truncate(false).custom_flags(flags).open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(std::io::Error::new(ErrorKind::PermissionDenied, "it is not a file of this user"));
+    }
+    file.set_len(0)?;
+    Ok(file)
 }

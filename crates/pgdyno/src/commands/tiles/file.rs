@@ -41,7 +41,8 @@ pub(super) fn written(args: &TilesArgs, against: &Against, folder: &Folder) -> a
     if let Some(change) = change {
         other = other_server(change, &server)?;
         can_be_changed(&compare, change, &server, false)?;
-        sides = Some(of_change(change, &compare, &(layers.in_words() + &ways.in_words()), &mut tables)?);
+        sides =
+            Some(of_change(change, &compare, (&(layers.in_words() + &ways.in_words()), None), &mut tables)?);
     } else if compare.undo.is_some() || compare.change_server {
         let what = "--undo and --change-server are for settings and SQL, and something else is compared";
         return Err(usage(what, "leave them out"));

@@ -111,12 +111,24 @@ fn workload(of: &Comparison, part: &Part<'_>) -> String {
     format!("    {}: {said}", part.name())
 }
 
+/// The words of a line; a number and its percent sign are one.
+fn words(line: &str) -> impl Iterator<Item = String> {
+    let mut words = line.split_whitespace().peekable();
+    std::iter::from_fn(move || {
+        let mut word = words.next()?.to_owned();
+        while let Some(sign) = words.next_if(|next| next.starts_with('%')) {
+            word = format!("{word} {sign}");
+        }
+        Some(word)
+    })
+}
+
 /// Breaks a line between words, so that it fits a terminal; what follows is indented further.
 pub(super) fn wrapped(line: &str) -> String {
     let indent = line.len() - line.trim_start().len();
     let mut out = " ".repeat(indent);
     let mut width = indent;
-    for (position, word) in line.split_whitespace().enumerate() {
+    for (position, word) in words(line).enumerate() {
         let length = word.chars().count();
         if position > 0 && width + 1 + length > WIDTH {
             out.push('\n');
@@ -126,7 +138,7 @@ pub(super) fn wrapped(line: &str) -> String {
             out.push(' ');
             width += 1;
         }
-        out.push_str(word);
+        out.push_str(&word);
         width += length;
     }
     out.push('\n');

@@ -7,7 +7,7 @@ use toml::Value;
 use super::base::{Folder, Server, Workload, plain};
 use super::kind::Change;
 use super::made::Made;
-use super::parts::{entry_of, prepare, seed_of};
+use super::parts::{ROOM, entry_of, prepare, seed_of};
 use super::toml_text::{TomlText, scalar, seconds};
 use super::{BenchArgs, usage};
 use crate::commands::bench::against_args::Compare;
@@ -92,12 +92,18 @@ pub(in crate::commands) fn written(of: &Compared<'_>, folder: &Folder) -> anyhow
     let asks_tables = base.asks_pgbench_tables() || other_asks;
     asked.tables_fit(asks_tables)?;
     let mut tables = TomlText::default();
+    // As many connections as a private server must allow, where its default is too few.
+    let room = (server.is_managed() && of.clients > ROOM).then_some(of.clients + 10);
     let sides = match change {
         Change::Scripts(scripts) => {
             of_scripts(asked, &Workload::of_other(scripts), &base, folder, &mut tables)?
         }
-        other => of_change(other, compare, &base.name, &mut tables)?,
+        other => of_change(other, compare, (&base.name, room), &mut tables)?,
     };
+    if let Some(connections) = room.filter(|_| !matches!(change, Change::Settings(_))) {
+        tables.table(&["settings", "room"]);
+        tables.entry("max_connections", Value::Integer(connections.into()));
+    }
     let mut text = TomlText::default();
     text.comment(of.saved_by);
     text.entry("question", sides.question(of.question));
@@ -139,11 +145,11 @@ pub(in crate::commands) fn written(of: &Compared<'_>, folder: &Folder) -> anyhow
 pub(in crate::commands) fn of_change(
     change: &Change,
     compare: &Compare,
-    name: &str,
+    (name, room): (&str, Option<u32>),
     tables: &mut TomlText,
 ) -> anyhow::Result<Sides> {
     Ok(match change {
-        Change::Settings(settings) => of_settings(settings, name, tables),
+        Change::Settings(settings) => of_settings(settings, name, room, tables),
         Change::Url(_) => of_servers(name),
         Change::Version { base: first, new } => of_versions(first.as_deref(), new, name, tables)?,
         Change::Sql(sql) => of_sql(sql, compare.undo.as_deref(), name, tables),
@@ -244,13 +250,26 @@ pub(in crate::commands) fn can_be_changed(
     }
 }
 
-fn of_settings(settings: &[(String, String)], workload: &str, tables: &mut TomlText) -> Sides {
+fn of_settings(
+    settings: &[(String, String)],
+    workload: &str,
+    room: Option<u32>,
+    tables: &mut TomlText,
+) -> Sides {
+    let is_named = |name: &str| settings.iter().any(|(setting, _)| setting == name);
+    let make_room = |tables: &mut TomlText, is_named: bool| {
+        if let Some(connections) = room.filter(|_| !is_named) {
+            tables.entry("max_connections", Value::Integer(connections.into()));
+        }
+    };
     // What may be secret stands in the file alone, which hides it.
     let value = |value: &str| if is_telling_text(value) { "set".to_owned() } else { value.to_owned() };
     let each = settings.iter().map(|(name, of)| format!("{name} {}", value(of)));
     let name = plain(&each.collect::<Vec<_>>().join(" and "));
     tables.table(&["settings", "base"]);
+    make_room(tables, false);
     tables.table(&["settings", &name]);
+    make_room(tables, is_named("max_connections"));
     for (name, value) in settings {
         tables.entry(name, scalar(value));
     }

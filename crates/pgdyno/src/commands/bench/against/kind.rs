@@ -37,7 +37,8 @@ impl Change {
     pub(in crate::commands) fn parse(text: &str) -> Result<Self, String> {
         let kinds = || format!("kinds: {}", KINDS.join(", "));
         let Some((kind, what)) = text.split_once(':') else {
-            return Err(format!("--against must be KIND: WHAT\n{}", kinds()));
+            let advice = if text.contains('=') { format!("write {}", example("settings")) } else { kinds() };
+            return Err(format!("--against {:?} must be KIND: WHAT\n{advice}", shown(text)));
         };
         let (kind, what) = (kind.trim(), what.trim());
         if !KINDS.contains(&kind) {
@@ -62,8 +63,9 @@ impl Change {
 
 /// What was written, unless it may be a connection string in the wrong place.
 fn shown(written: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-./ ".contains(c);
-    if written.len() <= 80 && written.chars().all(plain) {
+    let plain = |c: char| c.is_alphanumeric() || "_-./ =".contains(c);
+    let telling = protocol::postgres::conninfo::may_hold_password(written);
+    if written.len() <= 80 && written.chars().all(plain) && !telling {
         written.to_owned()
     } else {
         "(not shown)".to_owned()

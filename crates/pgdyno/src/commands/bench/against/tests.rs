@@ -53,6 +53,19 @@ struct Case {
     arms: [&'static str; 2],
 }
 
+/// A private server let in too few, and the advice was about a file.
+#[test]
+fn a_private_server_lets_in_as_many_clients_as_are_asked_for() {
+    let text = |line: &str| made(line).unwrap().text;
+    let both = text(" -S --managed -c 120 --against |settings: jit=off");
+    assert_eq!(both.matches("max_connections = 130").count(), 2, "{both}");
+    let own = text(" -S --managed -c 120 --against |settings: max_connections=200");
+    assert!(own.contains("max_connections = 130") && own.contains("max_connections = 200"), "{own}");
+    let room = text(" -S --managed -c 120 --against |script: simple-update");
+    assert!(room.contains("[settings.room]\nmax_connections = 130"), "{room}");
+    assert!(!text(" -S --managed -c 90 --against |settings: jit=off").contains("max_connections"));
+}
+
 #[test]
 fn every_kind_becomes_a_file_that_can_be_read() {
     let cases = [
