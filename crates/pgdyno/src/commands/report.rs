@@ -170,8 +170,8 @@ pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
     if written::is_written_through(&place) {
         return Ok(());
     }
-    let path = place.as_path();
     let folder = match path.parent() {
+        _ if path.is_symlink() => place.parent().unwrap_or(Path::new("/")),
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };

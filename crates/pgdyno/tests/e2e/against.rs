@@ -108,7 +108,7 @@ fn an_inconclusive_answer_ends_with_what_to_type() {
     let args = ["bench", "-S", "-T", "1", &url, "--rounds", "2", "--same", "--margin", "0.001"];
     let done = place.run(args.iter().chain(&["--against", "settings: work_mem=4MB"])).expect(2);
     let last: Vec<&str> = done.stdout.lines().rev().take(2).collect();
-    assert!(last[1].contains("next: too few rounds to know the spread; rounds = 8"), "{}", done.stdout);
+    assert!(last[1].contains("next: too few rounds to know the spread; 8 rounds show it"), "{}", done.stdout);
     let wanted = format!(
         "    pgdyno bench -S -T 1 '{url}' --same --margin 0.001 --against 'settings: work_mem=4MB' --rounds 8"
     );

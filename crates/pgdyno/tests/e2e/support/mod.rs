@@ -17,7 +17,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Longest time any single command of a test may take.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The map data for tests: what `setup/malta` prints, given by `make test`.
 pub fn extract() -> PathBuf {
