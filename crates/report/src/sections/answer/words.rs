@@ -126,7 +126,8 @@ impl Answer {
         told.extend(
             self.not_run.iter().map(|not_run| format!("Not run: {}: {}.", not_run.what, not_run.why)),
         );
-        told.extend(self.units.iter().chain(&self.uncut).cloned());
+        // Why the sides took no turns in slices is nothing unusual: the report says it.
+        told.extend(self.units.iter().cloned());
         if !(self.again.is_none() && self.suspect.is_none() && self.invalid.is_none()) {
             told.push(self.validity());
         }
