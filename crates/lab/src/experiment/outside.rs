@@ -108,7 +108,7 @@ fn addresses(
 /// What an address takes: values of variables in it, files and services that it names, a password of the environment.
 fn taken(url: &str, names: &[String], variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     let mut taken: Vec<String> = names.iter().map(|name| format!("the value of {name}")).collect();
-    // One that cannot be read is refused before anything is sent.
+    // An address that cannot be read is refused before anything is sent.
     let Ok(parameters) = Parameters::parse(url) else { return taken };
     let own = |keyword: &&&str| parameters.get(keyword).is_some_and(|value| value != "system");
     taken.extend(OF_THE_USER.iter().filter(own).map(|keyword| format!("the user's {keyword}")));

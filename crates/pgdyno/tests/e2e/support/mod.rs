@@ -17,7 +17,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Longest time any single command of a test may take.
-pub const PATIENCE: Duration = Duration::from_secs(240);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The map data for tests: what `setup/malta` prints, given by `make test`.
 pub fn extract() -> PathBuf {
@@ -182,11 +182,17 @@ pub fn line_of(file: &Path, words: &str) -> String {
 
 /// Runs a command to its end, killing it (and failing) after [`PATIENCE`].
 #[track_caller]
-pub fn finish(mut command: Command) -> Finished {
+pub fn finish(command: Command) -> Finished {
+    finish_within(command, PATIENCE)
+}
+
+/// The same with another bound, for a command that repeats long work when the host is disturbed.
+#[track_caller]
+pub fn finish_within(mut command: Command, limit: Duration) -> Finished {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
     let stdout = reader(child.stdout.take().expect("piped"));
     let stderr = reader(child.stderr.take().expect("piped"));
-    let status = wait(&mut child, PATIENCE);
+    let status = wait(&mut child, limit);
     let read = |handle: std::thread::JoinHandle<Vec<u8>>| {
         String::from_utf8_lossy(&handle.join().expect("reader")).into_owned()
     };
