@@ -182,7 +182,8 @@ pub enum Step {
     /// The current transaction ended; the client can take its next slot.
     Ended(Outcome),
     /// The client stops for good (aborted, see [`Io::abort`], or nothing more to do); its links are closed after
-    /// their output is sent. A transaction still open counts as unfinished.
+    /// their output is sent. A transaction still open counts as unfinished; as failed where the client gives up
+    /// ([`Io::abort_because`]).
     Done,
 }
 

@@ -26,6 +26,7 @@ mod list;
 mod place;
 mod plans;
 mod sql_file;
+mod statement_names;
 #[cfg(test)]
 mod testing;
 mod trace;

@@ -200,6 +200,16 @@ impl Recorder {
         measured
     }
 
+    /// A transaction was the last of a client that gives up: it failed. pgbench does not count it as that.
+    pub(crate) fn given_up(&mut self, client: usize, transaction: &Transaction, now: Time, script: u16) {
+        if self.count_drained {
+            return self.unfinished(transaction.due, now, script);
+        }
+        let failed =
+            Outcome { script, failure: Some(Failure::Other), tries: 1, returned: Returned::default() };
+        self.ended(client, transaction, now, &failed);
+    }
+
     /// A transaction or arrival will never end.
     pub(crate) fn unfinished(&mut self, due: Time, now: Time, script: u16) {
         // In closed load it would have ended after now: it belongs to the part of the run that is going on.

@@ -23,8 +23,8 @@ pub(super) struct Program {
     pub(super) drop_in: bool,
     pub(super) manner: Manner,
     pub(super) options: Options,
-    /// By [`script::Statement::number`].
-    pub(super) texts: Vec<StatementText>,
+    /// By [`script::Statement::number`]: what the extended protocol sends.
+    pub(super) texts: Vec<Vec<u8>>,
     /// For each script the number of its first command over all scripts; behind the last one that of all commands.
     pub(super) first_command: Vec<usize>,
     /// SHA-256 of each script's text.
@@ -35,14 +35,6 @@ pub(super) struct Program {
     pub(super) builtin: bool,
 }
 
-/// A statement as the extended protocol sends it.
-#[derive(Debug)]
-pub(super) struct StatementText {
-    /// `P_<number>`.
-    pub(super) name: String,
-    pub(super) text: Vec<u8>,
-}
-
 impl Program {
     /// Whether a script begins transactions of several statements.
     pub(super) fn begins_transactions(&self) -> bool {
@@ -50,12 +42,12 @@ impl Program {
             let text = String::from_utf8_lossy(text).trim_start().to_ascii_lowercase();
             text.starts_with("begin") || text.starts_with("start transaction")
         };
-        self.texts.iter().any(|statement| begins(&statement.text))
+        self.texts.iter().any(|text| begins(text))
     }
 
     /// Whether a script changes data, as far as its text says.
     pub(super) fn writes(&self) -> bool {
-        self.texts.iter().any(|statement| writes(&String::from_utf8_lossy(&statement.text)))
+        self.texts.iter().any(|text| writes(&String::from_utf8_lossy(text)))
     }
 
     /// Reads and parses `sources` for an experiment; relative files are looked up from `folder` by whoever made the
@@ -207,18 +199,13 @@ fn refuse_shell(scripts: &Scripts) -> Result<(), WorkloadError> {
     Ok(())
 }
 
-fn statement_texts(scripts: &Scripts) -> Vec<StatementText> {
+fn statement_texts(scripts: &Scripts) -> Vec<Vec<u8>> {
     let commands = scripts.scripts().iter().flat_map(|script| &script.commands);
     let statements = commands.filter_map(|command| match &command.action {
         Action::Sql(statement) => Some(statement),
         _ => None,
     });
-    statements
-        .map(|statement| StatementText {
-            name: format!("P_{}", statement.number),
-            text: statement.extended_text().to_vec(),
-        })
-        .collect()
+    statements.map(|statement| statement.extended_text().to_vec()).collect()
 }
 
 fn first_commands(scripts: &Scripts) -> Vec<usize> {

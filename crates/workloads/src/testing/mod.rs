@@ -45,6 +45,8 @@ pub(crate) struct FakePostgres<F> {
     pub(crate) log: Vec<String>,
     /// Statements that contain one of these cannot be prepared.
     pub(crate) unparsable: Vec<&'static str>,
+    /// Names of statements that each connection has before it is asked anything.
+    pub(crate) known_already: Vec<String>,
     /// Connections from this one on are refused.
     pub(crate) full_at: usize,
     /// These connections are refused.
@@ -85,6 +87,7 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
             piece: usize::MAX,
             log: Vec::new(),
             unparsable: Vec::new(),
+            known_already: Vec::new(),
             full_at: usize::MAX,
             down: 0..0,
             turned_away: (0..0, ""),
@@ -187,10 +190,18 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
                 if self.unparsable.iter().any(|part| sql.contains(part)) {
                     return backend.refuse("42601", "syntax error", out);
                 }
+                if self.known_already.contains(&name) {
+                    let text = format!("prepared statement \"{name}\" already exists");
+                    return backend.refuse("42P05", &text, out);
+                }
                 backend.statements.insert(name, sql);
                 out.bytes.extend_from_slice(b"1\0\0\0\x04");
             }
             Request::Bind(name, parameters) => {
+                if self.known_already.contains(&name) {
+                    backend.portal = "another program's".to_owned();
+                    return out.bytes.extend_from_slice(b"2\0\0\0\x04");
+                }
                 let Some(sql) = backend.statements.get(&name) else {
                     let text = format!("prepared statement \"{name}\" does not exist");
                     return backend.refuse("26000", &text, out);

@@ -45,8 +45,8 @@ struct Group {
 /// Statements and tiles; shared by all clients.
 #[derive(Debug, Default)]
 pub(super) struct Atlas {
-    /// Name and text of each.
-    pub(super) statements: Vec<(String, String)>,
+    /// Text of each.
+    pub(super) statements: Vec<String>,
     /// For each layer, drawn equally often, its groups.
     layers: Vec<Vec<Group>>,
     /// Sessions, in place of layers.
@@ -185,10 +185,9 @@ impl Maker<'_> {
     /// One for each text: the size filter differs from zoom to zoom, a query of the user's own does not.
     fn statement(&mut self, layer: &Layer, z: u8) -> u16 {
         let text = layer.prepared(z, self.style);
-        let known = self.atlas.statements.iter().position(|(_, known)| *known == text);
+        let known = self.atlas.statements.iter().position(|known| *known == text);
         let place = known.unwrap_or_else(|| {
-            let name = format!("tile{}_z{z}", self.atlas.statements.len());
-            self.atlas.statements.push((name, text));
+            self.atlas.statements.push(text);
             self.atlas.statements.len() - 1
         });
         place as u16

@@ -10,6 +10,7 @@ use tile::Tile;
 
 use super::atlas::{Atlas, Pick};
 use crate::link::{NotConnected, PgLink, Progress, endpoint, returned};
+use crate::statement_names::StatementNames;
 use crate::views::Visit;
 
 /// Failures told in words; the rest is only counted.
@@ -30,6 +31,7 @@ enum State {
 #[derive(Debug)]
 struct Courier {
     link: PgLink,
+    names: StatementNames,
     state: State,
     pick: Pick,
     asked: Time,
@@ -63,12 +65,19 @@ impl TileClient {
         links: impl IntoIterator<Item = PgLink>,
         random: Random,
     ) -> Self {
-        let courier =
-            |link| Courier { link, state: State::Connecting, pick: Pick::NOWHERE, asked: 0, error: None };
+        let courier = |link| Courier {
+            link,
+            names: StatementNames::random(atlas.statements.len()),
+            state: State::Connecting,
+            pick: Pick::NOWHERE,
+            asked: 0,
+            error: None,
+        };
+        let couriers = links.into_iter().map(courier).collect();
         Self {
             atlas,
             number,
-            couriers: links.into_iter().map(courier).collect(),
+            couriers,
             random,
             visit: Visit::default(),
             waiting: Vec::new(),
@@ -92,11 +101,11 @@ impl TileClient {
     /// Parses every statement once, before the load starts.
     fn prepare(&mut self, link: Link, io: &mut Io<'_>) -> Step {
         let out = io.out(link);
-        for (name, text) in &self.atlas.statements {
-            frontend::parse(out, name, text, &[INT4, INT4, INT4]);
+        let courier = &mut self.couriers[link];
+        for (number, text) in self.atlas.statements.iter().enumerate() {
+            frontend::parse(out, courier.names.of(number), text, &[INT4, INT4, INT4]);
         }
         frontend::sync(out);
-        let courier = &mut self.couriers[link];
         courier.link.connection.rows(Want::Skip);
         courier.state = State::Preparing;
         Step::Wait
@@ -122,7 +131,7 @@ impl TileClient {
             write_number(digits, number);
         }
         let parameters = self.digits.iter().map(|digits| Some(digits.as_slice()));
-        let name = &self.atlas.statements[usize::from(pick.statement)].0;
+        let name = self.couriers[link].names.of(usize::from(pick.statement));
         let now = io.now;
         let out = io.out(link);
         // Three parameters are never too many.

@@ -254,7 +254,7 @@ fn clients_fetch_prepared_tiles() {
         assert_eq!(totals.ok + totals.failed, 200);
         assert!(totals.failed > 20 && totals.rows > 20 && totals.rows < totals.ok, "{totals:?}");
         assert_eq!(totals.bytes, 10 * totals.rows);
-        assert_eq!(server.log.iter().filter(|line| line.starts_with("P tile")).count(), 4);
+        assert_eq!(server.log.iter().filter(|line| line.starts_with("P pgdyno_")).count(), 4);
     }
 }
 

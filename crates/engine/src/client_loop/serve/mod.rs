@@ -215,13 +215,17 @@ impl<C: Clock> Serving<'_, C> {
 
     /// The client stops for good.
     fn stop(&mut self) {
-        self.take_abort();
+        let gave_up = self.take_abort();
         let Self { seat, thread } = self;
         match std::mem::replace(&mut seat.state, State::Over) {
             State::Over => return,
             State::Busy => {
                 thread.tally.busy -= 1;
-                thread.recorder.unfinished(seat.transaction.due, thread.turn.now, seat.client.script());
+                let (now, script) = (thread.turn.now, seat.client.script());
+                match gave_up {
+                    true => thread.recorder.given_up(seat.number, &seat.transaction, now, script),
+                    false => thread.recorder.unfinished(seat.transaction.due, now, script),
+                }
             }
             State::Setup | State::Idle => {}
         }
@@ -237,10 +241,10 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// Tells why the client gives up, if it said so; before the load that is the end of the run.
-    fn take_abort(&mut self) {
+    /// Tells why the client gives up, and answers whether it does; before the load that is the end of the run.
+    fn take_abort(&mut self) -> bool {
         let Self { seat, thread } = self;
-        let Some(mut abort) = thread.lent.notes.abort.take() else { return };
+        let Some(mut abort) = thread.lent.notes.abort.take() else { return false };
         abort.client = seat.number;
         if thread.progress.is_setup() {
             thread.failure.get_or_insert(EngineError::Setup(abort));
@@ -248,6 +252,7 @@ impl<C: Clock> Serving<'_, C> {
             thread.recorder.outbox.say(Said::Abort(abort.clone()));
             thread.recorder.figures.aborts.push((thread.turn.now, abort));
         }
+        true
     }
 
     fn take_notes(&mut self) {

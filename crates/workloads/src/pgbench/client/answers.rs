@@ -92,7 +92,7 @@ impl PgbenchClient {
                 _ => return None,
             },
         };
-        Some(String::from_utf8_lossy(&self.program.texts[statement].text))
+        Some(String::from_utf8_lossy(&self.program.texts[statement]))
     }
 
     fn error(&mut self, link: Link, fields: &ErrorFields<'_>, io: &mut Io<'_>) -> Option<Step> {
@@ -109,18 +109,27 @@ impl PgbenchClient {
             if fatal {
                 // Told as the connection goes.
                 self.conns.current_mut().last_words = Some(Box::new(error));
-            } else {
-                io.say(Level::Error, without_end(self.exchange.not_prepared(&error, &self.program)));
+                return None;
             }
-            return None;
+            if self.program.drop_in {
+                io.say(Level::Error, without_end(self.exchange.not_prepared(&error, &self.program)));
+                return None;
+            }
+            if let Some(command) = self.exchange.prepared_next() {
+                self.conns.current_mut().not_prepared(command);
+            }
         }
         if self.exchange.trouble.is_none() {
-            let text = without_end(error.libpq_text(self.query_text().as_deref()));
+            let text = match self.state {
+                State::Preparing => self.exchange.not_prepared(&error, &self.program),
+                _ => error.libpq_text(self.query_text().as_deref()),
+            };
+            let text = without_end(text);
             let failure = kind(&error.code);
             if self.state != State::RollingBack && self.goes_on_after(failure) {
                 self.talk.error(&self.position(), &text, io);
             }
-            let query = self.exchange.results;
+            let query = if self.state == State::Preparing { 0 } else { self.exchange.results };
             self.exchange.trouble = Some(Trouble::Server { failure, code: error.code, text, query, fatal });
         }
         if !self.pipeline.is_off() {
@@ -152,7 +161,10 @@ impl PgbenchClient {
         }
         match self.state {
             State::Waiting => Some(self.end_statement(io)),
-            State::Preparing => Some(self.resume(io)),
+            State::Preparing => Some(match self.exchange.trouble.take() {
+                Some(trouble) => self.command_in_trouble(trouble, io),
+                None => self.resume(io),
+            }),
             State::RollingBack => Some(self.rolled_back(io)),
             _ => None,
         }

@@ -10,6 +10,7 @@ use super::hosts::Route;
 use crate::link::{PgLink, endpoint};
 use crate::pgbench::options::Mode;
 use crate::pgbench::prepare::Program;
+use crate::statement_names::StatementNames;
 
 /// The link to the server that takes writes, and that to a standby.
 const PRIMARY: Link = 0;
@@ -21,6 +22,8 @@ pub(super) struct Conn {
     pub(super) link: PgLink,
     /// By number of the command over all scripts: what is prepared (or was tried) on this connection.
     prepared: Vec<bool>,
+    /// What its prepared statements are called.
+    pub(super) names: StatementNames,
     /// What the server said as it ended the connection while nothing was asked of it; told when something is.
     pub(super) last_words: Option<Box<ServerError>>,
     route: Route,
@@ -32,11 +35,17 @@ pub(super) struct Conn {
 
 impl Conn {
     pub(super) fn new(program: &Program, route: Route, link: Link) -> Self {
-        let commands = if program.options.mode == Mode::Prepared { program.commands() } else { 0 };
+        let prepares = program.options.mode == Mode::Prepared;
+        let (commands, statements) =
+            if prepares { (program.commands(), program.texts.len()) } else { (0, 0) };
         Self {
             link: PgLink::new(route.connect(), link),
             route,
             prepared: vec![false; commands],
+            names: match program.drop_in {
+                true => StatementNames::as_pgbench(statements),
+                false => StatementNames::random(statements),
+            },
             last_words: None,
             lost: false,
             fresh: false,
@@ -46,6 +55,7 @@ impl Conn {
     /// It takes queries, and holds nothing yet.
     pub(super) fn came_up(&mut self, io: &mut Io<'_>) {
         self.prepared.fill(false);
+        self.names.renew();
         self.last_words = None;
         for notice in self.link.connection.take_notices() {
             io.message(notice.to_string());
@@ -65,6 +75,11 @@ impl Conn {
     /// The statement of this command is to be prepared; true when that was so before.
     pub(super) fn prepare(&mut self, command: usize) -> bool {
         std::mem::replace(&mut self.prepared[command], true)
+    }
+
+    /// The statement of this command could not be prepared.
+    pub(super) fn not_prepared(&mut self, command: usize) {
+        self.prepared[command] = false;
     }
 
     /// How it went, as libpq says it: the server's last words and the system's.

@@ -11,7 +11,7 @@ use script::{Capture, Slot, Statement, Variables};
 use super::capture::Captured;
 use super::script_run::ScriptRun;
 use super::words::{Lossy, Talk};
-use crate::pgbench::prepare::{Program, StatementText};
+use crate::pgbench::prepare::Program;
 
 /// What went wrong in the command under way; the first thing counts.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ pub(super) enum Trouble {
 pub(super) struct Exchange {
     /// Sync (or Query) messages sent and not yet answered.
     syncs: u32,
-    /// Statements whose Parse is under way, oldest first.
-    preparing: VecDeque<usize>,
+    /// Statements whose Parse is under way, oldest first: number of the command over all scripts, and of the statement.
+    preparing: VecDeque<(usize, usize)>,
     /// Results seen of the command under way.
     pub(super) results: u32,
     pub(super) trouble: Option<Trouble>,
@@ -87,11 +87,21 @@ impl Exchange {
         &self.text
     }
 
-    /// Parse, as a request of its own.
-    pub(super) fn prepare(&mut self, number: usize, text: &StatementText, out: &mut Vec<u8>) {
-        frontend::parse(out, &text.name, &text.text, &[]);
+    /// Parse of a command's statement (`name`, `text`), as a request of its own.
+    pub(super) fn prepare(
+        &mut self,
+        (command, number): (usize, usize),
+        (name, text): (&str, &[u8]),
+        out: &mut Vec<u8>,
+    ) {
+        frontend::parse(out, name, text, &[]);
         self.sync(out);
-        self.preparing.push_back(number);
+        self.preparing.push_back((command, number));
+    }
+
+    /// The command whose statement's Parse is answered next.
+    pub(super) fn prepared_next(&self) -> Option<usize> {
+        self.preparing.front().map(|(command, _)| *command)
     }
 
     /// Whether a Parse is under way.
@@ -135,7 +145,7 @@ impl Exchange {
 
     /// As libpq words it, a statement that cannot be prepared.
     pub(super) fn not_prepared(&self, error: &ServerError, program: &Program) -> String {
-        let query = self.preparing.front().map(|number| &program.texts[*number].text);
+        let query = self.preparing.front().map(|(_, number)| &program.texts[*number]);
         error.libpq_text(query.map(|text| String::from_utf8_lossy(text)).as_deref())
     }
 
@@ -192,19 +202,30 @@ impl Exchange {
     }
 }
 
+/// How the extended protocol asks for a statement.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Asked<'a> {
+    /// By the name that it was prepared by.
+    Name(&'a str),
+    /// By its text.
+    Text(&'a [u8]),
+}
+
 /// Parse (unless prepared), Bind, Describe, Execute, as libpq has them; false when that cannot be sent.
 pub(super) fn extended(
     statement: &Statement,
-    text: &StatementText,
-    prepared: bool,
+    asked: Asked<'_>,
     variables: &Variables,
     out: &mut Vec<u8>,
 ) -> bool {
     let values = statement.parameters().iter().map(|slot| Content { variables, slot: *slot });
-    if !prepared {
-        frontend::parse(out, "", &text.text, &[]);
-    }
-    let name = if prepared { text.name.as_str() } else { "" };
+    let name = match asked {
+        Asked::Name(name) => name,
+        Asked::Text(text) => {
+            frontend::parse(out, "", text, &[]);
+            ""
+        }
+    };
     if frontend::bind(out, "", name, values, Format::Text).is_err() {
         return false;
     }
@@ -214,6 +235,9 @@ pub(super) fn extended(
 }
 
 /// What is sent, in words.
-pub(super) fn shown(text: &StatementText, prepared: bool) -> Lossy<'_> {
-    Lossy(if prepared { text.name.as_bytes() } else { &text.text })
+pub(super) fn shown(asked: Asked<'_>) -> Lossy<'_> {
+    match asked {
+        Asked::Name(name) => Lossy(name.as_bytes()),
+        Asked::Text(text) => Lossy(text),
+    }
 }

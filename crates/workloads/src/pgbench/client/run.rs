@@ -6,7 +6,7 @@ use engine::{Abort, Io, Level, Step};
 use protocol::postgres::{Want, frontend};
 use script::{Action, Capture, Command, Script, Shell, Statement};
 
-use super::exchange::{extended, shown};
+use super::exchange::{Asked, extended, shown};
 use super::script_run::Failed;
 use super::words::{Lossy, SEND_FAILED, causes};
 use super::{PgbenchClient, State, shell};
@@ -113,8 +113,12 @@ impl PgbenchClient {
             }
             return abort.into();
         }
-        if prepared && self.prepare_statement(statement, io) {
-            return Flow::Pause(Step::Wait);
+        if prepared {
+            match self.prepare_statement(statement, io) {
+                Ok(true) => return Flow::Pause(Step::Wait),
+                Ok(false) => {}
+                Err(abort) => return abort.into(),
+            }
         }
         if !self.send(statement, io) {
             return self.position().failed("SQL", SEND_FAILED).into();
@@ -139,21 +143,25 @@ impl PgbenchClient {
     }
 
     /// Prepares the statement of the command under way by a request of its own, if that was not done on this connection;
-    /// true when that must be waited for. As in pgbench, one that cannot be prepared is told and then used nevertheless:
-    /// the second error ends the client.
-    fn prepare_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> bool {
-        if self.conns.current_mut().prepare(self.script.number(&self.program)) {
-            return false;
+    /// true when that must be waited for. What cannot be prepared fails like what cannot be carried out. The drop-in reports
+    /// the error and uses the statement nevertheless, as pgbench does: there a second error ends the client.
+    fn prepare_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<bool, Abort> {
+        let command = self.script.number(&self.program);
+        if self.conns.current_mut().prepare(command) {
+            return Ok(false);
         }
         if !self.pipeline.is_off() {
             // Behind a branch that ends the pipeline, and was not taken.
             let text = "synchronous command execution functions are not allowed in pipeline mode";
+            if !self.program.drop_in {
+                return Err(self.position().failed("SQL", text));
+            }
             io.say(Level::Error, text.to_owned());
-            return false;
+            return Ok(false);
         }
-        self.request(statement.number, io);
+        self.request(command, statement.number, io);
         self.state = State::Preparing;
-        true
+        Ok(true)
     }
 
     /// Prepares the statements of the pipeline that begins, if that was not done; true when that must be waited for.
@@ -164,7 +172,7 @@ impl PgbenchClient {
         }
         for (command, statement) in self.script.pipeline(&program) {
             if !self.conns.current_mut().prepare(command) {
-                self.request(statement.number, io);
+                self.request(command, statement.number, io);
             }
         }
         let waits = self.exchange.prepares();
@@ -174,10 +182,10 @@ impl PgbenchClient {
         waits
     }
 
-    fn request(&mut self, number: usize, io: &mut Io<'_>) {
-        let text = &self.program.texts[number];
-        self.talk.debug(format_args!("preparing {}", text.name), io);
-        self.exchange.prepare(number, text, io.out(self.conns.at));
+    fn request(&mut self, command: usize, number: usize, io: &mut Io<'_>) {
+        let (name, text) = (self.conns.current().names.of(number), &self.program.texts[number]);
+        self.talk.debug(format_args!("preparing {name}"), io);
+        self.exchange.prepare((command, number), (name, text), io.out(self.conns.at));
     }
 
     /// Sends a statement, ready to read its answers; false when that cannot be.
@@ -197,17 +205,20 @@ impl PgbenchClient {
             }
             mode => mode == Mode::Prepared,
         };
-        let text = &self.program.texts[statement.number];
-        self.talk.debug(format_args!("sending {}", shown(text, prepared)), io);
+        let asked = match prepared {
+            true => Asked::Name(self.conns.current().names.of(statement.number)),
+            false => Asked::Text(&self.program.texts[statement.number]),
+        };
+        self.talk.debug(format_args!("sending {}", shown(asked)), io);
         if self.pipeline.is_open() {
-            let sent = extended(statement, text, prepared, variables, &mut self.pipeline.held);
+            let sent = extended(statement, asked, variables, &mut self.pipeline.held);
             if sent {
                 self.pipeline.add(statement.number, io.out(at));
             }
             return sent;
         }
         let out = io.out(at);
-        let sent = extended(statement, text, prepared, variables, out);
+        let sent = extended(statement, asked, variables, out);
         if sent {
             self.exchange.sync(out);
         }

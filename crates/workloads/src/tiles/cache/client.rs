@@ -12,6 +12,7 @@ use super::super::atlas::{Atlas, Pick};
 use super::super::client::{INT4, write_number};
 use super::keys::Keys;
 use crate::link::{NotConnected, PgLink, Progress, address, endpoint, returned};
+use crate::statement_names::StatementNames;
 use crate::views::Visit;
 
 /// The links.
@@ -49,6 +50,7 @@ pub(in crate::tiles) struct CachedClient {
     random: Random,
     visit: Visit,
     database: PgLink,
+    names: StatementNames,
     replies: Replies,
     cache_is_up: bool,
     is_prepared: bool,
@@ -72,6 +74,7 @@ impl CachedClient {
         random: Random,
     ) -> Self {
         Self {
+            names: StatementNames::random(manner.atlas.statements.len()),
             manner,
             number,
             random,
@@ -97,8 +100,8 @@ impl CachedClient {
             Ok(Progress::Step(step)) => step,
             Ok(Progress::Up) => {
                 let out = io.out(DATABASE);
-                for (name, text) in &self.manner.atlas.statements {
-                    frontend::parse(out, name, text, &[INT4, INT4, INT4]);
+                for (number, text) in self.manner.atlas.statements.iter().enumerate() {
+                    frontend::parse(out, self.names.of(number), text, &[INT4, INT4, INT4]);
                 }
                 frontend::sync(out);
                 self.database.connection.rows(Want::Read);
@@ -161,7 +164,7 @@ impl CachedClient {
             write_number(digits, number);
         }
         let parameters = self.digits.iter().map(|digits| Some(digits.as_slice()));
-        let name = &self.manner.atlas.statements[usize::from(self.pick.statement)].0;
+        let name = self.names.of(usize::from(self.pick.statement));
         let out = io.out(DATABASE);
         // Three parameters are never too many.
         let _ = frontend::bind(out, "", name, parameters, Format::Binary);

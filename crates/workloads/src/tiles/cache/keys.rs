@@ -20,7 +20,7 @@ pub(in crate::tiles) struct Keys {
 
 impl Keys {
     pub(in crate::tiles) fn new(atlas: &Atlas, ttl_s: Option<u32>) -> Self {
-        let texts: String = atlas.statements.iter().map(|(_, text)| text.as_str()).collect();
+        let texts: String = atlas.statements.concat();
         let space = crate::hash::sha256_hex(texts.as_bytes())[..12].to_owned();
         let expiry = ttl_s.map_or_else(Vec::new, |ttl| {
             let ttl = ttl.to_string();

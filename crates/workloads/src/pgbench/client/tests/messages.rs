@@ -141,7 +141,7 @@ fn the_transaction_that_leaves_a_block_open_counts() {
 }
 
 #[test]
-fn what_cannot_be_prepared_is_told_and_used() {
+fn the_drop_in_tells_what_cannot_be_prepared_and_uses_it() {
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     server.unparsable = vec!["bad"];
     let (heard, _) = drop_in(&mode(Mode::Prepared), Manner::default(), "select 1;\nbad;", 1, &mut server);

@@ -34,7 +34,7 @@ fn an_error_in_a_pipeline_skips_to_its_end() {
     let parsed: Vec<_> = log.iter().filter(|line| line.starts_with("P ")).collect();
     assert_eq!(
         parsed,
-        ["P P_0 select 1;", "P P_1 select 2;"],
+        ["P pgdyno_*_0 select 1;", "P pgdyno_*_1 select 2;"],
         "the second one was skipped at first: {log:?}"
     );
 }
@@ -45,15 +45,15 @@ fn pipelines_are_prepared_before_they_begin() {
     let (log, _) = play(&mode(Mode::Prepared), script, 2, |_, _| one("1"));
     insta::assert_snapshot!(log.join("\n"), @r"
     C
-    P P_0 select 1;
+    P pgdyno_*_0 select 1;
     S
-    P P_1 select 2;
+    P pgdyno_*_1 select 2;
     S
     E select 1;
     S
     E select 2;
     S
-    P P_2 select 3;
+    P pgdyno_*_2 select 3;
     S
     E select 3;
     S
@@ -74,6 +74,12 @@ fn what_is_prepared_in_a_pipeline_fails_as_in_pgbench() {
     error: synchronous command execution functions are not allowed in pipeline mode
     abort: client 0 script 0 aborted in command 6 query 0: ERROR:  prepared statement "P_1" does not exist
     "#);
+    let (_, measured) = play(&mode(Mode::Prepared), script, 1, |_, _| one("1"));
+    assert_eq!(
+        measured.aborts[0].to_string(),
+        "client 0 aborted in command 5 (SQL) of script 0; synchronous command execution functions are not allowed in \
+         pipeline mode"
+    );
 }
 
 #[test]
