@@ -249,10 +249,9 @@ pub(crate) fn of_comparison(comparison: &Comparison, apart: Option<&TakenApart>)
         INVALID
     } else if verdicts.contains(&Some(Verdict::Slower)) {
         WORSE
-    } else if verdicts
-        .iter()
-        .any(|verdict| matches!(verdict, None | Some(Verdict::Inconclusive { .. } | Verdict::Invalid)))
-    {
+    } else if verdicts.iter().any(|verdict| {
+        matches!(verdict, None | Some(Verdict::Differs | Verdict::Inconclusive { .. } | Verdict::Invalid))
+    }) {
         INCONCLUSIVE
     } else {
         SAME_OR_BETTER
@@ -315,6 +314,8 @@ mod tests {
                 margin: 0.03,
                 rounds: 4,
                 paired: true,
+                judge: results::comparison::Judge::Estimate,
+                control: None,
                 arms,
             }
         };

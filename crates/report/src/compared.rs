@@ -36,6 +36,29 @@ pub(crate) fn against(of: &Estimate, noun: &str, base: &str) -> String {
     }
 }
 
+/// What two experiments that were measured apart are compared relative to, in a sentence without its stop: how the arm that
+/// both have changed by itself. `None` of every other comparison.
+#[must_use]
+pub fn control(of: &Comparison) -> Option<String> {
+    let control = of.control.as_ref()?;
+    let Some(estimate) = control.change() else {
+        return Some(format!("{} is in both, but has no valid run in one of them", control.arm));
+    };
+    let changed = format!("{}: {}", control.arm, change(&estimate));
+    Some(match control.differs() {
+        true => {
+            let what = if control.is_base { "the base" } else { "the arm that both have" };
+            let percent = numbers::percent((estimate.change_pct().abs()).round() / 100.0);
+            format!("{what} itself differs by {percent}: nothing can be said ({changed})")
+        }
+        false => {
+            let is_same = control.figure.is_some_and(|figure| figure.verdict == Verdict::Same);
+            let itself = if is_same { "is the same" } else { "has no decided change" };
+            format!("relative to {}, which both have and which itself {itself} ({changed})", control.arm)
+        }
+    })
+}
+
 /// What a figure over several cells lacks; `None` where it is complete.
 pub(crate) fn lacks(of: &Figure) -> Option<String> {
     if of.grid.cells < of.cells {
@@ -112,11 +135,12 @@ pub(crate) fn strong(found: &Comparison) -> f64 {
 
 /// How many cells have which verdict: `2 faster, 1 same, 5 inconclusive`.
 pub(crate) fn tally(arm: &ArmComparison) -> String {
-    let Tally { faster, slower, same, inconclusive, invalid } = arm.tally();
+    let Tally { faster, slower, same, differs, inconclusive, invalid } = arm.tally();
     let parts = [
         (faster, "faster"),
         (slower, "slower"),
         (same, "same"),
+        (differs, "differ, measured apart"),
         (inconclusive, "inconclusive"),
         (invalid, "invalid"),
     ];
@@ -143,6 +167,7 @@ pub(crate) fn verdict(verdict: Verdict, margin: f64) -> String {
         Verdict::Faster => "faster".to_owned(),
         Verdict::Slower => "slower".to_owned(),
         Verdict::Same => format!("same within {}", numbers::percent(margin)),
+        Verdict::Differs => "differs, measured apart".to_owned(),
         Verdict::Inconclusive { .. } => "inconclusive".to_owned(),
         Verdict::Invalid => "invalid".to_owned(),
     }
@@ -255,7 +280,7 @@ impl Tone {
             Verdict::Faster => Self::Better,
             Verdict::Slower => Self::Worse,
             Verdict::Same => Self::Same,
-            Verdict::Inconclusive { .. } | Verdict::Invalid => Self::Unclear,
+            Verdict::Differs | Verdict::Inconclusive { .. } | Verdict::Invalid => Self::Unclear,
         }
     }
 

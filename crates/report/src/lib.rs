@@ -34,6 +34,7 @@ mod scaling;
 mod scripts;
 mod sections;
 mod sheet;
+mod spread;
 mod stages;
 pub mod tables;
 pub mod tile;
@@ -41,6 +42,7 @@ mod worth;
 mod zooms;
 
 pub use alone::{Alone, Picture, PictureError, charts};
+pub use compared::control;
 pub use data::ReportData;
 pub use format::Format;
 pub use geopackage::{GeoPackage, GeoPackageError, geopackage};

@@ -137,7 +137,7 @@ impl Worth {
         let mut adjusted = stats::holm(&p).into_iter();
         for change in self.settings.iter_mut().flat_map(|own| [&mut own.alone, &mut own.without]) {
             let Some(p) = change.p().and_then(|_| adjusted.next()) else { continue };
-            if matches!(change.verdict, Verdict::Faster | Verdict::Slower) && p >= 0.05 {
+            if change.verdict.is_change() && p >= 0.05 {
                 change.verdict = Verdict::Inconclusive { more_pairs: None };
             }
         }

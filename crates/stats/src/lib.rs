@@ -9,6 +9,7 @@ mod grid;
 mod groups;
 mod histogram;
 mod limit;
+mod outliers;
 mod paired;
 mod rank_sum;
 mod sight;
@@ -24,9 +25,10 @@ pub use limit::{
     Class as LimitClass, Ended as LimitEnded, Goal as LimitGoal, Range as LimitRange, Search as LimitSearch,
     Step as LimitStep, Trial,
 };
+pub use outliers::outliers;
 pub use paired::{
-    Estimate, autocorrelation, geometric_mean, hodges_lehmann, mean_with_interval, paired, percent,
-    sign_flip_p, welch,
+    Estimate, autocorrelation, difference, geometric_mean, hodges_lehmann, mean_with_interval, paired,
+    percent, sign_flip_p, welch,
 };
 pub use rank_sum::rank_sum_p;
 pub use sight::Sight;

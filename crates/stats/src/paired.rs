@@ -126,14 +126,20 @@ pub fn autocorrelation(series: &[Vec<f64>]) -> Option<f64> {
 /// Two sets that were not measured together: Welch's t on logs. Drift and change cannot be told apart.
 #[must_use]
 pub fn welch(base: &[f64], new: &[f64]) -> Option<Estimate> {
-    let (base, new) = (logs(base)?, logs(new)?);
-    let (mean_base, mean_new) = (mean(&base)?, mean(&new)?);
+    difference(&logs(base)?, &logs(new)?)
+}
+
+/// Welch's t on the logarithms of two sets that were not measured together: how much the mean of `new` exceeds that of `base`.
+/// `None` when one is empty.
+#[must_use]
+pub fn difference(base: &[f64], new: &[f64]) -> Option<Estimate> {
+    let (mean_base, mean_new) = (mean(base)?, mean(new)?);
     let part = |values: &[f64], mean: f64| variance(values, mean) / values.len() as f64;
     let n = base.len().min(new.len());
     if n < 2 {
         return Some(Estimate { log_ratio: mean_new - mean_base, standard_error: None, df: 0.0, n });
     }
-    let (a, b) = (part(&base, mean_base), part(&new, mean_new));
+    let (a, b) = (part(base, mean_base), part(new, mean_new));
     let df = if a + b == 0.0 {
         (base.len() + new.len() - 2) as f64
     } else {

@@ -20,6 +20,9 @@ pub enum Verdict {
     Faster,
     /// The 95 % interval excludes "no change", on the bad side.
     Slower,
+    /// The 95 % interval excludes "no change", but the two were measured at different times: whatever else changed in
+    /// between may be the reason, so neither is called faster.
+    Differs,
     /// None of these.
     Inconclusive {
         /// About how many more pairs would probably decide; `None` when it cannot be said.
@@ -27,6 +30,20 @@ pub enum Verdict {
     },
     /// There is nothing to judge: not one valid pair.
     Invalid,
+}
+
+impl Verdict {
+    /// Whether it says that there is a change.
+    #[must_use]
+    pub fn is_change(self) -> bool {
+        matches!(self, Self::Faster | Self::Slower | Self::Differs)
+    }
+
+    /// The same of two that were measured at different times: a change has no cause that the data name.
+    #[must_use]
+    pub fn measured_apart(self) -> Self {
+        if self.is_change() { Self::Differs } else { self }
+    }
 }
 
 /// Verdict of an estimate with a margin (a share: 0.03 = 3 %). Precedence: same, then faster or slower, then

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use report::ReportData;
+use report::{ReportData, tables};
 use results::Store;
 use results::comparison::{Comparison, Measured, Metric, TakenApart};
 
 use super::report as page;
-use super::{chosen, load, loaded, print_compared};
+use super::{chosen, load, loaded, print, print_below, print_compared};
 use crate::exit::{self, BAD_INPUT, Failure, Outcome, USAGE};
 use crate::options::{Format, FormatOption, Selection};
 use crate::print::{data, talk, warning};
@@ -30,7 +30,8 @@ enum Figure {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Two experiments by number or name, or two results files (of each the newest experiment, or --experiment): the
-    /// second against the first, which is not interleaved. One: its arms [default: the newest experiment]
+    /// second against the first, which is not interleaved. One: its arms, or without arms the mean, interval, range and
+    /// outliers of its runs [default: the newest experiment]
     #[arg(value_name = "EXPERIMENT|FILE", num_args = 0..=2)]
     which: Vec<String>,
     /// What is compared
@@ -68,19 +69,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Figure::P99 => Metric::P99,
     };
     let Some(comparison) = Comparison::of(&found.experiment, &found.runs, metric) else {
-        return Err(Failure::with_code(
-            BAD_INPUT,
-            format!("experiment {} compares nothing: it has no arms", found.experiment.name),
-            Some(
-                "pgdyno table cells; two experiments are compared by their numbers: pgdyno compare 1 2"
-                    .into(),
-            ),
-        ));
+        return repeats(&found, metric, args);
     };
     if !found.experiment.is_interleaved() {
-        warning(
-            "not interleaved: the arms were measured at different times, so drift and change cannot be told apart",
-        );
+        let what = report::control(&comparison)
+            .unwrap_or_else(|| "so drift and change cannot be told apart".to_owned());
+        warning(&format!("not interleaved: the arms were measured at different times, {what}"));
     }
     if comparison.has_scheduled() {
         warning(
@@ -91,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if metric == Metric::Tps && found.runs.iter().any(|run| run.commands_per_s().is_some()) {
         talk("throughput is in commands per second where a transaction is a pipeline of several commands");
     }
-    headline(&found, args.format.format)?;
+    headline(&found, report::control(&comparison), args.format.format)?;
     print_compared(&found, &comparison, args.format.format)?;
     let exit = exit::of_comparison(&comparison, TakenApart::of(&found.experiment).as_ref());
     if let Some(path) = &args.report {
@@ -106,6 +100,34 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(exit)
 }
 
+/// An experiment without arms: the repeats of each cell, with their mean, interval, range and outliers.
+fn repeats(found: &ReportData, metric: Metric, args: &Args) -> Outcome {
+    let name = &found.experiment.name;
+    if found.limits().is_some() {
+        let what = format!("experiment {name} compares nothing: it searches limits and has no arms");
+        return Err(Failure::with_code(BAD_INPUT, what, Some("pgdyno table limits".into())));
+    }
+    let spreads = tables::repeats(found, metric);
+    if spreads.is_empty() {
+        let what = format!("experiment {name} compares nothing: it has no arms and no runs of clients");
+        return Err(Failure::with_code(BAD_INPUT, what, Some("pgdyno table jobs".into())));
+    }
+    let format = args.format.format;
+    if format.is_for_people() {
+        headline(found, None, format)?;
+        print(&tables::spread_in_words(&spreads, metric), format)?;
+        print_below(&tables::below_spread(&spreads, metric), format)?;
+    } else {
+        print(&tables::spread(&spreads, metric), format)?;
+    }
+    if let Some(path) = &args.report {
+        page::write(path, found)?;
+        talk(&format!("report:  {}", path.display()));
+    }
+    let is_measured = spreads.iter().any(|spread| !spread.values.is_empty());
+    Ok(if is_measured { exit::SAME_OR_BETTER } else { exit::INVALID })
+}
+
 /// The same experiment with another arm as its base.
 fn against(found: ReportData, base: &str) -> anyhow::Result<ReportData> {
     let arms: Vec<&str> = found.experiment.arms.iter().map(|arm| arm.name.as_str()).collect();
@@ -117,7 +139,8 @@ fn against(found: ReportData, base: &str) -> anyhow::Result<ReportData> {
 }
 
 /// What is to be said before the table: which experiment it is, or which two; JSON and CSV have the latter in their rows.
-fn headline(found: &ReportData, format: Format) -> anyhow::Result<()> {
+fn headline(found: &ReportData, control: Option<String>, format: Format) -> anyhow::Result<()> {
+    let notes: Vec<String> = control.into_iter().chain(found.notes.iter().cloned()).collect();
     let head = match &found.stored {
         Some((id, _)) => {
             format!("experiment {}, {}: {}", id.0, found.experiment.name, found.experiment.question)
@@ -125,8 +148,8 @@ fn headline(found: &ReportData, format: Format) -> anyhow::Result<()> {
         None => format!("{}, not interleaved", found.experiment.question),
     };
     match format {
-        Format::Text => data(&report::summary::paragraph(&head, &found.notes))?,
-        Format::Md => data(&report::summary::markdown(&head, &found.notes))?,
+        Format::Text => data(&report::summary::paragraph(&head, &notes))?,
+        Format::Md => data(&report::summary::markdown(&head, &notes))?,
         _ => {}
     }
     Ok(())

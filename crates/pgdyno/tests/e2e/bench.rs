@@ -506,3 +506,23 @@ fn pgbench_habits_work_or_name_the_command_that_works() {
     let logs = logs.filter(|entry| entry.file_name().to_string_lossy().starts_with("pgbench_log."));
     assert_eq!(logs.count(), 1);
 }
+
+/// Three plain runs "compared nothing".
+#[test]
+fn repeats_of_one_command_have_mean_interval_range_and_outliers() {
+    let (place, server) = prepared();
+    for _ in 0..3 {
+        place.run(["bench", "-n", "-S", "-c", "2", "-t", "300", &server.url()]).expect(0);
+    }
+    let told = place.run(["compare"]).expect(0).stdout;
+    for wanted in ["mean [95 %]", "least", "most", "outliers", "nothing is compared"] {
+        assert!(told.contains(wanted), "no {wanted} in {told}");
+    }
+    let json = place.run(["compare", "--format", "json"]).expect(0).stdout;
+    assert!(json.contains("\"runs\": 3") && json.contains("\"low\": "), "{json}");
+    place.run(["compare", "-m", "p50", "--format", "md"]).expect(0);
+    let page = place.path().join("page.html");
+    place.run(["report", "-o", page.to_str().unwrap()]).expect(0);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("95 % interval"), "the page has no interval of the mean");
+}

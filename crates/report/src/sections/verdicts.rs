@@ -13,7 +13,7 @@ use crate::arrivals::{Columns, InTime};
 use crate::chart::Chart;
 use crate::chart::forest::{Forest, Row};
 use crate::compared::{
-    Part, Tone, change, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
+    Part, Tone, change, control, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
     verdict_with_need,
 };
 use crate::data::{NotRun, ReportData, cell_text, levels};
@@ -47,8 +47,11 @@ impl View for Verdicts {
 }
 
 fn draw(of: &Comparison, groups: &[Grouped]) -> Markup {
-    let from =
-        if of.paired { "pairs of runs of the same round" } else { "all runs of both arms (Welch's t)" };
+    let from = match (of.paired, &of.control) {
+        (true, _) => "pairs of runs of the same round",
+        (false, Some(_)) => "the ratios to the arm that both have (Welch's t)",
+        (false, None) => "all runs of both arms (Welch's t)",
+    };
     html! {
         p {
             (sentence(of.noun())) " in each cell against " (of.base) ", with 95 % intervals from " (from)
@@ -121,7 +124,8 @@ fn marks(metric: Metric, arm: &ArmComparison) -> String {
         Better::Smaller => "▲ faster (to the left), ▼ slower",
     };
     let grid = if arm.grid.is_some() { ", ◆ the whole grid" } else { "" };
-    format!("{better}, ■ same, ● inconclusive{grid}")
+    let apart = if arm.tally().differs > 0 { " or measured apart" } else { "" };
+    format!("{better}, ■ same, ● inconclusive{apart}{grid}")
 }
 
 fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Sheet {
@@ -154,7 +158,7 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Sheet {
             value_of(cell, of.metric, cell.base).into(),
             value_of(cell, of.metric, cell.new).into(),
             cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
-            Cell::classed(said(cell, of.margin, groups), class),
+            Cell::classed(said(cell, of, groups), class),
             cell.holm_p.map_or(numbers::ABSENT.to_owned(), probability).into(),
             format!("{}{left_out}", cell.differences.len()).into(),
         ]);
@@ -163,12 +167,12 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Sheet {
 }
 
 /// The verdict, with what else is to be known of the cell.
-fn said(cell: &CellComparison, margin: f64, groups: Option<String>) -> String {
+fn said(cell: &CellComparison, of: &Comparison, groups: Option<String>) -> String {
     let by_ranks = cell
         .second_opinion
         .map(|other| format!("by ranks {} (p {})", numbers::change(other.change_pct), probability(other.p)));
-    let verdict = verdict_with_need(cell.verdict, margin, cell.differences.len());
-    [Some(verdict), by_ranks, groups].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let verdict = verdict_with_need(cell.verdict, of.margin, cell.differences.len());
+    [Some(verdict), relative(of), by_ranks, groups].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 fn probability(p: f64) -> String {
@@ -354,11 +358,16 @@ fn table(
     table
 }
 
+/// What a change is relative to, where the arms of two experiments have a control.
+fn relative(of: &Comparison) -> Option<String> {
+    of.control.as_ref().map(|control| format!("relative to {}", control.arm))
+}
+
 /// What else is to be known of a cell: of its arms, and why none of its pairs counts.
-fn remarks(data: &ReportData, cell: &CellComparison, arm: &ArmComparison) -> Option<String> {
-    let said = data.remarks_of(&cell.cell, &arm.arm);
+fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmComparison) -> Option<String> {
+    let said = data.remarks_of(&cell.cell, &arm.arm).into_iter().chain(relative(of));
     let without = cell.excluded.iter().filter(|_| cell.estimate.is_none()).map(|pair| pair.why.clone());
-    let all: BTreeSet<String> = said.into_iter().chain(without).collect();
+    let all: BTreeSet<String> = said.chain(without).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 
@@ -373,7 +382,7 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
         holm_p: cell.holm_p,
         verdict: verdict(cell.verdict, of.margin),
         groups: groups_of_pair(&data.groups, &cell.cell, [&of.base, &arm.arm]),
-        remarks: remarks(data, cell, arm),
+        remarks: remarks(data, of, cell, arm),
         sliced: cell.sliced,
         in_time: [&of.base, &arm.arm].map(|arm| data.in_time(&cell.cell, arm)),
         ..Line::default()
@@ -399,7 +408,8 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
         let differences =
             part.workload.map_or(Value::Null, |name| differences::raw(&data.differences, name, &arm.arm));
         // Of two experiments.
-        let remarks = (is_whole && !data.notes.is_empty()).then(|| data.notes.join("; "));
+        let remarks: Vec<String> = control(of).into_iter().chain(data.notes.iter().cloned()).collect();
+        let remarks = (is_whole && !remarks.is_empty()).then(|| remarks.join("; "));
         let (arm, workload) = (arm.arm.as_str(), part.name());
         let line = Line { arm, workload, cell, change, verdict, remarks, is_whole, next, ..Line::default() };
         Some(Line { differences, ..line })

@@ -34,7 +34,7 @@ pub(crate) fn told(data: &ReportData) -> Vec<String> {
     for (arm, (of, most)) in others.filter_map(|arm| Some((arm, farthest(&cells, arm)?))) {
         let time = of.arms.iter().find(|own| own.arm.as_deref() == Some(arm)).and_then(most_of_time);
         match most.verdict {
-            Verdict::Faster | Verdict::Slower => {
+            verdict if verdict.is_change() => {
                 let time = time.map(|said| format!("; {said}")).unwrap_or_default();
                 let (cell, zoom) = (of_several(&cells, of), named(of, most));
                 sure.push(format!(
@@ -56,7 +56,7 @@ fn farthest<'c>(cells: &'c [ZoomsOfCell], arm: &str) -> Option<(&'c ZoomsOfCell,
         .iter()
         .filter(|of| whole(of) > 1)
         .flat_map(|of| of.changes.iter().filter(|own| is_of(own, arm)).map(move |own| (of, own)))
-        .filter(|(_, own)| matches!(own.verdict, Verdict::Faster | Verdict::Slower))
+        .filter(|(_, own)| own.verdict.is_change())
         .max_by(|(_, one), (_, other)| size(one).total_cmp(&size(other)))
         .or_else(|| {
             let of = cells.iter().find(|of| whole(of) > 1)?;
@@ -119,7 +119,7 @@ fn changes(of: &ZoomsOfCell, arm: &str, base: &str) -> Option<String> {
     let with = |wanted: fn(Verdict) -> bool| -> Vec<&ZoomComparison> {
         own.iter().copied().filter(|own| own.mean.is_some() && wanted(own.verdict)).collect()
     };
-    let mut surely = with(|verdict| matches!(verdict, Verdict::Faster | Verdict::Slower));
+    let mut surely = with(Verdict::is_change);
     surely.sort_by(|one, other| size(other).total_cmp(&size(one)));
     let places =
         |zooms: &[&ZoomComparison]| zooms.iter().map(|own| named(of, own)).collect::<Vec<_>>().join(", ");
@@ -135,7 +135,7 @@ fn changes(of: &ZoomsOfCell, arm: &str, base: &str) -> Option<String> {
     let mut more: Vec<&ZoomComparison> = surely.into_iter().skip(MOST).collect();
     more.sort_by_key(|own| own.place);
     let (longer, shorter): (Vec<_>, Vec<_>) =
-        more.into_iter().partition(|own| own.verdict == Verdict::Slower);
+        more.into_iter().partition(|own| own.mean.is_some_and(|mean| mean.log_ratio > 0.0));
     for (word, zooms) in [("longer", longer), ("shorter", shorter)] {
         if !zooms.is_empty() {
             said.push(format!("{word}, too, at {}", places(&zooms)));
@@ -162,6 +162,7 @@ fn changes(of: &ZoomsOfCell, arm: &str, base: &str) -> Option<String> {
 fn as_long(own: &ZoomComparison) -> String {
     let Some(mean) = own.mean else { return numbers::ABSENT.to_owned() };
     let said = numbers::longer(mean.change_pct(), mean.interval_pct());
+    let said = if own.verdict == Verdict::Differs { format!("{said}, measured apart,") } else { said };
     indicative(&mean).map_or(said.clone(), |why| format!("{said} ({why})"))
 }
 

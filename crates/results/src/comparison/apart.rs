@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{Arm, Experiment, Host, OrderScheme, Run, RunEvent, Target};
 use serde_json::{Map, Value};
 
+use super::control::ControlArm;
 use crate::import::builtin_name;
 
 /// One of the two.
@@ -50,6 +51,7 @@ impl Apart {
     /// When one has nothing to compare, or they have no cell in common.
     pub fn of(base: &Measured, new: &Measured) -> Result<Self, ApartError> {
         let mut sides = [side(base)?, side(new)?];
+        let control = name_by_control(&mut sides, [base, new]);
         let mut notes = Vec::new();
         notes.extend(drop_lonely(&mut sides, [base, new]));
         let [of_base, of_new] = sides
@@ -89,7 +91,7 @@ impl Apart {
             run.events.extend(told);
         }
         notes.extend(surroundings_differ(base, new, &runs));
-        Ok(Self { experiment: experiment(base, new), runs, notes })
+        Ok(Self { experiment: experiment(base, new, control.as_ref()), runs, notes })
     }
 }
 
@@ -102,6 +104,42 @@ fn side(of: &Measured) -> Result<Vec<(Levels, &Run)>, ApartError> {
         true => Err(ApartError::NoRuns { label: of.label.clone(), name: of.experiment.name.clone() }),
         false => Ok(all),
     }
+}
+
+/// The arm that is the control of both, where they have one in common and others with it. The one arm that only the first has and
+/// the one that only the second has are named as one cell: they are compared with each other.
+fn name_by_control(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&Measured; 2]) -> Option<ControlArm> {
+    let [base, new] = of.map(|of| &of.experiment);
+    let factor = base.compare_factor.clone().filter(|factor| new.compare_factor.as_ref() == Some(factor))?;
+    let measured = sides
+        .each_ref()
+        .map(|side| -> BTreeSet<String> { side.iter().filter_map(|(_, run)| run.arm.clone()).collect() });
+    let is_in_both = |name: &String| measured.iter().all(|arms| arms.contains(name));
+    let is_alike = |arm: &&Arm| {
+        let other = new.arms.iter().find(|other| other.name == arm.name);
+        is_in_both(&arm.name) && other.is_some_and(|other| other.settings == arm.settings)
+    };
+    let mut alike: Vec<&Arm> = base.arms.iter().filter(is_alike).collect();
+    let is_base = |arm: &&Arm| [base, new].iter().all(|of| of.base.as_ref() == Some(&arm.name));
+    alike.sort_by_key(|arm| !is_base(arm));
+    let arm = *alike.first()?;
+    let control = ControlArm { factor, arm: arm.name.clone(), is_base: is_base(&arm) };
+    let lonely = |at: usize| -> Vec<&String> { measured[at].difference(&measured[1 - at]).collect() };
+    let replaced = match (&lonely(0)[..], &lonely(1)[..]) {
+        ([old], [now]) => Some([(*old).clone(), (*now).clone()]),
+        _ => None,
+    };
+    if replaced.is_none() && measured[0].intersection(&measured[1]).count() < 2 {
+        return None;
+    }
+    for (levels, run) in sides.iter_mut().flatten() {
+        if let (Some(name), Some([old, now])) = (&run.arm, &replaced)
+            && [old, now].contains(&name)
+        {
+            levels.insert(control.factor.clone(), format!("{old} → {now}"));
+        }
+    }
+    Some(control)
 }
 
 fn levels(run: &Run, factor: Option<&str>) -> Levels {
@@ -171,7 +209,7 @@ fn as_arm(run: &Run, levels: &Levels, label: &str, first: u32) -> Run {
     run
 }
 
-fn experiment(base: &Measured, new: &Measured) -> Experiment {
+fn experiment(base: &Measured, new: &Measured, control: Option<&ControlArm>) -> Experiment {
     let arm = |of: &Measured| Arm {
         name: of.label.clone(),
         settings: BTreeMap::new(),
@@ -187,7 +225,7 @@ fn experiment(base: &Measured, new: &Measured) -> Experiment {
         name: format!("{} against {}", new.label, base.label),
         question: question.join(" against "),
         file_text: String::new(),
-        plan_json: "{}".to_owned(),
+        plan_json: ControlArm::plan(control),
         seed: base.experiment.seed,
         order_scheme: OrderScheme::Apart,
         rounds: base.experiment.rounds.max(new.experiment.rounds),
@@ -323,6 +361,7 @@ mod tests {
     use crate::fixture::{experiment, host, run, target};
     use record::Slice;
     use stats::Verdict;
+    use std::collections::HashSet;
 
     fn measured(label: &str, arms: &[&str], runs: Vec<Run>) -> Measured {
         let experiment = match arms {
@@ -350,9 +389,91 @@ mod tests {
         let found = Comparison::of(&apart.experiment, &apart.runs, Metric::Tps).unwrap();
         assert_eq!((found.paired, found.base.as_str(), found.arms[0].arm.as_str()), (false, "1", "2"));
         let cells: Vec<_> = found.arms[0].cells.iter().map(|cell| (cell.cell.text(), cell.verdict)).collect();
-        let wanted = [("A", Verdict::Same), ("B", Verdict::Faster)]
-            .map(|(arm, verdict)| (format!("reads, clients 4, settings {arm}"), verdict));
-        assert_eq!(cells, wanted);
+        assert_eq!(cells, [("reads, clients 4, settings B".to_owned(), Verdict::Faster)]);
+        let control = found.control.unwrap();
+        assert_eq!((control.arm.as_str(), control.is_base, control.differs()), ("A", true, false));
+        assert_eq!(control.figure.unwrap().verdict, Verdict::Same);
+    }
+
+    fn compared(base: &Measured, new: &Measured) -> Comparison {
+        let apart = Apart::of(base, new).unwrap();
+        Comparison::of(&apart.experiment, &apart.runs, Metric::Tps).unwrap()
+    }
+
+    fn verdicts(of: &Comparison) -> HashSet<Verdict> {
+        let arm = &of.arms[0];
+        let figures = arm.workloads.values().chain(&arm.grid).map(|figure| figure.verdict);
+        arm.cells.iter().map(|cell| cell.verdict).chain(figures).collect()
+    }
+
+    /// The same server and the same arms, five minutes apart: "+16.7 %, faster".
+    #[test]
+    fn two_experiments_of_one_thing_were_faster_by_their_drift() {
+        let arms = |label, a, b| {
+            let runs = together([rounds("reads", Some("A"), a), rounds("reads", Some("B"), b)]);
+            measured(label, &["A", "B"], runs)
+        };
+        let found = compared(&arms("1", 1000.0, 2000.0), &arms("2", 1167.0, 2600.0));
+        assert!(found.control.as_ref().unwrap().differs());
+        let change = found.control.as_ref().unwrap().change().unwrap().change_pct();
+        assert!((change - 16.7).abs() < 0.1, "{change}");
+        assert_eq!(verdicts(&found), HashSet::from([Verdict::Inconclusive { more_pairs: None }]));
+        // The estimate is that of B / A: 2.6 / 1.167 against 2.
+        let estimate = found.arms[0].grid.unwrap().grid.estimate;
+        assert!((estimate.change_pct() - 11.4).abs() < 0.3, "{}", estimate.change_pct());
+    }
+
+    /// Drift that is the same within each round of an experiment is in no ratio to the control.
+    #[test]
+    fn what_disturbs_both_arms_of_a_round_alike_is_not_in_the_answer() {
+        let noisy = |label, b: f64| {
+            let disturbed = |run: Run| {
+                let factor = 1.0 + 0.3 * f64::from(run.round * 5 % 7);
+                let mut run = run;
+                for counts in
+                    [&mut run.counts].into_iter().chain(run.scripts.iter_mut().map(|own| &mut own.counts))
+                {
+                    counts.values_mut().for_each(|count| *count = (*count as f64 * factor) as u64);
+                }
+                run
+            };
+            let runs = together([rounds("reads", Some("A"), 1000.0), rounds("reads", Some("B"), b)]);
+            measured(label, &["A", "B"], runs.into_iter().map(disturbed).collect())
+        };
+        let found = compared(&noisy("1", 2000.0), &noisy("2", 1800.0));
+        assert_eq!(verdicts(&found), HashSet::from([Verdict::Slower]));
+    }
+
+    /// Without an arm in common nobody knows what else changed.
+    #[test]
+    fn measured_apart_without_a_control_is_neither_faster_nor_slower() {
+        for (tps, wanted) in [(2000.0, Verdict::Differs), (500.0, Verdict::Differs), (1000.0, Verdict::Same)]
+        {
+            let base = measured("1", &[], rounds("reads", None, 1000.0));
+            let found = compared(&base, &measured("2", &[], rounds("reads", None, tps)));
+            assert!(found.control.is_none());
+            assert_eq!(verdicts(&found), HashSet::from([wanted]), "{tps}");
+        }
+        // Arms of one name that set other things are not one arm.
+        let base = measured("1", &["A", "B"], together([rounds("reads", Some("A"), 1000.0), vec![]]));
+        let mut new = measured("2", &["A", "B"], together([rounds("reads", Some("A"), 1500.0), vec![]]));
+        new.experiment.arms[0].settings.insert("jit".into(), "off".into());
+        assert_eq!(verdicts(&compared(&base, &new)), HashSet::from([Verdict::Differs]));
+    }
+
+    /// One patch last week and another today, each against stock.
+    #[test]
+    fn the_arm_that_each_has_alone_is_compared_relative_to_the_one_that_both_have() {
+        let with = |label, patch: &str, tps| {
+            let runs = together([rounds("reads", Some("stock"), 1000.0), rounds("reads", Some(patch), tps)]);
+            measured(label, &["stock", patch], runs)
+        };
+        let found = compared(&with("1", "one", 1100.0), &with("2", "two", 1320.0));
+        let cell = &found.arms[0].cells[0];
+        assert_eq!(
+            (cell.cell.text().as_str(), cell.verdict),
+            ("reads, clients 4, settings one → two", Verdict::Faster)
+        );
     }
 
     /// A result and its own import had no cell in common.

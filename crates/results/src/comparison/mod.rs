@@ -4,11 +4,13 @@
 //! kept; nothing else excludes a run. Imported runs have no pairs, and are compared set by set.
 
 mod apart;
+mod control;
 mod crosstab;
 mod differences;
 mod groups;
 mod pairs;
 mod sliced;
+mod spread;
 mod taken_apart;
 mod unpaired;
 pub mod zooms;
@@ -18,15 +20,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use stats::{Better, Estimate, GridEstimate, Heterogeneity, Histogram, Verdict};
 
 pub use apart::{Apart, ApartError, Measured};
+pub use control::Control;
 pub use crosstab::{Crosstab, CrosstabRow, Summary, crosstabs};
 pub use differences::{Difference, Per, QUANTITIES, Quantity, Unit, differences, largest};
 pub use groups::{Grouped, SameCpu, two_groups};
 pub use pairs::{Cell, Excluded, Level};
 use pairs::{CellRuns, cells_of, least_error};
 pub use sliced::{CORRELATED, Sliced};
+pub use spread::Spread;
 pub use taken_apart::{Setting, TakenApart};
 
-use record::{Experiment, Run, Validity};
+use record::{Experiment, OrderScheme, Run, Validity};
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -194,6 +198,11 @@ pub struct Comparison {
     pub rounds: usize,
     /// Whether the runs of a round belong together; else whole sets are compared.
     pub paired: bool,
+    /// What an estimate may be called.
+    pub judge: Judge,
+    /// What the arms of two experiments are compared relative to, where both have an arm in common.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<Control>,
     /// The other arms, in file order.
     pub arms: Vec<ArmComparison>,
 }
@@ -204,6 +213,8 @@ pub struct Tally {
     pub faster: usize,
     pub slower: usize,
     pub same: usize,
+    /// Changed, but measured apart.
+    pub differs: usize,
     pub inconclusive: usize,
     /// Without a valid pair.
     pub invalid: usize,
@@ -219,6 +230,7 @@ impl ArmComparison {
                 Verdict::Faster => tally.faster += 1,
                 Verdict::Slower => tally.slower += 1,
                 Verdict::Same => tally.same += 1,
+                Verdict::Differs => tally.differs += 1,
                 Verdict::Inconclusive { .. } => tally.inconclusive += 1,
                 Verdict::Invalid => tally.invalid += 1,
             }
@@ -282,6 +294,11 @@ impl Comparison {
     pub fn of(experiment: &Experiment, runs: &[Run], metric: Metric) -> Option<Self> {
         let base = experiment.base.clone()?;
         let cells = cells_of(runs, metric);
+        let paired = experiment.is_interleaved();
+        let new = experiment.arms.iter().map(|arm| &arm.name).find(|arm| **arm != base);
+        let control = new.and_then(|new| Control::of(experiment, &cells, (&base, new), metric));
+        let way =
+            Way { paired, judge: Judge::of(experiment, control.as_ref()), margin: experiment.margin, metric };
         let base_unsafe: BTreeSet<&String> = experiment
             .arms
             .iter()
@@ -299,8 +316,8 @@ impl Comparison {
                     .filter(|setting| !base_unsafe.contains(setting))
                     .cloned()
                     .collect();
-                let way = Way { paired: experiment.is_interleaved(), margin: experiment.margin, metric };
-                let mut compared = compare_arm(&cells, &base, &arm.name, unsafe_settings, way);
+                let sides = (base.as_str(), arm.name.as_str());
+                let mut compared = compare_arm(&cells, sides, unsafe_settings, control.as_ref(), way);
                 // Quads that were measured apart have nothing in common.
                 for cell in compared.cells.iter_mut().filter(|_| way.paired) {
                     cell.sliced = Sliced::of(&pairs_of(runs, &cell.cell, &base, &arm.name));
@@ -313,15 +330,28 @@ impl Comparison {
             .flat_map(|arm| &arm.cells)
             .flat_map(|cell| cell.differences.keys().copied())
             .collect();
-        let paired = experiment.is_interleaved();
-        Some(Self { metric, base, margin: experiment.margin, rounds: rounds.len(), paired, arms })
+        let rounds = match &control {
+            // Rounds of two experiments are no pairs: as many as the estimates rest on.
+            Some(_) => estimates_rest_on(&arms),
+            None => rounds.len(),
+        };
+        Some(Self {
+            metric,
+            base,
+            margin: experiment.margin,
+            rounds,
+            paired,
+            judge: way.judge,
+            control,
+            arms,
+        })
     }
 
     /// One figure for some cells of an arm, by the estimator of this comparison's verdicts; for a single cell it is the
     /// cell's own estimate. Cells whose throughput is set by an offered rate are averaged with no other.
     #[must_use]
     pub fn over(&self, cells: &[&CellComparison]) -> Option<Figure> {
-        let way = Way { paired: self.paired, margin: self.margin, metric: self.metric };
+        let way = Way { paired: self.paired, judge: self.judge, margin: self.margin, metric: self.metric };
         if let [_] = cells { way.figure(cells) } else { way.average(cells) }
     }
 
@@ -357,24 +387,57 @@ fn pairs_of<'r>(runs: &'r [Run], cell: &Cell, base: &str, arm: &str) -> Vec<(&'r
     of(base).into_iter().filter_map(|(round, base)| Some((base, *new.get(&round)?))).collect()
 }
 
+/// The fewest rounds on which an estimate rests, over all cells.
+fn estimates_rest_on(arms: &[ArmComparison]) -> usize {
+    let cells = arms.iter().flat_map(|arm| &arm.cells);
+    cells.filter_map(|cell| cell.estimate).map(|estimate| estimate.n).min().unwrap_or(0)
+}
+
+/// What an estimate may be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub enum Judge {
+    /// As the estimate says: arms were measured together, or relative to a control.
+    Estimate,
+    /// Measured apart, without a control: a change is no more than a difference.
+    MeasuredApart,
+    /// The control itself changed: nothing can be said.
+    ControlDiffers,
+}
+
+impl Judge {
+    fn of(experiment: &Experiment, control: Option<&Control>) -> Self {
+        match control {
+            Some(control) if control.differs() => Self::ControlDiffers,
+            None if experiment.order_scheme == OrderScheme::Apart => Self::MeasuredApart,
+            _ => Self::Estimate,
+        }
+    }
+}
+
 /// How arms are compared.
 #[derive(Clone, Copy)]
 struct Way {
     /// Whether the runs of a round belong together.
     paired: bool,
+    judge: Judge,
     margin: f64,
     metric: Metric,
 }
 
 impl Way {
+    /// What an estimate is called.
+    fn verdict(self, estimate: &Estimate) -> Verdict {
+        let verdict = stats::verdict(estimate, self.margin, self.metric.better());
+        match self.judge {
+            Judge::Estimate => verdict,
+            Judge::MeasuredApart => verdict.measured_apart(),
+            Judge::ControlDiffers => Verdict::Inconclusive { more_pairs: None },
+        }
+    }
+
     /// One figure for these cells.
     fn figure(self, cells: &[&CellComparison]) -> Option<Figure> {
-        let better = self.metric.better();
-        if self.paired {
-            figure(cells, self.margin, better)
-        } else {
-            unpaired::figure(cells, self.margin, better)
-        }
+        if self.paired { figure(cells, self) } else { unpaired::figure(cells, self) }
     }
 
     /// One figure for those of these cells that can be averaged.
@@ -386,15 +449,19 @@ impl Way {
 
 fn compare_arm(
     cells: &BTreeMap<Cell, CellRuns>,
-    base: &str,
-    arm: &str,
+    (base, arm): (&str, &str),
     unsafe_settings: Vec<String>,
+    control: Option<&Control>,
     way: Way,
 ) -> ArmComparison {
     let compare = if way.paired { compare_cell } else { unpaired::compare_cell };
     let mut compared: Vec<_> = cells
         .iter()
-        .map(|(cell, runs)| compare(cell.clone(), runs, base, arm, way.margin, way.metric))
+        .filter(|(cell, _)| !control.is_some_and(|control| control.is_own(cell)))
+        .map(|(cell, runs)| match control {
+            Some(control) => control.compare_cell(cell.clone(), cells, base, arm, way),
+            None => compare(cell.clone(), runs, base, arm, way),
+        })
         .filter(|cell| cell.estimate.is_some() || !cell.excluded.is_empty())
         .collect();
     adjust(&mut compared);
@@ -420,27 +487,19 @@ fn compare_arm(
     }
 }
 
-fn compare_cell(
-    cell: Cell,
-    runs: &CellRuns,
-    base: &str,
-    arm: &str,
-    margin: f64,
-    metric: Metric,
-) -> CellComparison {
+fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, way: Way) -> CellComparison {
     let (pairs, excluded) = runs.pairs(base, arm);
     let differences: BTreeMap<u32, f64> = pairs.iter().map(|pair| (pair.round, pair.difference())).collect();
     let values: Vec<f64> = differences.values().copied().collect();
     let least_error = least_error(pairs.iter().map(|pair| &pair.base))
         .hypot(least_error(pairs.iter().map(|pair| &pair.new)));
     let estimate = stats::paired(&values).map(|estimate| estimate.at_least(least_error));
-    let verdict =
-        estimate.map_or(Verdict::Invalid, |estimate| stats::verdict(&estimate, margin, metric.better()));
+    let verdict = estimate.map_or(Verdict::Invalid, |estimate| way.verdict(&estimate));
     CellComparison {
         cell,
         base: runs.figure(base),
         new: runs.figure(arm),
-        scheduled: metric == Metric::Tps && runs.open,
+        scheduled: way.metric == Metric::Tps && runs.open,
         job: runs.job,
         second_opinion: estimate.and_then(|estimate| second_opinion(&values, &estimate)),
         differences,
@@ -472,13 +531,13 @@ fn adjust(cells: &mut [CellComparison]) {
     for (&at, p) in tested.iter().zip(stats::holm(&raw)) {
         let cell = &mut cells[at];
         cell.holm_p = Some(p);
-        if matches!(cell.verdict, Verdict::Faster | Verdict::Slower) && p >= 0.05 {
+        if cell.verdict.is_change() && p >= 0.05 {
             cell.verdict = Verdict::Inconclusive { more_pairs: None };
         }
     }
 }
 
-fn figure(cells: &[&CellComparison], margin: f64, better: Better) -> Option<Figure> {
+fn figure(cells: &[&CellComparison], way: Way) -> Option<Figure> {
     let rounds: BTreeSet<u32> = cells.iter().flat_map(|cell| cell.differences.keys().copied()).collect();
     let values: Vec<Vec<Option<f64>>> = cells
         .iter()
@@ -487,7 +546,7 @@ fn figure(cells: &[&CellComparison], margin: f64, better: Better) -> Option<Figu
     let mut grid = stats::grid(&values)?;
     let squares: f64 = cells.iter().map(|cell| cell.least_error.powi(2)).sum();
     grid.estimate = grid.estimate.at_least(squares.sqrt() / grid.cells as f64);
-    Some(Figure { grid, verdict: stats::verdict(&grid.estimate, margin, better), cells: cells.len() })
+    Some(Figure { grid, verdict: way.verdict(&grid.estimate), cells: cells.len() })
 }
 
 #[cfg(test)]

@@ -2,30 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use stats::{Better, Estimate, Verdict};
+use stats::{Estimate, Verdict};
 
 use super::pairs::{Cell, CellRuns, least_error};
-use super::{CellComparison, Figure, Metric, SecondOpinion};
+use super::{CellComparison, Figure, Metric, SecondOpinion, Way};
 
 /// Runs a side from which the rank test can reach 0.05.
 const ENOUGH: usize = 4;
 
 /// Welch's t over all usable runs of both arms.
-pub(super) fn compare_cell(
-    cell: Cell,
-    runs: &CellRuns,
-    base: &str,
-    arm: &str,
-    margin: f64,
-    metric: Metric,
-) -> CellComparison {
+pub(super) fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, way: Way) -> CellComparison {
     let ((of_base, mut excluded), (of_arm, also)) = (runs.of(base), runs.of(arm));
     excluded.extend(also);
     let [old, new] = [&of_base, &of_arm].map(|arm| arm.values().map(|of| of.value).collect::<Vec<f64>>());
     let least_error = least_error(of_base.values()).hypot(least_error(of_arm.values()));
     let estimate = stats::welch(&old, &new).map(|estimate| estimate.at_least(least_error));
-    let verdict =
-        estimate.map_or(Verdict::Invalid, |estimate| stats::verdict(&estimate, margin, metric.better()));
+    let verdict = estimate.map_or(Verdict::Invalid, |estimate| way.verdict(&estimate));
     // Shown beside the estimate, which does not rest on them.
     let ratio = |round: &u32, old: f64| Some((*round, (of_arm.get(round)?.value / old).ln()));
     let differences: BTreeMap<u32, f64> =
@@ -35,7 +27,7 @@ pub(super) fn compare_cell(
         second_opinion: estimate.and_then(|estimate| second_opinion(&old, &new, &estimate)),
         base: runs.figure(base),
         new: runs.figure(arm),
-        scheduled: metric == Metric::Tps && runs.open,
+        scheduled: way.metric == Metric::Tps && runs.open,
         job: runs.job,
         differences,
         least_error,
@@ -63,8 +55,8 @@ fn second_opinion(old: &[f64], new: &[f64], estimate: &Estimate) -> Option<Secon
 }
 
 /// One figure for several cells, from the estimate of each.
-pub(super) fn figure(cells: &[&CellComparison], margin: f64, better: Better) -> Option<Figure> {
+pub(super) fn figure(cells: &[&CellComparison], way: Way) -> Option<Figure> {
     let estimates: Vec<Estimate> = cells.iter().filter_map(|cell| cell.estimate).collect();
     let grid = stats::combined(&estimates)?;
-    Some(Figure { grid, verdict: stats::verdict(&grid.estimate, margin, better), cells: cells.len() })
+    Some(Figure { grid, verdict: way.verdict(&grid.estimate), cells: cells.len() })
 }

@@ -19,6 +19,7 @@ use crate::cells::CellFigures;
 use crate::data::{NotRun, ReportData, levels};
 use crate::next::{self, Next};
 use crate::numbers;
+use crate::spread;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
@@ -98,10 +99,13 @@ enum Instead {
         least_s: f64,
         most_s: f64,
     },
-    /// Several runs of one cell: their mean, least and most throughput, and response times of all together.
+    /// Several runs of one cell: their mean, least and most throughput, the 95 % interval of the mean, runs that do not fit the
+    /// others in words, and response times of all together.
     OneCell {
         runs: usize,
         tps: [f64; 3],
+        interval: Option<(f64, f64)>,
+        outliers: Option<String>,
         p50_ns: Option<f64>,
         p99_ns: Option<f64>,
     },
@@ -275,11 +279,14 @@ impl Instead {
 
     fn one_cell(data: &ReportData, runs: usize) -> Option<Self> {
         let [figures] = &data.grid[..] else { return None };
-        let mean = figures.tps.mean?;
-        let each = || figures.each.iter().map(|(_, tps)| *tps);
-        let (least, most) = (each().fold(mean, f64::min), each().fold(mean, f64::max));
+        let spread = spread::repeats(data, Metric::Tps).pop()?;
+        let summary = spread.summary();
+        let (mean, least, most) = (summary.mean?, summary.min?, summary.max?);
+        let outliers =
+            (!spread.outliers().is_empty()).then(|| spread::outliers_in_words(&spread, Metric::Tps));
+        let interval = spread.interval();
         let [p50_ns, p99_ns] = [0.5, 0.99].map(|quantile| figures.response.ns(quantile));
-        Some(Self::OneCell { runs, tps: [mean, least, most], p50_ns, p99_ns })
+        Some(Self::OneCell { runs, tps: [mean, least, most], interval, outliers, p50_ns, p99_ns })
     }
 }
 

@@ -76,6 +76,7 @@ fn sentence(question: &str, of: &Comparison, cell: &CellComparison, labels: &[St
         Verdict::Same => {
             format!("{other} is as fast as {base}, within {}: {figures}.", numbers::percent(of.margin))
         }
+        Verdict::Differs => format!("{other} differs from {base}, measured apart: {figures}."),
         Verdict::Inconclusive { .. } => {
             format!("Undecided whether {other} is faster than {base}: {figures}.")
         }

@@ -1,11 +1,12 @@
 //! The answer in sentences.
 
-use results::comparison::{ArmComparison, CellComparison, Comparison, Figure, Sliced};
+use results::comparison::{ArmComparison, CellComparison, Comparison, Control, Figure, Sliced};
+use stats::Verdict;
 
 use super::{Answer, CellInTime, Doubtful, Instead};
 use crate::arrivals;
 use crate::compared::{
-    FROM_SLICES, Tone, against, but, grouped_cell, place, tally, value_of, verdict_or_invalid,
+    FROM_SLICES, Tone, against, but, control, grouped_cell, place, tally, value_of, verdict_or_invalid,
 };
 use crate::data::cell_text;
 use crate::{differences, numbers};
@@ -73,16 +74,21 @@ impl Answer {
     fn said(&self, of: &Comparison, arm: &ArmComparison, scheduled: (usize, usize)) -> Said {
         let unclear = |verdict: &str, figures: String| (verdict.to_owned(), Tone::Unclear, figures);
         let (verdict, tone, figures) = match &arm.grid {
-            Some(figure) => (
-                verdict_or_invalid(figure.verdict, of.margin),
-                Tone::of(figure.verdict),
-                format!(
+            Some(figure) => (verdict_or_invalid(figure.verdict, of.margin), Tone::of(figure.verdict), {
+                let told = format!(
                     "{}, {}{}",
                     against(&figure.grid.estimate, of.noun(), &of.base),
                     over(figure, of.rounds),
                     self.took(of, arm, figure)
-                ),
-            ),
+                );
+                match control(of) {
+                    Some(control) if of.control.as_ref().is_some_and(Control::differs) => {
+                        format!("{control}; {told}")
+                    }
+                    Some(control) => format!("{told}; {control}"),
+                    None => told,
+                }
+            }),
             None if arm.scheduled > 0 && !arm.is_invalid() => {
                 unclear("no one figure", format!("offered rates set the throughput; by cell: {}", tally(arm)))
             }
@@ -91,8 +97,11 @@ impl Answer {
                 unclear("invalid", format!("no valid pair in {}", numbers::counted(arm.cells.len(), "cell")))
             }
         };
-        let verdict = if self.interleaved { verdict } else { format!("{verdict} (not interleaved)") };
-        let interleaved = (!self.interleaved).then(|| NOT_INTERLEAVED.to_owned());
+        // A difference that is measured apart says it already.
+        let is_said = arm.grid.is_some_and(|figure| figure.verdict == Verdict::Differs);
+        let verdict =
+            if self.interleaved || is_said { verdict } else { format!("{verdict} (not interleaved)") };
+        let interleaved = self.not_interleaved();
         let remarks = interleaved.into_iter().chain(remarks(arm)).chain(averages_leave_out(scheduled));
         Said {
             arm: self.name_of(&arm.arm),
@@ -102,6 +111,17 @@ impl Answer {
             unsafe_settings: arm.unsafe_settings.join(", "),
             remarks: remarks.collect(),
         }
+    }
+
+    /// What must be said of arms that were not measured in turn.
+    fn not_interleaved(&self) -> Option<String> {
+        let has_control = self.compared.as_ref().is_some_and(|of| of.control.is_some());
+        let what = match has_control {
+            true => "only what changed the arms alike is taken out",
+            false => "so drift and change cannot be told apart",
+        };
+        (!self.interleaved)
+            .then(|| format!("Not interleaved: the arms were measured at different times, {what}."))
     }
 
     /// What an arm differs in most beside its speed, a phrase each, by workload; workloads with nothing to say are left out.
@@ -117,7 +137,7 @@ impl Answer {
         told.extend(
             self.sliced_all_the_same.iter().map(|burden| format!("In slices nevertheless: {burden}.")),
         );
-        told.extend((!self.interleaved).then(|| NOT_INTERLEAVED.to_owned()));
+        told.extend(self.not_interleaved());
         if !unsafe_settings.is_empty() {
             told.push(format!("Not crash-safe: {}.", unsafe_settings.join(", ")));
         }
@@ -259,12 +279,16 @@ impl Instead {
                 numbers::duration(*least_s),
                 numbers::duration(*most_s),
             ),
-            Self::OneCell { runs, tps: [mean, least, most], p50_ns, p99_ns } => format!(
-                "{} transactions per second, the mean of {} ({} to {}); response time p50 {}, p99 {}. Nothing is compared.",
+            Self::OneCell { runs, tps: [mean, least, most], interval, outliers, p50_ns, p99_ns } => format!(
+                "{} transactions per second, the mean of {} ({}{} to {}){}; response time p50 {}, p99 {}. Nothing is compared.",
                 numbers::tps(*mean),
                 numbers::counted(*runs, "run"),
+                interval.map_or(String::new(), |(low, high)| {
+                    format!("95 % interval [{}, {}], range ", numbers::tps(low.max(0.0)), numbers::tps(high))
+                }),
                 numbers::tps(*least),
                 numbers::tps(*most),
+                outliers.as_ref().map_or(String::new(), |of| format!("; outliers: {of}")),
                 or_absent(p50_ns, numbers::latency_ns),
                 or_absent(p99_ns, numbers::latency_ns),
             ),
@@ -288,10 +312,6 @@ impl Doubtful {
 
 /// From here on a loss of speed is told as a time, too: nobody sees three times as long in -67 %.
 const MUCH_SLOWER_PCT: f64 = -20.0;
-
-/// What must be said of arms that were not measured in turn.
-const NOT_INTERLEAVED: &str =
-    "Not interleaved: the arms were measured at different times, so drift and change cannot be told apart.";
 
 /// `over this grid, 6 rounds x 8 cells`.
 fn over(figure: &Figure, rounds: usize) -> String {

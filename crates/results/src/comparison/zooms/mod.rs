@@ -7,7 +7,7 @@ mod asked;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Experiment, Run, same_layers};
+use record::{Experiment, OrderScheme, Run, same_layers};
 use stats::{Better, Estimate, Verdict};
 
 pub use asked::{Asked, Place, Which, asked, layers};
@@ -82,7 +82,8 @@ pub fn zooms(experiment: &Experiment, runs: &[Run]) -> Vec<ZoomComparison> {
         for arm in experiment.arms.iter().filter(|arm| arm.name != *base) {
             let Some(of_arm) = runs.get(&(cell.clone(), Some(arm.name.clone()))) else { continue };
             let sliced = of_base.iter().chain(of_arm).any(|run| run.is_sliced());
-            let sides = Sides { cell, arm: &arm.name, paired: experiment.is_interleaved(), sliced };
+            let apart = experiment.order_scheme == OrderScheme::Apart;
+            let sides = Sides { cell, arm: &arm.name, paired: experiment.is_interleaved(), apart, sliced };
             let mut compared = sides.compare(of_base, of_arm, experiment.margin);
             adjust(&mut compared);
             found.extend(compared);
@@ -97,6 +98,8 @@ struct Sides<'a> {
     arm: &'a str,
     /// Whether the runs of a round belong together.
     paired: bool,
+    /// Whether they are of two experiments.
+    apart: bool,
     /// Whether times are from slices, whose quantiles are not compared.
     sliced: bool,
 }
@@ -147,7 +150,10 @@ impl Sides<'_> {
                 false => estimate(|own| own.service.quantile_ns(0.5).map(|ns| ns as f64)),
             },
             holm_p: None,
-            verdict: estimated.map_or(Verdict::Invalid, |of| stats::verdict(&of, margin, Better::Smaller)),
+            verdict: estimated.map_or(Verdict::Invalid, |of| {
+                let verdict = stats::verdict(&of, margin, Better::Smaller);
+                if self.apart { verdict.measured_apart() } else { verdict }
+            }),
         })
     }
 
@@ -172,7 +178,7 @@ fn adjust(compared: &mut [ZoomComparison]) {
     let tested = compared.iter_mut().filter(|own| p_of(own).is_some());
     for (own, p) in tested.zip(stats::holm(&raw)) {
         own.holm_p = Some(p);
-        if matches!(own.verdict, Verdict::Faster | Verdict::Slower) && p >= 0.05 {
+        if own.verdict.is_change() && p >= 0.05 {
             own.verdict = Verdict::Inconclusive { more_pairs: None };
         }
     }

@@ -1,0 +1,151 @@
+//! The control of two experiments that were measured apart: an arm that both have. What changed between the two measurements
+//! changed the control too, so the other arms are compared relative to it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stats::{Estimate, Verdict};
+
+use super::pairs::{Cell, CellRuns, Level, least_error};
+use super::{CellComparison, Figure, Judge, Metric, Way, adjust, unpaired};
+use record::Experiment;
+
+/// Which arm is the control: a level of the factor that both experiments compare. It stands in the plan of the experiment
+/// that is made of the two.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ControlArm {
+    pub(super) factor: String,
+    pub(super) arm: String,
+    /// Whether it is the base of both.
+    pub(super) is_base: bool,
+}
+
+/// How the control itself changed from one experiment to the other.
+#[derive(Debug, Clone, Serialize)]
+pub struct Control {
+    /// Its name in both.
+    pub arm: String,
+    /// Whether it is the base of both.
+    pub is_base: bool,
+    /// Its cells.
+    pub cells: Vec<CellComparison>,
+    /// One figure over them; `None` without a valid run in both.
+    pub figure: Option<Figure>,
+    #[serde(skip)]
+    which: ControlArm,
+}
+
+impl ControlArm {
+    /// Key in the plan.
+    const KEY: &str = "control";
+
+    fn of(experiment: &Experiment) -> Option<Self> {
+        let mut plan: serde_json::Value = serde_json::from_str(&experiment.plan_json).ok()?;
+        serde_json::from_value(plan.get_mut(Self::KEY)?.take()).ok()
+    }
+
+    /// A plan that holds nothing else.
+    pub(super) fn plan(of: Option<&Self>) -> String {
+        of.map_or("{}".to_owned(), |of| serde_json::json!({ (Self::KEY): of }).to_string())
+    }
+
+    /// The cell of the control that has the other levels of this one.
+    fn cell_like(&self, cell: &Cell) -> Cell {
+        let mut cell = cell.clone();
+        if self.factor == "workload" {
+            cell.workload.clone_from(&self.arm);
+        } else {
+            cell.factors.insert(self.factor.clone(), Level(self.arm.clone()));
+        }
+        cell
+    }
+}
+
+impl Control {
+    /// The control of an experiment that is made of two; `None` of every other.
+    pub(super) fn of(
+        experiment: &Experiment,
+        cells: &BTreeMap<Cell, CellRuns>,
+        (base, new): (&str, &str),
+        metric: Metric,
+    ) -> Option<Self> {
+        let which = ControlArm::of(experiment)?;
+        let way = Way { paired: false, judge: Judge::MeasuredApart, margin: experiment.margin, metric };
+        let own = cells.iter().filter(|(cell, _)| which.cell_like(cell) == **cell);
+        let compared = own.map(|(cell, runs)| unpaired::compare_cell(cell.clone(), runs, base, new, way));
+        let mut cells: Vec<CellComparison> = compared.collect();
+        adjust(&mut cells);
+        let figure = way.average(&cells.iter().collect::<Vec<_>>());
+        Some(Self { arm: which.arm.clone(), is_base: which.is_base, cells, figure, which })
+    }
+
+    /// Whether this is a cell of the control itself.
+    pub(super) fn is_own(&self, cell: &Cell) -> bool {
+        self.which.cell_like(cell) == *cell
+    }
+
+    /// Whether the control itself changed: then nothing can be said of the other arms.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        self.figure.is_some_and(|figure| figure.verdict == Verdict::Differs)
+            || self.cells.iter().any(|cell| cell.verdict == Verdict::Differs)
+    }
+
+    /// What it changed by: over all its cells, or the cell that changed most where only single cells did.
+    #[must_use]
+    pub fn change(&self) -> Option<Estimate> {
+        let whole = self.figure.map(|figure| figure.grid.estimate);
+        let whole_differs = self.figure.is_some_and(|figure| figure.verdict == Verdict::Differs);
+        let of_cells = self.cells.iter().filter(|cell| cell.verdict == Verdict::Differs);
+        let most = of_cells
+            .filter_map(|cell| cell.estimate)
+            .max_by(|one, other| one.log_ratio.abs().total_cmp(&other.log_ratio.abs()));
+        if whole_differs { whole } else { most.or(whole) }
+    }
+
+    /// Another arm relative to the control: the difference between both experiments of ln(arm / control), each from the rounds
+    /// of its own experiment, in which the two were measured together.
+    pub(super) fn compare_cell(
+        &self,
+        cell: Cell,
+        cells: &BTreeMap<Cell, CellRuns>,
+        base: &str,
+        new: &str,
+        way: Way,
+    ) -> CellComparison {
+        let (runs, control) = (&cells[&cell], cells.get(&self.which.cell_like(&cell)));
+        let mut excluded = Vec::new();
+        let mut sides = [base, new].map(|label| {
+            let (own, left_out) = runs.of(label);
+            excluded.extend(left_out);
+            let (mut of_control, left_out) = control.map(|control| control.of(label)).unwrap_or_default();
+            excluded.extend(left_out);
+            of_control.retain(|round, _| own.contains_key(round));
+            (own, of_control)
+        });
+        for (own, of_control) in &mut sides {
+            own.retain(|round, _| of_control.contains_key(round));
+        }
+        let [old, now] = sides.each_ref().map(|(own, of_control)| -> Vec<f64> {
+            own.iter().map(|(round, own)| (own.value / of_control[round].value).ln()).collect()
+        });
+        let errors = sides.iter().flat_map(|(own, of_control)| [own, of_control]);
+        let least_error = errors.map(|side| least_error(side.values()).powi(2)).sum::<f64>().sqrt();
+        let estimate = stats::difference(&old, &now).map(|estimate| estimate.at_least(least_error));
+        CellComparison {
+            base: runs.figure(base),
+            new: runs.figure(new),
+            scheduled: way.metric == Metric::Tps && runs.open,
+            job: runs.job,
+            differences: BTreeMap::new(),
+            least_error,
+            estimate,
+            holm_p: None,
+            verdict: estimate.map_or(Verdict::Invalid, |estimate| way.verdict(&estimate)),
+            second_opinion: None,
+            excluded,
+            sliced: None,
+            cell,
+        }
+    }
+}

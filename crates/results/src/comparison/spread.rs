@@ -1,0 +1,110 @@
+//! Repeats of one thing, where no arms are compared: what the runs of a cell gave, run by run.
+
+use record::{Run, Validity};
+
+use super::pairs::Cell;
+use super::{Metric, Summary};
+
+/// A run nearer to the median than this share is no outlier, however alike the others are: nobody cares, and transactions are whole.
+const FAR: f64 = 0.03;
+
+/// The runs of one cell that is measured in no arm.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Spread {
+    pub cell: Cell,
+    /// Whether they are jobs: values are then seconds.
+    pub job: bool,
+    /// Round and value of each run that counts, in order of execution; per second or µs, as the metric is.
+    pub values: Vec<(u32, f64)>,
+    /// Runs that are invalid, which are in no figure.
+    pub invalid: usize,
+}
+
+impl Spread {
+    /// All cells of these runs, in order.
+    #[must_use]
+    pub fn of<'r>(runs: impl Iterator<Item = &'r Run>, metric: Metric) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        let mut runs: Vec<&Run> = runs.collect();
+        runs.sort_by_key(|run| (Cell::of(run), run.sequence));
+        for run in runs {
+            let cell = Cell::of(run);
+            if found.last().is_none_or(|last| last.cell != cell) {
+                found.push(Self { cell, job: run.took_s().is_some(), values: Vec::new(), invalid: 0 });
+            }
+            let Some(last) = found.last_mut() else { continue };
+            let value = run.took_s().filter(|_| metric == Metric::Tps).or_else(|| metric.of(run));
+            match value.filter(|_| run.validity != Validity::Invalid) {
+                Some(value) => last.values.push((run.round, value)),
+                None => last.invalid += 1,
+            }
+        }
+        found
+    }
+
+    fn plain(&self) -> Vec<f64> {
+        self.values.iter().map(|(_, value)| *value).collect()
+    }
+
+    /// Mean, least and most.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        self.plain().into_iter().collect()
+    }
+
+    /// 95 % t interval of the mean; `None` of fewer than two runs.
+    #[must_use]
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        stats::mean_with_interval(&self.plain())?.1
+    }
+
+    /// Runs that do not fit the others, and are farther than [`FAR`] from the median. They count all the same.
+    #[must_use]
+    pub fn outliers(&self) -> Vec<(u32, f64)> {
+        let mut sorted = self.plain();
+        sorted.sort_by(f64::total_cmp);
+        let median = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
+        let is_far = |(_, value): &(u32, f64)| (value / median - 1.0).abs() > FAR;
+        stats::outliers(&self.plain()).into_iter().map(|at| self.values[at]).filter(is_far).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::run;
+
+    /// Three plain runs "compared nothing".
+    #[test]
+    fn repeats_without_arms_have_mean_interval_range_and_outliers() {
+        let runs: Vec<Run> = [1000.0, 1010.0, 990.0, 1005.0, 300.0]
+            .into_iter()
+            .enumerate()
+            .map(|(at, tps)| run("reads", 4, None, at as u32 + 1, tps))
+            .collect();
+        let found = Spread::of(runs.iter(), Metric::Tps);
+        let [spread] = &found[..] else { panic!("{found:?}") };
+        let summary = spread.summary();
+        assert_eq!((summary.n, summary.mean, summary.range()), (5, Some(861.0), Some((300.0, 1010.0))));
+        let (low, high) = spread.interval().unwrap();
+        // By hand: s = 313.7, t(.975, 4) = 2.776.
+        assert!((low - 471.5).abs() < 1.0 && (high - 1250.5).abs() < 1.0, "{low} {high}");
+        assert_eq!(spread.outliers(), [(5, 300.0)]);
+    }
+
+    /// 17.25, 17.25, 17.25 and 17.75: two whole transactions more.
+    #[test]
+    fn a_run_that_is_nearly_as_fast_is_no_outlier() {
+        let tps = [1000.0, 1000.0, 1000.0, 1029.0];
+        let runs: Vec<Run> = (1..=4).zip(tps).map(|(round, tps)| run("reads", 4, None, round, tps)).collect();
+        assert_eq!(Spread::of(runs.iter(), Metric::Tps)[0].outliers(), []);
+    }
+
+    #[test]
+    fn invalid_runs_are_counted_and_in_no_figure() {
+        let mut runs = [run("reads", 4, None, 1, 1000.0), run("reads", 4, None, 2, 10.0)];
+        runs[1].validity = Validity::Invalid;
+        let found = Spread::of(runs.iter(), Metric::Tps);
+        assert_eq!((found[0].values.len(), found[0].invalid, found[0].interval()), (1, 1, None));
+    }
+}
