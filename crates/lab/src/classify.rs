@@ -133,6 +133,7 @@ impl Classified for ConnectError {
             | Self::NoSuitableServer { .. }
             | Self::Io { .. } => Class::Unreachable,
             Self::Description(_) => Class::Usage,
+            Self::StartupParameter { .. } => Class::Missing,
             Self::Stopped => Class::Interrupted,
             _ => Class::Refused,
         }
@@ -265,6 +266,7 @@ impl Classified for SettingsError {
             | Self::Contradiction { .. } => Class::BadInput,
             Self::Refused { .. } | Self::NotApplied(_) => Class::Guard,
             Self::NeedsServerChange(_)
+            | Self::Pooled(_)
             | Self::NeedsRestart(_)
             | Self::FormerUnknown(_)
             | Self::NoRight { .. } => Class::Missing,
@@ -396,7 +398,7 @@ impl Classified for TargetError {
             Self::Place(error) => error.class(),
             Self::Account(error) => error.class(),
             Self::Sql { error, .. } => error.class(),
-            Self::NoExtension { .. } | Self::NotAvailable(_) => Class::Missing,
+            Self::NoExtension { .. } | Self::NotAvailable(_) | Self::NotPooled(_) => Class::Missing,
         }
     }
 

@@ -51,6 +51,37 @@ pub enum TargetError {
     /// Something that needs more than SQL.
     #[error(transparent)]
     NotAvailable(#[from] NotAvailable),
+    /// Something that a transaction pooler does not let through.
+    #[error(transparent)]
+    NotPooled(#[from] NotPooled),
+}
+
+/// What does not work through a transaction pooler that somebody else runs: the server connection is another client's after
+/// each transaction.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotPooled {
+    /// Settings that each connection starts with.
+    #[error(
+        "the startup parameter \"options\" (of the connection string, or PGOPTIONS) does not go through a transaction pooler: \
+         leave it out, or connect to the server itself"
+    )]
+    Options,
+    /// Statements that are prepared by name.
+    #[error(
+        "prepared statements do not go through this transaction pooler: it does not keep them for its clients; use the query \
+         mode simple or extended, a pooler that keeps them (PgBouncer from 1.21 on, max_prepared_statements above 0), or \
+         connect to the server itself"
+    )]
+    Statements,
+    /// Something that a script does.
+    #[error(
+        "{what}: this belongs to a session, and does not go through a transaction pooler: the next client would get it; \
+         connect to the server itself"
+    )]
+    Session {
+        /// Which statement, with its place.
+        what: String,
+    },
 }
 
 /// Something that this target cannot give, and why: shown as it is, never faked.

@@ -27,6 +27,6 @@ mod member;
 mod stop;
 mod target;
 
-pub use error::{NotAvailable, TargetError};
+pub use error::{NotAvailable, NotPooled, TargetError};
 pub use stop::{Heeded, Stop};
 pub use target::Target;

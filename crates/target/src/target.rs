@@ -12,7 +12,7 @@ use protocol::postgres::sql::Sql;
 
 use crate::change::{self, Change, ChangeError, Environment, Outcome};
 use crate::child::Watchdog;
-use crate::control::{ConnectError, Control, with_session_settings};
+use crate::control::{ConnectError, Control, Pooling, with_session_settings};
 use crate::error::{NotAvailable, TargetError};
 use crate::home::Home;
 use crate::managed::{Cluster, ManagedError, Via};
@@ -142,6 +142,24 @@ impl Target {
         }
     }
 
+    /// How server connections are shared out before it.
+    #[must_use]
+    pub fn pooling(&self) -> Pooling {
+        match &self.server {
+            Server::Managed(_) => Pooling::None,
+            Server::Url(server) => server.pooling(),
+        }
+    }
+
+    /// Whether statements that clients prepare by name can be used again.
+    #[must_use]
+    pub fn keeps_statements(&self) -> bool {
+        match &self.server {
+            Server::Managed(_) => true,
+            Server::Url(server) => server.keeps_statements(),
+        }
+    }
+
     /// The database that is measured.
     #[must_use]
     pub fn database(&self) -> &str {
@@ -264,8 +282,13 @@ impl Target {
     pub fn means(&self, control: &Control) -> Means {
         let superuser = control.reported("is_superuser") == Some("on");
         match &self.server {
-            Server::Managed(_) => Means { restart: true, server: true, superuser },
-            Server::Url(_) => Means { restart: false, server: self.journal.is_some(), superuser },
+            Server::Managed(_) => Means { restart: true, server: true, session: true, superuser },
+            Server::Url(server) => Means {
+                restart: false,
+                server: self.journal.is_some(),
+                session: server.pooling() != Pooling::Transaction,
+                superuser,
+            },
         }
     }
 
@@ -306,7 +329,7 @@ impl Target {
             Server::Url(server) => {
                 let place = server.place(Some(&self.database));
                 put_settings_back(self.journal.as_mut(), &place)?;
-                let applied = apply_url(&place, wanted, self.journal.as_mut());
+                let applied = apply_url(&place, server.pooling(), wanted, self.journal.as_mut());
                 if applied.is_err() {
                     let _concluding = Stop::of_process().concluding();
                     let _ = put_settings_back(self.journal.as_mut(), &place);

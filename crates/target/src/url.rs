@@ -7,8 +7,8 @@ use protocol::postgres::conninfo::{Env, RootCertificates};
 use protocol::postgres::{Config, Host, PasswordSource};
 
 use crate::child::Watchdog;
-use crate::control::{Control, connect, places_from};
-use crate::error::TargetError;
+use crate::control::{Control, Pooling, connect, places_from};
+use crate::error::{NotPooled, TargetError};
 use crate::home::{Home, PlaceError};
 use crate::settings::journal::{Access, Journal, Left, LeftBy, Recovered, Scope, left_at, recover};
 
@@ -31,6 +31,9 @@ pub struct UrlServer {
     /// There when the experiment allows changes to the server.
     journal: Option<Journal>,
     recovered: Vec<Recovered>,
+    pooling: Pooling,
+    /// Whether statements that are prepared by name can be used again.
+    keeps_statements: bool,
 }
 
 impl UrlServer {
@@ -45,6 +48,21 @@ impl UrlServer {
     pub fn open(dsn: &str, rights: Rights, home: &Home, watchdog: &Watchdog) -> Result<Self, TargetError> {
         let config = described(dsn)?;
         let mut control = connect_or_tell(&config, home)?;
+        let seen =
+            |error| TargetError::Sql { doing: "looking whether a pooler stands before the server", error };
+        let pooling = control.pooling().map_err(seen)?;
+        let keeps_statements = match pooling {
+            Pooling::None | Pooling::Session => true,
+            // Statement pooling ends a connection that begins a transaction.
+            Pooling::Transaction => control.keeps_statements().unwrap_or(false),
+        };
+        if !keeps_statements {
+            control = connect_or_tell(&config, home)?;
+        }
+        let parameters = &control.place().login.parameters;
+        if pooling == Pooling::Transaction && parameters.iter().any(|(name, _)| name == "options") {
+            return Err(NotPooled::Options.into());
+        }
         let recovered = match rights {
             Rights::Look => Vec::new(),
             Rights::Mend | Rights::Change => recover(home, Some(&mut control), Scope::Everything, watchdog)?,
@@ -56,7 +74,19 @@ impl UrlServer {
         } else {
             None
         };
-        Ok(Self { config, place, journal, recovered })
+        Ok(Self { config, place, journal, recovered, pooling, keeps_statements })
+    }
+
+    /// How server connections are shared out before it.
+    #[must_use]
+    pub fn pooling(&self) -> Pooling {
+        self.pooling
+    }
+
+    /// Whether statements that are prepared by name can be used again.
+    #[must_use]
+    pub fn keeps_statements(&self) -> bool {
+        self.keeps_statements
     }
 
     /// The connection as described, with every default filled in.

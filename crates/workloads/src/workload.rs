@@ -132,6 +132,11 @@ pub trait Workload: Send {
         Carried::default()
     }
 
+    /// What it asks that belongs to a session and not to a transaction, with its place; `None` where nothing does.
+    fn of_session(&self) -> Option<String> {
+        None
+    }
+
     /// Whether its transactions change data, as far as can be known without asking a server.
     fn writes(&self) -> bool {
         false

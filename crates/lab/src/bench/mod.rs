@@ -101,6 +101,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     try_results(options.results.as_deref(), &mut *progress)?;
     progress.step(Step::Target, "reach the server");
     let mut stage = Stage::open(&options.target, options.pg_bin.clone(), progress, stop)?;
+    stage.lets_through(&workload)?;
     jobs::prepare(&mut stage, &prepare, true, &mut *progress, stop).map_err(|error| stage.explain(error))?;
     progress.step(Step::Guard, "does it do something?");
     stage.with_site(|site| workload.check(site))?;

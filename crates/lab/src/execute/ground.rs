@@ -8,12 +8,12 @@ use target::change::{Change, ChangeError};
 use target::child::Watchdog;
 use target::home::Home;
 use target::managed::{self, Cluster};
-use target::settings::journal::ServerId;
 use target::storage::overcommitted;
 use target::{Stop, TargetError};
 
 use super::arms::check_arms;
 use super::room::{NOTHING_YET, Room, at_rest, fits};
+use super::shared::{Opened, share};
 use super::{Options, Stored, changes, other_name};
 use crate::error::{Class, LabError};
 use crate::experiment::ExperimentFile;
@@ -43,15 +43,18 @@ impl Ground {
     /// Opens the servers, checks their arms, prepares them, and makes copies.
     pub(super) fn lay(
         file: &ExperimentFile,
-        stored: Stored,
+        mut stored: Stored,
         store: &mut Store,
         options: &Options,
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let plan = &stored.plan;
         progress.step(Step::Target, "make, start or reach the servers");
-        let mut stages = opened(file, plan, options, progress, stop)?;
+        let mut stages = opened(file, &stored.plan, options, progress, stop)?;
+        if stored.known.is_none() && stages.iter().any(|(_, stage)| stage.is_shared()) {
+            stored.plan = stored.plan.on_a_shared_server();
+        }
+        let plan = &stored.plan;
         let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
         let surroundings = Surroundings::of(first)?;
         let targets = targets(&stages)?;
@@ -218,7 +221,21 @@ fn opened(
         is_as_it_was(&stage)?;
         stage.makes_changes(file.folder(), needs_undo(&spec));
         progress.note(stage.target.redacted());
-        are_two_servers(&mut stages, &at, &mut stage)?;
+        if let Some(pooled) = stage.pooled_words(&at) {
+            progress.warn(pooled);
+        }
+        let mut one = Opened { at: &at, spec: &spec, stage: &mut stage };
+        let mut told = None;
+        for (other, opened) in &mut stages {
+            let spec = file.with_its_password(plan.content.target(other));
+            let mut other = Opened { at: other, spec: &spec, stage: opened };
+            if share(&mut other, &mut one, sets, options.same)? {
+                told = other.stage.shared_words().map(str::to_owned);
+            }
+        }
+        if let Some(shared) = told {
+            progress.warn(shared);
+        }
         stages.push((at, stage));
     }
     Ok(stages)
@@ -281,18 +298,6 @@ fn began_on_copies(why: &str) -> LabError {
 
 fn nothing_to_run() -> LabError {
     LabError::failed(Class::Missing, "nothing of it can be run here", "see above why")
-}
-
-/// Two names that lead to one server would be compared with themselves.
-fn are_two_servers(others: &mut [(At, Stage)], at: &At, stage: &mut Stage) -> Result<(), LabError> {
-    let own = ServerId::ask(stage.control()?)?;
-    for (other, opened) in others {
-        if ServerId::ask(opened.control()?)?.is(&own) {
-            let what = format!("{other} and {at} are one server, by its system identifier");
-            return Err(LabError::failed(Class::BadInput, what, "name two servers"));
-        }
-    }
-    Ok(())
 }
 
 /// What is measured where.

@@ -144,6 +144,7 @@ impl<'g, 'a> Guard<'g, 'a> {
             make_extract(job, progress, stop)?;
         }
         let (stage, progress, _) = self.runner.on_stage(&setup.at())?;
+        stage.lets_through(&*workload)?;
         stage.look_by(setup.search_path())?;
         let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, chosen.as_ref(), progress)?;
         stage.look_by(None)?;

@@ -11,7 +11,7 @@ use crate::experiment::ExperimentFile;
 use crate::plan::Plan;
 use crate::target_spec::TargetSpec;
 use target::TargetError;
-use target::control::{Control, connect};
+use target::control::{Control, Pooling, connect};
 use target::home::Home;
 use target::managed;
 use target::settings::Means;
@@ -54,7 +54,8 @@ fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabE
     match target {
         TargetSpec::Managed { name, .. } => {
             let server = Home::locate().ok().and_then(|home| managed::status(&home, name).ok());
-            let means = |_: &Control| Means { restart: true, server: true, superuser: true };
+            let means =
+                |_: &mut Control| Means { restart: true, server: true, session: true, superuser: true };
             Ok(match server.and_then(|server| server.look(BOUND)) {
                 Some(control) => with(control, means),
                 None => Err(format!("managed server {name:?} does not run now")),
@@ -64,9 +65,11 @@ fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabE
             let mut config = Config::parse(Some(url), &Env::process()).map_err(TargetError::from)?;
             config.application_name.get_or_insert_with(|| "pgdyno".to_owned());
             config.connect_timeout.get_or_insert(BOUND);
-            let means = |control: &Control| Means {
+            let means = |control: &mut Control| Means {
                 restart: false,
                 server: *change_server,
+                // An error here comes again when the experiment begins.
+                session: control.pooling().is_ok_and(|pooling| pooling != Pooling::Transaction),
                 superuser: control.reported("is_superuser") == Some("on"),
             };
             Ok(with(connect(&config), means))
@@ -76,9 +79,9 @@ fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabE
 
 fn with(
     opened: Result<Control, target::control::ConnectError>,
-    means: impl FnOnce(&Control) -> Means,
+    means: impl FnOnce(&mut Control) -> Means,
 ) -> Result<(Control, Means), String> {
-    let control = opened.map_err(|error| error.to_string())?;
-    let means = means(&control);
+    let mut control = opened.map_err(|error| error.to_string())?;
+    let means = means(&mut control);
     Ok((control, means))
 }

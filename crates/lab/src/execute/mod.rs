@@ -13,6 +13,7 @@ mod placed;
 mod placement;
 mod promised;
 mod room;
+mod shared;
 mod stored_arms;
 
 use std::collections::HashSet;

@@ -19,6 +19,9 @@ pub struct Facts {
     /// Those that are done once to their end.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub jobs: BTreeSet<String>,
+    /// Whether servers that arms are on turned out to be one server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared_server: bool,
 }
 
 impl Facts {

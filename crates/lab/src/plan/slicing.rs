@@ -136,7 +136,7 @@ impl Content {
         }
         let ats: BTreeSet<At> = setups.iter().map(super::Setup::at).collect();
         let copies = standing.and_then(Standing::copies).is_some_and(|copies| copies.each > 1);
-        if copies || ats.len() == setups.len() {
+        if copies || (ats.len() == setups.len() && !facts.shared_server) {
             return None;
         }
         self.why_not_on_one_server(workload, &all, facts)
@@ -206,6 +206,16 @@ impl Plan {
     pub(crate) fn sliced_so(mut self, slicing: Option<Slicing>) -> Self {
         self.slicing = slicing;
         self
+    }
+
+    /// The same plan with it decided again, because two servers of its arms are one.
+    #[must_use]
+    pub(crate) fn on_a_shared_server(&self) -> Self {
+        let mut plan = self.clone();
+        if let Some(slicing) = &mut plan.slicing {
+            slicing.facts.shared_server = true;
+        }
+        plan.sliced_anew()
     }
 
     /// The same plan with it decided anew, for where its arms stand now.

@@ -48,6 +48,24 @@ fn arm_index(run: &PlannedRun) -> usize {
     run.arm.as_deref().map_or(0, |arm| arm[1..].parse().unwrap())
 }
 
+/// Known only when they are open: what one arm writes is there in the other.
+#[test]
+fn arms_that_turn_out_to_share_a_server_take_no_turns_where_they_write() {
+    let plan = plan(
+        "question = \"?\"\n[server.a]\nurl = \"host=h dbname=x\"\n[server.b]\nurl = \"host=h dbname=y\"\n\
+         [workload.read]\npgbench = { builtin = \"select-only\" }\n[workload.write]\npgbench = { builtin = \"tpcb-like\" }\n\
+         [factors]\nworkload = [\"read\", \"write\"]\nserver = [\"a\", \"b\"]\n[compare]\nfactor = \"server\"\nbase = \"a\"\n\
+         [measure]\nrounds = 2\nduration = \"2s\"\n",
+    );
+    let uncut = |plan: &Plan| plan.slicing.clone().unwrap().uncut;
+    assert!(uncut(&plan).is_empty(), "{:?}", uncut(&plan));
+    let shared = plan.on_a_shared_server();
+    let told = uncut(&shared);
+    assert_eq!(told.keys().collect::<Vec<_>>(), ["write"]);
+    assert!(told["write"].contains("on one server"), "{told:?}");
+    assert_eq!(shared.hash(), plan.hash());
+}
+
 #[test]
 fn a_sample_is_explained_once_where_something_is_compared() {
     let explained = |text: &str| {

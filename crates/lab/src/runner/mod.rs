@@ -293,6 +293,11 @@ impl<'a> Runner<'a> {
         if let Some(stage) = self.stages.get(&setup.at()) {
             record.events.extend(stage.tile_server_words().into_iter().map(|words| event("version", words)));
         }
+        if let Some(stage) = self.stages.get(&setup.at()) {
+            let told =
+                stage.pooled_words(&setup.at()).into_iter().chain(stage.shared_words().map(str::to_owned));
+            record.events.extend(told.map(|words| event(RunEvent::REMARK, words)));
+        }
         if setup.placement != Placement::default() {
             record.events.push(event("placement", setup.placement.words()));
         }

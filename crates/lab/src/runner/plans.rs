@@ -44,6 +44,12 @@ impl Runner<'_> {
     ) -> Result<Explained, String> {
         let Some(ready) = self.workloads.get_mut(&setup.asked()) else { return Ok(Explained::default()) };
         let mut sql = Control::open(place, Some(CONNECTING)).map_err(|error| error.to_string())?;
+        if !sql.is_direct().map_err(|error| error.to_string())? {
+            // Its settings and prepared statements would be the next client's.
+            return Ok(Explained::not(
+                "plans are read on a session of pgdyno's own, which a pooler does not give",
+            ));
+        }
         let mut site = Site::postgres(&mut sql);
         // The run's seed: the same transactions for all arms of the cell.
         ready.workload.explain(&mut site, setup.seed, slowest).map_err(|error| error.to_string())

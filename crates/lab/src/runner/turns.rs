@@ -182,7 +182,8 @@ impl<'s> Servers<'s> {
         if stages.len() < asked.len() {
             return Err(not_opened());
         }
-        Ok(Self { own: stages.len() == ready.len(), stages })
+        let shared = stages.values().any(|stage| stage.is_shared());
+        Ok(Self { own: stages.len() == ready.len() && !shared, stages })
     }
 
     /// Of each run's server, where it is ours.

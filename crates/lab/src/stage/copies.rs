@@ -127,6 +127,8 @@ impl Stage {
                     copy: Some(copy),
                     at_rest: false,
                     control: None,
+                    looks_elsewhere: false,
+                    shared: None,
                     recorded: Vec::new(),
                     watchdog: watchdog.clone(),
                     stop: stop.clone(),

@@ -10,18 +10,17 @@ use std::path::{Path, PathBuf};
 use protocol::Address;
 use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::{ControlError, Limits};
-use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site};
+use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
 
 use crate::error::{Class, LabError};
 use crate::event::{Progress, Tell};
 use crate::measure::Measured;
-use crate::setup::{Arm, Connection, OwnLevel, Placement};
+use crate::setup::{Arm, At, Connection, OwnLevel, Placement};
 use crate::target_spec::TargetSpec;
 use target::Stop;
-use target::Target;
 use target::change;
 use target::child::{Account, Watchdog};
-use target::control::{ConnectError, Control, look_up};
+use target::control::{ConnectError, Control, Pooling, look_up};
 use target::home::{Home, remove_empty_socket_folders};
 use target::http::Web;
 use target::managed::{Choice, Options as ManagedOptions, Via, stop_orphans};
@@ -33,6 +32,7 @@ use target::settings::{Applied, Means, Wanted, changed, recorded};
 use target::storage;
 use target::tile_server;
 use target::url::Rights;
+use target::{NotPooled, Target, TargetError};
 
 use self::copies::CopyInUse;
 pub(crate) use self::copies::Takes;
@@ -61,6 +61,10 @@ pub(crate) struct Stage {
     /// How one's own changes are made.
     pub(crate) making: change::Options,
     control: Option<Control>,
+    /// The control connection looks for tables where an arm's clients do.
+    looks_elsewhere: bool,
+    /// What it shares with another arm's, in words, where both are one server.
+    shared: Option<String>,
     /// Settings as they were read last, for the runs that follow.
     recorded: Vec<record::Setting>,
     pub(crate) watchdog: Watchdog,
@@ -195,6 +199,8 @@ impl Stage {
             at_rest: false,
             making: change::Options::default(),
             control: None,
+            looks_elsewhere: false,
+            shared: None,
             recorded: Vec::new(),
             watchdog,
             stop: stop.clone(),
@@ -236,6 +242,7 @@ impl Stage {
     /// Gives the control connection up: the next one starts with the settings then in force.
     pub(crate) fn close_control(&mut self) {
         self.control = None;
+        self.looks_elsewhere = false;
     }
 
     /// Lets the control connection look for tables where an arm's clients do; `None` is where it did at first.
@@ -244,9 +251,12 @@ impl Stage {
             Some(path) => {
                 format!("SELECT pg_catalog.set_config('search_path', {}, false)", quote_literal(path))
             }
+            // A session that a pooler lends keeps its own path.
+            None if !self.looks_elsewhere => return Ok(()),
             None => "RESET search_path".to_owned(),
         };
         self.control()?.execute(&statement)?;
+        self.looks_elsewhere = search_path.is_some();
         Ok(())
     }
 
@@ -315,6 +325,43 @@ impl Stage {
     /// Version of the pooler that is in use.
     pub(crate) fn pooler_version(&self) -> Option<String> {
         self.pooler.as_ref().map(|used| used.pooler.version().to_string())
+    }
+
+    /// The pooler between clients and server that somebody else runs, in words; `None` without one.
+    pub(crate) fn pooled_words(&self, at: &At) -> Option<String> {
+        let on = if *at == At::default() { String::new() } else { format!("{at}: ") };
+        Some(format!("{on}clients reach the server through {}", self.target.pooling().words()?))
+    }
+
+    /// It is another arm's server, too; `words` say what they share.
+    pub(crate) fn shares(&mut self, words: String) {
+        self.shared = Some(words);
+    }
+
+    /// What it shares with another arm's, in words.
+    pub(crate) fn shared_words(&self) -> Option<&str> {
+        self.shared.as_deref()
+    }
+
+    /// Whether it is another arm's server, too: what is counted there is of both.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Whether a workload's clients can do what they do there.
+    ///
+    /// # Errors
+    /// What of it does not go through a transaction pooler.
+    pub(crate) fn lets_through(&self, workload: &dyn Workload) -> Result<(), LabError> {
+        if self.target.pooling() != Pooling::Transaction {
+            return Ok(());
+        }
+        let refused = match workload.of_session() {
+            _ if workload.carried().prepared && !self.target.keeps_statements() => NotPooled::Statements,
+            Some(what) => NotPooled::Session { what },
+            None => return Ok(()),
+        };
+        Err(TargetError::from(refused).into())
     }
 
     /// Where clients connect.

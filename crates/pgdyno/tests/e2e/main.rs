@@ -23,6 +23,7 @@ mod overload;
 mod placement;
 mod plans;
 mod planted;
+mod pooled;
 mod redis;
 mod repeat;
 mod reports;

@@ -104,6 +104,14 @@ pub fn describe_portal(out: &mut Vec<u8>, portal: &str) {
     });
 }
 
+/// Closes a prepared statement; a name that the server does not know is no error.
+pub fn close_statement(out: &mut Vec<u8>, name: &str) {
+    message(out, b'C', |out| {
+        out.push(b'S');
+        cstr(out, name);
+    });
+}
+
 /// Runs a portal; `max_rows` 0 means all of them.
 #[inline]
 pub fn execute(out: &mut Vec<u8>, portal: &str, max_rows: u32) {

@@ -71,6 +71,16 @@ pub enum ConnectError {
         /// What the server said.
         message: String,
     },
+    /// It does not take what each connection starts with.
+    #[error(
+        "{place} refuses a startup parameter: {message}; a pooler such as PgBouncer does: leave it out (of the connection string, \
+         of PGOPTIONS, or of the arm), or connect to the server itself"
+    )]
+    StartupParameter {
+        place: String,
+        /// What it said.
+        message: String,
+    },
     /// TLS did not come up.
     #[error("TLS to {place} failed: {source}; check sslmode, sslrootcert and the server's certificate")]
     Tls {
@@ -140,6 +150,9 @@ impl ConnectError {
             "53300" => Some(Self::TooManyConnections { place, message }),
             "3D000" => Some(Self::NoDatabase { place, database: login.dbname.clone() }),
             "57P03" | "57P01" | "57P02" => Some(Self::NotReady { place, message }),
+            "08P01" if message.contains("startup parameter") => {
+                Some(Self::StartupParameter { place, message })
+            }
             _ => None,
         }
     }

@@ -14,6 +14,7 @@ mod names;
 mod open;
 mod options;
 mod patience;
+mod pooling;
 mod process;
 mod query;
 mod resolve;
@@ -33,6 +34,7 @@ pub use look::{Looker, Seen};
 pub use names::Names;
 pub use options::with_session_settings;
 pub use patience::{ANSWER_BOUND, HURRY, LOOK_AFTER, LOOK_BOUND, Patience};
+pub use pooling::Pooling;
 pub use resolve::{connect, look_up, places, places_from, resolve};
 pub(crate) use vigil::shown;
 

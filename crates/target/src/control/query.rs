@@ -125,8 +125,18 @@ impl Control {
     }
 
     fn ask(&mut self, sql: &str, length: Length) -> Result<Vec<ResultSet>, SqlError> {
+        self.ask_with(length, sql, |out| frontend::query(out, sql))
+    }
+
+    /// Sends what `write` writes, and takes in the answer; `sql` is its text, for messages.
+    pub(super) fn ask_with(
+        &mut self,
+        length: Length,
+        sql: &str,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<Vec<ResultSet>, SqlError> {
         let mut vigil = self.begin(sql, length)?;
-        frontend::query(&mut self.out, sql);
+        write(&mut self.out);
         self.send(&mut vigil)?;
         let mut answer = Answer::default();
         let done = self.rest(sql, &mut answer, &mut vigil);
@@ -167,7 +177,7 @@ impl Control {
 
     /// The process that serves us, if it is the same for all our statements: behind a pooler the one we were told of at
     /// the login is none of the server's.
-    fn own_process(&mut self) -> Result<Option<u32>, SqlError> {
+    pub(super) fn own_process(&mut self) -> Result<Option<u32>, SqlError> {
         if self.process.is_none() && self.connection.status() != TxStatus::Failed {
             let ours = match self.ask("SELECT pg_catalog.pg_backend_pid()", Length::Short) {
                 Ok(sets) => sets.into_iter().next().and_then(|set| set.rows.into_iter().next()?.pop()?),

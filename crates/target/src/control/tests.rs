@@ -10,7 +10,7 @@ use protocol::postgres::Login;
 use protocol::postgres::Place;
 use protocol::postgres::sql::{Sql, Supply, long};
 
-use super::{ConnectError, Control, Patience};
+use super::{ConnectError, Control, Patience, Pooling};
 use crate::stop::Stop;
 
 /// The bound of these tests; waits end after it, and not long after it.
@@ -340,6 +340,40 @@ fn behind_a_pooler_only_the_login_is_asked_of_a_second_connection() {
     });
     let mut control = fake.open(&patience().0).unwrap();
     assert_eq!(long(&mut control).scalar("SELECT slow()").unwrap().as_deref(), Some("done"));
+}
+
+/// The process that was announced is 4100000.
+#[test]
+fn a_pooler_shows_by_the_processes_that_serve_its_clients() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    type Serves = fn(usize, usize) -> Option<&'static str>;
+    let cases: [(Serves, Pooling); 6] = [
+        (|_, _| Some("4100000"), Pooling::None),
+        // Two connections, one process.
+        (|_, _| Some("77"), Pooling::Transaction),
+        (|connection, _| Some(["77", "78"][connection]), Pooling::Session),
+        // One connection, two processes; the first question is that for the connection's own.
+        (
+            |connection, asked| Some(["77", "78", "79"][if asked > 4 { 2 } else { connection }]),
+            Pooling::Transaction,
+        ),
+        // The only server connection is the first client's.
+        (|connection, _| (connection == 0).then_some("77"), Pooling::Session),
+        (|_, _| Some("no number"), Pooling::None),
+    ];
+    for (number, (serves, wanted)) in cases.into_iter().enumerate() {
+        let asked = AtomicUsize::new(0);
+        let fake = Fake::start(move |connection, sql| {
+            let serving = match sql {
+                "login" => None,
+                _ => Some(serves(connection, asked.fetch_add(1, Ordering::Relaxed))),
+            };
+            Some(serving.flatten().map_or(Act::Silence, |pid| row(&[pid])))
+        });
+        let patience = Patience { answer: Some(SOON), ..patience().0 };
+        let mut control = fake.open(&patience).unwrap();
+        assert_eq!(control.pooling().unwrap(), wanted, "case {number}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::read::{catalog, differences};
 use super::safety::weakens;
 use super::statements::{self, reload};
 use super::{SettingsError, Wanted};
-use crate::control::{ConnectError, Control, with_session_settings};
+use crate::control::{ConnectError, Control, Pooling, with_session_settings};
 use crate::managed::{Cluster, ManagedError};
 use crate::stop::Stop;
 
@@ -157,6 +157,7 @@ fn restart(cluster: &mut Cluster) -> Result<Effort, SettingsError> {
 /// When that is not enough, or a setting is unknown, refused, or not in force afterwards.
 pub fn apply_url(
     place: &Place,
+    pooling: Pooling,
     wanted: &Wanted,
     journal: Option<&mut Journal>,
 ) -> Result<Applied, SettingsError> {
@@ -164,6 +165,16 @@ pub fn apply_url(
     let superuser = control.reported("is_superuser") == Some("on");
     let known = catalog(&mut control)?;
     let mut change = Change::of(&known, wanted, superuser)?;
+    if pooling == Pooling::Transaction {
+        // What is in force already nobody need set.
+        change.session = differences(&known, &change.session)
+            .into_iter()
+            .filter_map(|difference| change.session.remove_entry(&difference.name))
+            .collect();
+        if !change.session.is_empty() {
+            return Err(SettingsError::Pooled(change.session.into_keys().collect()));
+        }
+    }
     let to_change = differences(&known, &change.server);
     change.server.retain(|name, _| to_change.iter().any(|difference| difference.name == *name));
     let effort = if change.server.is_empty() {

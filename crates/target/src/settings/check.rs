@@ -13,6 +13,8 @@ pub struct Means {
     pub restart: bool,
     /// Whether settings of the whole server may be changed.
     pub server: bool,
+    /// Whether each connection may set them for itself: not through a transaction pooler.
+    pub session: bool,
     /// Whether our role may set what only superusers may; as in [`Entry::way`].
     pub superuser: bool,
 }
@@ -45,6 +47,7 @@ fn one(catalog: &Catalog, name: &str, value: &str, means: Means) -> Result<(), S
     match way {
         Way::Restart if !means.restart => Err(SettingsError::NeedsRestart(vec![entry.name.clone()])),
         Way::Reload if !means.server => Err(needs_the_server(entry)),
+        Way::Session if !means.session => Err(SettingsError::Pooled(vec![entry.name.clone()])),
         _ => Ok(()),
     }
 }
@@ -70,8 +73,8 @@ synchronous_commit on - user enum local,remote_write,remote_apply,on,off
 wal_level replica - postmaster enum minimal,replica,logical
 work_mem 4096 kB user integer 64 2147483647";
 
-    const OURS: Means = Means { restart: true, server: true, superuser: true };
-    const BY_URL: Means = Means { restart: false, server: false, superuser: true };
+    const OURS: Means = Means { restart: true, server: true, session: true, superuser: true };
+    const BY_URL: Means = Means { restart: false, server: false, session: true, superuser: true };
     const BY_URL_WITH_CHANGES: Means = Means { server: true, ..BY_URL };
 
     fn said(pairs: &[(&str, &str)], means: Means) -> String {

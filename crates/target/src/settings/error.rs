@@ -101,6 +101,12 @@ pub enum SettingsError {
     /// They would need a restart of a server that is not ours.
     #[error("{}: changing it takes a restart, which is not available on a server that is not pgdyno's; set it there by hand", .0.join(", "))]
     NeedsRestart(Vec<String>),
+    /// Each connection would set them for itself, and does not keep its server connection.
+    #[error(
+        "{}: a setting of the session does not go through a transaction pooler, whose clients share server connections; \
+         connect to the server itself", .0.join(", ")
+    )]
+    Pooled(Vec<String>),
     /// What is there now cannot be read, so it could not be put back.
     #[error("the former values cannot be read, so nothing is changed: {0}")]
     FormerUnknown(#[source] SqlError),
@@ -183,7 +189,9 @@ impl SettingsError {
             | Self::Reserved { name, .. }
             | Self::NoRight { name, .. }
             | Self::Impossible { name, .. } => Some(name),
-            Self::NeedsServerChange(names) | Self::NeedsRestart(names) => names.first().map(String::as_str),
+            Self::NeedsServerChange(names) | Self::NeedsRestart(names) | Self::Pooled(names) => {
+                names.first().map(String::as_str)
+            }
             _ => None,
         }
     }

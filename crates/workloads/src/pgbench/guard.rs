@@ -2,6 +2,7 @@
 //! statement instead of as a count of failures; and a sample of them, so that arms can be seen to do the same.
 
 use super::prepare::Program;
+use super::read_only::{NOT_ASKED, NOT_IN_A_TRANSACTION, ReadOnly};
 use super::trial::{AsWritten, Trial};
 use crate::answers::{SAMPLE, Sampled, ScriptAnswers};
 use crate::error::WorkloadError;
@@ -52,16 +53,20 @@ pub(super) fn sample(
     scale: u64,
     seed: u64,
 ) -> Result<Sampled, WorkloadError> {
-    let setting = || WorkloadError::sql("keeping a sample of transactions from writing");
-    sql.execute("SET default_transaction_read_only = on").map_err(setting())?;
     let answers = answers(program, sql, scale, seed);
     // A script may have left a transaction open; outside of one this only draws a warning.
     let _ = sql.execute("ROLLBACK");
     let _ = sql.take_notices();
-    sql.execute("RESET default_transaction_read_only").map_err(setting())?;
     match answers {
         Err(WorkloadError::FirstExecution { sqlstate: Some(state), file, .. }) if state == READ_ONLY => {
             Ok(Sampled::NotTaken(format!("{file} writes")))
+        }
+        Err(WorkloadError::FirstExecution { sqlstate: Some(state), file, line, problem, .. })
+            if state == NOT_ASKED || NOT_IN_A_TRANSACTION.contains(&state.as_str()) =>
+        {
+            Ok(Sampled::NotTaken(format!(
+                "{file}, line {line}, cannot be asked in a transaction of pgdyno's: {problem}"
+            )))
         }
         other => other.map(Sampled::Answers),
     }
@@ -81,7 +86,7 @@ fn answers(
         let mut answers = Vec::new();
         for draw in 0..SAMPLE {
             let mut trial = Trial::new(program, scale, seed.wrapping_add(draw));
-            trial.run(script, sql, &mut AsWritten)?;
+            trial.run(script, sql, &mut ReadOnly::default())?;
             answers.push(trial.answer);
         }
         sampled.push(ScriptAnswers { script: script.name.clone(), answers });
@@ -155,12 +160,51 @@ mod tests {
         let Sampled::Answers(scripts) = sampled(&mut sql) else { panic!("no answers") };
         let [ScriptAnswers { script, answers }] = &scripts[..] else { panic!("{scripts:?}") };
         assert_eq!((script.as_str(), answers.len() as u64, answers[0].rows), ("my.sql", SAMPLE, 1));
-        assert_eq!(sql.asked[0], "SET default_transaction_read_only = on");
-        assert_eq!(sql.asked.last().unwrap(), "RESET default_transaction_read_only");
+        assert_eq!(sql.asked[..3], ["BEGIN READ ONLY", "select 1;", "COMMIT"]);
+        assert_eq!(sql.asked.last().unwrap(), "ROLLBACK");
         let mut sql = FakeSql::new();
         sql.refuse("select 1", READ_ONLY, "ERROR:  cannot execute INSERT in a read-only transaction");
         assert_eq!(sampled(&mut sql), Sampled::NotTaken("my.sql writes".to_owned()));
-        assert_eq!(sql.asked.last().unwrap(), "RESET default_transaction_read_only");
+        assert_eq!(sql.asked.last().unwrap(), "ROLLBACK");
+    }
+
+    /// A setting of the session stayed on the connection of a pooler, and the next client could not write.
+    #[test]
+    fn a_sample_leaves_nothing_in_its_session() {
+        let mut sql = FakeSql::new();
+        sql.answer("select", &[&["1"]]);
+        let text = b"begin;\nselect 1;\nend;\nselect 2;".to_vec();
+        let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
+        let program = Program::load(&Options::default(), &[source]).unwrap();
+        sample(&program, &mut sql, 1, 1).unwrap();
+        let once = [
+            "begin;",
+            "SET TRANSACTION READ ONLY",
+            "select 1;",
+            "end;",
+            "BEGIN READ ONLY",
+            "select 2;",
+            "COMMIT",
+        ];
+        assert_eq!(sql.asked[..7], once);
+        let alone = |asked: &String| asked.starts_with("SET ") && !asked.starts_with("SET TRANSACTION");
+        assert!(!sql.asked.iter().any(alone), "{:?}", sql.asked);
+    }
+
+    #[test]
+    fn what_ends_our_transaction_is_not_sampled() {
+        let source = ScriptSource::Text {
+            name: "my.sql".into(),
+            text: b"select 1 \\; commit \\; insert into t values (1);".to_vec(),
+            weight: 1,
+        };
+        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let mut sql = FakeSql::new();
+        let Sampled::NotTaken(why) = sample(&program, &mut sql, 1, 1).unwrap() else {
+            panic!("it was asked")
+        };
+        assert!(why.starts_with("my.sql, line 1, cannot be asked"), "{why}");
+        assert_eq!(sql.asked, ["ROLLBACK"]);
     }
 
     #[test]

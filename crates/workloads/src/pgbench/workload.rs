@@ -157,6 +157,10 @@ impl Workload for Pgbench {
         }
     }
 
+    fn of_session(&self) -> Option<String> {
+        self.program.of_session()
+    }
+
     fn writes(&self) -> bool {
         self.program.writes()
     }

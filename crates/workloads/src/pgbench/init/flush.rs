@@ -18,10 +18,10 @@ const WORTHWHILE: u32 = 10;
 /// Time between two commits, µs: the log of this time should fit the server's buffers for it, 4 to 16 MB.
 const PAUSE_US: u64 = 10_000;
 
-/// Commits here, whatever standbys do.
-const LOCALLY: &str = "set synchronous_commit = local";
-/// Writes a few bytes of log that nobody reads.
-const FLUSH: &str = "select pg_catalog.pg_logical_emit_message(true, 'pgdyno', '')";
+/// Writes a few bytes of log that nobody reads, and commits here, whatever standbys do. As one message it is one transaction:
+/// the setting ends with it.
+const FLUSH: &str =
+    "set local synchronous_commit = local; select pg_catalog.pg_logical_emit_message(true, 'pgdyno', '')";
 
 /// Whether the rows pass through the log, and are many.
 pub(super) fn is_worthwhile(options: &InitOptions, loading: &Loading, sql: &mut dyn Sql) -> bool {
@@ -54,9 +54,6 @@ impl Drop for Guard<'_> {
 
 fn keep_flushing(runtime: &dyn Runtime, done: &AtomicBool) {
     let Ok(mut sql) = runtime.connect() else { return };
-    if sql.execute(LOCALLY).is_err() {
-        return;
-    }
     while !done.load(Ordering::Relaxed) && !runtime.stopped() && long(&mut *sql).execute(FLUSH).is_ok() {
         runtime.sleep_us(PAUSE_US);
     }

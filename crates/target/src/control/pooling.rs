@@ -1,0 +1,130 @@
+//! Whether a connection leads to one server process, or through a pooler that shares server connections out.
+
+use std::time::{Duration, Instant};
+
+use protocol::postgres::frontend;
+use protocol::postgres::sql::{Sql, SqlError, quote_literal};
+
+use super::vigil::Length;
+use super::{Control, Patience};
+
+/// How long a second connection may wait for a server connection.
+const WAIT: Duration = Duration::from_secs(2);
+/// Which of two connections asks next. No order in which a pooler gives its server connections out keeps two clients
+/// apart that ask like this.
+const TURNS: [usize; 7] = [1, 0, 0, 1, 1, 0, 1];
+
+/// How server connections are shared out among clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pooling {
+    /// They are not, as far as can be seen: each client has its own server process.
+    #[default]
+    None,
+    /// A client keeps its server connection until it leaves.
+    Session,
+    /// A client has a server connection for a transaction (or a statement). The next one gets it with the session's
+    /// settings, prepared statements and locks.
+    Transaction,
+}
+
+impl Pooling {
+    /// The pooler in words; `None` without one.
+    #[must_use]
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Session => Some("a session pooler: each client keeps a server connection until it leaves"),
+            Self::Transaction => Some(
+                "a transaction pooler: clients share server connections, and have one for a transaction at a time",
+            ),
+        }
+    }
+}
+
+impl Control {
+    /// Whether the server process that was announced at the login serves us. A pooler announces another one.
+    ///
+    /// # Errors
+    /// When the connection fails.
+    pub fn is_direct(&mut self) -> Result<bool, SqlError> {
+        Ok(self.own_process()?.is_some())
+    }
+
+    /// How server connections are shared out where this one leads. A second connection is opened for that, unless this one
+    /// is direct.
+    ///
+    /// # Errors
+    /// When this connection fails.
+    pub fn pooling(&mut self) -> Result<Pooling, SqlError> {
+        if self.server_process().is_none() || self.is_direct()? {
+            return Ok(Pooling::None);
+        }
+        let Some(first) = self.serving()? else { return Ok(Pooling::None) };
+        let patience = Patience { answer: Some(WAIT), look_after: None, ..self.patience.clone() };
+        let Ok(mut other) = Self::open_with(&self.connect, Some(WAIT), patience) else {
+            // Nobody can tell: what does not work through the one works through neither.
+            return Ok(Pooling::Transaction);
+        };
+        let mut seen = [Some(first), None];
+        for turn in TURNS {
+            let serving = match turn {
+                0 => self.serving()?,
+                _ => match other.serving() {
+                    Ok(serving) => serving,
+                    Err(_) => return self.is_served_before(&other),
+                },
+            };
+            if seen[turn].is_some_and(|before| Some(before) != serving) || serving == seen[1 - turn] {
+                return Ok(Pooling::Transaction);
+            }
+            seen[turn] = serving;
+        }
+        Ok(Pooling::Session)
+    }
+
+    /// The other connection still waits for a server connection. If this one keeps its own, it does not wait behind it.
+    fn is_served_before(&mut self, _waiting: &Self) -> Result<Pooling, SqlError> {
+        let begun = Instant::now();
+        self.serving()?;
+        Ok(if begun.elapsed() < WAIT / 2 { Pooling::Session } else { Pooling::Transaction })
+    }
+
+    /// The server process that serves this statement.
+    fn serving(&mut self) -> Result<Option<u32>, SqlError> {
+        let pid = self.scalar("SELECT pg_catalog.pg_backend_pid()")?;
+        Ok(pid.and_then(|pid| pid.parse().ok()))
+    }
+
+    /// Whether what a client prepares by name is kept for it by a pooler, under a name of the pooler's. Where it is not, the
+    /// server gets the client's own name, and the next client of the server connection finds it there. Nothing is left.
+    ///
+    /// # Errors
+    /// When the connection fails.
+    pub fn keeps_statements(&mut self) -> Result<bool, SqlError> {
+        let name = format!("pgdyno_{}", uuid::Uuid::new_v4().simple());
+        // One transaction, so that it is one server connection.
+        self.execute("BEGIN")?;
+        let prepared = self.ask_with(Length::Short, "", |out| {
+            frontend::parse(out, &name, "SELECT 1", &[]);
+            frontend::sync(out);
+        });
+        let known = prepared.and_then(|_| {
+            let query = format!(
+                "SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE name = {}",
+                quote_literal(&name)
+            );
+            Ok(self.scalar(&query)?.is_some())
+        });
+        // Also where the transaction failed.
+        let closed = self.ask_with(Length::Short, "", |out| {
+            frontend::close_statement(out, &name);
+            frontend::sync(out);
+        });
+        self.execute("ROLLBACK")?;
+        match closed.and(known) {
+            Ok(known) => Ok(!known),
+            Err(error) if error.sqlstate.is_some() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
