@@ -92,7 +92,7 @@ fn value_in_words(of: &Spread, metric: Metric) -> fn(f64) -> String {
     }
 }
 
-/// What stands below, for people: a sentence each.
+/// The sentences below the table, for people.
 #[must_use]
 pub fn below_spread(found: &[Spread], metric: Metric) -> Vec<String> {
     let mut said = vec![format!("{}; no arms, so nothing is compared.", metric.text())];

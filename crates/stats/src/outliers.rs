@@ -7,8 +7,10 @@ use crate::paired::{mean, t_quantile, variance};
 const FALSE_ALARM: f64 = 0.05;
 /// Fewest values among which one can be an outlier.
 const FEWEST: usize = 3;
+/// With fewer values the test for several outliers raises false alarms; then only one is looked for.
+const SEVERAL: usize = 15;
 
-/// Positions of the outliers, in ascending order; at most a third of the values, and none below three values.
+/// Positions of the outliers, in ascending order: at most one of fewer than 15 values, else at most a fifth of them.
 #[must_use]
 pub fn outliers(values: &[f64]) -> Vec<usize> {
     if values.len() < FEWEST {
@@ -16,7 +18,8 @@ pub fn outliers(values: &[f64]) -> Vec<usize> {
     }
     let mut left: Vec<usize> = (0..values.len()).collect();
     let (mut taken, mut found) = (Vec::new(), 0);
-    for _ in 0..values.len() / 3 {
+    let most = if values.len() < SEVERAL { 1 } else { values.len() / 5 };
+    for _ in 0..most {
         let those: Vec<f64> = left.iter().map(|&at| values[at]).collect();
         let Some(center) = mean(&those) else { break };
         let deviation = variance(&those, center).sqrt();

@@ -106,8 +106,8 @@ fn side(of: &Measured) -> Result<Vec<(Levels, &Run)>, ApartError> {
     }
 }
 
-/// The arm that is the control of both, where they have one in common and others with it. The one arm that only the first has and
-/// the one that only the second has are named as one cell: they are compared with each other.
+/// The arm that is the control of both, where they have one in common and others with it. Where each has exactly one arm that the other lacks, these two get
+/// one name, so that they are compared with each other.
 fn name_by_control(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&Measured; 2]) -> Option<ControlArm> {
     let [base, new] = of.map(|of| &of.experiment);
     let factor = base.compare_factor.clone().filter(|factor| new.compare_factor.as_ref() == Some(factor))?;
@@ -418,7 +418,7 @@ mod tests {
         let change = found.control.as_ref().unwrap().change().unwrap().change_pct();
         assert!((change - 16.7).abs() < 0.1, "{change}");
         assert_eq!(verdicts(&found), HashSet::from([Verdict::Inconclusive { more_pairs: None }]));
-        // The estimate is that of B / A: 2.6 / 1.167 against 2.
+        // The ratio B / A changes from 2 to 2.6 / 1.167.
         let estimate = found.arms[0].grid.unwrap().grid.estimate;
         assert!((estimate.change_pct() - 11.4).abs() < 0.3, "{}", estimate.change_pct());
     }

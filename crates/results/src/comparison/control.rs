@@ -10,8 +10,8 @@ use super::pairs::{Cell, CellRuns, Level, least_error};
 use super::{CellComparison, Figure, Judge, Metric, Way, adjust, unpaired};
 use record::Experiment;
 
-/// Which arm is the control: a level of the factor that both experiments compare. It stands in the plan of the experiment
-/// that is made of the two.
+/// Which arm is the control: a level of the factor that both experiments compare. The combined experiment
+/// keeps it in its plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ControlArm {
     pub(super) factor: String,
@@ -84,7 +84,7 @@ impl Control {
         self.which.cell_like(cell) == *cell
     }
 
-    /// Whether the control itself changed: then nothing can be said of the other arms.
+    /// Whether the control itself changed: then the other arms have no verdict.
     #[must_use]
     pub fn differs(&self) -> bool {
         self.figure.is_some_and(|figure| figure.verdict == Verdict::Differs)
@@ -103,8 +103,8 @@ impl Control {
         if whole_differs { whole } else { most.or(whole) }
     }
 
-    /// Another arm relative to the control: the difference between both experiments of ln(arm / control), each from the rounds
-    /// of its own experiment, in which the two were measured together.
+    /// Another arm relative to the control: by how much ln(arm / control) differs between the experiments. The ratio is taken round
+    /// by round, because a round measures both arms together.
     pub(super) fn compare_cell(
         &self,
         cell: Cell,

@@ -331,7 +331,7 @@ impl Comparison {
             .flat_map(|cell| cell.differences.keys().copied())
             .collect();
         let rounds = match &control {
-            // Rounds of two experiments are no pairs: as many as the estimates rest on.
+            // Rounds of two experiments do not form pairs: count those that the estimates rest on.
             Some(_) => estimates_rest_on(&arms),
             None => rounds.len(),
         };

@@ -5,7 +5,7 @@ use record::{Run, Validity};
 use super::pairs::Cell;
 use super::{Metric, Summary};
 
-/// A run nearer to the median than this share is no outlier, however alike the others are: nobody cares, and transactions are whole.
+/// An outlier is at least this far from the median, as a share. Smaller differences do not matter, and whole transactions cause them.
 const FAR: f64 = 0.03;
 
 /// The runs of one cell that is measured in no arm.
@@ -58,7 +58,7 @@ impl Spread {
         stats::mean_with_interval(&self.plain())?.1
     }
 
-    /// Runs that do not fit the others, and are farther than [`FAR`] from the median. They count all the same.
+    /// Runs that do not fit the others, and are farther than [`FAR`] from the median. They still count.
     #[must_use]
     pub fn outliers(&self) -> Vec<(u32, f64)> {
         let mut sorted = self.plain();

@@ -99,8 +99,8 @@ enum Instead {
         least_s: f64,
         most_s: f64,
     },
-    /// Several runs of one cell: their mean, least and most throughput, the 95 % interval of the mean, runs that do not fit the
-    /// others in words, and response times of all together.
+    /// Several runs of one cell: mean, least and most throughput, the 95 % interval of the mean, and outliers in words. Response
+    /// times are from all runs together.
     OneCell {
         runs: usize,
         tps: [f64; 3],

@@ -113,7 +113,7 @@ impl Answer {
         }
     }
 
-    /// What must be said of arms that were not measured in turn.
+    /// The warning about arms that were not measured in turn.
     fn not_interleaved(&self) -> Option<String> {
         let has_control = self.compared.as_ref().is_some_and(|of| of.control.is_some());
         let what = match has_control {
