@@ -160,6 +160,10 @@ pub struct Returned {
     pub queries: u32,
     /// Statements that were to change rows, whether they did or not.
     pub changes: u32,
+    /// 1 where the transaction read or wrote by key.
+    pub keyed: u32,
+    /// 1 where it did so and returned or changed no row by that.
+    pub keyed_empty: u32,
 }
 
 /// A client's answer.

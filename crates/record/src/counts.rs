@@ -43,7 +43,10 @@ macro_rules! counters {
             #[must_use]
             pub fn named(&self) -> BTreeMap<String, u64> {
                 let mut named = self.transactions();
-                named.extend([$((stringify!($data).to_owned(), self.$data)),*]);
+                let returned = [$((stringify!($data), self.$data)),*].into_iter();
+                // Not every workload asks by key.
+                let told = returned.filter(|(name, count)| !name.starts_with("keyed") || *count > 0);
+                named.extend(told.map(|(name, count)| (name.to_owned(), count)));
                 named
             }
 
@@ -93,6 +96,10 @@ counters! {
         changes,
         /// Rows changed.
         affected,
+        /// Transactions that read or wrote by key.
+        keyed,
+        /// Transactions in `keyed` that returned or changed no row by key.
+        keyed_empty,
     }
 }
 

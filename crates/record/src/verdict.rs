@@ -34,6 +34,8 @@ pub enum Reason {
     Errors,
     /// The workload returned nothing.
     EmptyResults,
+    /// Transactions that ask by key found nothing.
+    FoundNothing,
     /// The server did not take the asked settings.
     SettingsNotApplied,
     /// What was to be in memory, or not, was not so.
@@ -57,6 +59,7 @@ impl Reason {
             Self::Unsteady => "unsteady",
             Self::Errors => "errors",
             Self::EmptyResults => "empty results",
+            Self::FoundNothing => "found nothing",
             Self::SettingsNotApplied => "settings not applied",
             Self::CacheState => "cache state differs",
             Self::TooShort => "too short",

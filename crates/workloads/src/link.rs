@@ -11,7 +11,7 @@ use protocol::{Address, wording};
 #[inline]
 pub(crate) fn returned(counted: Counted) -> Returned {
     let Counted { rows, bytes, affected, queries, changes } = counted;
-    Returned { rows, bytes, affected, queries, changes }
+    Returned { rows, bytes, affected, queries, changes, ..Returned::default() }
 }
 
 /// How far a link has come.

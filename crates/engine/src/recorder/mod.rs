@@ -157,12 +157,15 @@ impl Recorder {
                 counts.deadlock_failures += u64::from(failure == Failure::Deadlock);
             }
             None => {
-                let Returned { rows, bytes, affected, queries, changes } = outcome.returned;
+                let Returned { rows, bytes, affected, queries, changes, keyed, keyed_empty } =
+                    outcome.returned;
                 counts.rows += rows;
                 counts.bytes += bytes;
                 counts.affected += affected;
                 counts.queries += u64::from(queries);
                 counts.changes += u64::from(changes);
+                counts.keyed += u64::from(keyed);
+                counts.keyed_empty += u64::from(keyed_empty);
                 let response = now.saturating_sub(transaction.due);
                 figures.response.record(response);
                 figures.service.record(now.saturating_sub(transaction.started));

@@ -9,7 +9,7 @@ use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
 
 use crate::error::{Class, LabError};
-use crate::jobs::{input_bytes, prepare};
+use crate::jobs::{foresee, input_bytes, prepare};
 use crate::plan::PlannedPreparation;
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
 use crate::target_spec::TargetSpec;
@@ -95,6 +95,7 @@ fn single(
         progress
             .note(format!("earlier ones of the same size took {took} in the mean, with whatever options"));
     }
+    foresee([(target.clone(), plan)].into_iter())?;
     progress.step(Step::Target, "make, start or reach the server");
     let mut stage = Stage::open(target, pg_bin, progress, stop)?;
     let done = prepare(&mut stage, plan, false, &mut *progress, stop)?;

@@ -99,6 +99,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     let mut workload = open(options)?;
     let prepare = PlannedPreparation::of(options.prepare.clone())?;
     try_results(options.results.as_deref(), &mut *progress)?;
+    jobs::foresee([(options.target.clone(), &prepare)].into_iter())?;
     progress.step(Step::Target, "reach the server");
     let mut stage = Stage::open(&options.target, options.pg_bin.clone(), progress, stop)?;
     stage.lets_through(&workload)?;

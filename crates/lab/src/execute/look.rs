@@ -8,6 +8,7 @@ use protocol::postgres::conninfo::Env;
 use super::arms::check_arms;
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
+use crate::jobs::{fits_at_hand, foresee};
 use crate::plan::Plan;
 use crate::target_spec::TargetSpec;
 use target::TargetError;
@@ -47,6 +48,43 @@ pub fn look(file: &ExperimentFile, plan: &Plan, same: bool) -> Result<Looked, La
         check_arms(file, plan, &mut control, means, same)?;
     }
     Ok(Looked::Checked)
+}
+
+/// How large the data will be that the plan puts on its servers, a sentence each. Servers given by URL are asked for their disks.
+///
+/// # Errors
+/// When the data cannot fit.
+pub fn look_at_sizes(file: &ExperimentFile, plan: &Plan) -> Result<Vec<String>, LabError> {
+    let (mut said, mut private) = (Vec::new(), Vec::new());
+    for at in plan.sites() {
+        let (spec, prepare) = (plan.content.target(&at), plan.content.preparation(&at));
+        if matches!(spec, TargetSpec::Managed { .. }) {
+            private.push((spec, prepare));
+            continue;
+        }
+        for job in prepare.jobs.jobs() {
+            let Some(fill) = job.fill().filter(|fill| fill.bytes > 0) else { continue };
+            said.push(match at_hand(&file.with_its_password(spec.clone()))? {
+                Ok((mut control, _)) => fits_at_hand(&mut control, None, &job.what(), &fill)?,
+                Err(_) => format!(
+                    "{}: about {}; how much is free on the server's disk is not known",
+                    job.what(),
+                    record::bytes(fill.bytes)
+                ),
+            });
+        }
+    }
+    said.extend(foresee(private.into_iter())?);
+    Ok(said)
+}
+
+/// The same before anything is made: whether the data of private servers fit on their disks.
+///
+/// # Errors
+/// When they cannot.
+pub fn check_sizes(plan: &Plan) -> Result<(), LabError> {
+    let sites = plan.sites().into_iter();
+    foresee(sites.map(|at| (plan.content.target(&at), plan.content.preparation(&at)))).map(drop)
 }
 
 /// The server, or why there is none at hand.

@@ -26,7 +26,7 @@ pub use self::available::leave_out;
 use self::carry_out::{Experiment, light, record_of};
 use self::ground::Ground;
 pub use self::ground::look_for_room;
-pub use self::look::{Looked, look};
+pub use self::look::{Looked, check_sizes, look, look_at_sizes};
 pub use self::placement::choose_placement;
 pub use self::promised::check_promise;
 use crate::error::{LabError, explain};

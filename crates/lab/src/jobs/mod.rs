@@ -10,6 +10,7 @@ mod initialize;
 mod prepare;
 mod programs;
 mod run;
+mod size;
 
 pub(crate) use alone::alone;
 pub(crate) use extracts::{input_bytes, make as make_extract};
@@ -18,3 +19,4 @@ pub(crate) use fill_in::fill_in;
 pub use initialize::initialize;
 pub(crate) use prepare::{Done as Prepared, prepare};
 pub(crate) use run::run;
+pub(crate) use size::{fits_at_hand, foresee};

@@ -14,6 +14,7 @@ use workloads::jobs::{Job, JobReport, relation_sizes};
 use super::failed::succeeded;
 use super::fill_in::fill_in;
 use super::run::run;
+use super::size::fits_on;
 use crate::collectors::Counters;
 use crate::error::LabError;
 use crate::event::{LabEvent, Progress, Step, Tell};
@@ -215,6 +216,9 @@ impl Jobs<'_> {
     fn carry_out(&mut self, job: &dyn Job, print: &str) -> Result<JobRecord, LabError> {
         let mut progress: &mut dyn Progress = &mut *self.progress;
         let made = super::extracts::make(job, &mut *progress, self.stop)?;
+        if let Some(fill) = job.fill().filter(|fill| fill.bytes > 0) {
+            progress.note(fits_on(self.stage, &job.what(), &fill)?);
+        }
         progress.step(Step::Prepare, job.what());
         // A job that is broken off must not look like one that was done.
         forget(self.stage.control()?, &job.name())?;

@@ -11,6 +11,8 @@ use workloads::ScriptInfo;
 pub use self::machine::{Machine, Probe, Probes};
 use self::machine::{of_job, steal, throttled_or_unsteady};
 
+/// Share of the transactions that ask by key, from which on it is a doubt when they find nothing.
+pub const FOUND_NOTHING: f64 = 0.10;
 /// A thread that is busier than this share of the time is the bottleneck itself.
 pub const SATURATED: f64 = 0.90;
 /// Share of failed transactions that makes a run invalid; fewer make it suspect.
@@ -74,12 +76,13 @@ pub struct Evidence<'a> {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     let mut found: Vec<(Validity, Doubt)> = Vec::new();
-    let checks: [fn(&Evidence<'_>) -> Finding; 12] = [
+    let checks: [fn(&Evidence<'_>) -> Finding; 13] = [
         too_short,
         errors,
         hung,
         |evidence| settings(evidence.changed),
         empty,
+        found_nothing,
         |evidence| no_hit(evidence.hit_pct),
         overloaded,
         saturated,
@@ -208,6 +211,36 @@ fn empty(evidence: &Evidence<'_>) -> Finding {
             found.join("; ")
         );
         (Validity::Invalid, Reason::EmptyResults, detail)
+    })
+}
+
+/// Scripts that ask by key and often find nothing: an empty answer is faster than one with rows. A script that is
+/// entirely empty has its own check.
+fn found_nothing(evidence: &Evidence<'_>) -> Finding {
+    if evidence.may_be_empty {
+        return None;
+    }
+    let scripts = evidence.measured.scripts.iter().zip(evidence.scripts);
+    let found: Vec<String> = scripts
+        .filter_map(|(figures, script)| {
+            let Counts { keyed, keyed_empty, .. } = figures.counts;
+            let share = keyed_empty as f64 / keyed.max(1) as f64;
+            (share >= FOUND_NOTHING && gave_nothing(&figures.counts).is_none()).then(|| {
+                let asked = count(keyed, "transaction");
+                format!(
+                    "{}: {:.1} % of {asked} by key returned or changed no row",
+                    script.name,
+                    share * 100.0
+                )
+            })
+        })
+        .collect();
+    (!found.is_empty()).then(|| {
+        let detail = format!(
+            "{}; do the keys that it draws exist (:scale, ranges of random)? if so, say may_be_empty",
+            found.join("; ")
+        );
+        (Validity::Suspect, Reason::FoundNothing, detail)
     })
 }
 
@@ -355,6 +388,31 @@ pub(crate) mod tests {
 
     pub(super) fn good() -> Counts {
         Counts { due: 1000, ok: 1000, rows: 10, bytes: 100, ..Counts::default() }
+    }
+
+    /// A script at scale 20 on tables of scale 2: 90 % of the transactions found nothing, and no warning said so.
+    #[test]
+    fn transactions_by_key_that_find_nothing_are_a_doubt_from_a_tenth_on() {
+        let script =
+            |name: &str| ScriptInfo { name: name.into(), text_hash: String::new(), weight: 1, part: None };
+        let scripts = [script("a.sql"), script("b.sql")];
+        let judged = |empty: [u64; 2], may_be_empty| {
+            let figures = |keyed_empty| {
+                let counts = Counts { queries: 1000, rows: 1, keyed: 1000, keyed_empty, ..good() };
+                ScriptFigures { counts, ..ScriptFigures::default() }
+            };
+            let measured = Measured { scripts: empty.map(figures).to_vec(), ..Measured::default() };
+            let evidence = Evidence { scripts: &scripts, may_be_empty, ..evidence(&measured, &[]) };
+            let (validity, doubts) = judge(&evidence);
+            (validity, doubts.into_iter().map(|doubt| doubt.detail).collect::<Vec<_>>())
+        };
+        assert_eq!(judged([99, 0], false), (Validity::Valid, vec![]));
+        assert_eq!(judged([900, 0], true), (Validity::Valid, vec![]));
+        let (validity, details) = judged([900, 100], false);
+        assert_eq!((validity, details.len()), (Validity::Suspect, 1));
+        let wanted =
+            "a.sql: 90.0 % of 1000 transactions by key returned or changed no row; b.sql: 10.0 % of 1000";
+        assert!(details[0].starts_with(wanted), "{details:?}");
     }
 
     /// What a changing rate asks for is no unsteadiness, and its crest may be too much by itself.

@@ -194,6 +194,9 @@ impl How<'_> {
             chosen => chosen?,
         }
         let plan = execute::look_for_room(plan, file)?;
+        if !self.dry_run {
+            execute::check_sizes(&plan)?;
+        }
         for line in plan.words().into_iter().chain(foresee(&plan, &results)) {
             screen.line(&line);
         }
@@ -211,6 +214,9 @@ impl How<'_> {
             Looked::NotChecked(why) => warning(&format!(
                 "the settings could not be checked, no server is at hand ({why}); a run checks them before it prepares anything"
             )),
+        }
+        for said in execute::look_at_sizes(file, plan)? {
+            talk(&said);
         }
         let format = self.output.format.format;
         let table = match format {

@@ -507,6 +507,67 @@ fn pgbench_habits_work_or_name_the_command_that_works() {
     assert_eq!(logs.count(), 1);
 }
 
+/// 90 % of the transactions found nothing, and the run was valid; the other way round, with `-s` missing, nothing was said either.
+#[test]
+fn a_script_at_the_wrong_scale_is_no_longer_silent() {
+    let (place, server) = (Place::new(), Server::start());
+    place.run(["bench", "-i", "-q", "-s", "2", &server.url()]).expect(0);
+    let by_scale =
+        "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n";
+    place.write("by_scale.sql", by_scale);
+    let bench = |more: &[&str]| {
+        let all = ["bench", "-n", "-c", "2", "-t", "200"].iter().chain(more).copied().map(str::to_owned);
+        place.run(all.chain([server.url()]))
+    };
+    for mode in ["simple", "extended", "prepared"] {
+        let done = bench(&["-f", "by_scale.sql", "-s", "20", "-M", mode]).expect(0);
+        done.says(&["found nothing: by_scale.sql: ", ":scale is 20, but pgbench's tables have scale 2"]);
+    }
+    let stored = place.sql("select validity || ' ' || doubts from v_run order by run_id desc limit 1");
+    assert!(stored.contains("suspect found_nothing"), "{stored}");
+    let keyed = "select printf('%d', value) from run_count where name = 'keyed' order by run_id desc limit 1";
+    assert_eq!(place.sql(keyed), "400");
+    let pipeline = by_scale.replace("SELECT", "\\startpipeline\nSELECT 1;\nSELECT") + "\\endpipeline\n";
+    place.write("pipeline.sql", pipeline);
+    bench(&["-f", "pipeline.sql", "-s", "20", "-M", "extended"])
+        .expect(0)
+        .says(&["found nothing: pipeline.sql: "]);
+    let allowed = bench(&["-f", "by_scale.sql", "-s", "20", "--may-be-empty"]).expect(0);
+    assert!(!allowed.stderr.contains("found nothing"), "{}", allowed.stderr);
+    let missing = bench(&["-f", "by_scale.sql"]).expect(0);
+    missing.says(&[":scale is 1 (no scale was given), but pgbench's tables have scale 2"]);
+    let right = bench(&["-f", "by_scale.sql", "-s", "2"]).expect(0);
+    assert!(!right.stderr.contains("scale") && !right.stderr.contains("found nothing"), "{}", right.stderr);
+    bench(&["-S", "-s", "20"])
+        .expect(0)
+        .says(&["scale option ignored, using count from pgbench_branches table (2)"]);
+    // Writes by key; the row that goes into the history hides nothing.
+    let writes = "\\set tid random(1, 10 * :scale)\nBEGIN;\n\
+        UPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = :tid;\n\
+        INSERT INTO pgbench_history (tid, bid, aid, delta) VALUES (:tid, 1, 1, 1);\nEND;\n";
+    place.write("writes.sql", writes);
+    bench(&["-f", "writes.sql", "-s", "20"]).expect(0).says(&["found nothing: writes.sql: "]);
+}
+
+/// `-i -s 25804` began to fill a disk with 71 GB.
+#[test]
+fn tables_that_cannot_fit_are_refused_before_they_are_made() {
+    let (place, server) = (Place::new(), Server::start());
+    place.run(["bench", "-i", "-q", "-s", "1", &server.url()]).expect(0).says(&["scale 1: about 15"]);
+    let refused = place.run(["bench", "-i", "-s", "20000000", &server.url()]).expect(74);
+    refused.says(&["make pgbench's tables, scale 20000000: about ", "free on the server's disk"]);
+    assert_eq!(server.psql("select count(*) from pgbench_accounts"), "100000", "nothing was touched");
+    place.run(["bench", "--managed=large", "-S", "-s", "20000000", "-t", "1"]).expect(74).says(&["about "]);
+    let file = place.write(
+        "large.toml",
+        "question = \"Fits?\"\n[target]\nmanaged = { name = \"large\" }\n[prepare]\npgbench = { scale = 20000000 }\n\
+         [workload.reads]\npgbench = { builtin = [\"select-only\"] }\n[measure]\nduration = \"1s\"\nrounds = 1\n",
+    );
+    let file = file.to_str().unwrap();
+    place.run(["run", "--dry-run", file]).expect(74).says(&["scale 20000000: about "]);
+    place.run(["run", file]).expect(74).says(&["scale 20000000: about "]);
+}
+
 /// Three plain runs "compared nothing".
 #[test]
 fn repeats_of_one_command_have_mean_interval_range_and_outliers() {

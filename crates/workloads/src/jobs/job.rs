@@ -16,6 +16,17 @@ use crate::error::WorkloadError;
 /// Contents of the files that jobs read: SHA-256 by the name of [`Job::files`].
 pub type Inputs = BTreeMap<String, String>;
 
+/// What a job puts on the server's disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fill {
+    /// About how many bytes.
+    pub bytes: u64,
+    /// Tables that it drops before.
+    pub drops: &'static [&'static str],
+    /// Whether it goes to another place than the database's own.
+    pub elsewhere: bool,
+}
+
 /// Work that is done once, to its end, before the runs.
 ///
 /// `lab` asks whether what the job makes is there already and was made from the same; else it gets the job the
@@ -41,6 +52,11 @@ pub trait Job {
     /// such thing.
     fn input_bytes(&self, _extracts: &Path) -> u64 {
         0
+    }
+
+    /// What it puts on the server's disk, where that is known before.
+    fn fill(&self) -> Option<Fill> {
+        None
     }
 
     /// What its data are made from: options without the places of files, and the contents of those. Equal parts give

@@ -8,7 +8,7 @@ mod runtime;
 
 pub(crate) use child::other_account;
 pub use child::{ChildEnd, ChildInput, ChildOrder, Output, RunChild, programs_run_as};
-pub use job::{Inputs, Job, JobSite};
+pub use job::{Fill, Inputs, Job, JobSite};
 pub(crate) use job::{file_name, must_be_readable};
 pub use relations::relation_sizes;
 pub use report::{JobReport, PhaseTimer};

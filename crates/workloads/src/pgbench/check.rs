@@ -117,6 +117,18 @@ pub fn tables(sql: &mut dyn Sql) -> Result<Tables, WorkloadError> {
     }
 }
 
+/// Rows of `pgbench_branches`; `None` where there is no such table, or it cannot be read.
+pub(super) fn branches(sql: &mut dyn Sql) -> Result<Option<u64>, WorkloadError> {
+    let doing = "looking for pgbench's tables";
+    let there = "SELECT to_regclass('pgbench_branches') IS NOT NULL \
+         AND has_table_privilege(to_regclass('pgbench_branches'), 'SELECT')";
+    if sql.scalar(there).map_err(WorkloadError::sql(doing))?.as_deref() != Some("t") {
+        return Ok(None);
+    }
+    let count = sql.scalar("SELECT count(*) FROM pgbench_branches").map_err(WorkloadError::sql(doing))?;
+    Ok(count.and_then(|count| count.parse().ok()))
+}
+
 /// What [`vacuum`] tells, in this order: for each group of statements a beginning, perhaps errors, an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vacuuming<'a> {

@@ -9,6 +9,7 @@ mod client;
 mod explain;
 mod guard;
 pub mod init;
+mod keyed;
 mod manner;
 mod of_session;
 mod options;

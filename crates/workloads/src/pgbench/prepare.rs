@@ -2,6 +2,7 @@
 
 use script::{Action, Scripts};
 
+use super::keyed;
 use super::manner::{HostPolicy, Manner};
 use super::options::{Mode, Options};
 use super::source::{Loaded, ScriptSource};
@@ -33,6 +34,8 @@ pub(super) struct Program {
     pub(super) sources: Vec<Asked>,
     /// Whether a built-in script is among them: they need pgbench's tables.
     pub(super) builtin: bool,
+    /// By [`script::Statement::number`]: whether it reads or writes by key.
+    pub(super) by_key: Vec<bool>,
 }
 
 impl Program {
@@ -62,6 +65,13 @@ impl Program {
     pub(super) fn writes_history(&self) -> bool {
         let names = |source: &Asked| String::from_utf8_lossy(&source.text).contains("pgbench_history");
         self.builtin || self.sources.iter().any(names)
+    }
+
+    /// Whether a script uses `:scale` on pgbench's tables, and nobody defined it otherwise.
+    pub(super) fn uses_scale_of_tables(&self) -> bool {
+        let measured = self.sources.iter().map(|source| String::from_utf8_lossy(&source.text));
+        !self.options.define.contains_key("scale")
+            && measured.into_iter().any(|text| text.contains(":scale") && text.contains("pgbench_"))
     }
 
     /// Reads and parses `sources` for a drop-in, whose messages are pgbench's.
@@ -113,6 +123,7 @@ impl Program {
         };
         Ok(Self {
             texts: statement_texts(&scripts),
+            by_key: keyed::statements(&scripts),
             first_command: first_commands(&scripts),
             reads: (0..sources.len()).map(|script| reads.contains(&script)).collect(),
             startup,

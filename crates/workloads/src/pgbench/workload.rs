@@ -7,7 +7,7 @@ use engine::{Client, GapStream, Gaps};
 use record::Artifact;
 use script::{Random, Streams};
 
-use super::check::{Tables, TablesError, count_tables, tables, vacuum_quietly};
+use super::check::{Tables, TablesError, branches, count_tables, tables, vacuum_quietly};
 use super::client::clients;
 use super::explain::explain;
 use super::guard::{first_execution, sample};
@@ -35,6 +35,8 @@ pub struct Pgbench {
     scale: u64,
     /// What was found of pgbench's tables, if it was asked.
     tables: Option<Tables>,
+    /// The warning that the scale differs from the scale of the tables.
+    scale_remark: Option<String>,
 }
 
 impl Pgbench {
@@ -81,7 +83,8 @@ impl Pgbench {
         let scale = options.scale.map_or(1, u64::from);
         // pgbench empties pgbench_history whatever the scripts do; those rows may be somebody's.
         let vacuum = options.vacuum && (program.drop_in || program.writes_history());
-        Self { program: Arc::new(program), vacuum, may_be_empty: options.may_be_empty, scale, tables: None }
+        let (program, may_be_empty) = (Arc::new(program), options.may_be_empty);
+        Self { program, vacuum, may_be_empty, scale, tables: None, scale_remark: None }
     }
 
     /// Whether a built-in script is among those run: they need pgbench's tables.
@@ -170,8 +173,13 @@ impl Workload for Pgbench {
     }
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+        let given = self.program.options.scale;
         if self.program.builtin {
             self.found(tables(site.sql()?)?);
+            self.scale_remark = scale_ignored(given, self.scale);
+        } else if self.program.uses_scale_of_tables() {
+            let scale = branches(site.sql()?)?;
+            self.scale_remark = scale.and_then(|tables| other_scale(given, self.scale, tables));
         }
         Ok(())
     }
@@ -181,7 +189,11 @@ impl Workload for Pgbench {
     }
 
     fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
-        if self.vacuum { vacuum_quietly(site.sql()?) } else { Ok(Vec::new()) }
+        let mut remarks: Vec<String> = self.scale_remark.iter().cloned().collect();
+        if self.vacuum {
+            remarks.extend(vacuum_quietly(site.sql()?)?);
+        }
+        Ok(remarks)
     }
 
     fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError> {
@@ -228,9 +240,64 @@ impl ClientWorkload for Pgbench {
     }
 }
 
+/// pgbench's warning: built-in scripts take the scale of the tables, whatever was given.
+fn scale_ignored(given: Option<u32>, tables: u64) -> Option<String> {
+    given
+        .filter(|given| u64::from(*given) != tables)
+        .map(|_| format!("scale option ignored, using count from pgbench_branches table ({tables})"))
+}
+
+/// A script that draws keys by `:scale` from tables of another scale: it misses rows that are there, or asks for some that are not.
+fn other_scale(given: Option<u32>, scale: u64, tables: u64) -> Option<String> {
+    let source = if given.is_some() { "" } else { " (no scale was given)" };
+    let effect = match scale.cmp(&tables) {
+        std::cmp::Ordering::Equal => return None,
+        std::cmp::Ordering::Greater => "most keys that the script draws by it are not there",
+        std::cmp::Ordering::Less => "keys that the script draws by it reach only some of the rows",
+    };
+    Some(format!(
+        ":scale is {scale}{source}, but pgbench's tables have scale {tables} (count of pgbench_branches): {effect}"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::sql::FakeSql;
+
+    /// A script at scale 20 on tables of scale 2, and the other way round: both were silent.
+    #[test]
+    fn a_scale_that_is_not_that_of_the_tables_is_said() {
+        let remark = |scale: Option<u32>, script: &str, branches: &str| {
+            let options = Options { scale, vacuum: false, ..Options::default() };
+            let source = ScriptSource::Text { name: "a.sql".into(), text: script.into(), weight: 1 };
+            let mut workload = Pgbench::with_scripts(&options, &[source]).unwrap();
+            let mut sql = FakeSql::new();
+            sql.answer("to_regclass", &[&["t"]]);
+            sql.answer("count(*) FROM pgbench_branches", &[&[branches]]);
+            let mut site = Site::postgres(&mut sql);
+            workload.check(&mut site).unwrap();
+            workload.reset(&mut site).unwrap().join("; ")
+        };
+        let by_scale =
+            "\\set aid random(1, 100000 * :scale)\nSELECT 1 FROM pgbench_accounts WHERE aid = :aid;";
+        let said = remark(Some(20), by_scale, "2");
+        assert!(said.starts_with(":scale is 20, but pgbench's tables have scale 2 "), "{said}");
+        let said = remark(None, by_scale, "20");
+        assert!(
+            said.starts_with(":scale is 1 (no scale was given), but pgbench's tables have scale 20"),
+            "{said}"
+        );
+        assert_eq!(remark(Some(20), by_scale, "20"), "");
+        // The scale does not matter for other tables, or without the variable.
+        assert_eq!(remark(Some(20), "\\set i random(1, :scale)\nSELECT :i;", "2"), "");
+        assert_eq!(remark(Some(20), "SELECT 1 FROM pgbench_accounts WHERE aid = 1;", "2"), "");
+        assert_eq!(
+            scale_ignored(Some(20), 2).as_deref(),
+            Some("scale option ignored, using count from pgbench_branches table (2)")
+        );
+        assert_eq!([scale_ignored(None, 2), scale_ignored(Some(2), 2)], [None, None]);
+    }
 
     #[test]
     fn statements_have_a_place_in_their_file() {

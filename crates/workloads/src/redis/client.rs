@@ -166,7 +166,8 @@ impl RedisClient {
         }
         let Batch { writes, hits, written, failed, .. } = self.batch;
         let (queries, changes) = if writes { (0, self.pipeline) } else { (self.pipeline, 0) };
-        let returned = Returned { rows: hits.into(), bytes, affected: written.into(), queries, changes };
+        let (rows, affected) = (hits.into(), written.into());
+        let returned = Returned { rows, bytes, affected, queries, changes, ..Returned::default() };
         let failure = (failed > 0).then_some(Failure::Other);
         Step::Ended(Outcome { script: self.current(), failure, tries: 1, returned })
     }

@@ -1,6 +1,7 @@
 //! Which server it is, however it was reached: by socket or network, by one name or another.
 
 use std::net::{IpAddr, UdpSocket};
+use std::path::Path;
 
 use protocol::Address;
 use protocol::postgres::sql::{Sql, SqlError};
@@ -93,6 +94,13 @@ impl ServerId {
             reached_at: Some(machine_of(&address)),
             reached_port: port_of(&address),
         })
+    }
+
+    /// Its data folder, where the server runs on this machine and the role may know the folder.
+    #[must_use]
+    pub fn folder_here(&self) -> Option<&Path> {
+        let is_here = self.machine.as_deref() == Some(HERE);
+        self.data_directory.as_deref().filter(|_| is_here).map(Path::new)
     }
 
     /// Whether both are one server. What one of them does not know cannot tell them apart.

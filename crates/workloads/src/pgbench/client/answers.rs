@@ -40,10 +40,13 @@ impl PgbenchClient {
                 self.exchange.captured.columns(description);
             }
             Message::DataRow(row) => self.exchange.captured.row(row),
-            Message::CommandComplete(_) | Message::EmptyQuery if self.pipeline.is_off() => {
-                self.exchange.end_result(&mut self.script, self.talk.client, &self.program);
+            Message::CommandComplete(tag) if self.is_by_key() => {
+                if let Some(rows) = tag.rows() {
+                    self.keyed.add(rows);
+                }
+                self.end_result(io);
             }
-            Message::CommandComplete(_) | Message::EmptyQuery => self.pipeline_result(io),
+            Message::CommandComplete(_) | Message::EmptyQuery => self.end_result(io),
             Message::ReadyForQuery(_) => return self.server_ready(io),
             Message::Error(fields) => return self.error(link, fields, io),
             Message::Notice(fields) => {
@@ -60,6 +63,30 @@ impl PgbenchClient {
             _ => {}
         }
         None
+    }
+
+    /// A statement of the command under way ended well.
+    fn end_result(&mut self, io: &mut Io<'_>) {
+        if self.pipeline.is_off() {
+            self.exchange.end_result(&mut self.script, self.talk.client, &self.program);
+        } else {
+            self.pipeline_result(io);
+        }
+    }
+
+    /// Whether the statement whose result comes reads or writes by key.
+    fn is_by_key(&self) -> bool {
+        if self.state != State::Waiting {
+            return false;
+        }
+        let number = match self.pipeline.is_off() {
+            true => self.script.command(&self.program).and_then(|command| match &command.action {
+                Action::Sql(statement) => Some(statement.number),
+                _ => None,
+            }),
+            false => self.pipeline.oldest(),
+        };
+        number.is_some_and(|number| self.program.by_key[number])
     }
 
     /// Whether nothing of the next result is there: libpq returns to its caller until then, and waits itself behind it.

@@ -39,6 +39,7 @@ use self::script_run::ScriptRun;
 use self::shell::Shells;
 use self::transaction::Transaction;
 use self::words::{BLOCK_OPEN, Position, Talk};
+use super::keyed::Keyed;
 use super::prepare::Program;
 use crate::link::returned;
 
@@ -82,6 +83,8 @@ struct PgbenchClient {
     exchange: Exchange,
     pipeline: Pipeline,
     shells: Shells,
+    /// What the open transaction found by key.
+    keyed: Keyed,
 }
 
 impl Client for PgbenchClient {
@@ -143,6 +146,7 @@ impl PgbenchClient {
             exchange: Exchange::default(),
             pipeline: Pipeline::default(),
             shells: Shells::default(),
+            keyed: Keyed::default(),
         };
         client.script.choose(client.draws.drawn());
         client
@@ -168,6 +172,7 @@ impl PgbenchClient {
     /// Starts the script on a connection that is up.
     fn start_script(&mut self, io: &mut Io<'_>) -> Step {
         self.take_counts();
+        self.keyed = Keyed::default();
         self.script.start();
         self.advance(io)
     }
@@ -207,7 +212,8 @@ impl PgbenchClient {
 
     /// How the open transaction ended.
     fn outcome(&mut self, failure: Option<Failure>) -> Outcome {
-        let returned = self.take_counts();
+        let (keyed, keyed_empty) = self.keyed.counts();
+        let returned = Returned { keyed, keyed_empty, ..self.take_counts() };
         self.transaction.end(self.draws.drawn(), failure, returned)
     }
 

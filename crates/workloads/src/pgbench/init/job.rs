@@ -2,10 +2,14 @@
 
 use super::event::Event;
 use super::options::{InitOptions, Loading};
+use super::steps::Step;
 use super::tables::ACCOUNTS_TABLE;
 use super::work::run;
 use crate::error::WorkloadError;
-use crate::jobs::{Inputs, Job, JobReport, JobSite};
+use crate::jobs::{Fill, Inputs, Job, JobReport, JobSite};
+
+/// What the first step drops.
+const TABLES: [&str; 4] = ["pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers"];
 
 impl Job for &InitOptions {
     fn name(&self) -> String {
@@ -14,6 +18,12 @@ impl Job for &InitOptions {
 
     fn what(&self) -> String {
         format!("make pgbench's tables, scale {}", self.scale)
+    }
+
+    fn fill(&self) -> Option<Fill> {
+        let drops: &[&str] = if self.steps.contains(&Step::Drop) { &TABLES } else { &[] };
+        let elsewhere = self.tablespace.is_some() || self.index_tablespace.is_some();
+        Some(Fill { bytes: self.bytes(), drops, elsewhere })
     }
 
     fn made_from(&self, _inputs: &Inputs) -> Vec<String> {

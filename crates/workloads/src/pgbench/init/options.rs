@@ -103,6 +103,19 @@ impl InitOptions {
         Ok(())
     }
 
+    /// About how many bytes the rows and primary keys take on the disk. A page of 8 kB holds 61 accounts, and a page of the
+    /// index, which is filled to nine tenths, holds 366. The write-ahead log is not included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        const PAGE: u64 = 8192;
+        let fills = self.steps.iter().any(|step| matches!(step, Step::Generate | Step::GenerateOnServer));
+        let accounts = u64::from(self.scale) * 100_000;
+        let pages = (accounts.div_ceil(61) * 100).div_ceil(u64::from(self.fillfactor.clamp(10, 100)));
+        let has_keys = self.steps.contains(&Step::PrimaryKeys);
+        let index = if has_keys { accounts.div_ceil(366) } else { 0 };
+        if fills { (pages + index) * PAGE } else { 0 }
+    }
+
     /// The steps with the foreign keys that are asked for apart.
     #[must_use]
     pub fn all_steps(&self) -> Vec<Step> {

@@ -1,0 +1,175 @@
+//! Whether what a job puts on a server fits on its disk: told before it begins, and refused where it cannot.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use protocol::postgres::sql::{Sql, quote_literal};
+use record::bytes;
+use target::control::Control;
+use target::home::Home;
+use target::host::Disk;
+use target::managed::{grounds_of, sizes_of};
+use target::settings::journal::ServerId;
+use workloads::jobs::Fill;
+
+use crate::error::{Class, LabError};
+use crate::plan::PlannedPreparation;
+use crate::stage::Stage;
+use crate::target_spec::TargetSpec;
+
+/// Tells how large the data will be, with what is free for it.
+///
+/// # Errors
+/// When they cannot fit.
+fn fits(what: &str, needed: u64, free: Option<u64>) -> Result<String, LabError> {
+    let size = format!("{what}: about {}", bytes(needed));
+    match free {
+        None => Ok(format!("{size}; how much is free on the server's disk is not known")),
+        Some(free) if free < needed => {
+            let what = format!("{size}, but {} are free on the server's disk", bytes(free));
+            Err(LabError::failed(Class::Io, what, "choose a smaller scale, or a server with a larger disk"))
+        }
+        Some(free) => Ok(format!("{size}; {} are free on the server's disk", bytes(free))),
+    }
+}
+
+/// The same of what a job is about to put on an open server.
+pub(super) fn fits_on(stage: &mut Stage, what: &str, fill: &Fill) -> Result<String, LabError> {
+    let managed = stage.target.data_folder();
+    fits_at_hand(stage.control()?, managed, what, fill)
+}
+
+/// The same of a server that is at hand; `managed` is its data folder, where it is a private one.
+pub(crate) fn fits_at_hand(
+    control: &mut Control,
+    managed: Option<PathBuf>,
+    what: &str,
+    fill: &Fill,
+) -> Result<String, LabError> {
+    let free = if fill.elsewhere { None } else { free_on(control, managed, fill.drops)? };
+    fits(what, fill.bytes, free)
+}
+
+/// Bytes that are free for a database's files, those of tables that are dropped before included; `None` where the server's disk
+/// cannot be seen from here.
+fn free_on(control: &mut Control, managed: Option<PathBuf>, drops: &[&str]) -> Result<Option<u64>, LabError> {
+    let Some(folder) = managed.map_or_else(|| folder_of(control), |folder| Ok(Some(folder)))? else {
+        return Ok(None);
+    };
+    let Some(disk) = Disk::of(&folder.join("base")).or_else(|| Disk::of(&folder)) else { return Ok(None) };
+    let names: Vec<String> = drops.iter().map(|name| quote_literal(name)).collect();
+    let dropped = match names.is_empty() {
+        true => None,
+        false => control.scalar(&format!(
+            "SELECT sum(pg_catalog.pg_total_relation_size(pg_catalog.to_regclass(name))) FROM unnest(ARRAY[{}]) AS name",
+            names.join(", ")
+        ))?,
+    };
+    let dropped = dropped.and_then(|sum| sum.parse::<u64>().ok()).unwrap_or(0);
+    Ok(Some(disk.free_bytes + dropped))
+}
+
+/// Where the database's files are, of a server that is given by URL and runs on this machine.
+fn folder_of(control: &mut Control) -> Result<Option<PathBuf>, LabError> {
+    let tablespace = control.scalar(
+        "SELECT pg_catalog.pg_tablespace_location(dattablespace) FROM pg_catalog.pg_database \
+         WHERE datname = pg_catalog.current_database()",
+    )?;
+    let server = ServerId::ask(control)?;
+    let folder = server.folder_here().map(Path::to_owned);
+    Ok(match tablespace.filter(|path| !path.is_empty()) {
+        Some(tablespace) => folder.map(|_| PathBuf::from(tablespace)),
+        None => folder,
+    })
+}
+
+/// The same before a server is made, started or reached: sentences for each server that pgdyno owns, and for those whose disk is
+/// seen only when they are reached.
+///
+/// # Errors
+/// When the data of servers on one disk cannot fit there.
+pub(crate) fn foresee<'p>(
+    servers: impl Iterator<Item = (TargetSpec, &'p PlannedPreparation)>,
+) -> Result<Vec<String>, LabError> {
+    let home = Home::locate().ok();
+    let mut said = Vec::new();
+    // By disk: what is free, what is needed, and for what.
+    let mut disks: BTreeMap<u64, (u64, u64, Vec<String>)> = BTreeMap::new();
+    for (spec, prepare) in servers {
+        for job in prepare.jobs.jobs() {
+            let Some(fill) = job.fill().filter(|fill| fill.bytes > 0) else { continue };
+            let place = home.as_ref().filter(|_| !fill.elsewhere).and_then(|home| place_of(home, &spec));
+            let Some((device, free, there)) = place else {
+                said.push(fits(&job.what(), fill.bytes, None)?);
+                continue;
+            };
+            let disk = disks.entry(device).or_insert((free, 0, Vec::new()));
+            // What a server of this name holds is there already, or makes room.
+            disk.1 += fill.bytes.saturating_sub(there);
+            disk.2.push(job.what());
+            said.push(format!(
+                "{}: about {}; {} are free on the server's disk",
+                job.what(),
+                bytes(fill.bytes),
+                bytes(free)
+            ));
+        }
+    }
+    for (free, needed, what) in disks.into_values() {
+        fits(&what.join("; "), needed, Some(free))?;
+    }
+    Ok(said)
+}
+
+/// The disk of a private server, by its device: bytes that are free there, and what the server takes now. `None` where it is not
+/// seen yet.
+fn place_of(home: &Home, spec: &TargetSpec) -> Option<(u64, u64, u64)> {
+    let TargetSpec::Managed { name, storage: None, .. } = spec else { return None };
+    let there = grounds_of(home, name).into_iter().next().map(|(folder, _)| folder);
+    let folder =
+        there.or_else(|| home.folder().ancestors().find(|folder| folder.exists()).map(Path::to_owned))?;
+    let device = std::fs::metadata(&folder).ok()?.dev();
+    let size = sizes_of(home, name).map_or(0, |sizes| sizes.data);
+    Some((device, Disk::of(&folder)?.free_bytes, size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workloads::Preparation;
+    use workloads::pgbench::init::InitOptions;
+
+    #[test]
+    fn the_size_is_told_and_what_cannot_fit_is_refused() {
+        let what = "make pgbench's tables, scale 25804";
+        let told = fits(what, 75 << 20, Some(71 << 30)).unwrap();
+        assert!(
+            told.starts_with(&format!("{what}: about ")) && told.ends_with("are free on the server's disk"),
+            "{told}"
+        );
+        assert!(fits(what, 75 << 20, None).unwrap().ends_with("is not known"));
+        let error = fits(what, 387 << 30, Some(71 << 30)).unwrap_err();
+        assert!(error.to_string().contains(", but ") && error.class() == Class::Io, "{error}");
+    }
+
+    /// 25,804 times 15 MB began to fill a disk with 71 GB.
+    #[test]
+    fn no_private_server_is_filled_beyond_its_disk() {
+        let of = |scale| {
+            let pgbench = Some(InitOptions::at_scale(scale));
+            PlannedPreparation::of(Preparation { pgbench, ..Preparation::default() }).unwrap()
+        };
+        let asked = |scale| {
+            let prepare = of(scale);
+            foresee([(TargetSpec::managed("nowhere", &[]), &prepare)].into_iter())
+        };
+        assert!(asked(1).unwrap()[0].contains("scale 1: about 15"), "{:?}", asked(1));
+        // 32 TB.
+        assert!(asked(i32::MAX as u32 / 1000).is_err());
+        let url = TargetSpec::url("postgres://elsewhere/x".into(), None, false);
+        let prepare = of(i32::MAX as u32);
+        let said = foresee([(url, &prepare)].into_iter()).unwrap();
+        assert!(said[0].ends_with("is not known"), "{said:?}");
+    }
+}
