@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use record::{RunEvent, Text};
-use workloads::Sampled;
+use workloads::{Sampled, Spec};
 
+use super::held::{Differences, Held, Names, ask};
 use crate::error::{Class, LabError};
 use crate::jobs::make_extract;
 use crate::plan::{Plan, PlannedRun};
@@ -91,7 +92,93 @@ impl<'g, 'a> Guard<'g, 'a> {
         for pair in &pairs {
             self.compare(pair, [state(&pair.base), state(&pair.own)]);
         }
+        for pair in self.on_two_servers(runs) {
+            self.compare_held(&pair)?;
+        }
         Ok(())
+    }
+
+    /// Pairs of runs of clients that are done on two servers, or in two databases, each once.
+    fn on_two_servers(&self, runs: &[PlannedRun]) -> Vec<Pair> {
+        let (mut compared, mut pairs) = (BTreeSet::new(), Vec::new());
+        for run in runs.iter().filter(|run| !run.is_job()) {
+            let (base, own) = (self.plan.base_setup(run), self.plan.setup(run));
+            let Some((base, arm)) = base.zip(run.arm.clone()) else { continue };
+            let is_elsewhere = base.at().template() != own.at().template();
+            if is_elsewhere && compared.insert((own.asked(), own.at().to_string(), arm.clone())) {
+                pairs.push(Pair { base, own, arm });
+            }
+        }
+        pairs
+    }
+
+    /// Compares what two servers hold for a workload, and how they are set up. Other data on one of them look like another speed.
+    /// An intended difference is reported as intended.
+    fn compare_held(&mut self, Pair { base, own, arm }: &Pair) -> Result<(), LabError> {
+        let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base).to_owned();
+        let called = self.plan.content.arm_words(arm);
+        self.runner
+            .progress
+            .step(Step::Guard, format!("{}: do {of} and {called} hold the same data?", own.asked()));
+        let (theirs, ours) = match (self.held(base)?, self.held(own)?) {
+            (Ok(theirs), Ok(ours)) => (theirs, ours),
+            (Err(why), _) | (_, Err(why)) => {
+                let told = format!("{}: the data of {of} and {called} are not compared: {why}", own.workload);
+                self.runner.progress.warn(told.clone());
+                self.remark(&own.asked(), arm, RunEvent::REMARK, told);
+                return Ok(());
+            }
+        };
+        let found = Differences::of(&theirs, &ours, Names { base: &of, own: arm });
+        let is_asked_for = base.at().data != own.at().data;
+        match found.data_words() {
+            Some(data) if is_asked_for => {
+                let told =
+                    format!("{}: {called} holds other data than {of}, as asked for: {data}", own.workload);
+                self.runner.progress.note(told.clone());
+                self.remark(&own.asked(), arm, RunEvent::REMARK, told);
+            }
+            Some(data) => {
+                let told = format!("{}: {called} does not hold the same data as {of}: {data}", own.workload);
+                self.runner.progress.warn(told.clone());
+                self.remark(&own.asked(), arm, RunEvent::OTHER_ANSWERS, told);
+            }
+            None if ours.tables.is_empty() => {}
+            None => self.runner.progress.note(format!(
+                "{}: {called} holds the same data as {of}: {} compared",
+                own.workload,
+                crate::words::count(ours.tables.len(), "table")
+            )),
+        }
+        // Two versions have different settings anyway.
+        if let Some(setup) = found.setup_words().filter(|_| base.at().version == own.at().version) {
+            let told =
+                format!("{}: the servers of {of} and {called} are not set up alike: {setup}", own.workload);
+            self.runner.progress.warn(told.clone());
+            self.remark(&own.asked(), arm, RunEvent::REMARK, told);
+        }
+        Ok(())
+    }
+
+    /// What the server of a setup holds for its workload, or why that is not known.
+    fn held(&mut self, setup: &Setup) -> Result<Result<Held, String>, LabError> {
+        let is_redis = matches!(self.plan.content.spec(setup)?, Spec::Redis(_));
+        let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
+        let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
+        // Commands of Redis name no tables.
+        let texts = ready.workload.texts().into_iter().filter(|_| !is_redis);
+        let texts: Vec<String> =
+            texts.map(|asked| String::from_utf8_lossy(&asked.text).into_owned()).collect();
+        stage.look_by(setup.search_path())?;
+        let mut held = ask(stage.control()?, &texts);
+        stage.look_by(None)?;
+        if let Ok(held) = &mut held
+            && is_redis
+        {
+            held.redis_keys =
+                stage.with_site(|site| workloads::redis::number_of_keys(&mut *site.redis()?))?;
+        }
+        Ok(held.map_err(|error| error.to_string()))
     }
 
     /// What is to be opened, each once, and what is to be compared.

@@ -8,6 +8,7 @@ mod available;
 mod carry_out;
 mod ground;
 mod guard;
+mod held;
 mod look;
 mod placed;
 mod placement;

@@ -87,6 +87,17 @@ fn look(
     Ok(guarded)
 }
 
+/// Keys in the database; `None` where the server does not say.
+///
+/// # Errors
+/// When it does not answer.
+pub fn number_of_keys(control: &mut dyn Control) -> Result<Option<u64>, WorkloadError> {
+    match control.one(&[b"DBSIZE"])? {
+        Answer::Done(count) => Ok(count.parse().ok()),
+        Answer::Value(_) | Answer::Nil | Answer::Error(_) => Ok(None),
+    }
+}
+
 fn count(
     answer: Answer,
     options: &Options,

@@ -17,6 +17,7 @@ mod tests;
 mod wire;
 mod workload;
 
+pub use guard::number_of_keys;
 pub use limits::{Eviction, Memory};
 pub use options::{Command, Distribution, Options};
 pub use sizes::Sizes;
