@@ -30,6 +30,8 @@ pub(crate) struct Control {
 pub(crate) struct Order {
     /// How far the clock of the run is behind the driver's from now on, ns: the time it was held.
     pub(crate) behind: Time,
+    /// When the clients are let go, on the clock of the run.
+    pub(crate) from: Time,
     /// No transaction is started from then on.
     pub(crate) until: Time,
     /// When the measured part begins, or began; `None` in warm-up.

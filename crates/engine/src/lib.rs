@@ -21,9 +21,12 @@ pub use client::{
     Abandoned, Abort, Address, Client, Endpoint, Event, Failure, Io, Keepalive, Level, Link, Outcome,
     Returned, StatementEnd, Step, TcpOptions, Time, Tls,
 };
+pub use client_loop::GAP;
 pub use driver::io_uring_works;
 pub use error::EngineError;
-pub use measured::{ItemFigures, Measured, OwnCost, ScriptFigures, Second, StatementFigures, Stretch};
+pub use measured::{
+    ClientTime, ItemFigures, Measured, OwnCost, ScriptFigures, Second, StatementFigures, Stretch,
+};
 pub use observer::{Entry, EntryEnd, Message, Observer};
 pub use plan::{Arrivals, DriverChoice, GapStream, Gaps, Load, Plan, Rate, Timeline, Until};
 pub use run::{LOAD_THREAD, Run, run};

@@ -134,6 +134,14 @@ proptest! {
         // due = ok + late + failed + skipped + unfinished; the seconds add up to the run.
         heard.check_against(&measured);
         let totals = measured.totals();
+        // clients x time = counted + elsewhere + thinking + connecting + idle.
+        if let Some(time) = measured.client_time {
+            prop_assert!(!matches!(plan.load, Load::Rate(_)) && !plan.count_drained);
+            prop_assert_eq!(time.sum(), count * measured.elapsed, "{:?}", time);
+            prop_assert!(time.nowhere <= time.elsewhere);
+        } else {
+            prop_assert!(matches!(plan.load, Load::Rate(_)) || plan.count_drained);
+        }
         match (plan.load.clone(), plan.until) {
             // With `count_drained` the run's length is not that of its schedule.
             (Load::Rate(rate), Until::Elapsed(_))
@@ -156,7 +164,8 @@ proptest! {
             prop_assert_eq!(totals.skipped, 0);
         }
         if plan.promise.is_none() {
-            prop_assert_eq!(totals.late, 0);
+            // What was never seen to end.
+            prop_assert_eq!(totals.late, measured.left_open);
         }
         prop_assert_eq!(measured.interrupted && stop_at.is_none(), false);
     }

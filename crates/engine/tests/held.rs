@@ -204,7 +204,7 @@ fn a_hanging_transaction_can_be_waited_for_or_stopped() {
             .expect("it is stopped");
     assert!(measured.interrupted);
     let totals = measured.totals();
-    assert_eq!(totals.unfinished, 3);
+    assert_eq!((measured.left_open, totals.late, totals.unfinished), (3, 3, 0));
     assert_eq!(totals.due, totals.ok + 3);
     // The stretch that was not over is among them.
     assert_eq!(measured.stretches.iter().map(|stretch| stretch.succeeded).sum::<u64>(), totals.ok);
@@ -284,6 +284,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let loss = if aborts { Loss::Abort } else { Loss::Reconnect };
+        let number = clients as u64;
         let clients: Vec<_> = (0..clients).map(|_| Asker { loss, ..Asker::simulated() }.boxed()).collect();
         let mut server = Simple { loses_every, fails_every, ..Simple::new(delay) };
         let stop = Stop::new();
@@ -305,8 +306,13 @@ proptest! {
         heard.check_against(&measured);
         let totals = measured.totals();
         let succeeded: u64 = measured.stretches.iter().map(|stretch| stretch.succeeded).sum();
-        prop_assert_eq!(succeeded, totals.processed());
-        prop_assert!(measured.interrupted || totals.unfinished == 0 || aborts);
+        prop_assert_eq!(succeeded, measured.completed());
+        prop_assert_eq!(succeeded + measured.left_open, totals.processed());
+        prop_assert!(measured.interrupted || totals.unfinished + measured.left_open == 0 || aborts);
+        // clients x time, of which the average over the clients leaves out some ns.
+        let time = measured.client_time.expect("it is closed");
+        let all = number * measured.elapsed;
+        prop_assert!(time.sum().abs_diff(all) < number, "{time:?} of {all}");
         let at_work: Time = measured.stretches.iter().map(|stretch| stretch.at_work).sum();
         let longest: Time = measured.stretches.iter().map(|stretch| stretch.idle - stretch.from).sum();
         prop_assert!(at_work <= longest * measured.scripts.len() as u64 * 9);

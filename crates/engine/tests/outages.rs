@@ -109,8 +109,8 @@ fn an_outage_that_outlasts_the_run_ends_with_it() {
     let measured = simulate(&plan(), askers(2), &mut server, &mut (), &Stop::new()).unwrap();
     let outage = measured.outages[0];
     assert_eq!((outage.over, outage.to_ns, outage.clients), (false, 10 * SECOND as i64, 2));
-    // Their transactions are open as long as they do not say otherwise.
-    assert_eq!((measured.totals().failed, measured.totals().unfinished), (0, 2));
+    // What was under way when the connection was lost did not succeed.
+    assert_eq!((measured.totals().failed, measured.totals().unfinished, measured.left_open), (2, 0, 0));
 }
 
 /// Tells at once that its transaction failed, and goes to another address.
@@ -212,7 +212,7 @@ fn hang(drain: u64, stop_after: u64) -> (Measured, Vec<usize>) {
 #[test]
 fn who_is_waited_for_after_the_end_is_told_once() {
     let (measured, told) = hang(20 * SECOND, u64::MAX);
-    assert_eq!((told, measured.totals().unfinished, measured.interrupted), (vec![2], 2, false));
+    assert_eq!((told, measured.left_open, measured.interrupted), (vec![2], 2, false));
     assert_eq!(hang(4 * SECOND, u64::MAX).1, [0; 0]);
     let (measured, told) = hang(20 * SECOND, 2 * SECOND);
     assert_eq!((told, measured.interrupted), (Vec::new(), true));

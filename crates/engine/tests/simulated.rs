@@ -33,13 +33,14 @@ fn transactions_do_not_depend_on_how_bytes_are_cut() {
 }
 
 #[test]
-fn closed_load_counts_what_ends_in_the_measured_part() {
+fn closed_load_counts_what_begins_in_the_measured_part() {
     let (measured, heard) = run(&plan(), askers(3), &mut Simple::new(300 * MS));
-    // 33 full rounds fit in 10 s; the one under way at the end is not counted, and was given the time to end.
-    assert_eq!(measured.totals().ok, 3 * 33);
-    assert_eq!(measured.totals().due, 3 * 33);
+    // 33 full rounds fit in 10 s; the one under way at the end was given the time to end, and is in all but the throughput.
+    assert_eq!((measured.totals().ok, measured.completed()), (3 * 34, 3 * 33));
+    assert_eq!(measured.totals().due, 3 * 34);
     assert_eq!(measured.elapsed, 10 * SECOND);
-    assert_eq!(heard.seconds.len(), 10);
+    assert_eq!(heard.seconds.iter().filter(|second| !second.is_drain).count(), 10);
+    assert_eq!(heard.seconds[10].scripts[0].counts.ok, 3);
     assert_eq!(heard.measuring, 1);
     assert_eq!(measured.driver, "simulated");
     let figures = &measured.scripts[0];
@@ -48,11 +49,20 @@ fn closed_load_counts_what_ends_in_the_measured_part() {
 }
 
 #[test]
-fn what_is_still_open_after_draining_is_unfinished() {
+fn what_is_still_open_after_draining_is_late_and_has_taken_as_long_at_least() {
     let plan = Plan { drain: 100 * MS, until: Until::Elapsed(SECOND), ..plan() };
-    let (measured, _) = run(&plan, askers(3), &mut Simple::new(700 * MS));
+    let (measured, _) = run(
+        &plan,
+        askers(3),
+        &mut Simple { stall: Some((SECOND / 2, 99 * SECOND)), ..Simple::new(700 * MS) },
+    );
     let totals = measured.totals();
-    assert_eq!((totals.due, totals.ok, totals.unfinished), (6, 3, 3));
+    assert_eq!((totals.due, totals.ok, totals.late, totals.unfinished), (6, 3, 3, 0));
+    assert_eq!((measured.left_open, measured.completed()), (3, 3));
+    let figures = &measured.scripts[0];
+    // They began when the first ones ended, after 700 ms.
+    assert_eq!((figures.response.min_ns(), figures.response.max_ns()), (Some(400 * MS), Some(700 * MS)));
+    assert_eq!(figures.service.max_ns(), Some(700 * MS));
 }
 
 #[test]
@@ -102,10 +112,10 @@ fn warm_up_is_seen_but_not_counted() {
     assert_eq!(measured.totals().ok, 2 * 200);
     assert_eq!(measured.elapsed, 2 * SECOND);
     let starts: Vec<i64> = heard.seconds.iter().map(|second| second.start_ns / 1_000_000).collect();
-    assert_eq!(starts, [-2500, -2000, -1000, 0, 1000]);
+    assert_eq!(starts, [-2500, -2000, -1000, 0, 1000, 2000]);
     // Each second has what ended in it; a transaction that ends on a boundary belongs to what follows.
-    let counts: Vec<u64> = heard.seconds.iter().map(|second| second.scripts[0].counts.ok).collect();
-    assert_eq!(counts, [98, 200, 200, 200, 200]);
+    let counts: Vec<u64> = heard.seconds.iter().map(|second| second.scripts[0].completed).collect();
+    assert_eq!(counts[..5], [98, 200, 200, 200, 200]);
 }
 
 #[test]

@@ -264,7 +264,7 @@ impl LabEvent {
     /// A second of load, of the run of this identity.
     pub(crate) fn second(run: &str, second: &engine::Second) -> Self {
         let script = |figures: &engine::ScriptFigures| ScriptSecond {
-            ok: figures.counts.ok,
+            ok: figures.in_time(),
             late: figures.counts.late,
             failed: figures.counts.failed,
             skipped: figures.counts.skipped,
@@ -355,10 +355,14 @@ mod tests {
     #[test]
     fn a_second_survives_serialisation_with_its_distribution() {
         let mut figures = engine::ScriptFigures::default();
-        figures.counts.ok = 3;
+        (figures.counts.ok, figures.completed) = (3, 3);
         [100_000, 2_000_000, 3_000_000_000].into_iter().for_each(|ns| figures.response.record(ns));
-        let second =
-            engine::Second { start_ns: -1_000_000_000, length_ns: 1_000_000_000, scripts: vec![figures] };
+        let second = engine::Second {
+            start_ns: -1_000_000_000,
+            length_ns: 1_000_000_000,
+            scripts: vec![figures],
+            ..engine::Second::default()
+        };
         let event = LabEvent::second("a-run", &second);
         let json = serde_json::to_value(&event).unwrap();
         assert_eq!(

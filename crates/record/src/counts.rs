@@ -8,8 +8,8 @@ macro_rules! counters {
         transactions { $($(#[$about:meta])* $counter:ident,)* }
         returned { $($(#[$of:meta])* $data:ident,)* }
     ) => {
-        /// Counters of one script, or of several. In open load `due = ok + late + failed + skipped + unfinished`; in closed load
-        /// `due` counts the transactions that ended inside the measured part, plus the unfinished ones.
+        /// Counters of one script, or of several: `due = ok + late + failed + skipped + unfinished`. In open load `due` counts the
+        /// arrivals that were due in the measured part, in closed load the transactions that began in it.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Counts {
             $($(#[$about])* pub $counter: u64,)*
@@ -66,7 +66,7 @@ counters! {
         due,
         /// Succeeded within the promise (all successes, when there is none).
         ok,
-        /// Succeeded, but later than promised.
+        /// Succeeded, but later than promised; closed load: or still open when the drain time was over.
         late,
         /// After their last try.
         failed,
@@ -78,7 +78,7 @@ counters! {
         other_failures,
         /// Never started: later than promised before a client was free.
         skipped,
-        /// Still open when the drain time was over (in open load also: never started), or given up with their client.
+        /// Given up with their client; open load: or still open when the drain time was over, or never started.
         unfinished,
         /// Transactions that needed more than one try.
         retried,

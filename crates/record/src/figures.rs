@@ -1,5 +1,7 @@
 //! Figures of a run that are derived when reading, each in one place.
 
+use std::collections::BTreeMap;
+
 use stats::Histogram;
 
 use crate::experiment::{Experiment, OrderScheme};
@@ -7,6 +9,12 @@ use crate::run::{Load, Run, RunKind, ScriptRecord};
 
 /// Figure of a run: commands that each of its transactions has, where these are several.
 pub const COMMANDS_PER_TX: &str = "commands_per_tx";
+/// Counter of a run and of its scripts: transactions that throughput counts.
+pub const COMPLETED: &str = "completed";
+/// Counter of a run: transactions that were still open when the drain was over, and count as late; none where there are none.
+pub const LEFT_OPEN: &str = "left_open";
+/// Figure of a run: how long the load generator stood still, s; where it did.
+pub const STALLED_S: &str = "generator_stalled_s";
 /// Figure of a run: share of what was looked for in a cache and found there, percent, where it may be missing.
 pub const HIT_PCT: &str = "hit_pct";
 
@@ -32,15 +40,22 @@ impl Run {
         self.counts.get(name).copied().unwrap_or(0)
     }
 
-    /// Transactions per second that succeeded: (ok + late) / measured seconds; in slices, over those that count. `None` for
-    /// jobs and runs of no length.
+    /// Transactions that throughput counts: of a closed load those that succeeded and ended in the measured part. Runs that do
+    /// not tell them apart, such as imported ones, count all that succeeded.
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        completed(&self.counts)
+    }
+
+    /// Transactions per second that succeeded: [`Self::completed`] / measured seconds; in slices, over those that count. `None`
+    /// for jobs and runs of no length.
     #[must_use]
     pub fn tps(&self) -> Option<f64> {
         if self.is_sliced() {
             return self.rate_of(self.slices.iter().filter(|slice| !slice.is_void));
         }
         (self.kind == RunKind::Client && self.measured_s > 0.0 && !self.scripts.is_empty())
-            .then(|| (self.count("ok") + self.count("late")) as f64 / self.measured_s)
+            .then(|| self.completed() as f64 / self.measured_s)
     }
 
     /// Whether its time or its rate is what counts: transactions of clients, or a job that is a run of the grid; a
@@ -101,6 +116,19 @@ impl Run {
     pub fn response_us(&self, q: f64) -> Option<f64> {
         self.response().quantile_ns(q).map(|ns| ns as f64 / 1000.0)
     }
+}
+
+impl ScriptRecord {
+    /// As [`Run::completed`].
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        completed(&self.counts)
+    }
+}
+
+fn completed(counts: &BTreeMap<String, u64>) -> u64 {
+    let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+    counts.get(COMPLETED).copied().unwrap_or_else(|| count("ok") + count("late"))
 }
 
 fn merged(scripts: &[ScriptRecord], of: impl Fn(&ScriptRecord) -> &Histogram) -> Histogram {

@@ -37,7 +37,7 @@ pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use counts::Counts;
 pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};
 pub use explained::{FunctionTime, Part, PlanNode, StatementPlan};
-pub use figures::{COMMANDS_PER_TX, HIT_PCT};
+pub use figures::{COMMANDS_PER_TX, COMPLETED, HIT_PCT, LEFT_OPEN, STALLED_S};
 pub use file_command::{ExecutedBy, FileCommand};
 pub use job::{Phase, PhaseSource, Relation, RelationKind};
 pub use limit::{AskedLimit, CLIENTS_LIMIT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT};

@@ -9,7 +9,7 @@ use crate::run::{Run, RunKind};
 pub struct Promise {
     /// The promise, ms; `None` where runs do not name it, or not the same.
     pub ms: Option<f64>,
-    /// Succeeded, but not within the promise.
+    /// Succeeded, but not within the promise; or still open when the time for that was over.
     pub late: u64,
     /// Succeeded, late ones too.
     pub done: u64,

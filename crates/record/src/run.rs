@@ -54,8 +54,8 @@ pub struct Run {
     pub doubts: Vec<Doubt>,
     /// Why it is to be measured again, where it is: it stays as it is, and does not count as done.
     pub set_aside: Option<String>,
-    /// Counters over all scripts, by the names of [`crate::Counts`]; in open load also `drained`: those of them that were
-    /// started only when the measured part was over.
+    /// Counters over all scripts, by the names of [`crate::Counts`]; also [`crate::COMPLETED`], and in open load `drained`: those
+    /// of them that were started only when the measured part was over.
     pub counts: BTreeMap<String, u64>,
     /// Other single figures by name with unit last: `client_cpu_us_per_tx`, `start_lag_p99_us`, `wal_bytes`,
     /// `checkpoints`, `steal_pct`, `server_cpu_s`, `connect_ms`, `promise_ms`, ...

@@ -19,6 +19,6 @@ pub struct Slice {
     pub at_work_us: f64,
     /// CPU time that the hypervisor took from the start of this slice to that of the next, where the system tells, %.
     pub steal_pct: Option<f64>,
-    /// Whether its quad does not count, because a drain in it took too long.
+    /// Whether its quad does not count, because a drain in it took too long or the load generator stood still.
     pub is_void: bool,
 }

@@ -24,6 +24,8 @@ pub enum Reason {
     ClientSaturated,
     /// Arrivals started late for reasons of the generator.
     ScheduleLate,
+    /// The load generator stood still: it was stopped, or had no CPU, or its machine was paused.
+    GeneratorStalled,
     /// Throughput stepped down and the host shows why.
     Throttled,
     /// The hypervisor took CPU time.
@@ -32,6 +34,8 @@ pub enum Reason {
     Unsteady,
     /// Transactions failed or clients gave up.
     Errors,
+    /// Closed load: part of the clients' time is in no figure.
+    TimeNotCounted,
     /// The workload returned nothing.
     EmptyResults,
     /// Transactions that ask by key found nothing.
@@ -54,10 +58,12 @@ impl Reason {
             Self::Overloaded => "overloaded",
             Self::ClientSaturated => "client saturated",
             Self::ScheduleLate => "schedule late",
+            Self::GeneratorStalled => "stalled",
             Self::Throttled => "throttled",
             Self::Steal => "CPU steal",
             Self::Unsteady => "unsteady",
             Self::Errors => "errors",
+            Self::TimeNotCounted => "time not counted",
             Self::EmptyResults => "empty results",
             Self::FoundNothing => "found nothing",
             Self::SettingsNotApplied => "settings not applied",

@@ -48,7 +48,7 @@ impl ScriptFigures {
         let mut all: BTreeMap<usize, Gathered> = BTreeMap::new();
         for run in runs {
             // By its share, so that those of all scripts add up to the run's, in slices too.
-            let per_transaction = run.tps().zip(Some(run.count("ok") + run.count("late")));
+            let per_transaction = run.tps().zip(Some(run.completed()));
             let per_transaction =
                 per_transaction.filter(|(_, all)| *all > 0).map(|(tps, all)| tps / all as f64);
             for (position, script) in run.scripts.iter().enumerate() {
@@ -60,7 +60,7 @@ impl ScriptFigures {
                 own.of_map = script.part.is_some();
                 own.done += done;
                 own.failed += count("failed");
-                own.tps.extend(per_transaction.map(|each| each * done as f64));
+                own.tps.extend(per_transaction.map(|each| each * script.completed() as f64));
                 own.response.add(&script.response);
             }
         }

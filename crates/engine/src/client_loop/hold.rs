@@ -38,6 +38,11 @@ impl Hold {
         self.stretch.at_work = self.stretch.at_work.wrapping_add(now);
     }
 
+    /// The generator stood still for so long, ns.
+    pub(super) fn stalled(&mut self, length: Time) {
+        self.stretch.stalled += length;
+    }
+
     /// Whether all clients rest, and nobody was told.
     pub(super) fn is_newly_idle(&self) -> bool {
         self.at_work == 0 && !self.told

@@ -4,6 +4,7 @@
 //! bounded time, and sends what the clients wrote after each event. Serving a client is in [`serve`], the phases of a
 //! run in [`phases`]; here is the turn.
 
+mod gap;
 mod hold;
 mod link;
 mod phases;
@@ -20,6 +21,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
+use self::gap::CpuReading;
+pub use self::gap::GAP;
 use self::hold::Hold;
 use self::phases::Coordination;
 use self::progress::{Phase, Progress};
@@ -71,6 +74,7 @@ pub(crate) struct ClientLoop<D: Driver> {
     owners: Vec<(usize, Link)>,
     thread: Thread<D::Clock>,
     coordination: Coordination,
+    reading: CpuReading,
     /// Clients woken from outside.
     woken: Vec<usize>,
 }
@@ -118,7 +122,15 @@ impl<D: Driver> ClientLoop<D> {
             progress: Progress::new(plan, turn.now),
             turn,
         };
-        Self { driver, seats, owners, thread, coordination, woken: Vec::new() }
+        Self {
+            driver,
+            seats,
+            owners,
+            thread,
+            coordination,
+            reading: CpuReading::default(),
+            woken: Vec::new(),
+        }
     }
 
     /// One turn; false when the thread is done and has reported its figures.
@@ -168,10 +180,12 @@ impl<D: Driver> ClientLoop<D> {
         if let Some(took) = took {
             thread.recorder.turn(now, took);
         }
-        let now = thread.turn.driver_time(now);
-        self.driver.wait(now, wakes_at).map_err(EngineError::system("wait for the sockets"))?;
+        let driver_now = thread.turn.driver_time(now);
+        self.driver.wait(driver_now, wakes_at).map_err(EngineError::system("wait for the sockets"))?;
         thread.turn.open(until);
         thread.lent.wakes.take(&mut self.woken);
+        let overslept = thread.turn.now.saturating_sub(until.max(now));
+        self.look_for_gap(took.unwrap_or_default(), overslept);
         Ok(())
     }
 

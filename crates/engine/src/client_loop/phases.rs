@@ -13,6 +13,7 @@ use crate::control::{Control, Report};
 use crate::driver::Driver;
 use crate::error::EngineError;
 use crate::plan::{Pace, Until};
+use crate::recorder::Activity;
 
 /// A thread's dealings with the caller's thread: orders, and what was reported.
 pub(super) struct Coordination {
@@ -78,7 +79,8 @@ impl<D: Driver> ClientLoop<D> {
             Phase::Draining { until } => until.min(thread.recorder.second_end()).min(thread.next_due()),
             Phase::Over => 0,
         };
-        thread.timers.first().unwrap_or(Time::MAX).min(phase)
+        let due = thread.timers.first().unwrap_or(Time::MAX).min(phase);
+        if progress.is_setup() { due } else { due.min(thread.turn.next_look()) }
     }
 
     /// Goes on to the next part of the run when its time has come.
@@ -146,6 +148,7 @@ impl<D: Driver> ClientLoop<D> {
         }
         for seat in &mut self.seats {
             let mut client = Serving { seat, thread };
+            client.turn_to(client.between(), load);
             client.rise();
             client.resume_later();
         }
@@ -178,8 +181,14 @@ impl<D: Driver> ClientLoop<D> {
     /// Accounts for what is still open, and reports.
     fn finish(&mut self) {
         let (recorder, now) = (&mut self.thread.recorder, self.thread.turn.now);
-        for seat in self.seats.iter_mut().filter(|seat| seat.state == State::Busy) {
-            recorder.unfinished(seat.transaction.due, now, seat.client.script());
+        for seat in &mut self.seats {
+            if seat.state == State::Busy {
+                recorder.left_open(&seat.transaction, now, seat.client.script(), seat.away);
+                recorder.in_transaction(seat.activity.since, seat.transaction.due, now, true);
+            } else {
+                recorder.spent(seat.activity, now);
+            }
+            seat.activity = Activity::BEFORE;
         }
         self.account_for_waiting();
         self.thread.recorder.finish(now);

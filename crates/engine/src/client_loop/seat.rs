@@ -2,7 +2,7 @@
 
 use super::link::LinkState;
 use crate::client::{Abandoned, Client, Endpoint};
-use crate::recorder::Transaction;
+use crate::recorder::{Activity, Transaction};
 
 /// Where a client stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub(super) struct Seat {
     /// It was ready once, or is over: the start of the load does not wait for it.
     pub(super) settled: bool,
     pub(super) transaction: Transaction,
+    pub(super) activity: Activity,
     /// Transactions that ended in the measured part, skipped ones included.
     pub(super) ended: u64,
     /// Users: it took its first slot.
@@ -73,6 +74,7 @@ impl Seat {
             state: if settled { State::Idle } else { State::Setup },
             settled,
             transaction: Transaction::default(),
+            activity: Activity::BEFORE,
             ended: 0,
             visited: false,
             queued: false,

@@ -21,6 +21,7 @@ impl<D: Driver> ClientLoop<D> {
         let Some((heard, order)) = coordination.control.order_after(thread.hold.heard) else { return };
         thread.turn.go_on(order.behind);
         thread.hold.heard = heard;
+        let late = thread.turn.now.saturating_sub(order.from);
         // Some may have been held by now while others were not: then the stretch goes on for these.
         if thread.hold.told {
             thread.hold.begin(thread.turn.now, order.until, thread.recorder.succeeded);
@@ -38,6 +39,7 @@ impl<D: Driver> ClientLoop<D> {
             client.rise();
             client.resume_later();
         }
+        self.gap(late);
     }
 
     /// Whether all clients rest, and nobody was told.

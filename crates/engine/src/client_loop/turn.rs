@@ -1,5 +1,6 @@
 //! One turn of the loop: its time, and how much is done in it before others get theirs.
 
+use super::gap::LOOK;
 use crate::client::Time;
 use crate::driver::Clock;
 
@@ -58,6 +59,12 @@ impl<C: Clock> Turn<C> {
         self.now = self.clock.now();
         self.began = Some(self.now);
         (self.is_fresh, self.waited_for, self.skips_left) = (true, waited_for, SKIPS);
+    }
+
+    /// When the thread looks at the clock again, whatever happens.
+    #[inline]
+    pub(super) fn next_look(&self) -> Time {
+        self.now.saturating_add(LOOK)
     }
 
     /// The clock stands still from now on.

@@ -28,9 +28,23 @@ impl Clock for Epoch {
     }
 }
 
+/// ns on a clock that goes on while the machine is asleep, where the system has one.
+pub(crate) fn with_sleep() -> u64 {
+    #[cfg(target_os = "linux")]
+    let clock = ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = ClockId::Monotonic;
+    nanoseconds(clock)
+}
+
 #[inline]
 fn monotonic() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
+    nanoseconds(ClockId::Monotonic)
+}
+
+#[inline]
+fn nanoseconds(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub use choose::io_uring_works;
 pub(crate) use choose::{Chosen, choose};
 pub(crate) use cpu::Cpu;
-pub(crate) use epoch::Epoch;
+pub(crate) use epoch::{Epoch, with_sleep};
 pub(crate) use portable::Portable;
 #[cfg(target_os = "linux")]
 pub(crate) use uring::Uring;

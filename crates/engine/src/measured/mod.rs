@@ -2,12 +2,14 @@
 
 mod stretch;
 mod thread;
+mod time;
 
 use record::{Counts, Outage};
 use stats::Histogram;
 
 pub use self::stretch::Stretch;
 pub(crate) use self::thread::ThreadFigures;
+pub use self::time::ClientTime;
 use crate::client::{Abandoned, Abort, Time};
 
 /// Figures of one script: over the run, or over one second of it.
@@ -15,9 +17,13 @@ use crate::client::{Abandoned, Abort, Time};
 pub struct ScriptFigures {
     /// Counters.
     pub counts: Counts,
-    /// From intended start to end, of successful transactions.
+    /// Transactions that throughput counts. They succeeded and ended in the measured part, whenever they began. In open load,
+    /// and with [`crate::Plan::count_drained`], all of `counts` that succeeded.
+    pub completed: u64,
+    /// From intended start to end, of successful transactions and of those still open when the drain was over, which have
+    /// taken at least so long.
     pub response: Histogram,
-    /// From actual start to end, of successful transactions.
+    /// From actual start to end, of the same.
     pub service: Histogram,
     /// Longest lag of a successful transaction behind its intended start, ns.
     pub lag_max_ns: u64,
@@ -27,14 +33,27 @@ impl ScriptFigures {
     /// Adds another part's figures.
     pub fn add(&mut self, other: &Self) {
         self.counts.add(&other.counts);
+        self.completed += other.completed;
         self.response.add(&other.response);
         self.service.add(&other.service);
         self.lag_max_ns = self.lag_max_ns.max(other.lag_max_ns);
     }
 
+    /// Of `completed`, what was not late.
+    #[must_use]
+    pub fn in_time(&self) -> u64 {
+        self.completed.saturating_sub(self.counts.late)
+    }
+
+    /// Whether nothing was counted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.counts == Counts::default() && self.completed == 0
+    }
+
     /// Empties the figures and keeps their memory.
     fn clear(&mut self) {
         self.counts = Counts::default();
+        self.completed = 0;
         self.response.clear();
         self.service.clear();
         self.lag_max_ns = 0;
@@ -86,14 +105,16 @@ impl ItemFigures {
 /// One second of load, over all threads.
 ///
 /// What happened is counted in the second it happened in. The seconds of the measured part and after it add up
-/// to the run's figures exactly: in open load a transaction due in the measured part may end after it, in a
-/// second that starts at or past [`Measured::elapsed`].
+/// to the run's figures exactly: a transaction that began, or was due, in the measured part may end after it, in a
+/// second that [is of the drain](Self::is_drain).
 #[derive(Debug, Clone, Default)]
 pub struct Second {
     /// Start, in ns from the start of the measured part; negative during warm-up.
     pub start_ns: i64,
     /// Length in ns; the last one may be shorter than a second.
     pub length_ns: u64,
+    /// Closed load: whether it comes after the measured part. What is in it is in every figure but the throughput.
+    pub is_drain: bool,
     /// One entry per script.
     pub scripts: Vec<ScriptFigures>,
 }
@@ -129,6 +150,9 @@ pub struct OwnCost {
     pub spun_ns: u64,
     /// Largest share (0..=1) of the measured part that a single thread spent running, not looking for news.
     pub busiest_thread: f64,
+    /// How long the generator stood still between two turns of its loops, ns: of the thread that did longest. Only gaps of
+    /// [`crate::GAP`] or more, in the measured part and the drain.
+    pub stalled_ns: u64,
     /// How late timers fired.
     pub timer_lateness: Histogram,
     /// Time from the return of one wait to the entry of the next.
@@ -170,6 +194,10 @@ pub struct Measured {
     /// Open load: arrivals of the measured part that no client was free for before it was over, and that were started
     /// while it drained. They are among those that succeeded, failed or stayed unfinished.
     pub drained: u64,
+    /// Closed load: transactions that were still open when the drain was over. They count as late.
+    pub left_open: u64,
+    /// Closed load and users: where the clients' time went; nothing with [`crate::Plan::count_drained`].
+    pub client_time: Option<ClientTime>,
     /// When clients were away because of that (bounded; the rest is only counted).
     pub outages: Vec<Outage>,
     /// Outages not kept.
@@ -197,5 +225,11 @@ impl Measured {
             totals.add(&script.counts);
         }
         totals
+    }
+
+    /// Transactions that throughput counts, over all scripts.
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        self.scripts.iter().map(|script| script.completed).sum()
     }
 }

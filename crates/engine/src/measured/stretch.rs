@@ -17,6 +17,8 @@ pub struct Stretch {
     pub succeeded: u64,
     /// Sum over the clients of the time from their release to the end of their last transaction, ns.
     pub at_work: Time,
+    /// How long the generator stood still in it, ns; see [`crate::OwnCost::stalled_ns`].
+    pub stalled: Time,
 }
 
 impl Stretch {
@@ -31,5 +33,6 @@ impl Stretch {
         self.idle = self.idle.max(other.idle);
         self.succeeded += other.succeeded;
         self.at_work += other.at_work;
+        self.stalled = self.stalled.max(other.stalled);
     }
 }

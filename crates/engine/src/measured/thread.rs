@@ -2,7 +2,7 @@
 
 use stats::{Histogram, SparseHistogram};
 
-use super::{ItemFigures, Measured, OwnCost, StatementFigures};
+use super::{ClientTime, ItemFigures, Measured, OwnCost, StatementFigures};
 use crate::client::{Abandoned, Abort, StatementEnd, Time};
 use crate::driver::Cpu;
 
@@ -20,6 +20,9 @@ pub(crate) struct ThreadFigures {
     pub(crate) last_end: Time,
     /// Arrivals of the measured part that were started after it.
     pub(crate) drained: u64,
+    /// Transactions that were still open when the drain was over.
+    pub(crate) left_open: u64,
+    pub(crate) time: ClientTime,
     pub(crate) cost: ThreadCost,
 }
 
@@ -27,6 +30,13 @@ impl ThreadFigures {
     pub(crate) fn new(statements: usize, items: usize) -> Self {
         let statements = std::iter::repeat_with(StatementTally::default).take(statements).collect();
         Self { statements, items: vec![ItemFigures::default(); items], ..Self::default() }
+    }
+
+    /// Where the time of all threads' clients went.
+    pub(crate) fn client_time(threads: &[Self]) -> ClientTime {
+        let mut time = ClientTime::default();
+        threads.iter().for_each(|thread| time.add(&thread.time));
+        time
     }
 
     /// Puts the figures of all threads into the run's.
@@ -52,6 +62,7 @@ impl ThreadFigures {
             measured.reconnecting += thread.reconnecting;
             measured.connections_lost += thread.connections_lost;
             measured.drained += thread.drained;
+            measured.left_open += thread.left_open;
             measured.abandoned.extend_from_slice(&thread.abandoned);
             thread.cost.merge_into(&mut measured.own);
         }
@@ -97,6 +108,8 @@ pub(crate) struct ThreadCost {
     pub(crate) spun: Time,
     /// Length of the measured part, ns.
     pub(crate) measured: Time,
+    /// How long it stood still between two turns, in the measured part and the drain, ns.
+    pub(crate) stalled: Time,
     pub(crate) timer_lateness: Histogram,
     pub(crate) turn: Histogram,
     pub(crate) start_lag: Histogram,
@@ -108,6 +121,7 @@ impl ThreadCost {
         own.user_ns += self.cpu.user_ns;
         own.system_ns += self.cpu.system_ns;
         own.spun_ns += self.spun;
+        own.stalled_ns = own.stalled_ns.max(self.stalled);
         if self.measured > 0 {
             let busy = (self.cpu.user_ns + self.cpu.system_ns).saturating_sub(self.spun);
             let share = busy as f64 / self.measured as f64;

@@ -3,16 +3,18 @@
 //! A second's figures are filled here, handed to the caller's thread when the second is over, merged and emptied
 //! there, and come back to be filled again.
 
+mod activity;
 mod outbox;
 
 use std::sync::mpsc::{Receiver, Sender};
 
+pub(crate) use self::activity::{Activity, Doing};
 pub(crate) use self::outbox::Outbox;
 use crate::client::{Failure, ItemNote, Outcome, Returned, StatementNote, Time};
 use crate::control::Report;
 use crate::measured::{ScriptFigures, Second, ThreadFigures};
 use crate::observer::{Entry, EntryEnd};
-use crate::plan::{Load, Plan, Window};
+use crate::plan::{Load, Plan, Until, Window};
 use stats::Histogram;
 
 /// A transaction that is running.
@@ -27,16 +29,25 @@ pub(crate) struct Transaction {
 /// By which of a transaction's times the part of the run it belongs to is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CountBy {
-    /// Closed load and users.
+    /// Closed load and users for a time: what began in the measured part, however long it takes. Else the longest would be
+    /// missing. Open load: every arrival of the measured part is accounted for.
+    Start,
+    /// A number of transactions for each client, and pgbench's way of counting: what ends. Nothing is open when they are done.
     End,
-    /// Open load: every arrival of the measured part is accounted for.
-    Due,
+}
+
+/// The parts of a run in which something counts.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    measured: bool,
+    warmup: bool,
 }
 
 /// One thread's recorder.
 pub(crate) struct Recorder {
     thread: usize,
     promise: Option<Time>,
+    is_open: bool,
     count_by: CountBy,
     count_drained: bool,
     /// Whether each transaction is recorded.
@@ -62,13 +73,13 @@ impl Recorder {
         recycled: Receiver<Box<Second>>,
         outbox: Outbox,
     ) -> Self {
-        let count_by = match plan.load {
-            Load::Closed | Load::Users { .. } => CountBy::End,
-            Load::Rate(_) => CountBy::Due,
-        };
+        let is_open = matches!(plan.load, Load::Rate(_));
+        let by_end = plan.count_drained || matches!(plan.until, Until::PerClient(_));
+        let count_by = if by_end && !is_open { CountBy::End } else { CountBy::Start };
         Self {
             thread,
             promise: plan.promise,
+            is_open,
             count_by,
             count_drained: plan.count_drained,
             transactions: plan.transactions,
@@ -141,11 +152,19 @@ impl Recorder {
         now: Time,
         outcome: &Outcome,
     ) -> bool {
-        let promise = self.promise;
-        self.succeeded += u64::from(outcome.failure.is_none());
-        let Some((figures, measured)) = self.figures_for(outcome.script, transaction.due, now) else {
-            return false;
+        self.advance(now);
+        let succeeded = outcome.failure.is_none();
+        self.succeeded += u64::from(succeeded);
+        let Parts { measured, warmup } = self.parts(transaction.due, now);
+        let completes = match self.count_by {
+            CountBy::Start if !self.is_open => self.window.measures(now) || warmup,
+            CountBy::Start | CountBy::End => measured || warmup,
         };
+        let figures = &mut self.second.scripts[usize::from(outcome.script)];
+        figures.completed += u64::from(succeeded && completes);
+        if !measured && !warmup {
+            return false;
+        }
         let counts = &mut figures.counts;
         counts.due += 1;
         counts.retried += u64::from(outcome.tries > 1);
@@ -171,7 +190,7 @@ impl Recorder {
                 figures.service.record(now.saturating_sub(transaction.started));
                 let lag = transaction.started.saturating_sub(transaction.due);
                 figures.lag_max_ns = figures.lag_max_ns.max(lag);
-                if promise.is_some_and(|promise| response > promise) {
+                if self.promise.is_some_and(|promise| response > promise) {
                     figures.counts.late += 1;
                 } else {
                     figures.counts.ok += 1;
@@ -193,7 +212,12 @@ impl Recorder {
 
     /// An arrival will not be started because its promise is broken already; true when it counts in the measured part.
     pub(crate) fn skipped(&mut self, client: usize, due: Time, now: Time, script: u16) -> bool {
-        let Some((figures, measured)) = self.figures_for(script, due, now) else { return false };
+        self.advance(now);
+        let Parts { measured, warmup } = self.parts(due, now);
+        if !measured && !warmup {
+            return false;
+        }
+        let figures = &mut self.second.scripts[usize::from(script)];
         figures.counts.due += 1;
         figures.counts.skipped += 1;
         if measured && self.transactions {
@@ -213,14 +237,39 @@ impl Recorder {
         self.ended(client, transaction, now, &failed);
     }
 
-    /// A transaction or arrival will never end.
+    /// A transaction or arrival will never end: it was never started, or its client stopped.
     pub(crate) fn unfinished(&mut self, due: Time, now: Time, script: u16) {
-        // In closed load it would have ended after now: it belongs to the part of the run that is going on.
-        let dated =
-            if self.count_by == CountBy::End { now.min(self.window.end.saturating_sub(1)) } else { now };
-        if let Some((figures, _)) = self.figures_for(script, due, dated) {
+        self.advance(now);
+        // Where ends decide, it would have ended after now: it belongs to the part of the run that is going on.
+        let by_end = self.count_by == CountBy::End;
+        let dated = if by_end { now.min(self.window.end.saturating_sub(1)) } else { now };
+        let Parts { measured, warmup } = self.parts(due, dated);
+        if measured || warmup {
+            let figures = &mut self.second.scripts[usize::from(script)];
             figures.counts.due += 1;
             figures.counts.unfinished += 1;
+        }
+    }
+
+    /// A transaction is still open when the drain is over. In closed load it counts as late, and has taken at least as long as
+    /// until now; or as failed, where its connection was `lost` under it. An arrival of an open load belongs to its queue, and
+    /// pgbench counts none.
+    pub(crate) fn left_open(&mut self, transaction: &Transaction, now: Time, script: u16, lost: bool) {
+        if self.is_open || self.count_drained {
+            return self.unfinished(transaction.due, now, script);
+        }
+        self.advance(now);
+        if self.window.measures(transaction.due) {
+            let figures = &mut self.second.scripts[usize::from(script)];
+            figures.counts.due += 1;
+            if lost {
+                figures.counts.failed += 1;
+                return;
+            }
+            figures.counts.late += 1;
+            figures.response.record(now.saturating_sub(transaction.due));
+            figures.service.record(now.saturating_sub(transaction.started));
+            self.figures.left_open += 1;
         }
     }
 
@@ -229,10 +278,10 @@ impl Recorder {
         self.figures.drained += u64::from(self.window.measures(due));
     }
 
-    /// A statement of a script completed or failed.
+    /// A statement of a script completed or failed, in a transaction that was `due` then; it counts where that does.
     #[inline]
-    pub(crate) fn statement(&mut self, note: StatementNote, now: Time) {
-        if !self.measures(now) {
+    pub(crate) fn statement(&mut self, note: StatementNote, due: Time, now: Time) {
+        if !self.parts(due, now).measured {
             return;
         }
         if let Some(figures) = self.figures.statements.get_mut(note.statement) {
@@ -240,10 +289,10 @@ impl Recorder {
         }
     }
 
-    /// An item came.
+    /// An item came, in a transaction that was `due` then; it counts where that does.
     #[inline]
-    pub(crate) fn item(&mut self, note: ItemNote, now: Time) {
-        if !self.measures(now) {
+    pub(crate) fn item(&mut self, note: ItemNote, due: Time, now: Time) {
+        if !self.parts(due, now).measured {
             return;
         }
         if let Some(figures) = self.figures.items.get_mut(note.item as usize) {
@@ -278,18 +327,58 @@ impl Recorder {
         self.window.measures(now) || (self.count_drained && now >= self.window.end)
     }
 
-    /// Where an event at `now` is counted, and whether that is the measured part; `None` when it counts nowhere.
+    /// A client was doing this until `now`; transactions are counted by [`Self::in_transaction`].
     #[inline]
-    fn figures_for(&mut self, script: u16, due: Time, now: Time) -> Option<(&mut ScriptFigures, bool)> {
-        self.advance(now);
+    pub(crate) fn spent(&mut self, activity: Activity, now: Time) {
+        let measured = self.measured_of(activity.since, now);
+        let time = &mut self.figures.time;
+        match activity.doing {
+            Doing::Idle => time.idle += measured,
+            Doing::Thinking => time.thinking += measured,
+            Doing::Connecting => time.connecting += measured,
+            Doing::Transaction | Doing::Held => {}
+        }
+    }
+
+    /// A client was in a transaction that was `due` then, from `since` until `now`; `counts` unless it was given up.
+    #[inline]
+    pub(crate) fn in_transaction(&mut self, since: Time, due: Time, now: Time, counts: bool) {
+        let measured = self.measured_of(since, now);
+        let ended_in_it = self.window.measures(now);
+        let time = &mut self.figures.time;
+        if counts && ended_in_it {
+            time.counted += measured;
+            return;
+        }
+        time.elsewhere += measured;
+        if !(counts && self.window.measures(due)) {
+            time.nowhere += measured;
+        }
+    }
+
+    /// The generator stood still for `length`, until `now`.
+    #[cold]
+    pub(crate) fn stalled(&mut self, length: Time, now: Time) {
+        let from = now.saturating_sub(length).max(self.window.measured);
+        self.figures.cost.stalled += now.saturating_sub(from);
+    }
+
+    /// How much of the time from `since` to `now` is in the measured part.
+    #[inline]
+    fn measured_of(&self, since: Time, now: Time) -> Time {
+        now.min(self.window.end).saturating_sub(since.max(self.window.measured))
+    }
+
+    /// The parts of the run in which a transaction counts that was `due` then, and ends `now`; neither for what began in
+    /// warm-up and ends after it.
+    #[inline]
+    fn parts(&self, due: Time, now: Time) -> Parts {
         let measured = match self.count_by {
+            CountBy::Start => self.window.measures(due),
             CountBy::End => self.measures(now),
-            CountBy::Due => self.window.measures(due),
         };
-        // Load of warm-up that ends after it belongs to neither part.
-        let warmup = now < self.window.measured && now < self.window.end;
-        let counts = measured || (warmup && due < self.window.measured);
-        counts.then(|| &mut self.second.scripts[usize::from(script)]).map(|figures| (figures, measured))
+        let warmup = now < self.window.measured && now < self.window.end && due < self.window.measured;
+        Parts { measured, warmup }
     }
 
     fn close_second(&mut self, end: Time) {
@@ -302,7 +391,7 @@ impl Recorder {
             // A warm-up of unknown length has no place on the time line; it is one second, told by `warm_up`.
             return;
         }
-        if extra && self.second.scripts.iter().all(|figures| figures.counts == Default::default()) {
+        if extra && self.second.scripts.iter().all(ScriptFigures::is_empty) {
             return;
         }
         let scripts = self.second.scripts.len();
@@ -310,6 +399,7 @@ impl Recorder {
         let mut second = std::mem::replace(&mut self.second, next);
         second.start_ns = start as i64 - self.window.measured as i64;
         second.length_ns = end - start;
+        second.is_drain = start >= self.window.end && self.count_by == CountBy::Start && !self.is_open;
         // A caller that is gone has nobody to tell.
         let _ = self.reports.send(Report::Second { thread: self.thread, second });
     }

@@ -9,11 +9,12 @@ use super::hold::Hold;
 use super::merge::Merge;
 use super::outages::Outages;
 use crate::client::Time;
+use crate::client_loop::GAP;
 use crate::control::{Batch, Control, Report, Said};
 use crate::error::EngineError;
 use crate::measured::{Measured, Stretch, ThreadFigures};
 use crate::observer::Observer;
-use crate::plan::{Plan, Until};
+use crate::plan::{Load, Plan, Until};
 use crate::stop::Stop;
 use stats::Histogram;
 
@@ -62,6 +63,8 @@ struct Gathered {
     figures: Vec<ThreadFigures>,
     merge: Merge,
     outages: Outages,
+    /// How long the caller's thread stood still in the measured part, ns.
+    stalled: Time,
     /// Where batches are given back, by thread.
     batches: Vec<Sender<Box<Batch>>>,
 }
@@ -95,6 +98,7 @@ impl<'a> Coordinator<'a> {
                 figures: Vec::with_capacity(count),
                 merge: Merge::new(plan.scripts, seconds),
                 outages: Outages::default(),
+                stalled: 0,
                 batches,
             },
             hold: Hold::new(count),
@@ -103,6 +107,15 @@ impl<'a> Coordinator<'a> {
             told_measuring: plan.until == Until::Told,
             told_waiting: false,
             failure: None,
+        }
+    }
+
+    /// The caller's thread woke `length` later than it was to; it is `now`.
+    pub(crate) fn stalled(&mut self, length: Time, now: Time) {
+        let measured = self.load.map(|load| load.saturating_add(self.plan.warmup));
+        let is_measured = self.plan.until != Until::Told && measured.is_some_and(|measured| now > measured);
+        if length >= GAP && is_measured && !self.is_over() {
+            self.gathered.stalled += length;
         }
     }
 
@@ -245,9 +258,12 @@ impl<'a> Coordinator<'a> {
         if let Some(failure) = failure {
             return Err(failure);
         }
-        let Gathered { mut measured, figures, merge, outages, .. } = gathered;
+        let Gathered { mut measured, figures, merge, outages, stalled, .. } = gathered;
         measured.scripts = merge.into_totals(observer);
         ThreadFigures::merge(&figures, &mut measured);
+        measured.own.stalled_ns = measured.own.stalled_ns.max(stalled);
+        let is_closed = !matches!(plan.load, Load::Rate(_)) && !plan.count_drained;
+        measured.client_time = is_closed.then(|| ThreadFigures::client_time(&figures));
         if let Some(load) = load {
             let start = load.saturating_add(plan.warmup);
             let last_end = figures.iter().map(|thread| thread.last_end).max().unwrap_or_default();

@@ -63,6 +63,7 @@ impl Hold {
         self.warm.clear();
         let from = self.stands_at;
         self.order.behind = now.saturating_sub(from);
+        self.order.from = from;
         self.order.until = from.saturating_add(length);
         self.stretch = Stretch { from, until: self.order.until, idle: from, ..Stretch::default() };
         self.resting = 0;

@@ -19,7 +19,7 @@ pub(crate) use self::coordinator::Coordinator;
 use crate::client::{Client, Time};
 use crate::client_loop::{Assignment, ClientLoop};
 use crate::control::{Control, Report};
-use crate::driver::{Chosen, Clock, Driver, Epoch, choose};
+use crate::driver::{Chosen, Clock, Driver, Epoch, choose, with_sleep};
 use crate::error::EngineError;
 use crate::measured::{Measured, Stretch};
 use crate::observer::Observer;
@@ -189,7 +189,12 @@ impl<'a> Run<'a> {
             if left.is_zero() {
                 return;
             }
-            match self.inbox.recv_timeout(STOP_POLL.min(tick).min(left)) {
+            let patience = STOP_POLL.min(tick).min(left);
+            let before = with_sleep();
+            let heard = self.inbox.recv_timeout(patience);
+            let overslept = (with_sleep() - before).saturating_sub(patience.as_nanos() as Time);
+            self.coordinator.stalled(overslept, self.epoch.now());
+            match heard {
                 Ok(report) => self.coordinator.take(report, self.epoch.now()),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,

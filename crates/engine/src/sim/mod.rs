@@ -114,6 +114,7 @@ pub fn simulate_held(
             }
         }
         let Some((thread, at)) = next_turn(&threads, &world, clock.now()) else { break };
+        let at = world.borrow_mut().generator_runs_at(at).max(at);
         clock.set(at);
         coordinator.tick(at, stop);
         threads[thread].turn(at, &mut coordinator, &inbox);

@@ -34,6 +34,11 @@ pub trait Server {
     /// Bytes arrived, exactly as the client's side sent them in one piece.
     fn received(&mut self, connection: usize, bytes: &[u8], replies: &mut Replies);
 
+    /// When a turn of the generator that is due at `at` really begins: later, where the generator itself is stopped then.
+    fn generator_runs_at(&mut self, at: Time) -> Time {
+        at
+    }
+
     /// The client's side closed the connection.
     fn closed(&mut self, connection: usize, now: Time) {
         let _ = (connection, now);

@@ -87,6 +87,11 @@ impl<'s> World<'s> {
         Self { server, clock, connections: Vec::new(), queues, items: 0 }
     }
 
+    /// When a turn of the generator that is due at `at` begins.
+    pub(super) fn generator_runs_at(&mut self, at: Time) -> Time {
+        self.server.generator_runs_at(at)
+    }
+
     /// When the next thing happens to a connection of `thread`.
     pub(super) fn next_at(&self, thread: usize) -> Option<Time> {
         self.queues[thread].peek().map(|Reverse(item)| item.at)

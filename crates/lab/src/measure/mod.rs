@@ -243,6 +243,10 @@ impl Observer for Watch<'_, '_> {
     }
 
     fn second(&mut self, second: &Second) {
+        // The series shows throughput, which ends with the measured part.
+        if second.is_drain {
+            return;
+        }
         self.observer.second(second);
         let Some(series) = &mut self.series else { return };
         if let Some(ended_us) = series.add(second) {

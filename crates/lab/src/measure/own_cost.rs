@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use engine::Measured;
+use record::STALLED_S;
 use stats::Histogram;
 
 /// What the engine says of itself.
 pub(super) fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
     let mut figures = BTreeMap::new();
     let own = &measured.own;
-    let done = measured.totals().processed();
+    let done = measured.completed();
     let mut add = |name: &str, value: Option<f64>| {
         if let Some(value) = value {
             figures.insert(name.to_owned(), value);
@@ -32,6 +33,21 @@ pub(super) fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
     add("start_lag_p50_us", us(&own.start_lag, 0.5));
     add("start_lag_p99_us", us(&own.start_lag, 0.99));
     add("connect_ms", Some(measured.connecting as f64 / 1e6));
+    if own.stalled_ns > 0 {
+        add(STALLED_S, Some(own.stalled_ns as f64 / 1e9));
+    }
+    if let Some(time) = &measured.client_time {
+        for (name, ns) in [
+            ("time_counted_s", time.counted),
+            ("time_elsewhere_s", time.elsewhere),
+            ("time_nowhere_s", time.nowhere),
+            ("time_thinking_s", time.thinking),
+            ("time_connecting_s", time.connecting),
+            ("time_idle_s", time.idle),
+        ] {
+            add(name, Some(ns as f64 / 1e9));
+        }
+    }
     if measured.reconnections > 0 {
         add("reconnections", Some(measured.reconnections as f64));
         add("reconnect_mean_ms", Some(measured.reconnecting as f64 / measured.reconnections as f64 / 1e6));

@@ -81,7 +81,7 @@ impl Series {
         for ((point, response), figures) in self.open.iter_mut().zip(&second.scripts) {
             point.start_us = start_us;
             point.length_us += second.length_ns / 1000;
-            point.ok += figures.counts.ok;
+            point.ok += figures.in_time();
             point.late += figures.counts.late;
             point.failed += figures.counts.failed;
             point.skipped += figures.counts.skipped;
@@ -122,10 +122,18 @@ mod tests {
     use super::*;
 
     fn second(number: i64, scripts: usize) -> Second {
-        let mut figures =
-            ScriptFigures { counts: Counts { ok: 1, ..Counts::default() }, ..Default::default() };
+        let mut figures = ScriptFigures {
+            counts: Counts { ok: 1, ..Counts::default() },
+            completed: 1,
+            ..Default::default()
+        };
         figures.response.record(1000 + number.unsigned_abs());
-        Second { start_ns: number * SECOND_NS, length_ns: SECOND_NS as u64, scripts: vec![figures; scripts] }
+        Second {
+            start_ns: number * SECOND_NS,
+            length_ns: SECOND_NS as u64,
+            scripts: vec![figures; scripts],
+            ..Second::default()
+        }
     }
 
     /// Points of one script of a run of so many seconds.

@@ -120,7 +120,7 @@ pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns) -> Result<Taken, TooShor
 struct Conductor<'a, 'r> {
     runs: &'a mut [Run<'r>],
     each: Duration,
-    /// A longer drain voids its quad.
+    /// A longer drain voids its quad; so does a gap of the generator.
     drain: Duration,
     start: Instant,
     host: HostSample,
@@ -169,7 +169,7 @@ fn slice(stretch: &Stretch, quad: u32, start_us: i64, steal_pct: Option<f64>, dr
         succeeded: stretch.succeeded,
         at_work_us: stretch.at_work as f64 / 1e3,
         steal_pct,
-        is_void: u128::from(stretch.drain()) > drain.as_nanos(),
+        is_void: u128::from(stretch.drain()) > drain.as_nanos() || stretch.stalled > 0,
     }
 }
 

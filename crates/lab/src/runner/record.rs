@@ -12,8 +12,7 @@ use super::happened::events;
 use crate::measure::Measured;
 use crate::plan::PlannedRun;
 use crate::setup::{Cache, Load, Setup};
-use crate::validity::counts;
-use crate::validity::{Evidence, Machine, Probes, judge};
+use crate::validity::{Evidence, Machine, Probes, counts, judge, script_counts};
 
 /// A run as planned, with nothing measured yet.
 pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
@@ -100,7 +99,7 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
             text_hash: info.text_hash.clone(),
             weight: info.weight,
             part: info.part.clone(),
-            counts: figures.counts.named(),
+            counts: script_counts(figures),
             response: figures.response.clone(),
             service: figures.service.clone(),
         })
@@ -127,15 +126,16 @@ fn tile_figures((item, figures): (&TileItem, &engine::ItemFigures)) -> Option<Ti
 }
 
 /// What a run of a search says: a trial of its rate, another one of where to look. Nothing where it cannot count, because
-/// clients gave up or it was not what was asked for.
+/// clients gave up, the generator stood still or it was not what was asked for.
 fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::Measured) -> Vec<(String, f64)> {
-    let other =
-        |doubt: &record::Doubt| matches!(doubt.reason, Reason::SettingsNotApplied | Reason::EmptyResults);
+    let other = |doubt: &record::Doubt| {
+        matches!(doubt.reason, Reason::SettingsNotApplied | Reason::EmptyResults | Reason::GeneratorStalled)
+    };
     if !measured.aborts.is_empty() || run.doubts.iter().any(other) {
         return Vec::new();
     }
     if run.offered_rate.is_none() {
-        let per_second = (run.count("ok") + run.count("late")) as f64 / run.measured_s;
+        let per_second = run.completed() as f64 / run.measured_s;
         let counts = per_second.is_finite() && per_second > 0.0;
         return counts.then(|| (PEAK.to_owned(), per_second)).into_iter().collect();
     }

@@ -284,7 +284,7 @@ fn note(record: &mut Run, arm: usize, taken: &Taken) {
         ));
         if voids == quads {
             let detail = format!(
-                "a drain took too long in every one of {quads} quads: none counts; slices = false does without"
+                "a drain took too long, or the generator stood still, in every one of {quads} quads: none counts; slices = false does without"
             );
             record.validity = Validity::Invalid;
             record.doubts.push(Doubt { reason: Reason::Unsteady, detail });

@@ -19,27 +19,57 @@ const ONE_IN: usize = 4;
 pub(crate) struct Rule {
     /// How often a block is measured again at most.
     pub(crate) times: u32,
+    /// Whether its runs are long enough to be judged for their steadiness.
+    pub(crate) is_long: bool,
     /// How many runs are planned.
     pub(crate) planned: usize,
 }
 
 impl Rule {
-    /// That of a plan. Runs that are too short to be judged for their steadiness are not measured again.
+    /// That of a plan. Runs that are too short to be judged for their steadiness are measured again only where the generator
+    /// stood still.
     pub(crate) fn of(plan: &Plan) -> Self {
-        let short = plan.content.measure.duration_s < STEADY_SECONDS as f64;
-        let times = if short { 0 } else { plan.repeat_disturbed.unwrap_or(MOST).min(MOST) };
-        Self { times, planned: plan.runs.len() }
+        let is_long = plan.content.measure.duration_s >= STEADY_SECONDS as f64;
+        let times = plan.repeat_disturbed.unwrap_or(MOST).min(MOST);
+        Self { times, is_long, planned: plan.runs.len() }
     }
 }
 
-/// The doubt for which a run is to be measured again, if it is: the machine's doing.
+/// The doubt for which a run is to be measured again, if it is: the machine's doing. In slices a gap of the generator is left
+/// out with its quad.
 pub(crate) fn disturbed(run: &Run) -> Option<&record::Doubt> {
-    let of_machine = |reason| matches!(reason, Reason::Throttled | Reason::Steal | Reason::Unsteady);
-    run.doubts.iter().filter(|doubt| of_machine(doubt.reason)).max_by_key(|doubt| match doubt.reason {
+    let of_machine = |reason| match reason {
+        Reason::GeneratorStalled => !run.is_sliced(),
+        reason => matches!(reason, Reason::Throttled | Reason::Steal | Reason::Unsteady),
+    };
+    run.doubts.iter().filter(|doubt| of_machine(doubt.reason)).max_by_key(|doubt| rank(doubt.reason))
+}
+
+/// Which of several reasons is told.
+fn rank(reason: Reason) -> u32 {
+    match reason {
+        Reason::GeneratorStalled => 3,
         Reason::Throttled => 2,
         Reason::Steal => 1,
         _ => 0,
-    })
+    }
+}
+
+/// Whether a run is invalid, and not for a gap of the generator alone.
+pub(super) fn is_invalid_otherwise(run: &Run) -> bool {
+    let is_stalled = run.doubts.iter().any(|doubt| doubt.reason == Reason::GeneratorStalled);
+    let is_grave = |reason| {
+        matches!(
+            reason,
+            Reason::Errors
+                | Reason::EmptyResults
+                | Reason::SettingsNotApplied
+                | Reason::TooShort
+                | Reason::TimeNotCounted
+        )
+    };
+    let otherwise = !is_stalled || run.doubts.iter().any(|doubt| is_grave(doubt.reason));
+    run.validity == Validity::Invalid && otherwise
 }
 
 /// A block that is measured again.
@@ -93,11 +123,14 @@ impl Again {
 
     fn judged(&mut self, from: usize, block: &[Done], rule: Rule) {
         let why = block.iter().filter_map(|done| Some((&done.run, disturbed(&done.run)?)));
-        let Some((run, doubt)) = why.max_by_key(|(_, doubt)| doubt.reason == Reason::Throttled) else {
+        let Some((run, doubt)) = why.max_by_key(|(_, doubt)| rank(doubt.reason).max(1)) else {
             return;
         };
         // One that is invalid is not the machine's doing alone; of earlier invocations nothing is known.
-        if block.iter().any(|done| done.run.validity == Validity::Invalid || done.number == 0) {
+        if block.iter().any(|done| is_invalid_otherwise(&done.run) || done.number == 0) {
+            return;
+        }
+        if !rule.is_long && doubt.reason != Reason::GeneratorStalled {
             return;
         }
         let tries = block.iter().map(|done| self.tries(&done.run.key())).max().unwrap_or(0);
@@ -161,7 +194,7 @@ mod tests {
 
     use super::*;
 
-    const RULE: Rule = Rule { times: 2, planned: 40 };
+    const RULE: Rule = Rule { times: 2, is_long: true, planned: 40 };
 
     /// A run of an arm of a cell in a round, with this against it.
     fn done(cell: &str, arm: &str, round: u32, number: i64, reason: Option<Reason>) -> Done {
@@ -185,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_disturbed_pair_is_measured_again_and_its_former_one_counts_no_more() {
-        for reason in [Reason::Throttled, Reason::Steal, Reason::Unsteady] {
+        for reason in [Reason::Throttled, Reason::Steal, Reason::Unsteady, Reason::GeneratorStalled] {
             let all = [pair("w", 1, 1, None), pair("w", 2, 3, Some(reason))].concat();
             let again = Again::of(&all, RULE, &[]);
             assert_eq!(numbers(&again), [[3, 4]], "{reason:?}");
@@ -204,6 +237,19 @@ mod tests {
                 "{other:?}"
             );
         }
+    }
+
+    /// A search or a ladder counted a run in which the generator had been stopped.
+    #[test]
+    fn a_run_with_a_gap_is_measured_again_however_short_or_invalid_it_is() {
+        let mut stalled = pair("w", 1, 1, Some(Reason::GeneratorStalled));
+        stalled[1].run.validity = Validity::Invalid;
+        let short = Rule { is_long: false, ..RULE };
+        assert_eq!(numbers(&Again::of(&stalled, short, &[])), [[1, 2]]);
+        assert_eq!(numbers(&Again::of(&pair("w", 1, 1, Some(Reason::Steal)), short, &[])), [[0; 0]; 0]);
+        let errors = Doubt { reason: Reason::Errors, detail: "gave up".into() };
+        stalled[1].run.doubts.push(errors);
+        assert_eq!(numbers(&Again::of(&stalled, short, &[])), [[0; 0]; 0], "there is more against it");
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Abort;
-use record::{Reason, Run, Validity};
+use record::{Reason, Run};
 
 use super::Done;
+use super::again::is_invalid_otherwise;
 use crate::plan::PlannedRun;
 
 /// Why a run was invalid, as far as one such run can be told from another by it.
@@ -17,9 +18,9 @@ pub(crate) struct Cause {
 }
 
 impl Cause {
-    /// Of a run that was judged; `None` when it is not invalid.
+    /// Of a run that was judged; `None` when it is not invalid, or only since the generator stood still: the next run may not.
     pub(crate) fn of(run: &Run, aborts: &[Abort]) -> Option<Self> {
-        if run.validity != Validity::Invalid {
+        if !is_invalid_otherwise(run) {
             return None;
         }
         let code = aborts.first().and_then(|abort| abort.code.clone());
@@ -123,7 +124,7 @@ fn in_words(run: &Run) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{RunKey, RunKind};
+    use record::{RunKey, RunKind, Validity};
 
     use super::*;
 

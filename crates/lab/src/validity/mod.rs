@@ -3,8 +3,10 @@
 
 pub mod machine;
 
-use engine::Measured;
-use record::{Arrivals, Counts, Doubt, Offer, Profile, Reason, SeriesPoint, Validity, count};
+use engine::{Measured, ScriptFigures};
+use record::{
+    Arrivals, COMPLETED, Counts, Doubt, LEFT_OPEN, Offer, Profile, Reason, SeriesPoint, Validity, count,
+};
 use stats::Histogram;
 use workloads::ScriptInfo;
 
@@ -32,11 +34,26 @@ pub const HOST_FACTOR: f64 = 2.0;
 /// In an overload most arrivals wait for a client, and how late the few others start follows from it. Where at least this
 /// share of all arrivals found a free client, their lag speaks of the generator.
 pub const FREE_SHARE: f64 = 0.5;
+/// Share of the time that the generator may stand still; from the second one on the run is invalid.
+pub const STALLED_SHARE: [f64; 2] = [0.005, 0.05];
+/// Share of the clients' time that may be in no figure; above the second one the run is invalid.
+pub const NOWHERE_SHARE: [f64; 2] = [0.01, 0.1];
 
 /// Counters of a run by their stored names.
 pub(crate) fn counts(measured: &Measured, open: bool) -> std::collections::BTreeMap<String, u64> {
-    let drained = open.then(|| ("drained".to_owned(), measured.drained));
-    measured.totals().named().into_iter().chain(drained).collect()
+    let more = [
+        (COMPLETED, Some(measured.completed())),
+        ("drained", open.then_some(measured.drained)),
+        (LEFT_OPEN, Some(measured.left_open).filter(|left| *left > 0)),
+    ];
+    let more = more.into_iter().filter_map(|(name, count)| Some((name.to_owned(), count?)));
+    measured.totals().named().into_iter().chain(more).collect()
+}
+
+/// The same of a script.
+pub(crate) fn script_counts(figures: &ScriptFigures) -> std::collections::BTreeMap<String, u64> {
+    let completed = (COMPLETED.to_owned(), figures.completed);
+    figures.counts.named().into_iter().chain([completed]).collect()
 }
 
 /// What a verdict is made of.
@@ -76,16 +93,18 @@ pub struct Evidence<'a> {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     let mut found: Vec<(Validity, Doubt)> = Vec::new();
-    let checks: [fn(&Evidence<'_>) -> Finding; 13] = [
+    let checks: [fn(&Evidence<'_>) -> Finding; 15] = [
         too_short,
         errors,
         hung,
+        not_counted,
         |evidence| settings(evidence.changed),
         empty,
         found_nothing,
         |evidence| no_hit(evidence.hit_pct),
         overloaded,
         saturated,
+        stalled,
         late,
         steal,
         throttled_or_unsteady,
@@ -138,7 +157,7 @@ pub(crate) fn worst(verdicts: impl Iterator<Item = Validity>) -> Validity {
 type Finding = Option<(Validity, Reason, String)>;
 
 fn too_short(evidence: &Evidence<'_>) -> Finding {
-    let done = evidence.measured.totals().processed();
+    let done = evidence.measured.completed();
     let validity = match done {
         0 => Validity::Invalid,
         1..FEW => Validity::Suspect,
@@ -169,20 +188,45 @@ fn errors(evidence: &Evidence<'_>) -> Finding {
     Some((validity, Reason::Errors, detail))
 }
 
-/// Clients of a closed load that got no answer, although they were given time for it when the run was over: the longest waits of all are in
-/// no figure. An arrival that is left over belongs to the queue of an open load.
+/// Clients of a closed load that got no answer, although they were given time for it when the run was over: of the longest
+/// waits only the least length is known.
 fn hung(evidence: &Evidence<'_>) -> Finding {
-    let left = evidence.measured.totals().unfinished;
-    if left == 0 || evidence.rate.is_some() {
+    let left = evidence.measured.left_open;
+    if left == 0 {
         return None;
     }
     let clients = u64::from(evidence.clients).max(1);
     let validity = if 2 * left >= clients { Validity::Invalid } else { Validity::Suspect };
     let detail = format!(
-        "{left} of {} still waited for an answer when all others were done, and their time is in no figure; does the server hang, or a script sleep?",
+        "{left} of {} still waited for an answer when the time for that was over: their transactions count as late, and took longer than what is shown",
         count(clients, "client")
     );
     Some((validity, Reason::Errors, detail))
+}
+
+/// The clients' time of a closed load that is in no figure: of transactions that count nowhere, and what the terms of the
+/// equation leave over.
+fn not_counted(evidence: &Evidence<'_>) -> Finding {
+    let measured = evidence.measured;
+    let time = measured.client_time.as_ref().filter(|_| measured.aborts.is_empty())?;
+    let all = measured.elapsed as f64 * f64::from(evidence.clients);
+    let missing = (all - time.sum() as f64).abs();
+    let share = (time.nowhere as f64 + missing) / all;
+    let [suspect, invalid] = NOWHERE_SHARE;
+    // It is no number where nothing was measured.
+    if share.is_nan() || share <= suspect {
+        return None;
+    }
+    let validity = if share > invalid { Validity::Invalid } else { Validity::Suspect };
+    let percent = share * 100.0;
+    let detail = if missing > time.nowhere as f64 {
+        format!("{percent:.1} % of the clients' time is in none of the terms that are to add up to it")
+    } else {
+        format!(
+            "{percent:.1} % of the clients' time went into transactions that began before the measured part and were not over at its end; measure for longer"
+        )
+    };
+    Some((validity, Reason::TimeNotCounted, detail))
 }
 
 /// Settings that were others at the end of the run than those it is recorded with.
@@ -271,6 +315,26 @@ fn saturated(evidence: &Evidence<'_>) -> Finding {
     })
 }
 
+/// A generator that stood still has put that time into every response time. What stood in slices is in none that counts, so
+/// that it cannot make the run invalid.
+fn stalled(evidence: &Evidence<'_>) -> Finding {
+    let measured = evidence.measured;
+    let share = measured.own.stalled_ns as f64 / measured.elapsed as f64;
+    let [suspect, invalid] = STALLED_SHARE;
+    // It is no number where nothing was measured.
+    if share.is_nan() || share < suspect {
+        return None;
+    }
+    let is_sliced = measured.stretches.len() > 1;
+    let validity = if share >= invalid && !is_sliced { Validity::Invalid } else { Validity::Suspect };
+    let seconds = measured.own.stalled_ns as f64 / 1e9;
+    let detail = format!(
+        "generator stalled {seconds:.1} s, {:.1} % of the time: it was stopped, had no CPU or its machine was paused, and response times have that in them",
+        share * 100.0
+    );
+    Some((validity, Reason::GeneratorStalled, detail))
+}
+
 /// How the arrivals of an open load were offered. With clients that gave up there is nothing to say of its rate: too few were there to do it.
 fn offer(evidence: &Evidence<'_>) -> Option<Offer> {
     let rate = evidence.rate.filter(|_| evidence.measured.aborts.is_empty())?;
@@ -353,12 +417,12 @@ fn not_cold(cold_pct: Option<f64>) -> Finding {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use engine::{Abort, ScriptFigures};
+    use engine::{Abort, ClientTime};
 
     use super::*;
 
     pub(super) fn measured(counts: Counts) -> Measured {
-        let script = ScriptFigures { counts, ..ScriptFigures::default() };
+        let script = ScriptFigures { counts, completed: counts.processed(), ..ScriptFigures::default() };
         Measured { scripts: vec![script], ..Measured::default() }
     }
 
@@ -518,7 +582,11 @@ pub(crate) mod tests {
         let script =
             |name: &str| ScriptInfo { name: name.into(), text_hash: String::new(), weight: 1, part: None };
         let scripts = [script("full.sql"), script("empty.sql")];
-        let figures = |counts| ScriptFigures { counts, ..ScriptFigures::default() };
+        let figures = |counts: Counts| ScriptFigures {
+            counts,
+            completed: counts.processed(),
+            ..ScriptFigures::default()
+        };
         let full = Counts { queries: 1000, rows: 1000, ..good() };
         let empty = Counts { queries: 1000, rows: 0, bytes: 0, ..good() };
         let measured = Measured { scripts: vec![figures(full), figures(empty)], ..Measured::default() };
@@ -586,11 +654,55 @@ pub(crate) mod tests {
         let slow = counted(Counts { due: 3000, ok: 3000, ..Counts::default() });
         assert_eq!(reasons(&Evidence { limit_s: None, ..open(&slow) }).1, [Reason::Overloaded]);
         // 39 answers with a p99 of 197 µs, and then none: a server that hangs was fast, and its run valid.
-        for (unfinished, wanted) in [(2, Validity::Suspect), (16, Validity::Invalid)] {
-            let hung = counted(Counts { due: 4000, ok: 4000 - unfinished, unfinished, ..Counts::default() });
+        for (left_open, wanted) in [(2, Validity::Suspect), (16, Validity::Invalid)] {
+            let counts = Counts { due: 4000, ok: 4000 - left_open, late: left_open, ..Counts::default() };
+            let hung = Measured { left_open, ..counted(counts) };
             let told = reasons(&Evidence { rate: None, limit_s: None, ..open(&hung) });
             assert_eq!(told, (wanted, vec![Reason::Errors]));
         }
+    }
+
+    /// Its stall was booked as the server's latency.
+    #[test]
+    fn a_run_whose_generator_stood_still_was_valid() {
+        let judged = |stalled_ms: u64, stretches: usize| {
+            let mut run = counted(Counts { due: 4000, ok: 4000, ..Counts::default() });
+            run.own.stalled_ns = stalled_ms * 1_000_000;
+            run.stretches = vec![engine::Stretch::default(); stretches];
+            judge(&evidence(&run, &[]))
+        };
+        assert_eq!(judged(0, 0), (Validity::Valid, vec![]));
+        assert_eq!(judged(19, 0).0, Validity::Valid);
+        assert_eq!(judged(20, 0).0, Validity::Suspect);
+        assert_eq!(judged(200, 0).0, Validity::Invalid);
+        let (validity, doubts) = judged(3000, 0);
+        assert_eq!((validity, doubts[0].reason), (Validity::Invalid, Reason::GeneratorStalled));
+        assert!(doubts[0].detail.starts_with("generator stalled 3.0 s, 75.0 % of the time: "), "{doubts:?}");
+        // The quads in which it stood are void.
+        assert_eq!(judged(3000, 40).0, Validity::Suspect);
+    }
+
+    #[test]
+    fn time_that_is_in_no_figure_is_told() {
+        // Four clients for 4 s.
+        let judged = |time: ClientTime| {
+            let counts = Counts { due: 4000, ok: 4000, ..Counts::default() };
+            let run = Measured { client_time: Some(time), ..counted(counts) };
+            reasons(&Evidence { clients: 4, ..evidence(&run, &[]) })
+        };
+        let ms = |counted: u64, elsewhere: u64, nowhere: u64| {
+            let [counted, elsewhere, nowhere] = [counted, elsewhere, nowhere].map(|ms| ms * 1_000_000);
+            ClientTime { counted, elsewhere, nowhere, ..ClientTime::default() }
+        };
+        let doubt = vec![Reason::TimeNotCounted];
+        // What ends later is in the percentiles.
+        assert_eq!(judged(ms(1000, 15_000, 0)), (Validity::Valid, vec![]));
+        assert_eq!(judged(ms(15_840, 160, 160)), (Validity::Valid, vec![]));
+        assert_eq!(judged(ms(15_800, 200, 200)), (Validity::Suspect, doubt.clone()));
+        assert_eq!(judged(ms(14_000, 2000, 2000)), (Validity::Invalid, doubt.clone()));
+        // The terms do not add up.
+        assert_eq!(judged(ms(15_800, 0, 0)), (Validity::Suspect, doubt.clone()));
+        assert_eq!(judged(ms(20_000, 0, 0)), (Validity::Invalid, doubt));
     }
 
     #[test]
@@ -694,6 +806,11 @@ pub(crate) mod tests {
             format!("more than {LAG_US} µs late"),
             format!("more than {} of the promise", percent(LAG_SHARE)),
             format!("{HOST_FACTOR} times what is this host's own"),
+            format!("from {} % of the time on", STALLED_SHARE[0] * 100.0),
+            format!("from {} on invalid", percent(STALLED_SHARE[1])),
+            format!("gaps of {} ms or more", engine::GAP / 1_000_000),
+            format!("more than {} of the clients' time", percent(NOWHERE_SHARE[0])),
+            format!("more than {} invalid", percent(NOWHERE_SHARE[1])),
         ] {
             assert!(page.contains(&limit), "docs/run-verdicts.md does not say {limit:?}");
         }

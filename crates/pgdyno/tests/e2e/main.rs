@@ -7,6 +7,7 @@ mod calibrate;
 mod checks;
 mod commands_of_files;
 mod conformance;
+mod counted;
 mod dropin;
 mod experiment;
 mod factors;

@@ -111,7 +111,11 @@ impl Quantity {
     fn divisor(&self, run: &Run) -> f64 {
         match self.per {
             Per::Transaction | Per::Run if run.kind == RunKind::Job => 1.0,
-            Per::Transaction | Per::Run => (run.count("ok") + run.count("late")) as f64,
+            // What clients count is of the transactions that began in the measured part, what others count of those that ended in it.
+            Per::Transaction | Per::Run if run.counts.contains_key(self.name) => {
+                (run.count("ok") + run.count("late")) as f64
+            }
+            Per::Transaction | Per::Run => run.completed() as f64,
             Per::Minute => run.measured_s / 60.0,
         }
     }

@@ -74,7 +74,7 @@ pub(super) struct Value {
 
 impl Value {
     fn of(run: &Run, metric: Metric, value: f64) -> Self {
-        let done = run.count("ok") + run.count("late");
+        let done = run.completed();
         let counts = metric == Metric::Tps && done > 0;
         // The part that is cut off is even between 0 and 1, at both ends.
         let variance = f64::from(run.clients.max(1)) / 6.0;

@@ -251,12 +251,12 @@ fn connections_that_are_closed_within_a_view_are_made_again() {
 }
 
 #[test]
-fn a_server_that_says_nothing_leaves_its_request_unfinished() {
+fn a_server_that_says_nothing_leaves_its_request_open() {
     let workload = Http::open(&options("http://127.0.0.1:3000/"), "".as_ref()).unwrap();
     let clients = workload.clients(&Places::default(), WANTED).unwrap();
     let plan = engine::Plan { until: Until::Elapsed(1_000_000_000), ..plan(4, 1) };
     let measured = simulate(&plan, clients, &mut Same::new(""), &mut (), &Stop::new()).unwrap();
-    assert_eq!((measured.totals().ok, measured.totals().unfinished), (0, 1));
+    assert_eq!((measured.totals().ok, measured.totals().late, measured.left_open), (0, 1, 1));
 }
 
 /// Over sockets: tiles of a list, each as often as another.

@@ -1,5 +1,6 @@
 //! Serving one client: events in, steps out, and what follows from them.
 
+mod activity;
 mod bytes;
 mod reconnect;
 mod slots;
@@ -16,6 +17,7 @@ use crate::driver::{Clock, Driver, Happened};
 use crate::error::EngineError;
 use crate::observer::Message;
 use crate::plan::{Pace, Until};
+use crate::recorder::{Activity, Doing};
 
 /// A client while it is served, and what it shares with the others of its thread.
 pub(super) struct Serving<'a, C: Clock> {
@@ -147,6 +149,7 @@ impl<C: Clock> Serving<'_, C> {
         match self.seat.state {
             State::Setup => {
                 self.seat.state = State::Idle;
+                self.turn_to(self.between(), self.thread.turn.now);
                 self.settle();
             }
             State::Busy => {
@@ -178,7 +181,12 @@ impl<C: Clock> Serving<'_, C> {
         }
         seat.state = next;
         thread.tally.busy -= 1;
-        if thread.recorder.ended(seat.number, &seat.transaction, thread.turn.now, &outcome) {
+        let now = thread.turn.now;
+        let is_measured = thread.recorder.ended(seat.number, &seat.transaction, now, &outcome);
+        let counts = is_measured || outcome.failure.is_none();
+        thread.recorder.in_transaction(seat.activity.since, seat.transaction.due, now, counts);
+        self.seat.activity = Activity { doing: self.between(), since: now };
+        if is_measured {
             self.count_ended();
         }
         true
@@ -217,18 +225,22 @@ impl<C: Clock> Serving<'_, C> {
     fn stop(&mut self) {
         let gave_up = self.take_abort();
         let Self { seat, thread } = self;
+        let now = thread.turn.now;
         match std::mem::replace(&mut seat.state, State::Over) {
             State::Over => return,
             State::Busy => {
                 thread.tally.busy -= 1;
-                let (now, script) = (thread.turn.now, seat.client.script());
+                let script = seat.client.script();
                 match gave_up {
                     true => thread.recorder.given_up(seat.number, &seat.transaction, now, script),
                     false => thread.recorder.unfinished(seat.transaction.due, now, script),
                 }
+                thread.recorder.in_transaction(seat.activity.since, seat.transaction.due, now, gave_up);
+                seat.activity = Activity { doing: Doing::Idle, since: now };
             }
-            State::Setup | State::Idle => {}
+            State::Setup | State::Idle => self.turn_to(Doing::Idle, now),
         }
+        let Self { seat, thread } = self;
         thread.tally.over += 1;
         thread.tally.over_since = thread.turn.now;
         thread.timers.cancel(Timer::Client(seat.index));
@@ -258,6 +270,9 @@ impl<C: Clock> Serving<'_, C> {
     fn take_notes(&mut self) {
         let Self { seat, thread } = self;
         if let Some(at) = thread.lent.notes.restarted.take() {
+            // What came before was connecting.
+            thread.recorder.spent(Activity { doing: Doing::Connecting, ..seat.activity }, at);
+            seat.activity.since = at;
             seat.transaction.started = at;
             if matches!(thread.pace, Pace::Closed) {
                 seat.transaction.due = at;
@@ -267,10 +282,10 @@ impl<C: Clock> Serving<'_, C> {
         let Self { seat, thread } = self;
         let notes = &mut thread.lent.notes;
         for note in notes.statements.drain(..) {
-            thread.recorder.statement(note, thread.turn.now);
+            thread.recorder.statement(note, seat.transaction.due, thread.turn.now);
         }
         for note in notes.items.drain(..) {
-            thread.recorder.item(note, thread.turn.now);
+            thread.recorder.item(note, seat.transaction.due, thread.turn.now);
         }
         for (level, text) in notes.messages.drain(..) {
             thread.recorder.outbox.say(Said::Message(Message { client: seat.number, level, text }));

@@ -8,6 +8,7 @@ use crate::client_loop::link::{Attempt, Reconnection};
 use crate::client_loop::seat::State;
 use crate::control::Said;
 use crate::driver::Clock;
+use crate::recorder::Doing;
 
 impl<C: Clock> Serving<'_, C> {
     /// Tells the client that a link is gone.
@@ -49,11 +50,15 @@ impl<C: Clock> Serving<'_, C> {
             self.go_away();
         }
         self.seat.disturbed = true;
-        if self.seat.state == State::Idle {
+        let was_idle = self.seat.state == State::Idle;
+        if was_idle {
             self.seat.state = State::Setup;
         }
         if !self.thread.progress.is_setup() {
             self.rise();
+            if was_idle {
+                self.turn_to(Doing::Connecting, self.thread.turn.now);
+            }
         }
         self.seat.links[link].reconnect(self.thread.turn.now, &mut self.thread.timers);
     }

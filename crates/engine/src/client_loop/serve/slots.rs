@@ -7,6 +7,7 @@ use crate::client_loop::seat::State;
 use crate::client_loop::timers::Timer;
 use crate::driver::Clock;
 use crate::plan::Pace;
+use crate::recorder::Doing;
 
 impl<C: Clock> Serving<'_, C> {
     /// The client, free the longest, takes an arrival that is `due`; false when it is not to be started any more.
@@ -117,6 +118,7 @@ impl<C: Clock> Serving<'_, C> {
         seat.transaction.due = due;
         seat.transaction.started = now;
         thread.tally.busy += 1;
+        self.turn_to(Doing::Transaction, now);
         self.call(Event::Slot { due })
     }
 }

@@ -3,13 +3,18 @@
 use super::Serving;
 use crate::client_loop::seat::State;
 use crate::driver::Clock;
+use crate::recorder::Doing;
 
 impl<C: Clock> Serving<'_, C> {
     /// The client goes to work, unless it is there.
     pub(in crate::client_loop) fn rise(&mut self) {
         let Self { seat, thread } = self;
         if seat.state != State::Over && !std::mem::replace(&mut seat.at_work, true) {
-            thread.hold.rise(thread.turn.now);
+            let now = thread.turn.now;
+            thread.hold.rise(now);
+            if seat.activity.doing == Doing::Held {
+                self.turn_to(self.between(), now);
+            }
         }
     }
 
@@ -18,7 +23,11 @@ impl<C: Clock> Serving<'_, C> {
     pub(in crate::client_loop) fn rest(&mut self) {
         let Self { seat, thread } = self;
         if std::mem::take(&mut seat.at_work) {
-            thread.hold.rest(thread.turn.now);
+            let now = thread.turn.now;
+            thread.hold.rest(now);
+            if thread.progress.is_held() {
+                self.turn_to(Doing::Held, now);
+            }
         }
     }
 }

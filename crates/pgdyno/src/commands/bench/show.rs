@@ -22,6 +22,7 @@ pub(super) fn text(options: &bench::Options, done: &Benched) -> String {
     head(&mut out, options, done);
     let totals = done.measured.totals();
     counts(&mut out, "", &totals, options);
+    open_at_the_end(&mut out, &done.measured);
     if options.workload.reconnect_lost {
         let _ = write!(out, "{}", losses(&done.measured));
     }
@@ -46,9 +47,9 @@ pub(super) fn text(options: &bench::Options, done: &Benched) -> String {
         }
     }
     let _ = writeln!(out, "initial connection time = {:.3} ms", done.measured.connecting as f64 / 1e6);
-    if totals.processed() > 0 {
+    if done.measured.completed() > 0 {
         let own = &done.measured.own;
-        let cpu = (own.user_ns + own.system_ns) as f64 / 1e3 / totals.processed() as f64;
+        let cpu = (own.user_ns + own.system_ns) as f64 / 1e3 / done.measured.completed() as f64;
         let _ = writeln!(out, "client CPU per transaction = {cpu:.2} µs ({})", done.measured.driver);
     }
     let tps = done.run.tps().unwrap_or_default();
@@ -144,6 +145,22 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::Opti
     }
 }
 
+/// What of a closed load ended after its measured part, or did not end at all.
+fn open_at_the_end(out: &mut String, measured: &engine::Measured) {
+    let (processed, completed) = (measured.totals().processed(), measured.completed());
+    if measured.client_time.is_some() && processed != completed {
+        let _ =
+            writeln!(out, "number of transactions counted by tps: {completed} (ended within the duration)");
+    }
+    if measured.left_open > 0 {
+        let _ = writeln!(
+            out,
+            "number of transactions still open after the last wait: {} (counted as late)",
+            measured.left_open
+        );
+    }
+}
+
 /// What was offered and what of it was done in time.
 fn open_load(out: &mut String, arrivals: &Arrivals) {
     let Arrivals { due, ok, late, failed, skipped, unfinished, .. } = arrivals;
@@ -191,7 +208,7 @@ fn scripts(out: &mut String, options: &bench::Options, done: &Benched, seconds: 
         let share = 100.0 * f64::from(script.weight) / weights.max(1) as f64;
         let _ = writeln!(out, "SQL script {}: {}", index + 1, line(&script.name));
         let _ = writeln!(out, " - weight: {} (targets {share:.1}% of total)", script.weight);
-        let tps = figures.counts.processed() as f64 / seconds.max(f64::MIN_POSITIVE);
+        let tps = figures.completed as f64 / seconds.max(f64::MIN_POSITIVE);
         let _ = writeln!(out, " - tps = {tps:.6}");
         counts(out, " - ", &figures.counts, options);
         distribution(out, " - ", &figures.response, started_only);
@@ -244,13 +261,22 @@ pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Ta
     {
         let head = [script.name.clone().into(), script.weight.into()];
         let arrivals = all.map(|all| of_script(all, &record.counts, done.scripts.len() == 1));
-        let figures =
-            Figures { counts: figures.counts, response: &figures.response, service: &figures.service };
+        let figures = Figures {
+            counts: figures.counts,
+            completed: figures.completed,
+            response: &figures.response,
+            service: &figures.service,
+        };
         push(head, figures, arrivals);
     }
     if done.scripts.len() != 1 {
         let (response, service) = (done.run.response(), done.run.service());
-        let figures = Figures { counts: done.measured.totals(), response: &response, service: &service };
+        let figures = Figures {
+            counts: done.measured.totals(),
+            completed: done.measured.completed(),
+            response: &response,
+            service: &service,
+        };
         push(["all".into(), Value::Null], figures, all);
     }
     table
@@ -259,13 +285,14 @@ pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Ta
 /// What a row is about.
 struct Figures<'a> {
     counts: Counts,
+    completed: u64,
     response: &'a Histogram,
     service: &'a Histogram,
 }
 
 const DISTRIBUTIONS: [&str; 2] = ["response", "service"];
 
-const COLUMNS: [&str; 39] = [
+const COLUMNS: [&str; 40] = [
     "script",
     "weight",
     "tps",
@@ -294,6 +321,7 @@ const COLUMNS: [&str; 39] = [
     "doubts",
     "retried",
     "retries",
+    "completed",
     "clients",
     "threads",
     "protocol",
@@ -326,7 +354,7 @@ fn row(head: [Value; 2], figures: &Figures<'_>, arrivals: Option<Arrivals>, done
     vec![
         name,
         weight,
-        (counts.processed() as f64 / done.run.measured_s.max(f64::MIN_POSITIVE)).into(),
+        (figures.completed as f64 / done.run.measured_s.max(f64::MIN_POSITIVE)).into(),
         rate(Arrivals::offered_per_s),
         rate(Arrivals::achieved_per_s),
         promise.into(),
@@ -352,6 +380,7 @@ fn row(head: [Value; 2], figures: &Figures<'_>, arrivals: Option<Arrivals>, done
         doubts(&done.run).into(),
         counts.retried.into(),
         counts.retries.into(),
+        figures.completed.into(),
     ]
 }
 

@@ -149,7 +149,7 @@ mod tests {
             figures.response.record(ms * 1_000_000);
             figures.service.record(ms * 1_000_000);
         }
-        Second { start_ns: start_s * 1_000_000_000, length_ns, scripts: vec![figures] }
+        Second { start_ns: start_s * 1_000_000_000, length_ns, scripts: vec![figures], ..Second::default() }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arrivals, Counts, Load, Run, RunKey, RunKind, ScriptRecord, Setting, Validity};
+use record::{Arrivals, COMPLETED, Counts, Load, Run, RunKey, RunKind, ScriptRecord, Setting, Validity};
 use serde::Deserialize;
 use serde_json::Value;
 use stats::Histogram;
@@ -36,6 +36,8 @@ struct Row {
     retried: u64,
     #[serde(default)]
     retries: u64,
+    /// Transactions that throughput counts; earlier versions did not tell them apart.
+    completed: Option<u64>,
     #[serde(default)]
     rows: u64,
     #[serde(default)]
@@ -100,6 +102,7 @@ pub(super) fn run(value: &Value, place: &Place<'_>, hash: String) -> Result<Foun
 fn of_scripts(own: &[&Row], first: &Row, scripts: Vec<ScriptRecord>, started_at: String) -> Run {
     let mut counts = Counts::default();
     own.iter().for_each(|row| counts.add(&row.counts()));
+    let completed = own.iter().map(|row| row.completed).sum::<Option<u64>>();
     let throttled = first.rate_tps.is_some() || first.offered_tps.is_some();
     let workload = scripts.iter().map(|script| script.name.as_str()).collect::<Vec<_>>().join(", ");
     let key = RunKey { factors: factors(&workload, first, throttled), workload, arm: None, round: 1 };
@@ -121,7 +124,7 @@ fn of_scripts(own: &[&Row], first: &Row, scripts: Vec<ScriptRecord>, started_at:
         warmup_s: first.warmup_s.unwrap_or(0.0),
         measured_s: measured_s(own),
         started_at,
-        counts: counts.named(),
+        counts: with_completed(&counts, completed),
         figures: first.promise_ms.map(|ms| ("promise_ms".to_owned(), ms)).into_iter().collect(),
         settings: first.server_version.iter().map(setting).collect(),
         scripts,
@@ -155,16 +158,22 @@ fn script(row: &Row) -> Result<ScriptRecord, String> {
         text_hash: String::new(),
         weight: row.weight.unwrap_or(1),
         part: None,
-        counts: row.counts().named(),
+        counts: with_completed(&row.counts(), row.completed),
         response,
         service,
     })
 }
 
+/// Counters by name, with what throughput counts, where that is known.
+fn with_completed(counts: &Counts, completed: Option<u64>) -> BTreeMap<String, u64> {
+    let completed = completed.map(|count| (COMPLETED.to_owned(), count));
+    counts.named().into_iter().chain(completed).collect()
+}
+
 /// What is not told is computed from the rate.
 fn measured_s(rows: &[&Row]) -> f64 {
     let from_rate = |row: &&Row| {
-        let done = row.counts().processed() as f64;
+        let done = row.completed.unwrap_or_else(|| row.counts().processed()) as f64;
         row.tps.filter(|tps| *tps > 0.0).map(|tps| done / tps)
     };
     let told = rows.iter().find_map(|row| row.measured_s);
