@@ -51,6 +51,8 @@ pub struct Setup {
     pub transactions: bool,
     /// Which driver moves the bytes.
     pub driver: DriverChoice,
+    /// What a client thread does that waits for answers.
+    pub waiting: Waiting,
     /// Where client threads and servers run.
     pub placement: Placement,
     /// Seed of all randomness.
@@ -104,6 +106,20 @@ impl Setup {
             Until::PerClient(_) | Until::Told => 0.0,
         };
         self.load.profile().map(|profile| profile.mean(seconds))
+    }
+
+    /// How long its client threads look for news before they sleep.
+    #[must_use]
+    pub fn spin(&self) -> Duration {
+        let threads = self.clients().threads;
+        let spins = match self.waiting {
+            Waiting::Sleep => false,
+            Waiting::Spin => true,
+            Waiting::Auto => {
+                self.placement.can_spin(threads) && Placement::is_to_spin(self.clients as usize, threads)
+            }
+        };
+        if spins { Placement::SPIN } else { Duration::ZERO }
     }
 
     /// Its clients, for workloads.
@@ -240,17 +256,74 @@ impl Placement {
         if parts.is_empty() { "wherever the system likes".to_owned() } else { parts.join(", ") }
     }
 
-    /// How long so many client threads look for news before they sleep: not at all unless each has a CPU for itself and
-    /// many clients, and the server has other CPUs.
+    /// Whether so many client threads may look for news before they sleep: each has a CPU for itself, and the server has other
+    /// CPUs.
     #[must_use]
-    pub fn spin(&self, threads: usize, clients_in_all: usize) -> Duration {
-        let Some(clients) = &self.clients else { return Duration::ZERO };
+    pub fn can_spin(&self, threads: usize) -> bool {
+        let Some(clients) = &self.clients else { return false };
         let apart = match &self.server {
             Some(server) => clients.is_apart_from(server),
             None => self.alone,
         };
-        let many = clients_in_all >= Self::CLIENTS_TO_SPIN * threads;
-        if apart && many && threads <= clients.count() { Self::SPIN } else { Duration::ZERO }
+        apart && threads <= clients.count()
+    }
+
+    /// Whether it is worth it: each thread has many clients.
+    #[must_use]
+    pub fn is_to_spin(clients: usize, threads: usize) -> bool {
+        clients >= Self::CLIENTS_TO_SPIN * threads
+    }
+}
+
+/// What a client thread does that has nothing to do until answers come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Waiting {
+    /// It looks for news for a while before it sleeps, where that helps.
+    #[default]
+    Auto,
+    /// It sleeps at once.
+    Sleep,
+    /// It looks for news for a while before it sleeps.
+    Spin,
+}
+
+impl Waiting {
+    /// Whether it is left to pgdyno.
+    #[must_use]
+    pub fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
+}
+
+/// Which driver an experiment asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskedDriver {
+    /// The one that suits its largest cell.
+    #[default]
+    Auto,
+    /// epoll or kqueue.
+    Portable,
+    /// Linux's io_uring.
+    IoUring,
+}
+
+impl AskedDriver {
+    /// Whether it is left to pgdyno.
+    #[must_use]
+    pub fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
+}
+
+impl From<AskedDriver> for DriverChoice {
+    fn from(asked: AskedDriver) -> Self {
+        match asked {
+            AskedDriver::Auto => Self::Auto,
+            AskedDriver::Portable => Self::Portable,
+            AskedDriver::IoUring => Self::IoUring,
+        }
     }
 }
 

@@ -179,6 +179,7 @@ fn setup() -> Setup {
         placement: Placement::default(),
         seed: 1,
         sought: None,
+        waiting: crate::setup::Waiting::Auto,
         counting: Counting::EXPERIMENT,
     }
 }

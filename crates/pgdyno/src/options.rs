@@ -131,7 +131,7 @@ pub(crate) struct Programs {
 /// What moves the bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Driver {
-    /// By clients per thread, and by what the kernel allows
+    /// By clients per thread of the largest run, and by what the kernel allows
     #[default]
     Auto,
     /// epoll or kqueue
@@ -139,6 +139,50 @@ pub(crate) enum Driver {
     /// Linux's io_uring
     #[value(name = "io_uring")]
     IoUring,
+}
+
+impl Driver {
+    /// As an experiment file has it; `None` where it is left to pgdyno.
+    pub(crate) fn written(self) -> Option<&'static str> {
+        match self {
+            Self::Auto => None,
+            Self::Portable => Some("portable"),
+            Self::IoUring => Some("io_uring"),
+        }
+    }
+}
+
+/// What a thread does that waits for answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Wait {
+    /// Spin where each thread has a CPU for itself and 32 clients or more, else sleep
+    #[default]
+    Auto,
+    /// Sleep at once
+    Sleep,
+    /// Look for answers for 50 µs before sleeping; needs a CPU for each thread
+    Spin,
+}
+
+impl Wait {
+    /// As an experiment file has it; `None` where it is left to pgdyno.
+    pub(crate) fn written(self) -> Option<&'static str> {
+        match self {
+            Self::Auto => None,
+            Self::Sleep => Some("sleep"),
+            Self::Spin => Some("spin"),
+        }
+    }
+}
+
+impl From<Wait> for lab::setup::Waiting {
+    fn from(wait: Wait) -> Self {
+        match wait {
+            Wait::Auto => Self::Auto,
+            Wait::Sleep => Self::Sleep,
+            Wait::Spin => Self::Spin,
+        }
+    }
 }
 
 impl From<Driver> for engine::DriverChoice {

@@ -45,6 +45,8 @@ pub(crate) struct Assignment {
     pub(crate) plan: Plan,
     pub(crate) thread: usize,
     pub(crate) threads: usize,
+    /// Clients of the thread that has most.
+    pub(crate) most_clients: usize,
     pub(crate) clients: Vec<Assigned>,
     pub(crate) control: Arc<Control>,
     pub(crate) reports: Sender<Report>,

@@ -77,9 +77,11 @@ impl fmt::Debug for Gaps {
 /// Which driver moves the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DriverChoice {
-    /// By clients per thread and by what the kernel allows.
+    /// By the clients of the thread that has most, and by what the kernel allows.
     #[default]
     Auto,
+    /// The same for so many clients a thread, whatever there are: for runs that are compared with others.
+    Suits(usize),
     /// The system's portable readiness interface (epoll, kqueue).
     Portable,
     /// Linux's io_uring.

@@ -99,6 +99,7 @@ pub(crate) fn assign(
             plan: plan.clone(),
             thread,
             threads,
+            most_clients: each + usize::from(rest > 0),
             clients: own,
             control: Arc::clone(control),
             outbox: Outbox::new(thread, batches, reports.clone(), returned),

@@ -238,7 +238,7 @@ impl Drop for Farewell {
 
 /// The life of one load thread.
 fn drive(assignment: Assignment, epoch: Epoch, reports: &Sender<Report>) {
-    let clients = assignment.clients.len();
+    let clients = assignment.most_clients;
     let (wanted, spin) = (assignment.plan.driver, assignment.plan.spin);
     let outcome = cpus::of_thread(&assignment.plan, assignment.thread)
         .map_or(Ok(()), cpus::keep_on)

@@ -26,7 +26,7 @@ use crate::runner::{
     Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, identity, texts,
     try_results,
 };
-use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup};
+use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup, Waiting};
 use crate::target_spec::TargetSpec;
 
 /// One run of pgbench scripts.
@@ -58,6 +58,8 @@ pub struct Options {
     pub statements: bool,
     /// Which driver moves the bytes.
     pub driver: engine::DriverChoice,
+    /// What a client thread does that waits for answers.
+    pub waiting: Waiting,
     /// Seed of all randomness.
     pub seed: u64,
     /// Where the run is stored; not at all when `None`.
@@ -211,6 +213,7 @@ fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
         driver: options.driver,
         placement: Placement::default(),
         seed: options.seed,
+        waiting: options.waiting,
         counting: Counting::BENCH,
     }
 }

@@ -19,6 +19,12 @@ use crate::target_spec::TargetSpec;
 /// # Errors
 /// When the results file cannot be read, or the experiment began with a placement that cannot be had any more.
 pub fn choose_placement(plan: &mut Plan, results: &Path, again: bool) -> Result<(), LabError> {
+    choose(plan, results, again)?;
+    *plan = plan.clone().with_generator();
+    plan.check_waiting()
+}
+
+fn choose(plan: &mut Plan, results: &Path, again: bool) -> Result<(), LabError> {
     plan.placement = None;
     let managed = |plan: &Plan| {
         plan.sites().iter().all(|at| matches!(plan.content.target(at), TargetSpec::Managed { .. }))

@@ -790,6 +790,8 @@ impl Builder<'_, '_> {
             slices: written.slices.map(|slices| slices.0),
             repeat_disturbed: written.repeat_disturbed.map(|times| times.0 as u32),
             explain: written.explain,
+            driver: written.driver.unwrap_or_default(),
+            wait: written.wait.unwrap_or_default(),
         }
     }
 

@@ -13,6 +13,7 @@ use super::factors::Factors;
 use super::values::time;
 use crate::measure::{LONGEST, SHORTEST};
 use crate::named::Named;
+use crate::setup::{AskedDriver, Waiting};
 use crate::target_spec::TargetSpec;
 use crate::values::described;
 use target::settings::Wanted;
@@ -122,6 +123,10 @@ pub(crate) struct Measure {
     pub(crate) repeat_disturbed: Option<u32>,
     /// Whether a sample of transactions is explained, where it is said.
     pub(crate) explain: Option<bool>,
+    /// Which driver moves the bytes.
+    pub(crate) driver: AskedDriver,
+    /// What a client thread does that waits for answers.
+    pub(crate) wait: Waiting,
 }
 
 /// Whether the arms of a cell take turns in slices.

@@ -16,7 +16,7 @@ use super::model::{CellOrder, Slices};
 use super::storage;
 use super::values::{List, Share, Time, Whole, share, time};
 use crate::promise;
-use crate::setup::Placement;
+use crate::setup::{AskedDriver, Placement, Waiting};
 
 /// 30 days, the longest part of a run, µs.
 const LONGEST: u64 = 30 * A_DAY;
@@ -162,6 +162,8 @@ pub(super) struct Measure {
     pub(super) slices: Option<WrittenSlices>,
     pub(super) repeat_disturbed: Option<Whole<0, 2>>,
     pub(super) explain: Option<bool>,
+    pub(super) driver: Option<AskedDriver>,
+    pub(super) wait: Option<Waiting>,
 }
 
 /// `slices = true`, `false` or a length.

@@ -95,8 +95,10 @@ mod tests {
     fn only_threads_that_have_their_cpu_alone_look_for_news() {
         let apart = named(APART, || Ok("0-3".parse().unwrap())).unwrap();
         let same = named(SAME, || Ok("0-3".parse().unwrap())).unwrap();
-        assert!(!apart.spin(1, 64).is_zero() && apart.spin(1, 8).is_zero());
-        assert!(apart.spin(2, 64).is_zero() && same.spin(1, 64).is_zero());
-        assert!(Placement::default().spin(1, 64).is_zero());
+        assert!(apart.can_spin(1) && !apart.can_spin(2));
+        assert!(!same.can_spin(1) && !Placement::default().can_spin(1));
+        assert!(
+            Placement::is_to_spin(64, 1) && !Placement::is_to_spin(8, 1) && !Placement::is_to_spin(60, 2)
+        );
     }
 }

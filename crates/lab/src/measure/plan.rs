@@ -15,7 +15,7 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
     Plan {
         threads: clients.threads,
         cpus: setup.placement.clients.as_ref().map(|cpus| cpus.iter().collect()),
-        spin: nanoseconds(setup.placement.spin(clients.threads, clients.count)),
+        spin: nanoseconds(setup.spin()),
         driver: setup.driver,
         load: match &setup.load {
             // Jobs have no clients; they are none of the engine's.

@@ -51,7 +51,7 @@ impl Plan {
         let standing = Standing::wanted(&content, |name| facts.writes.contains(name));
         let slicing = Slicing::of(&content, standing.as_ref(), facts);
         let seed = content.seed.unwrap_or_else(|| derive(0, &["seed", &content.hash()]));
-        Ok(Self {
+        let plan = Self {
             name: file.name.clone(),
             question: file.question.clone(),
             taste: file.taste.clone(),
@@ -65,8 +65,10 @@ impl Plan {
             slicing,
             not_run: Vec::new(),
             placement: None,
+            generator: None,
             content,
-        })
+        };
+        Ok(plan.with_generator())
     }
 
     /// The same experiment with more or fewer rounds than its file says; an even number where arms are compared. What follows from a budget stays as it is: runs of
@@ -172,6 +174,8 @@ fn measure(file: &ExperimentFile) -> PlannedMeasure {
         },
         promise_s: file.load.promise.as_ref().map(Duration::as_secs_f64),
         bound: file.load.bound,
+        driver: file.measure.driver,
+        wait: file.measure.wait,
         warmup_s: file.measure.warmup.as_secs_f64(),
         duration_s: match file.measure.duration {
             DurationSpec::Fixed(duration) => duration.as_secs_f64(),

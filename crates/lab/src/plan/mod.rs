@@ -8,6 +8,7 @@ mod cost;
 mod difference;
 mod expand;
 mod facts;
+mod generator;
 mod identity;
 mod inputs;
 mod order;
@@ -30,6 +31,7 @@ use workloads::jobs::Inputs;
 pub use cost::Estimate;
 pub(crate) use cost::RESTART_S;
 pub use difference::diff;
+pub use generator::Generator;
 pub(crate) use inputs::fingerprint;
 pub use scheme::Scheme;
 pub use sides::{Copies, Standing};
@@ -38,7 +40,7 @@ pub use workload::PlannedWorkload;
 
 use crate::experiment::{CellOrder, Slices};
 use crate::named::Named;
-use crate::setup::{Arm, Placement, Setup};
+use crate::setup::{Arm, AskedDriver, Placement, Setup, Waiting};
 use crate::target_spec::TargetSpec;
 
 /// An experiment, expanded.
@@ -80,6 +82,9 @@ pub struct Plan {
     /// Where clients and servers run, where no level says it; not part of the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<ChosenPlacement>,
+    /// What moves the bytes of all runs, and how it waits; not part of the identity, but for what the file says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator: Option<Generator>,
 }
 
 /// A placement that pgdyno chose for all runs of an experiment.
@@ -176,6 +181,12 @@ pub struct PlannedMeasure {
     /// Whether arms take turns in slices, where the file says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slices: Option<Slices>,
+    /// Which driver moves the bytes.
+    #[serde(default, skip_serializing_if = "AskedDriver::is_auto")]
+    pub driver: AskedDriver,
+    /// What a client thread does that waits for answers.
+    #[serde(default, skip_serializing_if = "Waiting::is_auto")]
+    pub wait: Waiting,
     /// The limit that is looked for, if one is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<AskedLimit>,

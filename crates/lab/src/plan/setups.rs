@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use engine::{DriverChoice, Until};
+use engine::Until;
 use target::managed::Via;
 use workloads::Spec;
 
@@ -43,7 +43,8 @@ impl Content {
             until: Until::Elapsed(Duration::from_secs_f64(self.measure.duration_s).as_nanos() as u64),
             statements: false,
             transactions: false,
-            driver: DriverChoice::Auto,
+            driver: self.measure.driver.into(),
+            waiting: self.measure.wait,
             placement: Placement::default(),
             seed: 0,
             sought: None,
@@ -211,6 +212,11 @@ impl Plan {
         let changes = setup.changes.or_else(none).filter(|_| !run.beside);
         let chosen = self.placement.as_ref().map(|chosen| chosen.placement.clone());
         let placement = chosen.unwrap_or(setup.placement);
-        self.on_its_copy(run, Setup { seed: run.seed, arm, changes, placement, ..setup })
+        let setup = Setup { seed: run.seed, arm, changes, placement, ..setup };
+        let setup = match &self.generator {
+            Some(generator) => generator.of(setup),
+            None => setup,
+        };
+        self.on_its_copy(run, setup)
     }
 }

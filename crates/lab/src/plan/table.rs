@@ -8,7 +8,7 @@ use target::storage::Holds;
 
 use super::cost::CACHE;
 use super::restarts::arms_need_restart;
-use super::{NotRun, Plan, PlannedRun, SHOWN_APART, Scheme, Standing};
+use super::{Generator, NotRun, Plan, PlannedRun, SHOWN_APART, Scheme, Standing};
 use crate::experiment::shown_value;
 use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::At;
@@ -120,6 +120,7 @@ impl Plan {
         lines.extend(self.not_run.iter().map(|NotRun { what, why }| format!("not run: {what}: {why}")));
         lines.extend(self.storage_words());
         lines.extend(self.placement_words());
+        lines.extend(self.generator.iter().map(Generator::words));
         lines.push(self.order_words());
         lines.push(format!("seed {}; each run's own is made from it", self.seed));
         if self.content.measure.search.is_some() {

@@ -197,6 +197,7 @@ fn the_drop_in_measures_the_same() {
             driver: DriverChoice::Auto,
             placement: lab::setup::Placement::default(),
             seed: 1,
+            waiting: lab::setup::Waiting::Auto,
             counting: Counting::PGBENCH,
         };
         let (places, stop) = (bench.places(), target::Stop::new());

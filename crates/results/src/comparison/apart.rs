@@ -289,6 +289,16 @@ fn scripts_differ(runs: &[Run], base: &Measured, new: &Measured) -> BTreeMap<Str
 }
 
 /// Where, on what, and how long each was measured.
+/// The drivers of its runs, and whether their threads looked for news before they slept.
+fn generators(of: &Measured, runs: &[Run]) -> String {
+    let own = runs.iter().filter(|run| run.arm.as_ref() == Some(&of.label));
+    let one = |run: &Run| {
+        let spins = run.figures.contains_key("client_spin_us");
+        format!("{}{}", run.driver, if spins { ", spinning" } else { "" })
+    };
+    own.map(one).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" and ")
+}
+
 fn surroundings_differ(base: &Measured, new: &Measured, runs: &[Run]) -> Vec<String> {
     let told = |what: &str, [one, other]: [String; 2]| {
         (one != other).then(|| format!("{what}: {} {one}, {} {other}", base.label, new.label))
@@ -318,6 +328,7 @@ fn surroundings_differ(base: &Measured, new: &Measured, runs: &[Run]) -> Vec<Str
         prepared_otherwise(base, new),
         told("PostgreSQL", both.map(|of| of.target.server_version.clone())),
         told("pgdyno", both.map(|of| of.target.versions.get("pgdyno").cloned().unwrap_or_default())),
+        told("load generator", both.map(|of| generators(of, runs))),
         told("runs of", both.map(|of| format!("{} s", lengths(of)))),
         told("begun", both.map(|of| minute(&of.experiment.created_at))),
         told("margin", both.map(|of| format!("{} %", of.experiment.margin * 100.0))),

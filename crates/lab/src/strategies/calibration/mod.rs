@@ -155,6 +155,7 @@ impl Calibration {
             driver: self.driver,
             placement: Placement::default(),
             seed: self.seed,
+            waiting: crate::setup::Waiting::Auto,
             counting: Counting::CALIBRATION,
         }
     }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, ArgMatches, Args, ValueEnum};
 
+use super::against::toml_text::TomlText;
 use super::against_args::AgainstArgs;
 use super::given::Given;
-use crate::options::{Driver, Known, Output};
+use crate::options::{Driver, Known, Output, Wait};
 
 /// `pgdyno bench`.
 #[derive(Debug, Args)]
@@ -222,12 +223,26 @@ pub(crate) struct Conduct {
     /// Accept scripts that return and change no rows
     #[arg(long)]
     pub(super) may_be_empty: bool,
-    /// How to send and receive bytes
+    /// How to send and receive bytes, the same in all runs that are compared
     #[arg(long, value_enum, default_value_t, value_name = "DRIVER")]
     pub(super) driver: Driver,
+    /// What a thread does that waits for answers, the same in all runs that are compared
+    #[arg(long, value_enum, default_value_t, value_name = "WAY")]
+    pub(super) wait: Wait,
     /// Seed for all random numbers: a number, time or rand. The default is a new one; it is always recorded
     #[arg(long, value_name = "N")]
     pub(crate) random_seed: Option<String>,
+}
+
+impl Conduct {
+    /// What moves the bytes, in the table `[measure]` of a file.
+    pub(in crate::commands) fn write_generator(&self, text: &mut TomlText) {
+        for (key, written) in [("driver", self.driver.written()), ("wait", self.wait.written())] {
+            if let Some(written) = written {
+                text.entry(key, written);
+            }
+        }
+    }
 }
 
 /// pgbench's own scripts, by any prefix of their names and with any weight.

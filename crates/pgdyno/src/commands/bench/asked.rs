@@ -51,7 +51,6 @@ impl<'a> Asked<'a> {
                 "write the script into a file: it is read again for every run",
             ),
             (self.conduct.report_per_command, "-r", "pgdyno bench tells the latency of each statement"),
-            (self.conduct.driver != Default::default(), "--driver", "leave it out: all runs have the same"),
         ];
         if let Some((_, option, hint)) = refused.into_iter().find(|(given, ..)| *given) {
             return Err(usage_with(&format!("{option} cannot be had {there}"), hint));

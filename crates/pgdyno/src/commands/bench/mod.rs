@@ -269,6 +269,7 @@ fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
         promise: args.pace.latency_limit.map(|ms| Duration::from_secs_f64(ms / 1e3)),
         statements: args.conduct.report_per_command,
         driver: args.conduct.driver.into(),
+        waiting: args.conduct.wait.into(),
         seed: seed(args.conduct.random_seed.as_deref())?,
         results: Some(args.output.results.path()),
     })

@@ -34,6 +34,7 @@ pub(super) fn written(args: &LadderArgs, folder: &Folder) -> anyhow::Result<Made
     let most = steps.clients.iter().copied().max().unwrap_or(0);
     begun.make_room(most);
     measured(&args.rungs, &mut begun.text);
+    args.made.asked().conduct.write_generator(&mut begun.text);
     let made = begun.made();
     Ok(Made { name: format!("{}-ladder", made.name), ..made })
 }

@@ -50,6 +50,15 @@ fn the_ladders_of_the_study() {
     assert!(!written.text.contains("[prepare]"), "scripts of one's own need no pgbench tables");
 }
 
+/// `--driver` was refused with a sentence that was not true.
+#[test]
+fn a_ladder_has_the_driver_that_is_asked_for() {
+    let written = made("-S -c 4,16 --driver io_uring --wait spin shop").unwrap();
+    let file: toml::Table = written.text.parse().unwrap();
+    assert_eq!(file["measure"]["driver"].as_str(), Some("io_uring"));
+    assert_eq!(file["measure"]["wait"].as_str(), Some("spin"));
+}
+
 #[test]
 fn rates_clients_and_both_in_step() {
     for (line, wanted) in [

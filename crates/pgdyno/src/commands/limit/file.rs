@@ -30,7 +30,7 @@ pub(super) fn written(args: &LimitArgs, change: Option<&Change>, folder: &Folder
                 clients: clients(&args.search),
                 saved_by: super::SAVED_BY,
                 question: &question,
-                load: searched(&args.search, &promise).into_text(),
+                load: searched(args, &promise).into_text(),
                 by_turns: true,
             };
             compared(&of, folder)?
@@ -47,7 +47,7 @@ fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<Mad
     begun.text.entry("clients", Value::Integer(clients(&args.search).into()));
     begun.make_room(clients(&args.search));
     let made = begun.made();
-    Ok(Made { text: made.text + &searched(&args.search, promise).into_text(), ..made })
+    Ok(Made { text: made.text + &searched(args, promise).into_text(), ..made })
 }
 
 /// How many clients it begins with.
@@ -59,7 +59,8 @@ fn clients(search: &Search) -> u32 {
 }
 
 /// `[load.search]` and `[measure]`.
-fn searched(search: &Search, promise: &str) -> TomlText {
+fn searched(args: &LimitArgs, promise: &str) -> TomlText {
+    let search = &args.search;
     let mut text = TomlText::default();
     text.table(&["load", "search"]);
     text.entry("promise", promise);
@@ -81,5 +82,6 @@ fn searched(search: &Search, promise: &str) -> TomlText {
     if search.jobs != 1 {
         text.entry("threads", Value::Integer(search.jobs.into()));
     }
+    args.made.asked().conduct.write_generator(&mut text);
     text
 }

@@ -198,6 +198,7 @@ fn setup(settings: &RunSettings, workload: &Pgbench) -> Setup {
             ..setup::Placement::default()
         },
         seed: load.seed,
+        waiting: lab::setup::Waiting::Auto,
         counting: Counting::PGBENCH,
     }
 }

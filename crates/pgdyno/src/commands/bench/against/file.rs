@@ -379,5 +379,6 @@ fn measure(args: &BenchArgs) -> String {
     if args.load.jobs != 1 {
         text.entry("threads", Value::Integer(args.load.jobs.into()));
     }
+    args.conduct.write_generator(&mut text);
     text.into_text()
 }

@@ -240,6 +240,15 @@ fn what_may_hold_a_password_is_saved_in_no_file() {
     }
 }
 
+/// It was refused, with the words that all runs have the same one anyway.
+#[test]
+fn one_driver_and_one_way_of_waiting_can_be_asked_for() {
+    let line = " -S --driver portable --wait sleep shop --against |settings: jit=off";
+    let table: toml::Table = made(line).unwrap().text.parse().unwrap();
+    assert_eq!(table["measure"]["driver"].as_str(), Some("portable"));
+    assert_eq!(table["measure"]["wait"].as_str(), Some("sleep"));
+}
+
 #[test]
 fn what_cannot_be_compared_is_told() {
     for (line, wanted) in [
@@ -249,7 +258,6 @@ fn what_cannot_be_compared_is_told() {
         (" -S -P 1 shop --against |settings: jit=off", "-P cannot be had"),
         (" -f - shop --against |settings: jit=off", "-f - cannot be had"),
         (" -S --random-seed rand shop --against |settings: jit=off", "--random-seed must be a number"),
-        (" -S --driver io_uring shop --against |settings: jit=off", "--driver cannot be had"),
         (" -S shop --against |version: 18", "needs a private server"),
         (" -S --managed --against |version: 15, 15", "both sides are PostgreSQL 15"),
         (" -S shop --against |sql: create index on t (a)", "changes a server that is not pgdyno's"),
