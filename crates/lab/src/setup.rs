@@ -300,7 +300,7 @@ impl Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskedDriver {
-    /// The one that suits its largest cell.
+    /// Chosen for its largest cell.
     #[default]
     Auto,
     /// epoll or kqueue.

@@ -1,7 +1,7 @@
 //! Gaps: times in which the thread did not run although it had to.
 //!
 //! A wait has a latest end, and a turn is as long as its work. What goes beyond both is time in which the generator stood
-//! still: it was stopped, it had no CPU, or its whole machine was paused. The clock alone tells it. A server that says nothing
+//! still: it was stopped, it had no CPU, or its whole machine was paused. The clock alone shows it. A server that says nothing
 //! makes no gap, since the wait for it ends in time.
 
 use super::ClientLoop;
@@ -10,7 +10,7 @@ use crate::client::Time;
 use crate::driver::{Cpu, Driver};
 
 /// Shorter gaps are not counted, ns. Where ten busy threads share a CPU, the kernel lets each wait for tens of ms, rarely for more
-/// than 100 ms, and a CPU quota holds a thread back for most of its period of 100 ms. Such waits are everyday, and show in
+/// than 100 ms. A CPU quota holds a thread back for most of its period of 100 ms. Such waits are everyday, and show in
 /// other figures.
 pub const GAP: Time = 200_000_000;
 

@@ -21,7 +21,7 @@ use crate::target_spec::TargetSpec;
 pub fn choose_placement(plan: &mut Plan, results: &Path, again: bool) -> Result<(), LabError> {
     choose(plan, results, again)?;
     *plan = plan.clone().with_generator();
-    plan.check_waiting()
+    Ok(())
 }
 
 fn choose(plan: &mut Plan, results: &Path, again: bool) -> Result<(), LabError> {

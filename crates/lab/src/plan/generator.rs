@@ -1,5 +1,5 @@
-//! One driver and one way of waiting for all runs of an experiment: those that suit its largest cell. Runs that differ in them
-//! differ in speed for a reason that nobody asked about.
+//! One driver and one way of waiting for all runs of an experiment, chosen for its largest cell. Runs that differ in them differ
+//! in speed for a reason that nobody asked about.
 
 use engine::DriverChoice;
 use serde::{Deserialize, Serialize};
@@ -74,7 +74,7 @@ impl Plan {
     ///
     /// # Errors
     /// In words, with what to write.
-    pub(crate) fn check_waiting(&self) -> Result<(), LabError> {
+    pub fn check_waiting(&self) -> Result<(), LabError> {
         let cannot = |run: &&super::PlannedRun| {
             !run.is_job() && !self.setup(run).placement.can_spin(run.threads as usize)
         };

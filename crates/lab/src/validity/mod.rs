@@ -213,7 +213,7 @@ fn not_counted(evidence: &Evidence<'_>) -> Finding {
     let missing = (all - time.sum() as f64).abs();
     let share = (time.nowhere as f64 + missing) / all;
     let [suspect, invalid] = NOWHERE_SHARE;
-    // It is no number where nothing was measured.
+    // NaN where nothing was measured.
     if share.is_nan() || share <= suspect {
         return None;
     }
@@ -321,7 +321,7 @@ fn stalled(evidence: &Evidence<'_>) -> Finding {
     let measured = evidence.measured;
     let share = measured.own.stalled_ns as f64 / measured.elapsed as f64;
     let [suspect, invalid] = STALLED_SHARE;
-    // It is no number where nothing was measured.
+    // NaN where nothing was measured.
     if share.is_nan() || share < suspect {
         return None;
     }

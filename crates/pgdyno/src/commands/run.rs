@@ -193,6 +193,7 @@ impl How<'_> {
             }
             chosen => chosen?,
         }
+        plan.check_waiting()?;
         let plan = execute::look_for_room(plan, file)?;
         if !self.dry_run {
             execute::check_sizes(&plan)?;
