@@ -463,7 +463,7 @@ pub(crate) mod tests {
         let judged = |empty: [u64; 2], may_be_empty| {
             let figures = |keyed_empty| {
                 let counts = Counts { queries: 1000, rows: 1, keyed: 1000, keyed_empty, ..good() };
-                ScriptFigures { counts, ..ScriptFigures::default() }
+                ScriptFigures { counts, completed: counts.processed(), ..ScriptFigures::default() }
             };
             let measured = Measured { scripts: empty.map(figures).to_vec(), ..Measured::default() };
             let evidence = Evidence { scripts: &scripts, may_be_empty, ..evidence(&measured, &[]) };
