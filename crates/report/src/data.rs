@@ -267,7 +267,8 @@ impl ReportData {
     pub(crate) fn remarks_of(&self, cell: &Cell, arm: &str) -> Option<String> {
         let runs =
             || self.grid_runs().filter(|run| run.arm.as_deref() == Some(arm) && Cell::of(run) == *cell);
-        let kinds = [RunEvent::OTHER_ANSWERS, RunEvent::OWN_CHOICE, RunEvent::SLICED_ALL_THE_SAME];
+        let kinds =
+            [RunEvent::OTHER_ANSWERS, RunEvent::OWN_CHOICE, RunEvent::SLICED_ALL_THE_SAME, RunEvent::REMARK];
         let found: BTreeSet<&str> = kinds.into_iter().flat_map(|kind| said(runs(), kind)).collect();
         (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join("; "))
     }

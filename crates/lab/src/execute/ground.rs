@@ -208,15 +208,8 @@ fn opened(
     for at in plan.sites() {
         let spec = file.with_its_password(plan.content.target(&at));
         let programs = (options.pg_bin.clone(), plan.widest_way());
-        let of_level = |error: LabError| match &error {
-            // A server that has its level's name in nothing but its folder.
-            LabError::Failed { what, .. } if at != At::default() => {
-                let what = format!("{at}: {what}");
-                error.told_as(what)
-            }
-            _ => error,
-        };
-        let mut stage = Stage::open_alone(&spec, sets, programs, progress, stop).map_err(of_level)?;
+        let opened = Stage::open_to_be_alone(&spec, programs, progress, stop);
+        let mut stage = opened.map_err(|error| of_level(&at, error))?;
         stage.expect_connections(plan.most_connections());
         is_as_it_was(&stage)?;
         stage.makes_changes(file.folder(), needs_undo(&spec));
@@ -225,20 +218,30 @@ fn opened(
             progress.warn(pooled);
         }
         let mut one = Opened { at: &at, spec: &spec, stage: &mut stage };
-        let mut told = None;
         for (other, opened) in &mut stages {
             let spec = file.with_its_password(plan.content.target(other));
             let mut other = Opened { at: other, spec: &spec, stage: opened };
-            if share(&mut other, &mut one, sets, options.same)? {
-                told = other.stage.shared_words().map(str::to_owned);
+            if let Some(shared) = share(&mut other, &mut one, sets, options.same)? {
+                progress.warn(shared);
             }
-        }
-        if let Some(shared) = told {
-            progress.warn(shared);
         }
         stages.push((at, stage));
     }
+    for (at, stage) in &mut stages {
+        stage.be_alone(sets, progress).map_err(|error| of_level(at, error))?;
+    }
     Ok(stages)
+}
+
+/// A server may have its level's name in nothing but its folder.
+fn of_level(at: &At, error: LabError) -> LabError {
+    match &error {
+        LabError::Failed { what, .. } if *at != At::default() => {
+            let what = format!("{at}: {what}");
+            error.told_as(what)
+        }
+        _ => error,
+    }
 }
 
 fn prepared(

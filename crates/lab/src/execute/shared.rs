@@ -14,7 +14,7 @@ pub(super) struct Opened<'a> {
     pub(super) stage: &'a mut Stage,
 }
 
-/// Whether two are one server. Then both keep a sentence about what they share.
+/// A sentence about what two share, where they are one server. Both keep it.
 ///
 /// # Errors
 /// Where they cannot be two arms: one is managed, or settings of the whole server are changed (`sets`: arms set something).
@@ -24,10 +24,10 @@ pub(super) fn share(
     other: &mut Opened<'_>,
     sets: bool,
     same: bool,
-) -> Result<bool, LabError> {
+) -> Result<Option<String>, LabError> {
     let (own, its) = (ServerId::ask(one.stage.control()?)?, ServerId::ask(other.stage.control()?)?);
     if !own.is(&its) {
-        return Ok(false);
+        return Ok(None);
     }
     let (a, b) = (one.at, other.at);
     let only_named = At { server: a.server.clone(), ..b.clone() } == *a;
@@ -51,8 +51,8 @@ pub(super) fn share(
     }
     let words = words([a, b], &ways);
     one.stage.shares(words.clone());
-    other.stage.shares(words);
-    Ok(true)
+    other.stage.shares(words.clone());
+    Ok(Some(words))
 }
 
 /// How clients of an arm come to their data.

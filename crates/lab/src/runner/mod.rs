@@ -295,7 +295,7 @@ impl<'a> Runner<'a> {
         }
         if let Some(stage) = self.stages.get(&setup.at()) {
             let told =
-                stage.pooled_words(&setup.at()).into_iter().chain(stage.shared_words().map(str::to_owned));
+                stage.pooled_words(&setup.at()).into_iter().chain(stage.shared_words().iter().cloned());
             record.events.extend(told.map(|words| event(RunEvent::REMARK, words)));
         }
         if setup.placement != Placement::default() {

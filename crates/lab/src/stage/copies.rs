@@ -128,7 +128,7 @@ impl Stage {
                     at_rest: false,
                     control: None,
                     looks_elsewhere: false,
-                    shared: None,
+                    shared: Vec::new(),
                     recorded: Vec::new(),
                     watchdog: watchdog.clone(),
                     stop: stop.clone(),

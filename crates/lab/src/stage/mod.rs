@@ -63,8 +63,8 @@ pub(crate) struct Stage {
     control: Option<Control>,
     /// The control connection looks for tables where an arm's clients do.
     looks_elsewhere: bool,
-    /// What it shares with another arm's, in words, where both are one server.
-    shared: Option<String>,
+    /// What it shares with those of other arms, in words, where they are one server.
+    shared: Vec<String>,
     /// Settings as they were read last, for the runs that follow.
     recorded: Vec<record::Setting>,
     pub(crate) watchdog: Watchdog,
@@ -107,27 +107,30 @@ impl Stage {
         Ok(stage)
     }
 
-    /// The same for an experiment, on whose server nobody else changes settings meanwhile; `sets` says whether its
-    /// arms do, and `via` is the most that its clients need to reach a managed one.
-    pub(crate) fn open_alone(
+    /// The same for an experiment, which is to [be alone](Self::be_alone) there; `via` is the most that its clients need to
+    /// reach a managed one.
+    pub(crate) fn open_to_be_alone(
         spec: &TargetSpec,
-        sets: bool,
         (pg_bin, via): (Option<PathBuf>, Via),
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let (mut stage, removed) = Self::reach(spec, pg_bin, via, Rights::Mend, stop)?;
+        let (stage, removed) = Self::reach(spec, pg_bin, via, Rights::Mend, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
-        let alone = stage.target.be_alone(sets);
+        Ok(stage)
+    }
+
+    /// From now on nobody else changes settings of the server; `sets` says whether arms do.
+    pub(crate) fn be_alone(&mut self, sets: bool, mut progress: &mut dyn Progress) -> Result<(), LabError> {
+        let alone = self.target.be_alone(sets);
         // Who is at work there now, and what is still made there, stands in the refusal.
         let told = |recovered: &&Recovered| {
             !matches!(recovered, Recovered::InUse(_)) && recovered.still_changed().is_none()
         };
-        for recovered in stage.target.recovered().iter().filter(told) {
+        for recovered in self.target.recovered().iter().filter(told) {
             progress.warn(recovered.words());
         }
-        alone?;
-        Ok(stage)
+        Ok(alone?)
     }
 
     /// A server by connection string as it is, for somebody who only looks on.
@@ -200,7 +203,7 @@ impl Stage {
             making: change::Options::default(),
             control: None,
             looks_elsewhere: false,
-            shared: None,
+            shared: Vec::new(),
             recorded: Vec::new(),
             watchdog,
             stop: stop.clone(),
@@ -335,17 +338,17 @@ impl Stage {
 
     /// It is another arm's server, too; `words` say what they share.
     pub(crate) fn shares(&mut self, words: String) {
-        self.shared = Some(words);
+        self.shared.push(words);
     }
 
-    /// What it shares with another arm's, in words.
-    pub(crate) fn shared_words(&self) -> Option<&str> {
-        self.shared.as_deref()
+    /// What it shares with those of other arms, in words.
+    pub(crate) fn shared_words(&self) -> &[String] {
+        &self.shared
     }
 
     /// Whether it is another arm's server, too: what is counted there is of both.
     pub(crate) fn is_shared(&self) -> bool {
-        self.shared.is_some()
+        !self.shared.is_empty()
     }
 
     /// Whether a workload's clients can do what they do there.

@@ -188,6 +188,19 @@ fn arms_at_urls_may_share_a_server() {
         let page = std::fs::read_to_string(place.path().join("shared.html")).expect("a report");
         assert!(page.contains("share one server"));
     }
+    // What is set for the whole server would be set for both.
+    let file = place.write(
+        "both.toml",
+        format!(
+            "question = \"?\"\n[server.a]\nurl = \"{}\"\nchange_server = true\n[server.b]\nurl = \"{}\"\nchange_server = true\n\
+             [workload.w]\npgbench = {{ files = [\"find.sql\"] }}\n[factors]\nserver = [\"a\", \"b\"]\n[compare]\n\
+             factor = \"settings\"\nbase = \"s0\"\n[settings.s0]\n[settings.s1]\nautovacuum_naptime = \"30s\"\n\
+             [measure]\nrounds = 2\nduration = \"1s\"\n",
+            server.url(),
+            server.url_of("ff100")
+        ),
+    );
+    place.run(["run", &file.display().to_string()]).expect(65).says(&["are one server", "(change_server)"]);
     // Nothing differs between them.
     let against = other(&format!("{}&connect_timeout=7", server.url()));
     let done = place.run(["bench", "-f", &find, "-T", "1", &server.url(), "--against", &against]);
