@@ -16,6 +16,8 @@ use crate::stop;
 pub(crate) struct Ran {
     /// What it printed on standard output.
     pub(crate) output: String,
+    /// What it printed on standard error.
+    pub(crate) errors: String,
     /// User CPU, s.
     pub(crate) user_s: f64,
     /// System CPU, s.
@@ -104,7 +106,7 @@ impl Started {
             bail!("{name} ended with status {status}:\n{errors}{output}");
         }
         let (user_s, system_s) = (seconds(usage.ru_utime), seconds(usage.ru_stime));
-        Ok(Ran { output, user_s, system_s, wall_s, peak_kib: usage.ru_maxrss as u64 })
+        Ok(Ran { output, errors, user_s, system_s, wall_s, peak_kib: usage.ru_maxrss as u64 })
     }
 }
 

@@ -5,6 +5,7 @@
 //! parent.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a page")]
 
+mod announced;
 mod child;
 mod cost;
 mod daemon;
@@ -57,7 +58,7 @@ use target::child::{WATCHDOG_ARGUMENT, watchdog_main};
 /// Measures what pgdyno costs, beside pgbench and redis-benchmark, and how much it sees.
 #[derive(Debug, Parser)]
 struct Args {
-    /// What to measure [default: all but limit, throttle, answer and believe, which take long]
+    /// What to measure [default: all but limit, throttle, answer, believe and announced, which take long]
     #[arg(value_enum)]
     what: Vec<What>,
     /// The program under test
@@ -149,12 +150,14 @@ enum What {
     Answer,
     /// Whether such intervals can be believed
     Believe,
+    /// Whether ten commands take as long as they announce (10 min)
+    Announced,
 }
 
 impl What {
     /// Whether it speaks of what is said of runs and comparisons; the others speak of cost.
     fn compares(self) -> bool {
-        matches!(self, Self::Limit | Self::Answer | Self::Believe | Self::Throttle)
+        matches!(self, Self::Limit | Self::Answer | Self::Believe | Self::Throttle | Self::Announced)
     }
 }
 
@@ -238,5 +241,6 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Throttle => Err(Missing("processes and quotas as Linux has them".into()).into()),
         What::Answer => slices::answer::of_a_minute(options),
         What::Believe => slices::believe::parts(options),
+        What::Announced => announced::times(options),
     }
 }

@@ -19,7 +19,7 @@ fn aim(workload: Workload) -> (f64, bool) {
     match workload {
         Workload::Tpcb => (2.0, true),
         Workload::Select | Workload::Lookups => (2.5, false),
-        Workload::Polygons => (4.0, false),
+        Workload::Polygons | Workload::Updates => (4.0, false),
     }
 }
 

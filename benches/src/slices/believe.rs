@@ -19,6 +19,10 @@ const OFF_PCT: f64 = 1.5;
 const LONG_RUN_MS: u32 = 10_000;
 /// Comparisons of each effect, in slices and as half-rounds.
 const OF_EFFECT: u32 = 3;
+/// Comparisons of a writer with and without an index, and how wide half of their interval may be, percentage points.
+const OF_WRITER: u32 = 3;
+const WRITER_PCT: f64 = 4.0;
+
 /// # Errors
 /// A comparison fails that others cannot stand for.
 pub(crate) fn parts(options: &Args) -> anyhow::Result<()> {
@@ -34,6 +38,33 @@ pub(crate) fn parts(options: &Args) -> anyhow::Result<()> {
     if wanted(Part::Effects) {
         effects(options, &program)?;
     }
+    if wanted(Part::Writer) {
+        writer(options, &program)?;
+    }
+    Ok(())
+}
+
+/// What an index on a changed column costs who changes it: 24 rounds of 4 s, about three minutes with all around them.
+fn writer(options: &Args, program: &Program<'_>) -> anyhow::Result<()> {
+    let count = options.pairs.unwrap_or(OF_WRITER);
+    println!(
+        "\n### An index on the column that simple-update changes, {CLIENTS} clients, {count} comparisons\n"
+    );
+    let asked = comparison(&options.slices, Workload::Updates, Arms::Index, (24, 4_000));
+    program.prepare(&asked)?;
+    println!("| how | change [95 %] | verdict | wall time | stolen |\n| --- | --- | --- | ---: | ---: |");
+    let mut tries = Tries::default();
+    let mut halves = Vec::new();
+    for number in 1..=count {
+        let Ok(compared) = tries.compare(program, &asked)? else { continue };
+        halves.push(told(&format!("slices, {number}"), compared).answer.half_width_pct());
+    }
+    let within = halves.iter().filter(|half| **half <= WRITER_PCT).count();
+    println!(
+        "\nHalf-width {}: at most {WRITER_PCT} % in {within} of {count} (aim: all, in a quiet hour): {}.",
+        spread_pct(spread(halves.iter().copied())),
+        met(within == count as usize)
+    );
     Ok(())
 }
 

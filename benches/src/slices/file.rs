@@ -16,6 +16,9 @@ const WARM_UP_MS: u32 = 500;
 pub(crate) enum Workload {
     /// pgbench's own, which writes
     Tpcb,
+    /// pgbench's own, which changes one row and adds one
+    #[value(skip)]
+    Updates,
     /// pgbench's own, which looks up one row
     Select,
     /// Vector tiles of the polygons of an extract
@@ -29,6 +32,7 @@ impl Workload {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tpcb => "tpcb-like",
+            Self::Updates => "simple-update",
             Self::Select => "select-only",
             Self::Polygons => "polygons",
             Self::Lookups => "lookups",
@@ -43,7 +47,7 @@ impl Workload {
             )
         };
         match self {
-            Self::Tpcb | Self::Select => pgbench(&format!(
+            Self::Tpcb | Self::Updates | Self::Select => pgbench(&format!(
                 "[workload.{0}]\npgbench = {{ builtin = \"{0}\", mode = \"prepared\" }}\n",
                 self.name()
             )),
@@ -70,6 +74,8 @@ pub(crate) enum Arms {
     Setting { name: &'static str, values: [&'static str; 2] },
     /// The two scripts of [`Workload::Lookups`].
     Scripts,
+    /// An index on what updates change, which the base has not.
+    Index,
 }
 
 impl Arms {
@@ -79,6 +85,7 @@ impl Arms {
             Self::Same => ["a", "b"],
             Self::Setting { values, .. } => values,
             Self::Scripts => ["plain", "more"],
+            Self::Index => ["without", "with"],
         }
     }
 
@@ -88,6 +95,11 @@ impl Arms {
         let buffers = ["256MB", "257MB"];
         let own = match self {
             Self::Scripts => return String::new(),
+            Self::Index => {
+                return format!(
+                    "[change.index.{base}]\n[change.index.{new}]\ndo = \"CREATE INDEX ON pgbench_accounts (abalance)\"\n"
+                );
+            }
             Self::Same => [String::new(), String::new()],
             Self::Setting { name, values } => values.map(|value| format!("{name} = \"{value}\"\n")),
         };
@@ -98,7 +110,11 @@ impl Arms {
     }
 
     fn factor(self) -> &'static str {
-        if self == Self::Scripts { "workload" } else { "settings" }
+        match self {
+            Self::Scripts => "workload",
+            Self::Index => "index",
+            Self::Same | Self::Setting { .. } => "settings",
+        }
     }
 }
 
@@ -197,6 +213,7 @@ mod tests {
                 ["side by side on 2 copies", "no slices: slices = false"],
             ),
             (Workload::Lookups, Arms::Scripts, Slices::Usual, ["next to each other on one server", TURNS]),
+            (Workload::Updates, Arms::Index, Slices::Usual, ["side by side on 2 copies", TURNS]),
             (Workload::Tpcb, setting, Slices::Always, ["side by side on 2 copies", TURNS]),
             (Workload::Tpcb, setting, Slices::Never, ["half-rounds", "no slices: slices = false"]),
         ] {

@@ -7,7 +7,7 @@ mod estimators;
 mod file;
 pub(crate) mod program;
 mod stored;
-mod table;
+pub(crate) mod table;
 
 use clap::ValueEnum;
 
@@ -49,4 +49,6 @@ enum Part {
     Work,
     /// A large effect and one in the background, beside half-rounds
     Effects,
+    /// What an index costs a writer, three minutes each
+    Writer,
 }
