@@ -34,7 +34,6 @@ fn name(of: &Quantity) -> &'static str {
         "failed" => "failures",
         "retries" => "retries",
         "server_cpu_s" => "CPU time of the server",
-        "client_cpu_s" => "CPU time of the client",
         "child_user_cpu_s" => "CPU time of the program",
         "server_disk_read_bytes" => "read from disk by the server",
         "server_disk_written_bytes" => "written to disk by the server",
@@ -73,7 +72,7 @@ fn words(of: &Difference, base: &str) -> String {
     )
 }
 
-/// The largest differences of an arm in a workload, a phrase each, beginning with a small letter but for names.
+/// The surest differences of an arm in a workload, a phrase each, beginning with a small letter but for names.
 pub(crate) fn told(all: &[Difference], workload: &str, arm: &str, base: &str) -> Vec<String> {
     largest(all, workload, arm, TOLD).into_iter().map(|of| words(of, base)).collect()
 }
@@ -92,7 +91,7 @@ pub fn table_in_words(data: &ReportData, found: &Comparison) -> Table {
     table
 }
 
-/// All that was counted in each arm and workload, large or not, the largest difference first.
+/// All that was counted in each arm and workload, large or not; what differs most surely stands first.
 #[must_use]
 pub fn differences(data: &ReportData) -> Table {
     let mut table = Table::new(&[
@@ -108,6 +107,7 @@ pub fn differences(data: &ReportData) -> Table {
         "mean_ratio_low",
         "mean_ratio_high",
         "rounds",
+        "over_noise",
         "large",
     ]);
     for own in &data.differences {
@@ -115,7 +115,11 @@ pub fn differences(data: &ReportData) -> Table {
         let head =
             [own.arm.as_str(), &own.workload, own.of.name, unit(own.of), per(own.per)].map(Value::from);
         let figures = [Some(own.base), Some(own.new)].into_iter().chain(ratios).map(real);
-        let judged = [(own.estimate.n as u64).into(), if own.large { "yes" } else { "no" }.into()];
+        let judged = [
+            (own.estimate.n as u64).into(),
+            real(own.over_noise()),
+            if own.large { "yes" } else { "no" }.into(),
+        ];
         table.push(head.into_iter().chain(figures).chain(judged).collect());
     }
     table

@@ -48,7 +48,7 @@ impl Plan {
             );
         }
         let facts = facts(file);
-        let standing = Standing::wanted(&content, |name| facts.writes.contains(name));
+        let standing = Standing::wanted(&content, &facts);
         let slicing = Slicing::of(&content, standing.as_ref(), facts);
         let seed = content.seed.unwrap_or_else(|| derive(0, &["seed", &content.hash()]));
         let plan = Self {

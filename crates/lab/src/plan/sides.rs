@@ -46,9 +46,8 @@ pub struct Copies {
 }
 
 impl Standing {
-    /// How the arms of a plan are wanted to stand where there is room; `None` where the question does not arise. `writes`
-    /// says whether a workload changes data.
-    pub(super) fn wanted(content: &Content, writes: impl Fn(&str) -> bool) -> Option<Self> {
+    /// How the arms of a plan are wanted to stand where there is room; `None` where the question does not arise.
+    pub(super) fn wanted(content: &Content, facts: &Facts) -> Option<Self> {
         content.compare.as_ref()?;
         if content.measure.search.is_some() {
             let why = "a search tries its arms one after the other".to_owned();
@@ -70,6 +69,7 @@ impl Standing {
             change if content.named.changes.contains_key(change) => Copies::of(arms, false),
             "version" | "server" => Copies::of(1, false),
             data if data.starts_with("prepare.") => Copies::of(1, false),
+            asked if content.needs_copies_to_write(asked, facts) => Copies::of(arms, false),
             _ => return None,
         };
         if !content.has_ours() {
@@ -78,7 +78,7 @@ impl Standing {
         if let Some(why) = content.changes_share_a_server() {
             return Some(Self::AsTheyAre { why });
         }
-        Some(content.with_those_apart(copies, writes))
+        Some(content.with_those_apart(copies, |name| facts.writes.contains(name)))
     }
 
     /// The copies, where arms stand on some.
@@ -158,6 +158,17 @@ impl Content {
         };
         (!background.is_empty() && facts.writes.contains(workload))
             .then(|| because_of_background(&[workload.to_owned()], &background))
+    }
+
+    /// Whether arms that differ in what they ask can take turns only on copies, since what one writes is there in the other. Each stays on its
+    /// own: what it wrote is its doing.
+    fn needs_copies_to_write(&self, compared: &str, facts: &Facts) -> bool {
+        let of_workload = compared.split_once('.').is_some_and(|(name, _)| self.workloads.contains_key(name));
+        let writes = || self.workloads.keys().any(|name| facts.writes.contains(name));
+        let once = || self.workloads.keys().any(|name| facts.jobs.contains(name));
+        // What is made and undone under each arm would have to be so on each copy.
+        let is_plain = self.named.changes.is_empty() && self.target.tile_servers().is_empty();
+        (compared == "workload" || of_workload) && is_plain && self.may_be_sliced() && writes() && !once()
     }
 
     /// Whether arms can take turns only on servers of their own, since they differ in a setting of the whole server.

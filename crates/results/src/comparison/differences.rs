@@ -1,8 +1,9 @@
 //! What arms differ in beside their speed: what was counted while they ran, per transaction.
 //!
-//! A figure is told when it differs by much, by the same in all rounds, and by enough to matter: the rules are
-//! constants here, their reasons in docs/figures.md.
+//! A figure is told when it differs by much, by the same in all rounds, and by enough to matter; those first that differ most
+//! surely. The rules are constants here, their reasons in docs/figures.md.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Experiment, Run, RunKind};
@@ -20,6 +21,8 @@ const CONFIDENCE: f64 = 0.99;
 const FEWEST: usize = 3;
 /// So many must have been counted in one arm, all rounds together.
 const ENOUGH: f64 = 20.0;
+/// A smaller standard error of a mean log ratio counts as this: among figures without noise the larger difference is the surer one.
+const LEAST_NOISE: f64 = 0.01;
 /// A value below this share of what matters counts as this share: there is no ratio to nothing.
 const NEXT_TO_NOTHING: f64 = 0.01;
 
@@ -70,8 +73,9 @@ const fn quantity(name: &'static str, family: &'static str, unit: Unit, matters:
     Quantity { name, family, unit, per: Per::Transaction, matters, event }
 }
 
-/// The list of what is looked at.
-pub const QUANTITIES: [Quantity; 26] = [
+/// The list of what is looked at. The CPU time of pgdyno's own client is none of it: it follows from what is measured, and causes
+/// nothing.
+pub const QUANTITIES: [Quantity; 25] = [
     quantity("temp_bytes", "temporary files", Unit::Bytes, 1024.0),
     quantity("temp_files", "temporary files", Unit::Count, 0.01),
     quantity("wal_bytes", "wal", Unit::Bytes, 64.0),
@@ -94,7 +98,6 @@ pub const QUANTITIES: [Quantity; 26] = [
     quantity("failed", "failed", Unit::Count, 0.01),
     quantity("retries", "retries", Unit::Count, 0.01),
     quantity("server_cpu_s", "server CPU", Unit::Seconds, 5e-6),
-    quantity("client_cpu_s", "client CPU", Unit::Seconds, 2e-6),
     quantity("child_user_cpu_s", "program's CPU", Unit::Seconds, 0.1),
     quantity("server_disk_read_bytes", "disk", Unit::Bytes, 1024.0),
     quantity("server_disk_written_bytes", "disk", Unit::Bytes, 1024.0),
@@ -139,12 +142,25 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// New to base, as they are shown; `None` where one of them is nothing, or next to it. Whether it is steady is judged by
-    /// the mean ratio of rounds, from which it differs where few of them hold most.
+    /// New to base, as they are shown; `None` where one of them is nothing, or next to it, or both are near zero. Whether it is
+    /// steady is judged by the mean ratio of rounds, from which it differs where few of them hold most.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         let least = self.of.matters * NEXT_TO_NOTHING;
-        (self.base > least && self.new > least).then(|| self.new / self.base)
+        (self.base > least && self.new > least && !self.is_near_zero()).then(|| self.new / self.base)
+    }
+
+    /// Whether both are so little that neither matters to anybody.
+    fn is_near_zero(&self) -> bool {
+        self.base.max(self.new) < self.of.matters
+    }
+
+    /// How many times its noise the mean log ratio of the rounds is: how surely base and new differ. `None` where both are near
+    /// zero, or nothing is known of the noise.
+    #[must_use]
+    pub fn over_noise(&self) -> Option<f64> {
+        let noise = self.estimate.standard_error.filter(|_| !self.is_near_zero())?;
+        Some(self.estimate.log_ratio.abs() / noise.max(LEAST_NOISE))
     }
 
     /// The mean ratio of rounds and its 95 % interval, where there is a ratio.
@@ -160,7 +176,7 @@ impl Serialize for Difference {
     /// Flat, with what a program needs to judge for itself.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let [mean, low, high] = self.mean_ratio();
-        let mut fields = serializer.serialize_struct("Difference", 12)?;
+        let mut fields = serializer.serialize_struct("Difference", 13)?;
         fields.serialize_field("workload", &self.workload)?;
         fields.serialize_field("arm", &self.arm)?;
         fields.serialize_field("figure", self.of.name)?;
@@ -172,6 +188,7 @@ impl Serialize for Difference {
         fields.serialize_field("mean_ratio", &mean)?;
         fields.serialize_field("mean_ratio_low", &low)?;
         fields.serialize_field("mean_ratio_high", &high)?;
+        fields.serialize_field("over_noise", &self.over_noise())?;
         fields.serialize_field("large", &self.large)?;
         fields.end()
     }
@@ -180,8 +197,8 @@ impl Serialize for Difference {
 /// The runs of a cell that are compared: by round, of the base and of the arm.
 type Sides<'r> = [BTreeMap<u32, &'r Run>; 2];
 
-/// What every other arm counted against the base, by arm, then workload, the largest difference first; empty where
-/// nothing is compared. Invalid runs are left out, with their whole pair.
+/// What every other arm counted against the base, by arm, then workload: what was counted before what was timed, and what differs
+/// most surely first; empty where nothing is compared. Invalid runs are left out, with their whole pair.
 #[must_use]
 pub fn differences(experiment: &Experiment, runs: &[Run]) -> Vec<Difference> {
     let Some(base) = &experiment.base else { return Vec::new() };
@@ -199,14 +216,14 @@ pub fn differences(experiment: &Experiment, runs: &[Run]) -> Vec<Difference> {
             let names = (*workload, arm.name.as_str());
             let mut of_it: Vec<Difference> =
                 QUANTITIES.iter().filter_map(|of| difference(names, of, cells, paired)).collect();
-            of_it.sort_by(|a, b| size(b).total_cmp(&size(a)));
+            of_it.sort_by(|a, b| rank(b).partial_cmp(&rank(a)).unwrap_or(Ordering::Equal));
             found.extend(of_it);
         }
     }
     found
 }
 
-/// The largest differences of a workload and arm that are worth being told, one of each family.
+/// The surest differences of a workload and arm that are worth being told, one of each family.
 #[must_use]
 pub fn largest<'d>(all: &'d [Difference], workload: &str, arm: &str, most: usize) -> Vec<&'d Difference> {
     let mut families = BTreeSet::new();
@@ -214,8 +231,10 @@ pub fn largest<'d>(all: &'d [Difference], workload: &str, arm: &str, most: usize
     of_it.filter(|own| families.insert(own.of.family)).take(most).collect()
 }
 
-fn size(of: &Difference) -> f64 {
-    of.estimate.log_ratio.abs()
+/// The order: figures that are ranked before others, counted ones before timed ones, then by how surely they differ.
+fn rank(of: &Difference) -> (bool, bool, f64) {
+    let over_noise = of.over_noise();
+    (over_noise.is_some(), of.of.unit != Unit::Seconds, over_noise.unwrap_or_default())
 }
 
 /// What one side counted: amounts of its runs, what they are given for, and the values of its rounds.
@@ -436,6 +455,7 @@ mod tests {
         let found = differences(&experiment(&["A", "B"]), &all);
         let names =
             |most| largest(&found, "reads", "B", most).iter().map(|own| own.of.name).collect::<Vec<_>>();
+        // What was timed comes after what was counted.
         assert_eq!(names(9), ["temp_bytes", "wal_records", "blocks_hit", "server_cpu_s"]);
         assert_eq!(names(3).len(), 3);
         let json = serde_json::to_value(&found[0]).unwrap();
@@ -444,5 +464,33 @@ mod tests {
             (&"temp_bytes".into(), &"transaction".into(), &"bytes".into())
         );
         assert!((json["ratio"].as_f64().unwrap() - 0.04).abs() < 1e-9, "{json}");
+    }
+
+    /// "rows fetched 0.068 times" came first, and the WAL that an index adds was not told.
+    #[test]
+    fn what_differs_most_surely_comes_first_and_near_zero_has_no_place() {
+        let mut all = runs("wal_bytes", |round, arm| {
+            (if arm { 1_233e3 } else { 662e3 }) * (0.99 + 0.02 * noise(round, arm))
+        });
+        for run in &mut all {
+            let (new, noise) =
+                (run.arm.as_deref() == Some("B"), noise(run.round, run.arm.as_deref() == Some("B")));
+            let of = |base: f64, arm: f64| if new { arm } else { base };
+            run.figures.extend([
+                // Six times as much, and now more, now less by half.
+                ("blocks_read".to_owned(), of(300.0, 1800.0) * (0.5 + noise)),
+                // Nearly nothing in both.
+                ("temp_files".to_owned(), of(0.001, 5.0)),
+                // The CPU time of pgdyno itself.
+                ("client_cpu_s".to_owned(), of(0.01, 0.1)),
+                ("client_cpu_us_per_tx".to_owned(), of(10.0, 100.0)),
+                ("server_cpu_s".to_owned(), of(0.1, 0.9)),
+            ]);
+        }
+        let found = differences(&experiment(&["A", "B"]), &all);
+        let names: Vec<_> = found.iter().map(|own| own.of.name).collect();
+        assert_eq!(names, ["wal_bytes", "blocks_read", "server_cpu_s", "temp_files"]);
+        assert_eq!(found[3].ratio().or(found[3].over_noise()), None);
+        assert!(!found[3].large);
     }
 }
