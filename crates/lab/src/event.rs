@@ -128,8 +128,11 @@ pub enum LabEvent {
         planned: usize,
         /// Of these, stored by earlier sessions.
         stored: usize,
-        /// Expected time for the rest; 0 where nothing is known of it yet.
+        /// Expected time for the rest; 0 where nothing is known of it yet. At least, where `left_at_most` says more.
         left: Duration,
+        /// The most that the rest takes as a rule, where that is not known better.
+        #[serde(default)]
+        left_at_most: Option<Duration>,
         /// The results file.
         results: PathBuf,
     },

@@ -225,7 +225,7 @@ fn of_fetch(error: &FetchError) -> u8 {
 
 /// What searches came to; where limits are compared, what their ratios say.
 pub(crate) fn of_limits(limits: &Limits<'_>) -> u8 {
-    let verdicts = limits.cells.iter().flat_map(|found| found.ratios());
+    let verdicts = limits.cells.iter().flat_map(|found| found.ratios(&limits.asked));
     let verdicts: Vec<RatioVerdict> = verdicts.map(|ratio| ratio.verdict(limits.margin)).collect();
     match limits.came() {
         Came::Invalid => INVALID,
@@ -258,13 +258,13 @@ pub(crate) fn of_comparison(comparison: &Comparison, apart: Option<&TakenApart>)
     }
 }
 
-/// Code of ladders, the worst decides: a rung without a valid run, one that is broken below others that hold, promises that
-/// hold on no rung at all.
+/// Code of ladders; the worst decides. In this order: a rung without a valid run; a broken rung below others that hold, or at which the
+/// load generator had reached its own limit; promises that hold on no rung.
 pub(crate) fn of_ladders(ladders: &[report::Ladder]) -> u8 {
     use report::Outcome;
     let code = |ladder: &report::Ladder| match ladder.outcome() {
         Outcome::Invalid => INVALID,
-        Outcome::Irregular => INCONCLUSIVE,
+        Outcome::Irregular | Outcome::ByGenerator => INCONCLUSIVE,
         Outcome::NeverHolds => WORSE,
         Outcome::Told => SAME_OR_BETTER,
     };

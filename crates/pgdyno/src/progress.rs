@@ -58,7 +58,7 @@ impl Screen {
         self.bar.set_message(visible::line(text).into_owned());
     }
 
-    fn begin(&self, planned: usize, stored_runs: usize, left: Duration) {
+    fn begin(&self, planned: usize, stored_runs: usize, [left, at_most]: [Duration; 2]) {
         let bar = "{bar:20.cyan} {pos}/{len} {wide_msg}\n{prefix}";
         self.bar.set_style(ProgressStyle::with_template(bar).expect("a valid template"));
         self.bar.set_length(planned as u64);
@@ -69,8 +69,11 @@ impl Screen {
             stored => format!(", {stored} of them stored before"),
         };
         let runs = lab::words::count(planned, "run");
-        self.line(&match left.is_zero() && stored_runs < planned {
+        self.line(&match left.is_zero() && stored_runs < planned && at_most == left {
             true => format!("{runs}{stored}; how long they take the first one will tell"),
+            false if left < at_most => {
+                format!("about {runs}{stored}; {} to {} left", time(left), time(at_most))
+            }
             false => format!("{runs}{stored}; about {} left", time(left)),
         });
     }
@@ -146,7 +149,9 @@ impl Progress for Screen {
             LabEvent::Step { step, what } => self.step(step, &what),
             LabEvent::Note { text } => self.line(&format!("{:>8}  {text}", "")),
             LabEvent::Warning { text } => print::warning(&text),
-            LabEvent::Begin { planned, stored, left, .. } => self.begin(planned, stored, left),
+            LabEvent::Begin { planned, stored, left, left_at_most, .. } => {
+                self.begin(planned, stored, [left, left_at_most.unwrap_or(left)]);
+            }
             LabEvent::RunStarted { what, next, left, .. } => {
                 let next = next.map(|next| format!("; next: {next}")).unwrap_or_default();
                 self.now = what;

@@ -96,6 +96,14 @@ impl Run {
         }
     }
 
+    /// What says that the load generator or its host reached its own limit. Arrivals that started late count where that is why a promise
+    /// was broken, as `broken_by_lag` tells.
+    #[must_use]
+    pub fn generators_doubt(&self, broken_by_lag: impl Fn() -> bool) -> Option<&Doubt> {
+        let of = |reason: Reason| self.doubts.iter().find(|doubt| doubt.reason == reason);
+        of(Reason::ClientSaturated).or_else(|| of(Reason::ScheduleLate).filter(|_| broken_by_lag()))
+    }
+
     /// Whether it is invalid only since too much of it failed or was never in time, and no client gave up: no figure of
     /// speed, and an answer to what was promised.
     #[must_use]

@@ -66,6 +66,16 @@ impl Term {
         self.of(slow, counts.failed as f64, (counts.processed() + counts.failed) as f64)
     }
 
+    /// Whether it would have been kept had the generator not been late: a thread that is late is so at both ends, when it starts a
+    /// transaction and when it reads the answer.
+    #[must_use]
+    pub fn is_broken_by_lag(&self, run: &Run) -> bool {
+        let lag_us = run.figures.get("start_lag_p99_us").copied().unwrap_or_default();
+        let later = Self { within_us: self.within_us + (2.0 * lag_us) as u64, ..self.clone() };
+        let holds = |kept: Option<Kept>| kept.is_some_and(|kept| kept.holds());
+        !holds(self.kept(run)) && (holds(self.kept_in_service(run)) || holds(later.kept(run)))
+    }
+
     fn of(&self, slow: u64, undone: f64, offered: f64) -> Option<Kept> {
         let slow = slow as f64;
         (offered > 0.0).then_some(Kept { bad: slow + undone, slow, offered, share: self.share })

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arrivals, Load, Profile, Run, Validity};
+use record::{Arrivals, Load, Profile, Run, Term, Validity};
 use results::comparison::{Cell, Grouped, Summary};
 use serde::Serialize;
 use stats::Histogram;
 
 use crate::arrivals::InTime;
 use crate::scripts::ScriptFigures;
+
+/// Share of transactions that may be late, skipped, failed or unfinished, unless the file says another.
+pub const BOUND: f64 = 0.01;
 
 /// Percentiles that something shows.
 const QUANTILES: [f64; 9] = [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0];
@@ -41,6 +44,9 @@ pub struct CellFigures {
     pub(crate) judged_failed: u64,
     /// Of these runs one by one: share that was late, skipped, failed or unfinished; none where nothing was promised.
     pub(crate) bad_shares: Vec<f64>,
+    /// What the load generator or its host lacked, in most of these runs: of one of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) generator: Option<String>,
     /// Transactions that failed; `None` where all runs are invalid.
     pub(crate) failed: Option<u64>,
     /// Bytes received, where counted.
@@ -154,6 +160,7 @@ impl CellFigures {
                 .iter()
                 .filter_map(|run| InTime::of(&[run]).bad_share(Some(run.count("failed"))))
                 .collect(),
+            generator: generator(&judged),
             failed: (!runs.is_empty()).then(|| sum("failed")),
             bytes_per_transaction: (done > 0 && bytes > 0).then(|| bytes as f64 / done as f64),
             commands_per_s: runs.iter().filter_map(|run| run.commands_per_s()).collect::<Summary>().mean,
@@ -182,6 +189,20 @@ impl CellFigures {
     pub(crate) fn is_of_started_only(&self) -> bool {
         self.in_time.arrivals.is_some_and(|arrivals| arrivals.started_only)
     }
+}
+
+/// What the load generator or its host lacked in most of these runs, in words of one of them.
+fn generator(runs: &[&Run]) -> Option<String> {
+    let by_lag = |run: &Run| run.promise_ms().is_some_and(|ms| promised(ms).is_broken_by_lag(run));
+    let doubts = runs.iter().filter_map(|run| run.generators_doubt(|| by_lag(run)));
+    let doubts: Vec<&record::Doubt> = doubts.collect();
+    let first = doubts.first().filter(|_| 2 * doubts.len() > runs.len())?;
+    Some(format!("{}: {}", first.reason.text(), first.detail))
+}
+
+/// A promise of so many ms as a term.
+fn promised(ms: f64) -> Term {
+    Term { script: None, within_us: (ms * 1e3) as u64, share: BOUND, written: String::new() }
 }
 
 /// From the counts of all runs together, never from other shares.

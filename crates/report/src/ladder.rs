@@ -9,13 +9,12 @@ use results::{Table, Value};
 use serde::Serialize;
 
 use crate::arrivals::{InTime, percentiles_of};
+pub use crate::cells::BOUND;
 use crate::cells::CellFigures;
 use crate::data::{ReportData, split};
 use crate::format;
 use crate::numbers::{self, real};
 
-/// Share of transactions that may be late, skipped, failed or unfinished, unless the file says another.
-pub const BOUND: f64 = 0.01;
 const RATE: &str = "rate";
 const PER_CLIENT: &str = "rate_per_client";
 const CLIENTS: &str = "clients";
@@ -61,6 +60,9 @@ struct Rung {
     /// Those in which that share alone passed the bound.
     rounds_broken: usize,
     quality: Quality,
+    /// What the load generator or its host lacked, where it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generator: Option<String>,
     started_only: bool,
 }
 
@@ -107,6 +109,8 @@ pub enum Outcome {
     NeverHolds,
     /// Broken below a rung on which it holds.
     Irregular,
+    /// Broken where the load generator or its host had reached its own limit: the server may hold more.
+    ByGenerator,
     /// Rungs without a valid run keep it from being known.
     Invalid,
 }
@@ -188,11 +192,19 @@ impl Ladder {
             Outcome::Invalid
         } else if any(Quality::BrokenOnce) {
             Outcome::Irregular
+        } else if self.ended_by().is_some() {
+            Outcome::ByGenerator
         } else if self.rungs.iter().all(|rung| rung.quality.is_broken()) {
             Outcome::NeverHolds
         } else {
             Outcome::Told
         }
+    }
+
+    /// What the load generator or its host lacked on the rung where quality breaks; `None` where it lacked nothing.
+    fn ended_by(&self) -> Option<&str> {
+        let breaks = self.rungs.iter().find(|rung| rung.quality == Quality::BreaksHere)?;
+        breaks.generator.as_deref()
     }
 
     /// Whether there is a promise that may be broken.
@@ -216,6 +228,11 @@ impl Ladder {
             return Vec::new();
         }
         let mut said = vec![self.verdict()];
+        said.extend(
+            self.ended_by().map(|lacked| {
+                format!("The generator ended it there, so the server may hold more ({lacked}).")
+            }),
+        );
         let one = self.rungs.iter().find(|rung| rung.bad_share.is_some() && rung.of * self.bound < 1.0);
         said.extend(one.map(|rung| {
             format!(
@@ -371,6 +388,7 @@ impl Rung {
             rounds: figures.bad_shares.len(),
             rounds_broken: figures.bad_shares.iter().filter(|share| **share > bound).count(),
             quality,
+            generator: figures.generator.clone(),
             started_only: figures.is_of_started_only(),
         }
     }
@@ -406,11 +424,13 @@ pub fn ladder(data: &ReportData) -> Table {
         "skipped_share_pct",
         "bad_share_pct",
         "quality",
+        "generator",
         "percentiles_of",
         "invalid",
     ]);
     table.optional.extend(
-        ["cell", "arm", "promise_ms", "bound_pct", "rate", "late", "skipped", "invalid"].map(str::to_owned),
+        ["cell", "arm", "promise_ms", "bound_pct", "rate", "late", "skipped", "generator", "invalid"]
+            .map(str::to_owned),
     );
     for of in ladders(data) {
         for rung in &of.rungs {
@@ -439,6 +459,7 @@ pub fn ladder(data: &ReportData) -> Table {
                 percent(rung.skipped_share),
                 percent(rung.bad_share),
                 rung.quality.name().into(),
+                rung.generator.clone().into(),
                 started_only.unwrap_or("all").into(),
                 rung.invalid.into(),
             ]);

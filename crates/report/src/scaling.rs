@@ -20,6 +20,9 @@ pub(crate) struct Law {
     pub(crate) arm: Option<String>,
     #[serde(flatten)]
     pub(crate) scaling: Scaling,
+    /// Numbers of clients with which the load generator or its host had reached its own limit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    by_generator: Vec<u32>,
 }
 
 /// The laws of all curves of the grid with three numbers of clients or more.
@@ -42,17 +45,19 @@ pub(crate) fn laws(data: &ReportData) -> Vec<Law> {
 impl Law {
     /// Of cells that differ in clients; `None` where the load is not closed, or there are fewer than three.
     pub(crate) fn of(workload: &str, cell: &str, arm: Option<&str>, cells: &[&CellFigures]) -> Option<Self> {
-        let closed = cells.iter().filter(|figures| figures.load == Load::Closed);
+        let closed = || cells.iter().filter(|figures| figures.load == Load::Closed);
+        let by_generator = closed().filter(|figures| figures.generator.is_some());
         let rung = |figures: &&CellFigures| Rung {
             clients: figures.clients,
             rates: figures.each.iter().map(|(_, tps)| *tps).collect(),
         };
-        let scaling = Scaling::fit(&closed.map(rung).collect::<Vec<_>>())?;
+        let scaling = Scaling::fit(&closed().map(rung).collect::<Vec<_>>())?;
         Some(Self {
             workload: workload.to_owned(),
             cell: cell.to_owned(),
             arm: arm.map(str::to_owned),
             scaling,
+            by_generator: by_generator.map(|figures| figures.clients).collect(),
         })
     }
 
@@ -65,6 +70,13 @@ impl Law {
     /// The peak in words, and what keeps it from being believed.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut said = vec![self.peak()];
+        if !self.by_generator.is_empty() {
+            let clients: Vec<String> = self.by_generator.iter().map(u32::to_string).collect();
+            said.push(format!(
+                "The load generator was at its own limit with {} clients: the server may do more.",
+                clients.join(", ")
+            ));
+        }
         said.extend(self.scaling.doubts.iter().map(|doubt| self.doubt(*doubt)));
         said
     }

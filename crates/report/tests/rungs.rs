@@ -74,6 +74,21 @@ fn quality_breaks_at_the_first_rung_from_which_on_it_stays_broken() {
     assert!(page.contains("response time over offered rate"), "clients and rate in step are one ladder");
 }
 
+/// A rung at which the generator was saturated was reported as one at which the server breaks.
+#[test]
+fn a_rung_that_the_generator_broke_is_no_limit_of_the_server() {
+    let mut data = in_step(&[(3, 0, 0), (8, 10, 0), (10, 20, 0)], None);
+    for run in data.runs.iter_mut().filter(|run| run.clients == 10) {
+        run.doubts = vec![Doubt { reason: Reason::ClientSaturated, detail: "busy".into() }];
+    }
+    let data = ReportData::new(data.experiment, data.host, data.target, data.runs);
+    assert_eq!(ladders(&data)[0].outcome(), Outcome::ByGenerator);
+    let said = "The generator ended it there, so the server may hold more (client saturated: busy).";
+    assert_eq!(tables::ladders_in_words(&data, true)[0].2[1], said);
+    assert!(html::page(&data).contains(said));
+    assert_eq!(column(&data, "generator")[2], Value::from("client saturated: busy".to_owned()));
+}
+
 #[test]
 fn a_bound_of_ones_own_and_ladders_that_never_break_or_never_hold() {
     let rungs = [(3, 20, 0), (8, 30, 0), (10, 60, 0)];

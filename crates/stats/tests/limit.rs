@@ -43,6 +43,7 @@ struct Found {
     /// Middle of the two rates over the limit.
     ratio: f64,
     trials: usize,
+    contradicted: bool,
     /// Trials until both rates are classified by somebody who knows them.
     told: usize,
 }
@@ -72,20 +73,30 @@ fn search(server: &Server, peak: f64, chance: &mut Chance) -> Found {
             told += 1;
         }
     }
-    Found { ratio: middle / server.limit, trials: trials.len(), told }
+    Found {
+        ratio: middle / server.limit,
+        trials: trials.len(),
+        contradicted: ended.contradicted || ended.inverted,
+        told,
+    }
 }
 
-/// Share within 5 %, trials on average, and how many times as many as told ones.
-fn many(blur: f64, unlucky: f64, slow: usize) -> (f64, f64, f64) {
+/// Searches on servers whose limit and peak vary.
+fn searches(blur: f64, unlucky: f64, slow: usize) -> Vec<Found> {
     let mut chance = Chance(7);
-    let found: Vec<Found> = (0..600)
+    (0..600)
         .map(|_| {
             let peak = 300.0 * 100f64.powf(chance.uniform());
             let limit = peak * (0.3 + 0.7 * chance.uniform());
             let begins = (12.0 * chance.uniform()) as usize;
             search(&Server { limit, blur, unlucky, slow: begins..begins + slow }, peak, &mut chance)
         })
-        .collect();
+        .collect()
+}
+
+/// Share within 5 %, trials on average, and how many times as many as told ones.
+fn many(blur: f64, unlucky: f64, slow: usize) -> (f64, f64, f64) {
+    let found = searches(blur, unlucky, slow);
     let count = found.len() as f64;
     let within = found.iter().filter(|found| (found.ratio - 1.0).abs() < 0.05).count() as f64 / count;
     let trials = found.iter().map(|found| found.trials).sum::<usize>() as f64;
@@ -166,6 +177,30 @@ fn a_known_limit_is_found() {
         let (within, trials, times) = many(blur, unlucky, slow);
         // A search that is told the limit is not slowed down here, so the numbers of trials are not comparable there.
         assert!(within >= least && (slow > 0 || times <= 2.0), "{what}: {within} {trials} {times}");
+    }
+}
+
+/// A server that did 0.6 of its speed for some trials was reported with one limit, as if nothing had been. And a search took longer
+/// than it was said to.
+#[test]
+fn trials_that_contradict_each_other_are_told_and_lengths_are_as_announced() {
+    let [least, most] = LimitSearch::USUAL_TRIALS;
+    for (what, blur, unlucky, slow, contradicted) in [
+        ("nothing in the way", 0.0, 0.0, 0, 0.0..=0.0),
+        ("blurred by 2 %", 0.02, 0.0, 0, 0.0..=0.02),
+        ("blurred by 3.5 %", 0.035, 0.0, 0, 0.0..=0.05),
+        ("a tenth of the trials bad", 0.01, 0.1, 0, 0.0..=0.05),
+        // Where the slow time falls into rates above or far below the limit, nothing is seen of it.
+        ("slowed down for 5 trials", 0.01, 0.0, 5, 0.1..=1.0),
+    ] {
+        let found = searches(blur, unlucky, slow);
+        let share = |is_so: fn(&Found) -> bool| {
+            found.iter().filter(|found| is_so(found)).count() as f64 / found.len() as f64
+        };
+        let told = share(|found| found.contradicted);
+        assert!(contradicted.contains(&told), "{what}: {told}");
+        let within = found.iter().filter(|found| (least..=most).contains(&found.trials)).count();
+        assert!(within as f64 >= 0.95 * found.len() as f64, "{what}: {within} of {}", found.len());
     }
 }
 

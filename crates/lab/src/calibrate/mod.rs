@@ -168,7 +168,13 @@ impl Calibrating<'_> {
         let lengths = self.strategy.lengths();
         let left = |number: usize| lengths.iter().skip(number).sum::<Duration>();
         let (planned, results) = (self.strategy.planned(), self.options.results.clone());
-        runner.progress.event(LabEvent::Begin { planned, stored: 0, left: left(0), results });
+        runner.progress.event(LabEvent::Begin {
+            planned,
+            stored: 0,
+            left: left(0),
+            left_at_most: None,
+            results,
+        });
         // The group of runs under the same words that is measured: its number, its words, its first run.
         let mut group: Option<(usize, String, usize)> = None;
         // What of it is not stored yet: a group is stored whole, but for a search, whose trials stand for themselves.

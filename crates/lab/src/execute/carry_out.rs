@@ -195,10 +195,20 @@ impl<'a> Experiment<'a> {
             judge_by_host(&mut self.runner, self.plan.seed);
         }
         let is_known = course.left(&self.done).iter().all(|run| self.pace.knows(run));
+        let planned = course.planned(&self.done);
+        let left = if is_known { self.left(course, &[]) } else { Duration::ZERO };
+        // Of a search nobody knows beforehand how many trials it takes.
+        let [least, most] = course.usual(&self.done).map(|runs| runs.saturating_sub(self.before) as f64);
+        let by_run = left.as_secs_f64() / (planned - self.before).max(1) as f64;
+        let [left, at_most] = match least < most {
+            true => [least, most].map(|runs| Duration::from_secs_f64(by_run * runs)),
+            false => [left; 2],
+        };
         self.runner.progress.event(LabEvent::Begin {
-            planned: course.planned(&self.done),
+            planned,
             stored: self.before,
-            left: if is_known { self.left(course, &[]) } else { Duration::ZERO },
+            left,
+            left_at_most: (left < at_most).then_some(at_most),
             results: self.results.path().to_owned(),
         });
         while let Some(block) = course.next(&self.done) {

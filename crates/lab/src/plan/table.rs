@@ -150,16 +150,14 @@ impl Plan {
         lines
     }
 
-    /// About how many trials there will be, and how long that takes.
+    /// How many trials there will be, and how long that takes, at least and at most.
     fn search_length_words(&self) -> String {
         let (measure, per_run) = (&self.content.measure, self.estimate().per_run);
-        let runs = crate::strategies::of(self, &[], None).planned(&[]);
+        let [least, most] = crate::strategies::of(self, &[], None).usual(&[]);
+        let [from, to] = [least, most].map(|runs| crate::words::duration(per_run * runs as u32));
         format!(
-            "about {} of {} s (warm-up {} s), about {} in all, more where trials disagree, preparation not counted",
-            crate::words::count(runs, "run"),
-            measure.duration_s,
-            measure.warmup_s,
-            crate::words::duration(per_run * runs as u32)
+            "{least} to {most} runs of {} s (warm-up {} s), {from} to {to} in all, more where trials disagree, preparation not counted",
+            measure.duration_s, measure.warmup_s,
         )
     }
 

@@ -12,7 +12,7 @@ use super::happened::events;
 use crate::measure::Measured;
 use crate::plan::PlannedRun;
 use crate::setup::{Cache, Load, Setup};
-use crate::validity::{Evidence, Machine, Probes, counts, judge, script_counts};
+use crate::validity::{Evidence, Machine, Probes, counts, is_out_of_ports, judge, script_counts};
 
 /// A run as planned, with nothing measured yet.
 pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
@@ -131,6 +131,12 @@ fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::Measured) ->
     let other = |doubt: &record::Doubt| {
         matches!(doubt.reason, Reason::SettingsNotApplied | Reason::EmptyResults | Reason::GeneratorStalled)
     };
+    if run.offered_rate.is_some() && is_out_of_ports(measured) {
+        // It is the generator's host that broke the promise.
+        return [(PROMISE_KEPT, 0.0), (PROMISE_BAD, 100.0)]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into();
+    }
     if !measured.aborts.is_empty() || run.doubts.iter().any(other) {
         return Vec::new();
     }

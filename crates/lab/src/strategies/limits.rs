@@ -156,6 +156,15 @@ impl Course for Limits<'_> {
         done.len() + self.left(done).len()
     }
 
+    /// What was done already counts; a search that takes more trials than usual ends as soon as it probably does.
+    fn usual(&self, done: &[Done]) -> [usize; 2] {
+        let cells = self.cells(done);
+        let of = |end: usize| cells.iter().map(|cell| self.at(cell, &[]).usual[end]).sum::<usize>();
+        let planned = self.planned(done);
+        let at_least = planned.min(of(0).max(done.len()));
+        [at_least, planned.max(of(1))]
+    }
+
     /// As many as are probably missing: the next block as it will be, then runs of each arm that stand for those to come.
     fn left(&self, done: &[Done]) -> Vec<PlannedRun> {
         let mut left = Vec::new();

@@ -73,6 +73,11 @@ pub(crate) trait Course: Strategy {
     /// How many runs there will be in all.
     fn planned(&self, done: &[Done]) -> usize;
 
+    /// How many runs there will be in all, at least and at most, as a rule.
+    fn usual(&self, done: &[Done]) -> [usize; 2] {
+        [self.planned(done); 2]
+    }
+
     /// What is still to be done, in order, but for what waits until somebody has looked.
     fn left(&self, done: &[Done]) -> Vec<PlannedRun>;
 

@@ -304,7 +304,18 @@ fn gave_nothing(counts: &Counts) -> Option<&'static str> {
     }
 }
 
+/// Whether clients gave up because their host had no port left to connect from.
+pub(crate) fn is_out_of_ports(measured: &Measured) -> bool {
+    // As Linux with glibc or musl, and macOS, word EADDRNOTAVAIL.
+    let words = ["assign requested address", "Address not available"];
+    measured.aborts.iter().any(|abort| words.iter().any(|words| abort.message.contains(words)))
+}
+
 fn saturated(evidence: &Evidence<'_>) -> Finding {
+    if is_out_of_ports(evidence.measured) {
+        let detail = "the load generator's host had no local port left to connect from; keep connections open, or use a Unix socket or several hosts";
+        return Some((Validity::Invalid, Reason::ClientSaturated, detail.to_owned()));
+    }
     let busy = evidence.measured.own.busiest_thread;
     (busy > SATURATED).then(|| {
         let detail = format!(
@@ -622,6 +633,22 @@ pub(crate) mod tests {
         assert_eq!(reasons(&host), (Validity::Suspect, vec![Reason::ClientSaturated, Reason::Steal]));
         busy.aborts.push(Abort { message: "gone".into(), ..Abort::default() });
         assert_eq!(judge(&evidence(&busy, &[])).0, Validity::Invalid);
+    }
+
+    /// A search counted no trial in which its host ran out of ports, and ended without an answer.
+    #[test]
+    fn a_host_without_a_local_port_is_the_generators_limit() {
+        for (message, wanted) in [
+            (
+                "connection failed: Cannot assign requested address",
+                vec![Reason::Errors, Reason::ClientSaturated],
+            ),
+            ("connection failed: Connection refused", vec![Reason::Errors]),
+        ] {
+            let mut run = measured(good());
+            run.aborts.push(Abort { message: message.into(), ..Abort::default() });
+            assert_eq!(reasons(&evidence(&run, &[])), (Validity::Invalid, wanted), "{message}");
+        }
     }
 
     /// Open load of 4 s with a promise of 20 ms.

@@ -199,6 +199,27 @@ fn the_limit_of_a_server_of_known_capacity_is_found() {
     assert!(place.sql(&kept).parse::<u32>().is_ok_and(|kept| kept >= 3), "{}", place.sql(&kept));
 }
 
+/// A script that takes the client itself long was said to be the limit of the server, with exit code 0.
+#[test]
+fn a_limit_of_the_generator_is_none_of_the_server() {
+    let (place, server) = prepared();
+    let work = "\\set a (:a * 3 + 5) % 100003\n".repeat(20_000);
+    place.write("thinks.sql", format!("\\set a 7\n{work}SELECT 1;\n"));
+    let url = server.url();
+    let search = ["limit", "-n", "-T", "2", "--warmup", "0.2", "-f", "thinks.sql", "-c", "8", "-j", "8"];
+    // Several threads take much of the CPUs, whatever else runs there.
+    let bounds = ["--width", "30", "--promise", "p99 < 1s", &url];
+    let done = place.run(search.iter().chain(&bounds)).expect(2);
+    assert!(done.stdout.contains("the generator ended it"), "{}", done.stdout);
+    assert!(done.stderr.contains(" left"), "{}", done.stderr);
+    let json = place.run(["table", "limits", "--format", "json"]).expect(0).stdout;
+    for words in ["\"upper_per_s\": null", "\"broke_first\": \"client\"", "\"generator\": \""] {
+        assert!(json.contains(words), "no {words} in {json}");
+    }
+    let page = place.run(["report", "-o", "-"]).expect(0).stdout;
+    assert!(page.contains("the generator ended it"), "the report does not say it");
+}
+
 #[test]
 fn a_promise_that_never_or_always_holds_is_said_to() {
     let bounds = "-c 2 --lowest 10 --highest 20 --width 20";

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use record::{PROMISE_BAD, PROMISE_KEPT, Run, Term};
 use results::limits::{
-    ArmLimit, Broke, Cause, Confirmed, Found, LimitState, Limits, Ratio, RatioVerdict, Shaped,
+    ArmLimit, Broke, Cause, Confirmed, FarPeak, Found, GeneratorLimit, LimitState, Limits, Ratio,
+    RatioVerdict, Shaped, WhyFar,
 };
 use results::{Table, Value};
 use serde::Serialize;
@@ -40,6 +41,8 @@ struct CellView {
     still_growing: bool,
     arms: Vec<ArmView>,
     ratios: Vec<Ratio>,
+    /// Where the clients did far more than the limit as fast as they could.
+    far_peak: Option<FarPeak>,
 }
 
 #[derive(Debug, Serialize)]
@@ -53,10 +56,12 @@ struct ArmView {
     trials: usize,
     uncounted: usize,
     broke: Option<Broke>,
+    /// What the load generator lacked at the upper bound, where that set it: the limit is at least the lower one.
+    generator: Option<GeneratorLimit>,
+    /// Whether trials contradict each other, or a load that never exceeds the limit broke the promise.
+    irregular: bool,
     /// Under rates that change.
     confirmed: Vec<ShapeView>,
-    /// Whether a load that never exceeds the limit broke the promise.
-    refuted: bool,
     /// Trials below the lower bound that broke the promise, all trials there, and the share that broke it in the worst of them,
     /// percent.
     broken_below: Option<(usize, usize, f64)>,
@@ -157,7 +162,8 @@ impl CellView {
             grown: limits.asked.grow_clients,
             still_growing: limit.still_growing,
             arms: limit.arms.iter().map(|arm| ArmView::of(limits, arm, limit.still_growing)).collect(),
-            ratios: found.ratios(),
+            ratios: found.ratios(&limits.asked),
+            far_peak: found.far_peak(&limits.asked),
         }
     }
 
@@ -170,7 +176,8 @@ impl CellView {
                 true => String::new(),
                 false => format!("; trials had {}", self.clients),
             };
-            lines.push(format!("as fast as they can, {clients} did {}/s{trials}", numbers::tps(peak)));
+            let far = self.far_peak.as_ref().map(far_words).unwrap_or_default();
+            lines.push(format!("as fast as they can, {clients} did {}/s{trials}{far}", numbers::tps(peak)));
         }
         let by_clients =
             |arm: &ArmView| arm.broke.as_ref().is_some_and(|broke| broke.cause == Cause::Clients);
@@ -237,8 +244,9 @@ impl ArmView {
             trials: arm.trials.len(),
             uncounted: arm.uncounted,
             broke: upper.and_then(|upper| Broke::at(&limits.asked, arm, upper)),
+            generator: arm.generator(&limits.asked),
+            irregular: arm.is_irregular(),
             confirmed: arm.confirmed.iter().map(ShapeView::of).collect(),
-            refuted: arm.is_refuted(),
             broken_below: lower.map(|lower| broken_below(&rates, lower)),
             saturated: limits.asked.grow_clients && !still_growing,
             rates,
@@ -249,6 +257,15 @@ impl ArmView {
         let of = self.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
         let rate = |rate: f64| numbers::as_given(rate);
         let found = match self.state {
+            LimitState::Ended(LimitEnded { lower: Some(lower), .. }) if self.generator.is_some() => {
+                format!("at least {} transactions/s: the generator ended it", rate(lower))
+            }
+            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.generator.is_some() => {
+                format!(
+                    "not known: the generator ended it at {}/s, the lowest rate that was to be tried",
+                    rate(upper)
+                )
+            }
             LimitState::Ended(LimitEnded { lower: Some(lower), upper: Some(upper), .. }) => {
                 format!("between {} and {} transactions/s", rate(lower), rate(upper))
             }
@@ -275,6 +292,7 @@ impl ArmView {
             _ => format!(" ({}{uncounted})", numbers::counted(self.trials, "trial")),
         };
         let mut lines = vec![format!("{of}{found}{trials}")];
+        lines.extend(self.generator.iter().map(|generator| format!("{of}{}", generator_words(generator))));
         lines.extend(self.few_arrivals.map(|(arrivals, wanted)| {
             format!(
                 "{of}trials there had about {arrivals:.0} arrivals; with {wanted:.0} a single late one decides nothing: longer trials (-T, or duration in the file)"
@@ -285,15 +303,41 @@ impl ArmView {
                 "{of}irregular: a higher rate kept the promise where a lower one did not; the lowest that did not counts"
             ));
         }
+        if matches!(self.state, LimitState::Ended(LimitEnded { inverted: false, contradicted: true, .. })) {
+            lines.push(format!(
+                "{of}irregular: trials contradict each other more than chance explains: {}; server or host changed between them, so search again",
+                self.contradiction_words()
+            ));
+        }
         lines.extend(self.below_words().map(|words| format!("{of}{words}")));
         lines.extend(self.broke.iter().map(|broke| format!("{of}{}", broke_words(broke, self.saturated))));
         lines.extend(self.confirmed.iter().map(|shape| format!("{of}{}", shape.words())));
         lines
     }
 
+    /// How many trials are on the wrong side of the bounds.
+    fn contradiction_words(&self) -> String {
+        let LimitState::Ended(LimitEnded { lower, upper, .. }) = self.state else { return String::new() };
+        let (low, high) = (lower.unwrap_or(0.0), upper.unwrap_or(f64::INFINITY));
+        let below = || self.rates.iter().filter(move |rate| rate.rate_per_s < low);
+        let above = || self.rates.iter().filter(move |rate| rate.rate_per_s > high);
+        let broken = below().map(|rate| rate.bad).sum::<usize>();
+        let kept = above().map(|rate| rate.good).sum::<usize>();
+        let words = [
+            (broken, below().map(|rate| rate.good + rate.bad).sum::<usize>(), "below it broke the promise"),
+            (kept, above().map(|rate| rate.good + rate.bad).sum::<usize>(), "above it kept it"),
+        ];
+        let some = words.iter().filter(|(wrong, ..)| *wrong > 0);
+        let each: Vec<String> = some
+            .map(|(wrong, all, what)| format!("{wrong} of {} {what}", numbers::counted(*all, "trial")))
+            .collect();
+        each.join(", ")
+    }
+
     /// Trials that broke the promise below a limit that others confirm.
     fn below_words(&self) -> Option<String> {
-        let (broken, all, worst) = self.broken_below.filter(|(broken, ..)| *broken > 0)?;
+        // An irregular limit names them already.
+        let (broken, all, worst) = self.broken_below.filter(|(broken, ..)| *broken > 0 && !self.irregular)?;
         let of = format!("{broken} of {} at lower rates broke it, too", numbers::counted(all, "trial"));
         let worst = format!("up to {} bad", numbers::percent(worst / 100.0));
         Some(match broken * 5 > all {
@@ -382,6 +426,35 @@ impl ShapeView {
     }
 }
 
+/// What the load generator lacked, in words.
+fn generator_words(generator: &GeneratorLimit) -> String {
+    format!(
+        "in {} of {} that broke the promise at {}/s: {}",
+        generator.trials,
+        numbers::counted(generator.broken, "trial"),
+        numbers::as_given(generator.rate_per_s),
+        generator.detail
+    )
+}
+
+/// Why clients did far more than the limit as fast as they could.
+fn far_words(far: &FarPeak) -> String {
+    let times = numbers::about(far.times);
+    let why = match &far.why {
+        WhyFar::BrokenThere { term, bad_pct } => {
+            format!(": at that speed {} broke {term}", numbers::percent(bad_pct / 100.0))
+        }
+        WhyFar::Bursts => {
+            ": arrivals at random times come in bursts, in which the promise breaks first".to_owned()
+        }
+        WhyFar::Unknown => {
+            ", and kept the promise; bursts of arrivals do not explain that: the limit is doubtful, so search again"
+                .to_owned()
+        }
+    };
+    format!(", {times} times the limit{why}")
+}
+
 /// What broke first, in words.
 fn broke_words(broke: &Broke, saturated: bool) -> String {
     let terms: Vec<String> = broke
@@ -396,9 +469,7 @@ fn broke_words(broke: &Broke, saturated: bool) -> String {
         })
         .collect();
     let first = match broke.cause {
-        Cause::Client => {
-            "the load generator, which had no time left or was late itself: the limit is the client's, not the server's"
-        }
+        Cause::Client => "the load generator or its host; the server may do more",
         Cause::Host => "the machine, whose processor was throttled or taken away",
         Cause::Errors => "errors",
         Cause::Clients if saturated => {
@@ -510,6 +581,8 @@ pub fn none() -> Table {
         "ratio_lowest",
         "ratio_highest",
         "verdict",
+        "generator",
+        "far_peak",
     ])
 }
 
@@ -521,6 +594,10 @@ pub fn limits(data: &ReportData) -> Option<Table> {
     for cell in &view.cells {
         for arm in &cell.arms {
             let (state, ended) = match arm.state {
+                LimitState::Ended(ended) if arm.generator.is_some() => {
+                    let state = if ended.lower.is_some() { "at least" } else { "undecided" };
+                    (state, Some(LimitEnded { upper: None, ..ended }))
+                }
                 LimitState::Ended(ended) => (ended_name(ended), Some(ended)),
                 LimitState::Searching => ("searching", None),
                 LimitState::GivenUp => ("undecided", None),
@@ -539,7 +616,7 @@ pub fn limits(data: &ReportData) -> Option<Table> {
                 state.into(),
                 real(ended.and_then(|ended| ended.lower)),
                 real(ended.and_then(|ended| ended.upper)),
-                Value::from(ended.map(|ended| u32::from(ended.inverted || arm.refuted))),
+                Value::from(ended.map(|_| u32::from(arm.irregular))),
                 real(arm.achieved_per_s),
                 (arm.trials as u32).into(),
                 (arm.uncounted as u32).into(),
@@ -554,6 +631,8 @@ pub fn limits(data: &ReportData) -> Option<Table> {
                 real(ratio.map(|ratio| ratio.lowest)),
                 real(ratio.map(|ratio| ratio.highest)),
                 ratio.map(|ratio| verdict_name(ratio.verdict(view.margin)).to_owned()).into(),
+                arm.generator.as_ref().map(|generator| generator.detail.clone()).into(),
+                cell.far_peak.as_ref().map(|far| far_name(&far.why).to_owned()).into(),
             ]);
         }
     }
@@ -577,6 +656,14 @@ fn cause_name(cause: Cause, saturated: bool) -> &'static str {
         Cause::Clients => "clients busy",
         Cause::Latency => "latency",
         Cause::Backlog => "backlog",
+    }
+}
+
+fn far_name(why: &WhyFar) -> &'static str {
+    match why {
+        WhyFar::BrokenThere { .. } => "promise broken there",
+        WhyFar::Bursts => "bursts",
+        WhyFar::Unknown => "doubtful",
     }
 }
 

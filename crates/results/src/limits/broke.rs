@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use record::{Arrivals, AskedLimit, CLIENTS_LIMIT, PROMISE_KEPT, Reason, Run, WAITS, WAITS_UNIT};
 use serde::Serialize;
 
-use super::ArmLimit;
+use super::{ArmLimit, GeneratorLimit};
 
 /// A wait that took less than this share of the samples is not named.
 const LEAST_WAIT: f64 = 0.03;
@@ -16,7 +16,7 @@ const MOST_WAITS: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The load generator itself: it had no time left, or started arrivals late.
+    /// The load generator or its host: it had no time left, started arrivals late, or took the CPU time that the server lacked.
     Client,
     /// The machine: its processor was throttled or taken away.
     Host,
@@ -86,7 +86,10 @@ impl Broke {
             unfinished_pct: percent(arrivals.unfinished + drained),
             waits: waits(&runs),
         };
-        broke.cause = broke.cause(&runs);
+        broke.cause = match GeneratorLimit::at(asked, arm, rate) {
+            Some(_) => Cause::Client,
+            None => broke.cause(&runs),
+        };
         Some(broke)
     }
 
@@ -96,7 +99,6 @@ impl Broke {
         };
         let by_clients = || runs.iter().all(|run| run.figures.get(CLIENTS_LIMIT).is_some_and(|by| *by > 0.5));
         match () {
-            () if doubted(&[Reason::ClientSaturated, Reason::ScheduleLate]) => Cause::Client,
             () if doubted(&[Reason::Throttled, Reason::Steal]) => Cause::Host,
             () if self.terms.iter().any(|term| 2.0 * self.failed_pct > term.bad_pct) => Cause::Errors,
             () if by_clients() => Cause::Clients,

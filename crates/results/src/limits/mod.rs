@@ -2,6 +2,8 @@
 
 mod broke;
 mod confirm;
+mod generator;
+mod peak;
 mod peaks;
 mod search;
 mod trial;
@@ -12,6 +14,8 @@ use stats::{LimitClass, LimitEnded};
 
 pub use self::broke::{Broke, BrokenTerm, Cause, Waited};
 pub use self::confirm::{Confirmed, Shaped};
+pub use self::generator::GeneratorLimit;
+pub use self::peak::{FarPeak, WhyFar};
 pub use self::search::{ArmLimit, CellLimit, LimitNext, LimitState};
 use crate::comparison::Cell;
 
@@ -61,7 +65,7 @@ pub enum Came {
     Found,
     /// Somewhere the promise never holds.
     Never,
-    /// Somewhere it is not known, or irregular.
+    /// Somewhere it is not known: irregular, ended by the load generator, or doubted.
     Undecided,
     /// Nothing was measured that counts.
     Invalid,
@@ -103,7 +107,7 @@ impl<'r> Limits<'r> {
     /// What they all came to; the gravest counts.
     #[must_use]
     pub fn came(&self) -> Came {
-        let each = self.cells.iter().flat_map(Found::came);
+        let each = self.cells.iter().flat_map(|found| found.came(&self.asked));
         let gravest = |came: &Came| match came {
             Came::Found => 0,
             Came::Never => 1,
@@ -123,8 +127,11 @@ impl<'r> Limits<'r> {
 
 impl Found<'_> {
     /// What its searches came to. An arm that was not tried although the base keeps the promise says nothing of a change.
-    fn came(&self) -> Vec<Came> {
-        let each: Vec<Came> = self.limit.arms.iter().filter_map(came).collect();
+    fn came(&self, asked: &AskedLimit) -> Vec<Came> {
+        if self.far_peak(asked).is_some_and(|far| far.why == WhyFar::Unknown) {
+            return vec![Came::Undecided];
+        }
+        let each: Vec<Came> = self.limit.arms.iter().filter_map(|arm| came(asked, arm)).collect();
         let not_tried = self.limit.arms.iter().any(|arm| arm.state == LimitState::NotTried);
         match each[..] {
             [Came::Found] if not_tried => vec![Came::Undecided],
@@ -134,16 +141,10 @@ impl Found<'_> {
 
     /// Each arm's limit over that of the base, where both have bounds.
     #[must_use]
-    pub fn ratios(&self) -> Vec<Ratio> {
-        let bounds = |arm: &ArmLimit<'_>| match arm.state {
-            LimitState::Ended(LimitEnded { lower: Some(lower), upper: Some(upper), .. }) => {
-                Some((lower, upper))
-            }
-            _ => None,
-        };
+    pub fn ratios(&self, asked: &AskedLimit) -> Vec<Ratio> {
         let Some((base, others)) = self.limit.arms.split_first() else { return Vec::new() };
         let ratio = |arm: &ArmLimit<'_>| {
-            let ((lower, upper), (base_lower, base_upper)) = (bounds(arm)?, bounds(base)?);
+            let ((lower, upper), (base_lower, base_upper)) = (arm.bounds(asked)?, base.bounds(asked)?);
             Some(Ratio {
                 arm: arm.arm.clone()?,
                 ratio: ((lower * upper) / (base_lower * base_upper)).sqrt(),
@@ -152,6 +153,13 @@ impl Found<'_> {
             })
         };
         others.iter().filter_map(ratio).collect()
+    }
+
+    /// The fastest run as fast as the clients could, where it did far more than the limit of the base, and what explains that.
+    #[must_use]
+    pub fn far_peak(&self, asked: &AskedLimit) -> Option<FarPeak> {
+        let (_, upper) = self.limit.arms.first()?.bounds(asked)?;
+        FarPeak::of(asked, self.limit.peak_run?, upper)
     }
 }
 
@@ -173,13 +181,12 @@ impl Ratio {
 }
 
 /// What one search came to; `None` where there was no search.
-fn came(arm: &ArmLimit<'_>) -> Option<Came> {
+fn came(asked: &AskedLimit, arm: &ArmLimit<'_>) -> Option<Came> {
     Some(match arm.state {
         LimitState::NotTried => return None,
         _ if arm.trials.is_empty() => Came::Invalid,
-        LimitState::Ended(LimitEnded { inverted: true, .. }) => Came::Undecided,
+        LimitState::Ended(_) if arm.is_irregular() || arm.generator(asked).is_some() => Came::Undecided,
         LimitState::Ended(LimitEnded { lower: None, .. }) => Came::Never,
-        LimitState::Ended(_) if arm.is_refuted() => Came::Undecided,
         LimitState::Ended(_) if arm.confirmed.iter().any(|shape| shape.class == LimitClass::Undecided) => {
             Came::Undecided
         }

@@ -30,6 +30,14 @@ impl<'r> Peaks<'r> {
         self.counted.iter().copied().max_by(|(_, one), (_, other)| one.total_cmp(other))
     }
 
+    /// That run.
+    pub(super) fn fastest_run(&self) -> Option<&'r Run> {
+        let per_s = |run: &&Run| run.figures.get(PEAK).copied();
+        let counted = self.tried.iter().copied().filter(|run| per_s(run).is_some());
+        counted
+            .max_by(|one, other| per_s(one).partial_cmp(&per_s(other)).unwrap_or(std::cmp::Ordering::Equal))
+    }
+
     /// The most clients of which one counts.
     pub(super) fn most_clients(&self) -> Option<u32> {
         self.counted.last().map(|(clients, _)| *clients)

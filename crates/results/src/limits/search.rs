@@ -6,6 +6,7 @@ use record::{AskedLimit, Profile, Run};
 use stats::{LimitEnded, LimitRange, LimitSearch, LimitStep, Trial};
 
 use super::confirm::{Confirmed, Shaped, is_confirming};
+use super::generator::GeneratorLimit;
 use super::peaks::Peaks;
 use super::trial::{counted, trial};
 
@@ -24,6 +25,12 @@ const MOST_TRIALS: usize = 60;
 const FURTHER: u32 = 4;
 /// Arrivals that a trial at the lowest rate has on the mean, where that follows from the peak.
 const LEAST_ARRIVALS: f64 = 10.0;
+/// Runs as fast as the clients can, where there are to be as many of these as it takes: twice at least, up to eight doublings.
+const PEAKS_GROWING: [usize; 2] = [2, 6];
+/// Trials of all arms at one rate, around the limit of the base.
+const BLOCKS: [usize; 2] = [6, 36];
+/// Trials of one rate that changes.
+const CONFIRMING: [usize; 2] = [3, 5];
 /// Trials of a search of which nothing is known yet.
 const USUAL_TRIALS: usize = 12;
 
@@ -88,6 +95,8 @@ pub struct CellLimit<'r> {
     pub arms: Vec<ArmLimit<'r>>,
     /// Fastest run as fast as the clients could, transactions per second, of the base arm.
     pub peak_per_s: Option<f64>,
+    /// That run.
+    pub peak_run: Option<&'r Run>,
     /// How many clients that was.
     pub peak_clients: u32,
     /// Clients of the trials; of the next peak run where there were none yet.
@@ -97,6 +106,8 @@ pub struct CellLimit<'r> {
     pub next: LimitNext,
     /// About how many runs are missing.
     pub left: usize,
+    /// How many runs a whole search takes, at least and at most, as a rule.
+    pub usual: [usize; 2],
 }
 
 /// A search that is on: of the base arm, then of all arms together.
@@ -130,6 +141,7 @@ impl<'r> CellLimit<'r> {
         let mut cell = Self {
             arms: arms.iter().map(|arm| ArmLimit::unknown(arm.clone())).collect(),
             peak_per_s,
+            peak_run: peaks.fastest_run(),
             peak_clients: peak_clients.unwrap_or(clients),
             clients: wanted.or(peaks.most_clients()).unwrap_or(clients),
             still_growing: asked.grow_clients
@@ -138,6 +150,7 @@ impl<'r> CellLimit<'r> {
                 && wanted.is_none(),
             next: LimitNext::Ended,
             left: 0,
+            usual: usual(asked, arms.len()),
         };
         match (wanted, peak_per_s.and_then(|peak| range(asked, peak, peaks.measured_s()))) {
             (Some(clients), _) => {
@@ -277,6 +290,32 @@ impl<'r> ArmLimit<'r> {
         self.confirmed.iter().any(Confirmed::refutes)
     }
 
+    /// The bounds that the server has, where there are both; none where the load generator set the upper one.
+    #[must_use]
+    pub fn bounds(&self, asked: &AskedLimit) -> Option<(f64, f64)> {
+        let LimitState::Ended(LimitEnded { lower: Some(lower), upper: Some(upper), .. }) = self.state else {
+            return None;
+        };
+        self.generator(asked).is_none().then_some((lower, upper))
+    }
+
+    /// What the load generator lacked at the upper bound, where that is why the promise was broken there.
+    #[must_use]
+    pub fn generator(&self, asked: &AskedLimit) -> Option<GeneratorLimit> {
+        let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return None };
+        GeneratorLimit::at(asked, self, upper)
+    }
+
+    /// Whether its trials contradict each other, or a load that never exceeds the limit broke the promise.
+    #[must_use]
+    pub fn is_irregular(&self) -> bool {
+        let ended = match self.state {
+            LimitState::Ended(ended) => Some(ended),
+            _ => None,
+        };
+        ended.is_some_and(|ended| ended.inverted || ended.contradicted) || self.is_refuted()
+    }
+
     fn saw(&mut self, stage: &Stage<'r>, index: usize, state: LimitState) {
         let all = &stage.trials[index];
         self.trials = counted(all);
@@ -338,6 +377,17 @@ fn range(asked: &AskedLimit, peak: f64, measured_s: Option<f64>) -> Option<Limit
     let [least, most] = Profile::BOUNDS;
     let (lowest, highest) = (lowest.clamp(least, most), highest.clamp(least, most));
     Some(LimitRange { lowest, highest }).filter(|range| range.lowest < range.highest)
+}
+
+/// How many runs a whole search of so many arms takes, at least and at most.
+fn usual(asked: &AskedLimit, arms: usize) -> [usize; 2] {
+    let peaks = if asked.grow_clients { PEAKS_GROWING } else { [1, 1] };
+    let blocks = if arms > 1 { BLOCKS } else { [0, 0] };
+    let shapes = arms * asked.confirm.len();
+    let of = |end: usize| {
+        peaks[end] + LimitSearch::USUAL_TRIALS[end] + arms * blocks[end] + shapes * CONFIRMING[end]
+    };
+    [of(0), of(1)]
 }
 
 /// A rate and the number of a trial there.

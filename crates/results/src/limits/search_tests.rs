@@ -3,7 +3,7 @@
 use record::{Doubt, Load, PEAK, PROMISE_KEPT, Reason, RunKey, RunKind, Term, Validity};
 use stats::LimitClass;
 
-use super::super::{Came, Found};
+use super::super::{Came, Found, WhyFar};
 use super::*;
 use crate::comparison::Cell;
 
@@ -293,7 +293,7 @@ fn an_arm_whose_base_has_no_limit_is_not_tried() {
         assert_eq!((lower.is_some(), upper.is_some()), bounds);
         assert_eq!(limit.arms[1].state, LimitState::NotTried);
         // Of the other arm nothing is known, whatever the base is worth.
-        assert_eq!(Found { cell: Cell::of(all[0]), limit }.came(), [came]);
+        assert_eq!(Found { cell: Cell::of(all[0]), limit }.came(&asked), [came]);
     }
 }
 
@@ -329,4 +329,141 @@ fn bounds_of_ones_own_go_beyond_the_peak() {
     let asked = AskedLimit { highest: None, ..asked };
     assert_eq!(of(&asked, 10.0), Some((0.5, 12.0)));
     assert_eq!(range(&asked, 0.001, Some(1e9)), Some(LimitRange { lowest: 0.001, highest: 0.0012 }));
+}
+
+/// All transactions of a run take so long.
+fn took(run: &mut Run, ms: u64) {
+    let mut response = stats::Histogram::new();
+    let count = run.offered_rate.map_or(1000, |rate| rate.ceil() as u64);
+    (0..count).for_each(|_| response.record(ms * 1_000_000));
+    run.counts.extend(["due", "ok"].map(|name| (name.to_owned(), count)));
+    run.scripts = vec![record::ScriptRecord {
+        name: "w".into(),
+        text_hash: String::new(),
+        weight: 1,
+        part: None,
+        counts: run.counts.clone(),
+        service: response.clone(),
+        response,
+    }];
+}
+
+/// What a search of one arm with this server found.
+fn found<'r>(asked: &AskedLimit, runs: &'r [Run]) -> Found<'r> {
+    let all: Vec<&Run> = runs.iter().collect();
+    let limit = CellLimit::of(asked, &[None], (8, None), &all);
+    Found { cell: Cell::of(all[0]), limit }
+}
+
+/// What a trial gives, and whether the generator ended such a search.
+type Case<'c> = (&'c dyn Fn(&mut Run, usize), bool);
+
+/// "between 2135 and 2197", exit code 0, although its own text said that the limit was the client's.
+#[test]
+fn a_limit_that_the_generator_ended_is_at_least_that() {
+    let doubt = |reason| Doubt { reason, detail: "so".into() };
+    let busy = |run: &mut Run, pct: f64| {
+        run.figures.extend([("cpu_busy_pct".to_owned(), 99.0), ("client_cpu_pct".to_owned(), pct)]);
+    };
+    let saturated = |run: &mut Run, _| {
+        judged(run, 700.0);
+        run.doubts.extend((run.figures[PROMISE_KEPT] < 0.5).then(|| doubt(Reason::ClientSaturated)));
+    };
+    // All take so long, of which a thread that is late by 8 ms has its share twice.
+    let late = |took_ms: u64| {
+        move |run: &mut Run, number: usize| {
+            judged(run, 700.0);
+            run.doubts.extend((!number.is_multiple_of(3)).then(|| doubt(Reason::ScheduleLate)));
+            run.figures.insert("start_lag_p99_us".into(), 8e3);
+            took(run, took_ms);
+        }
+    };
+    let (by_lag, by_server) = (late(30), late(70));
+    let shared = |run: &mut Run, _| {
+        judged(run, 700.0);
+        busy(run, 30.0);
+    };
+    // One in many may be late by chance, and a generator that takes little leaves the CPUs to the server.
+    let once = |run: &mut Run, number: usize| {
+        judged(run, 700.0);
+        run.doubts.extend((number == 3).then(|| doubt(Reason::ScheduleLate)));
+    };
+    let little = |run: &mut Run, _| {
+        judged(run, 700.0);
+        busy(run, 4.0);
+    };
+    let cases: [Case<'_>; 6] = [
+        (&saturated, true),
+        (&by_lag, true),
+        // A server that takes longer than promised anyway ends it itself.
+        (&by_server, false),
+        (&shared, true),
+        (&once, false),
+        (&little, false),
+    ];
+    for (number, (trial, by_generator)) in cases.into_iter().enumerate() {
+        let runs = search(&asked(), &[None], None, &Server { peak: &|_| 1000, trial });
+        let found = found(&asked(), &runs);
+        let arm = &found.limit.arms[0];
+        assert_eq!(arm.generator(&asked()).is_some(), by_generator, "case {number}");
+        let came = if by_generator { Came::Undecided } else { Came::Found };
+        assert_eq!(
+            (found.came(&asked()), arm.bounds(&asked()).is_some()),
+            (vec![came], !by_generator),
+            "case {number}"
+        );
+    }
+}
+
+#[test]
+fn limits_that_the_generator_ended_have_no_ratio() {
+    let arms = [Some("base".to_owned()), Some("new".to_owned())];
+    let trial = |run: &mut Run, _| {
+        judged(run, 700.0);
+        let detail = String::new();
+        run.doubts.extend((run.arm == arms[1]).then_some(Doubt { reason: Reason::ClientSaturated, detail }));
+    };
+    let runs = search(&asked(), &arms, None, &Server { peak: &|_| 1000, trial: &trial });
+    let all: Vec<&Run> = runs.iter().collect();
+    let found = Found { cell: Cell::of(all[0]), limit: CellLimit::of(&asked(), &arms, (8, None), &all) };
+    assert_eq!(found.ratios(&asked()), []);
+    assert_eq!(found.came(&asked()), [Came::Found, Came::Undecided]);
+}
+
+/// A server that was slow for the first five trials failed at rates far below the ones it kept later.
+#[test]
+fn trials_that_contradict_each_other_make_a_limit_irregular() {
+    let trial = |run: &mut Run, number: usize| judged(run, if number < 6 { 100.0 } else { 900.0 });
+    let runs = search(&asked(), &[None], None, &Server { peak: &|_| 1000, trial: &trial });
+    let found = found(&asked(), &runs);
+    assert!(found.limit.arms[0].is_irregular(), "{:?}", found.limit.arms[0].state);
+    assert_eq!(found.came(&asked()), [Came::Undecided]);
+}
+
+/// Clients did four times the limit, and no output explained it.
+#[test]
+fn a_peak_far_above_the_limit_is_explained_or_doubted() {
+    // Of a limit of 250/s: what all transactions take as fast as the clients can, ms, and what is promised for 99 % of them.
+    for (took_ms, within_ms, wanted) in [(30, 20, "broken"), (7, 8, "bursts"), (1, 20, "unknown")] {
+        let within_us = within_ms * 1000;
+        let term = record::Term { within_us, share: 0.01, script: None, written: "p99".into() };
+        let asked = AskedLimit { promise: vec![term], ..asked() };
+        let mut runs =
+            search(&asked, &[None], None, &Server { peak: &|_| 1000, trial: &|run, _| judged(run, 250.0) });
+        let peak = runs.iter_mut().find(|run| run.offered_rate.is_none()).unwrap();
+        took(peak, took_ms);
+        let found = found(&asked, &runs);
+        let far = found.far_peak(&asked).expect("it is four times as fast");
+        let why = match &far.why {
+            WhyFar::BrokenThere { .. } => "broken",
+            WhyFar::Bursts => "bursts",
+            WhyFar::Unknown => "unknown",
+        };
+        assert!(why == wanted && (3.8..4.2).contains(&far.times), "{far:?}");
+        let came = if why == "unknown" { Came::Undecided } else { Came::Found };
+        assert_eq!(found.came(&asked), [came], "{far:?}");
+    }
+    let near =
+        search(&asked(), &[None], None, &Server { peak: &|_| 1000, trial: &|run, _| judged(run, 700.0) });
+    assert_eq!(found(&asked(), &near).far_peak(&asked()), None);
 }

@@ -3,9 +3,9 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// A trial is bad by bad luck (a checkpoint, a neighbour) about so often, far below the limit.
-const BAD_BY_CHANCE: f64 = 0.08;
+pub(super) const BAD_BY_CHANCE: f64 = 0.08;
 /// And good by good luck, far above.
-const GOOD_BY_CHANCE: f64 = 0.03;
+pub(super) const GOOD_BY_CHANCE: f64 = 0.03;
 /// Width of the change from good to bad, in steps between rates.
 const BLUR: f64 = 0.8;
 

@@ -2,9 +2,13 @@
 //! (MLRsearch), with trials of one length.
 
 mod belief;
+mod contradiction;
 mod search;
 
 pub use search::{Ended, Range, Search, Step};
+
+/// Steps between rates over a width: two, so that a rate at which the promise is kept as often as not need not be classified.
+const STEPS: i64 = 2;
 
 /// When a rate counts as known, and how close two such rates have to come.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
@@ -31,6 +35,15 @@ pub struct Trial {
     pub rate: f64,
     /// Whether the promise was kept.
     pub good: bool,
+}
+
+/// Trials at one rate.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    good: u32,
+    bad: u32,
+    /// What the rate was by its own trials as soon as these decided it, whatever later ones were.
+    first: Option<Class>,
 }
 
 /// What is known of a rate.

@@ -1,15 +1,13 @@
 //! Which rate to try next, and when there is no more to try.
 
 use super::belief::Belief;
-use super::{Class, Goal, Trial};
+use super::contradiction::are_contradicted;
+use super::{Class, Goal, STEPS, Tally, Trial};
 
 /// A class is believed when all trials together leave less than this probability to its contrary ...
 const DOUBT: f64 = 0.2;
 /// ... or when the rate was tried so many times as often as it usually has to be.
 const STUBBORN: u32 = 2;
-
-/// Steps between rates over a width: two, so that a rate at which the promise is kept as often as not need not be classified.
-const STEPS: i64 = 2;
 
 /// When the limit is this probably between two rates a width apart, they are what is tried.
 const LIKELY: f64 = 0.2;
@@ -60,16 +58,14 @@ pub struct Ended {
     pub upper: Option<f64>,
     /// Whether a higher rate than `upper` was classified as keeping the promise (RFC 9971: loss inversion).
     pub inverted: bool,
-}
-
-/// Trials at one rate.
-#[derive(Debug, Clone, Copy, Default)]
-struct Tally {
-    good: u32,
-    bad: u32,
+    /// Whether trials well below `lower` broke the promise, or trials well above `upper` kept it, more often than chance explains.
+    pub contradicted: bool,
 }
 
 impl Search {
+    /// How many trials a search takes, at least and at most: 19 times in 20, also where a few trials do not count or the server is slow for some.
+    pub const USUAL_TRIALS: [usize; 2] = [8, 36];
+
     /// Over these rates; `peak` is the rate that a closed load reached, if that was measured: the limit of most promises is
     /// somewhat below.
     #[must_use]
@@ -111,6 +107,7 @@ impl Search {
                 lower: lower.map(|index| self.rates[index]),
                 upper: upper.map(|index| self.rates[index]),
                 inverted: upper.is_some_and(|upper| seen.classes[upper..].contains(&Class::Lower)),
+                contradicted: are_contradicted(&seen.tallies, &seen.order, lower, upper),
             }),
         }
     }
@@ -126,11 +123,15 @@ impl Search {
     fn seen(&self, trials: &[Trial]) -> Seen {
         let mut tallies = vec![Tally::default(); self.rates.len()];
         let mut belief = self.before.clone();
+        let mut order = Vec::with_capacity(trials.len());
         for trial in trials {
             let Some(index) = self.index(trial.rate) else { continue };
             let tally = &mut tallies[index];
             *if trial.good { &mut tally.good } else { &mut tally.bad } += 1;
+            let class = self.goal.class(tally.good, tally.bad);
+            tally.first = tally.first.or(Some(class).filter(|class| *class != Class::Undecided));
             belief.saw(index, trial.good);
+            order.push((index, trial.good));
         }
         let below = belief.below();
         let alone: Vec<Class> = tallies.iter().map(|tally| self.goal.class(tally.good, tally.bad)).collect();
@@ -143,7 +144,7 @@ impl Search {
             }
         };
         let classes = (0..tallies.len()).map(believed).collect();
-        Seen { tallies, below, alone, classes }
+        Seen { tallies, order, below, alone, classes }
     }
 
     /// About how many trials are missing after these: as many as there would be if each went as it most probably does.
@@ -175,6 +176,8 @@ impl Search {
 /// What trials say of each rate.
 struct Seen {
     tallies: Vec<Tally>,
+    /// The trials as they were made: number of the rate, and whether the promise was kept.
+    order: Vec<(usize, bool)>,
     /// Probability that the limit is below it.
     below: Vec<f64>,
     /// By its own trials.

@@ -1,0 +1,57 @@
+//! Whether it was the load generator that ended a search: then the server can take at least what was found, and perhaps more.
+
+use record::{AskedLimit, Run, Term};
+use serde::Serialize;
+
+use super::ArmLimit;
+use super::trial::kept;
+
+/// From this share on the CPUs of the generator's host have no time left, percent: busy, or taken by the hypervisor.
+const HOST_BUSY_PCT: f64 = 95.0;
+/// A generator that takes this share of them, percent, takes what a server on the same host lacks: several times the usual width of a
+/// limit.
+const TAKEN_PCT: f64 = 10.0;
+
+/// What the generator lacked at the lowest rate that does not keep the promise.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GeneratorLimit {
+    /// Transactions per second.
+    pub rate_per_s: f64,
+    /// Trials there that broke the promise and in which it was seen.
+    pub trials: usize,
+    /// All trials there that broke the promise.
+    pub broken: usize,
+    /// Of one of them, in words.
+    pub detail: String,
+}
+
+impl GeneratorLimit {
+    /// Of the trials of an arm at this rate; `None` unless most of the broken ones show it.
+    pub(super) fn at(asked: &AskedLimit, arm: &ArmLimit<'_>, rate: f64) -> Option<Self> {
+        let broken = arm.trials.iter().filter(|run| run.offered_rate == Some(rate) && !kept(run));
+        let seen: Vec<Option<String>> = broken.map(|run| lacked(asked, run)).collect();
+        let trials = seen.iter().flatten().count();
+        let detail = seen.iter().flatten().next()?.clone();
+        (2 * trials > seen.len()).then_some(Self { rate_per_s: rate, trials, broken: seen.len(), detail })
+    }
+}
+
+/// What the generator lacked in a run that broke the promise, in words; `None` where it lacked nothing.
+fn lacked(asked: &AskedLimit, run: &Run) -> Option<String> {
+    let broken: Vec<&Term> = asked.broken(run).into_iter().map(|(term, _)| term).collect();
+    let by_lag = || broken.iter().all(|term| term.is_broken_by_lag(run));
+    let doubt = run.generators_doubt(by_lag);
+    doubt.map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).or_else(|| host_shared(run))
+}
+
+/// That the generator took CPU time of a host that had no more to give.
+fn host_shared(run: &Run) -> Option<String> {
+    let figure = |name: &str| run.figures.get(name).copied();
+    let busy = figure("cpu_busy_pct")? + figure("steal_pct").unwrap_or_default();
+    let taken = figure("client_cpu_pct")?;
+    (busy >= HOST_BUSY_PCT && taken >= TAKEN_PCT).then(|| {
+        format!(
+            "the CPUs of this host had no time left for {busy:.0} % of the run, and the load generator took {taken:.0} % of it; run it on another host"
+        )
+    })
+}

@@ -1,0 +1,71 @@
+//! Why a closed load did far more than the limit that was found.
+
+use record::{AskedLimit, Run};
+use serde::Serialize;
+
+/// A peak that is at most so many times the upper bound needs no explanation: most limits are somewhat below it.
+const FAR: f64 = 1.5;
+
+/// A peak far above a limit, and what explains it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FarPeak {
+    /// The peak over the upper bound.
+    pub times: f64,
+    pub why: WhyFar,
+}
+
+/// Why clients that wait for each answer do far more than the limit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WhyFar {
+    /// At that speed they did not keep the promise either.
+    BrokenThere {
+        term: String,
+        /// Share that was bad, percent.
+        bad_pct: f64,
+    },
+    /// Arrivals at random times come in bursts, and what waits in them takes so long.
+    Bursts,
+    /// Nothing that is known.
+    Unknown,
+}
+
+impl FarPeak {
+    /// Of the run as fast as the clients could, under a limit with this upper bound, per second; `None` where the peak is not far above
+    /// it.
+    #[must_use]
+    pub fn of(asked: &AskedLimit, peak: &Run, upper: f64) -> Option<Self> {
+        let per_s = *peak.figures.get(record::PEAK)?;
+        let times = per_s / upper;
+        if times <= FAR {
+            return None;
+        }
+        let broken = asked.broken(peak);
+        let worst = broken.iter().max_by(|(_, a), (_, b)| a.bad_share().total_cmp(&b.bad_share()));
+        let why = match worst {
+            Some((term, kept)) => {
+                WhyFar::BrokenThere { term: term.written.clone(), bad_pct: 100.0 * kept.bad_share() }
+            }
+            None if bursts_explain(asked, peak, per_s, upper) => WhyFar::Bursts,
+            None => WhyFar::Unknown,
+        };
+        Some(Self { times, why })
+    }
+}
+
+/// Whether what random arrivals wait for at this rate can break the promise: in a queue before a server that does `peak` a second, the
+/// wait of those that wait is about exponential, with the mean (1 + cv²) / 2 / (peak − rate) (Kingman's approximation, where every arrival waits).
+fn bursts_explain(asked: &AskedLimit, run: &Run, peak: f64, rate: f64) -> bool {
+    let mut service = stats::Histogram::new();
+    run.scripts.iter().for_each(|script| service.add(&script.response));
+    let (Some(mean), Some(stddev)) = (service.mean_ns(), service.stddev_ns()) else { return false };
+    let spread = (1.0 + (stddev / mean).powi(2)) / 2.0;
+    asked.promise.iter().any(|term| {
+        let mut own = stats::Histogram::new();
+        let scripts = run.scripts.iter().filter(|script| term.is_of(&script.name));
+        scripts.for_each(|script| own.add(&script.response));
+        let took_s = own.quantile_ns(1.0 - term.share).unwrap_or_default() as f64 / 1e9;
+        let waits_s = spread / (peak - rate) * (1.0 / term.share).ln();
+        took_s + waits_s > term.within_us as f64 / 1e6
+    })
+}
