@@ -3,6 +3,7 @@
 //! Only this crate both runs and stores.
 
 pub mod bench;
+pub mod beside;
 pub mod calibrate;
 mod classify;
 pub mod collectors;

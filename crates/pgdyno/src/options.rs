@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
+use lab::beside::{self, Measuring};
 use lab::experiment::{AskedSlices, asked_slices};
+use lab::runner::Progress;
 
 /// Reads a value of which some are known by name, for a shell to offer; others may be right too.
 #[derive(Debug, Clone)]
@@ -114,10 +116,22 @@ pub(crate) struct Output {
     /// Show the plan, every step and every run on standard error, a line each
     #[arg(long, short = 'v')]
     pub(crate) verbose: bool,
+    /// Measure although another pgdyno measures here, instead of waiting for it; the runs of both are then suspect
+    #[arg(long)]
+    pub(crate) beside: bool,
     #[command(flatten)]
     pub(crate) results: Results,
     #[command(flatten)]
     pub(crate) format: FormatOption,
+}
+
+impl Output {
+    /// Shows other pgdyno processes that this command measures, until what is given back is dropped.
+    pub(crate) fn measuring(&self, progress: &mut dyn Progress) -> Measuring {
+        // The words behind it may hold a password.
+        let command = std::env::args().nth(1).unwrap_or_default();
+        beside::announce(&format!("pgdyno {command}"), self.beside, progress)
+    }
 }
 
 /// Whose PostgreSQL private servers run.

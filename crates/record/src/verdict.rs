@@ -32,6 +32,12 @@ pub enum Reason {
     Steal,
     /// Throughput changed level within the run.
     Unsteady,
+    /// Speed falls or rises within the run, because the workload changes its data.
+    Trend,
+    /// Programs that have nothing to do with it used CPU time.
+    OtherPrograms,
+    /// Another pgdyno measured on the same machine, or the same server.
+    Beside,
     /// Transactions failed or clients gave up.
     Errors,
     /// Closed load: part of the clients' time is in no figure.
@@ -62,6 +68,9 @@ impl Reason {
             Self::Throttled => "throttled",
             Self::Steal => "CPU steal",
             Self::Unsteady => "unsteady",
+            Self::Trend => "speed changes",
+            Self::OtherPrograms => "other programs",
+            Self::Beside => "another pgdyno",
             Self::Errors => "errors",
             Self::TimeNotCounted => "time not counted",
             Self::EmptyResults => "empty results",

@@ -38,6 +38,7 @@ mod spread;
 mod stages;
 pub mod tables;
 pub mod tile;
+mod trend;
 mod worth;
 mod zooms;
 

@@ -190,4 +190,4 @@ impl Distances {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

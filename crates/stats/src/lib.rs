@@ -14,6 +14,7 @@ mod paired;
 mod rank_sum;
 mod sight;
 mod sparse;
+mod trend;
 mod usl;
 mod verdict;
 
@@ -33,5 +34,6 @@ pub use paired::{
 pub use rank_sum::rank_sum_p;
 pub use sight::Sight;
 pub use sparse::SparseHistogram;
+pub use trend::{KnownNoise, change_of_ends, trend_p};
 pub use usl::{FitDoubt, Fitted, Peak, Rung, Scaling};
 pub use verdict::{Better, Verdict, verdict};

@@ -23,6 +23,7 @@ pub mod url;
 
 mod error;
 mod lock;
+pub mod measuring;
 mod member;
 mod stop;
 mod target;

@@ -152,6 +152,11 @@ pub trait Workload: Send {
         false
     }
 
+    /// Whether it asks a web server that pgdyno did not start.
+    fn asks_web(&self) -> bool {
+        false
+    }
+
     /// Figures of a run that only the workload can make of what was counted, in the order of its scripts; names with unit
     /// last.
     fn figures(&self, _counts: &[Counts]) -> Vec<(&'static str, f64)> {

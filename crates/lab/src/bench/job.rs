@@ -8,11 +8,13 @@ use results::{ExperimentId, Store};
 use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
 
+use crate::beside;
 use crate::error::{Class, LabError};
 use crate::jobs::{foresee, input_bytes, prepare};
 use crate::plan::PlannedPreparation;
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
 use crate::target_spec::TargetSpec;
+use crate::validity::{JobEvidence, Machine, judge_job};
 use target::Stop;
 
 /// A job that was done.
@@ -101,6 +103,10 @@ fn single(
     let done = prepare(&mut stage, plan, false, &mut *progress, stop)?;
     let job = done.first().ok_or_else(|| LabError::failed(Class::Internal, "a job of no kind", ""))?;
     let mut block = [job.record.to_run(&job.name, 0, false)];
+    let run = &mut block[0].run;
+    (run.validity, run.doubts) =
+        judge_job(&JobEvidence { machine: Machine::of_job(&run.figures), ..JobEvidence::default() });
+    beside::mark(run, stage.others_measuring());
     let stored = results.map(|path| {
         progress.step(Step::Store, path.display().to_string());
         let content = serde_json::json!({ "target": target.identity(), "prepare": plan.identity() });

@@ -17,6 +17,7 @@ use results::ExperimentId;
 use target::Stop;
 use target::host;
 
+use crate::beside;
 use crate::error::{Class, LabError, explain};
 use crate::jobs::prepare;
 use crate::known_host::{Advice, KnownHost, Lag};
@@ -127,6 +128,8 @@ fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Res
     let mut remarks = Vec::new();
     try_results(Some(&options.results), &mut *progress)?;
     let mut stage = server(options, &mut *progress, stop, &mut remarks)?;
+    // Without a server there is nothing else that would wait.
+    beside::take_turn(&mut *progress, stop)?;
     if let Some(stage) = &mut stage {
         let control = stage.control()?;
         crate::runner::settle(control, &|| stop.soon())?;

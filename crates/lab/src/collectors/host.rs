@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use engine::Measured;
 use protocol::postgres::sql::SqlError;
 use record::{Sample, Scope};
-use target::host::HostSample;
+use target::host::{HostSample, OtherPrograms};
+use target::measuring;
 
 use super::Collector;
 
@@ -15,6 +16,8 @@ const SHORTEST_US: i64 = 100_000;
 /// The machine's counters.
 pub(super) struct Host {
     server: Option<u32>,
+    /// Processes of all servers under test, where they are known.
+    under_test: Option<Vec<u32>>,
     seen: Option<Seen>,
 }
 
@@ -22,14 +25,19 @@ pub(super) struct Host {
 struct Seen {
     /// As the measured part began.
     began: HostSample,
+    others: Option<OtherPrograms>,
     /// At the end of the last step, and when that was.
     last: HostSample,
     last_us: i64,
 }
 
 impl Host {
-    pub(super) fn new(server: Option<u32>) -> Self {
-        Self { server, seen: None }
+    pub(super) fn new(server: Option<u32>, under_test: Option<Vec<u32>>) -> Self {
+        Self { server, under_test, seen: None }
+    }
+
+    fn others(&self) -> Option<OtherPrograms> {
+        OtherPrograms::take(self.under_test.as_deref()?)
     }
 }
 
@@ -49,18 +57,23 @@ impl Seen {
 
 const NAME: &str = "host";
 
+/// The share of this machine's CPU time that other programs used.
+pub(crate) const CPU_OTHERS_PCT: &str = "cpu_others_pct";
+
 impl Collector for Host {
     fn name(&self) -> &'static str {
         NAME
     }
 
     fn begin(&mut self) -> Result<(), SqlError> {
+        measuring::look();
         let now = HostSample::take(self.server);
-        self.seen = Some(Seen { began: now, last: now, last_us: 0 });
+        self.seen = Some(Seen { began: now, others: self.others(), last: now, last_us: 0 });
         Ok(())
     }
 
     fn tick(&mut self, time_us: i64, samples: &mut Vec<Sample>) {
+        measuring::look();
         if let Some(seen) = &mut self.seen {
             seen.step(HostSample::take(self.server), time_us, samples);
         }
@@ -71,14 +84,14 @@ impl Collector for Host {
         measured: &Measured,
         samples: &mut Vec<Sample>,
     ) -> Result<BTreeMap<String, f64>, SqlError> {
+        let (now, others) = (HostSample::take(self.server), self.others());
         let Some(seen) = &mut self.seen else { return Ok(BTreeMap::new()) };
-        // Once, and at once: server processes end with their connections, and what they used is nowhere until the
-        // server has taken note of it.
-        let now = HostSample::take(self.server);
         let time_us = (measured.elapsed / 1000) as i64;
         if time_us - seen.last_us >= SHORTEST_US {
             seen.step(now, time_us, samples);
         }
-        Ok(now.figures_since(&seen.began))
+        let others_pct = others.zip(seen.others).and_then(|(now, before)| now.pct_since(&before));
+        let others_pct = others_pct.map(|pct| (CPU_OTHERS_PCT.to_owned(), pct));
+        Ok(now.figures_since(&seen.began).into_iter().chain(others_pct).collect())
     }
 }

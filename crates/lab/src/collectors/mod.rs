@@ -13,6 +13,7 @@ mod redis;
 mod waits;
 
 pub use encryption::{Encryption, Look};
+pub(crate) use host::CPU_OTHERS_PCT;
 pub(crate) use postgres::Counters;
 
 use std::collections::BTreeMap;
@@ -56,8 +57,12 @@ pub struct Watched<'a> {
     pub sql: Option<&'a mut dyn Sql>,
     /// The Redis that is asked, where its counters belong to this run alone.
     pub redis: Option<&'a Address>,
-    /// Process id of the server, where it is on this machine and ours.
+    /// Process id of the server, where it is known to be on this machine.
     pub server: Option<u32>,
+    /// Whether it is a managed one.
+    pub managed: bool,
+    /// Processes of all servers under test, where they are all known to be on this machine: what else runs there are other programs.
+    pub under_test: Option<Vec<u32>>,
     /// Whether the server's machine cannot be looked at but through the server.
     pub elsewhere: bool,
     /// Whether the load works all the time: then the server can be asked meanwhile.
@@ -72,8 +77,9 @@ pub struct Watched<'a> {
 #[must_use]
 pub fn all(watched: Watched<'_>) -> Vec<Box<dyn Collector + '_>> {
     // The host first: its counters run on while others ask.
-    let mut list: Vec<Box<dyn Collector>> = vec![Box::new(host::Host::new(watched.server))];
-    if let Some(server) = watched.server {
+    let mut list: Vec<Box<dyn Collector>> =
+        vec![Box::new(host::Host::new(watched.server, watched.under_test))];
+    if let Some(server) = watched.server.filter(|_| watched.managed) {
         list.push(Box::new(placement::Placement::new(server)));
     }
     if let Some(look) = watched.encryption {

@@ -15,13 +15,13 @@ use super::failed::succeeded;
 use super::fill_in::fill_in;
 use super::run::run;
 use super::size::fits_on;
-use crate::collectors::Counters;
+use crate::collectors::{CPU_OTHERS_PCT, Counters};
 use crate::error::LabError;
 use crate::event::{LabEvent, Progress, Step, Tell};
 use crate::plan::PlannedPreparation;
 use crate::stage::Stage;
 use target::Stop;
-use target::host::HostSample;
+use target::host::{HostSample, OtherPrograms};
 
 /// Where records of prepared data are kept: in the database, so that they go where the data goes.
 const RECORDS: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT EXISTS pgdyno.prepared \
@@ -223,8 +223,10 @@ impl Jobs<'_> {
         // A job that is broken off must not look like one that was done.
         forget(self.stage.control()?, &job.name())?;
         let read = self.read_by(job);
-        let server = self.stage.target.postmaster();
-        let before = (Counters::take(self.stage.control()?)?, HostSample::take(server));
+        let server = self.stage.postmaster()?;
+        let under_test = self.stage.processes();
+        let others = || OtherPrograms::take(under_test.as_deref()?);
+        let before = (Counters::take(self.stage.control()?)?, HostSample::take(server), others());
         let started_at = jiff::Timestamp::now().to_string();
         let mut remarks: Vec<String> = made.iter().map(|made| made.words.clone()).collect();
         let report = self.run(job, &mut remarks).and_then(|report| succeeded(report, &job.name()));
@@ -232,10 +234,12 @@ impl Jobs<'_> {
             Ok(report) => report,
             Err(error) => return Err(self.explain(error)),
         };
-        let host = HostSample::take(server);
+        let (host, now) = (HostSample::take(server), others());
         let control = self.stage.control()?;
         let mut figures = Counters::take(control)?.since(&before.0);
         figures.extend(host.figures_since(&before.1));
+        let others_pct = now.zip(before.2).and_then(|(now, before)| now.pct_since(&before));
+        figures.extend(others_pct.map(|pct| (CPU_OTHERS_PCT.to_owned(), pct)));
         figures.extend(report.figures);
         figures.extend(made.map(|made| ("extract_made_s".to_owned(), made.took.as_secs_f64())));
         let report = JobReport { figures, ..report };

@@ -117,12 +117,13 @@ pub(crate) trait Arrival {
     fn connected(&mut self, load: usize);
 }
 
-/// Puts several loads on their servers that take turns; their threads are kept on `cpus` if a load says nothing itself.
+/// Puts several loads on their servers that take turns; their threads are kept on `cpus` if a load says nothing itself. The CPU time
+/// of servers whose pids are given is read around each turn.
 ///
 /// # Errors
 /// [`NotStarted`], with the number of the load that did not start.
 pub(crate) fn measure_in_turn(
-    loads: Vec<Measurement<'_, '_>>,
+    (loads, servers): (Vec<Measurement<'_, '_>>, &[Option<u32>]),
     turns: &Turns,
     cpus: Option<&[usize]>,
     arrival: &mut dyn Arrival,
@@ -141,7 +142,7 @@ pub(crate) fn measure_in_turn(
         runs.push(run.map_err(|error| (number, error.into()))?);
         arrival.connected(number);
     }
-    let taken = turns::take(&mut runs, turns).map_err(|error| (0, error.into()))?;
+    let taken = turns::take(&mut runs, turns, servers).map_err(|error| (0, error.into()))?;
     let _concluding = stop.concluding();
     let finished: Result<Vec<_>, _> = runs.into_iter().map(engine::Run::finish).collect();
     let finished = finished.map_err(|error| (0, error.into()))?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use engine::{Run, Stretch};
 use record::Slice;
 use stats::Histogram;
-use target::host::HostSample;
+use target::host::{HostSample, ServerCpu};
 
 /// Bounds of a slice.
 pub(crate) const SHORTEST: Duration = Duration::from_millis(50);
@@ -47,6 +47,8 @@ pub(crate) struct Turns {
 pub(crate) struct Taken {
     /// Slices of each arm, in their order.
     pub(crate) slices: Vec<Vec<Slice>>,
+    /// CPU time of each arm's server in its turns, seconds, where it was to be read and could be.
+    pub(crate) server_cpu_s: Vec<Option<f64>>,
     /// Why they worked one after the other all the same, if they did.
     pub(crate) uncut: Option<String>,
     /// The slice that was asked for is shorter than it should be.
@@ -77,8 +79,9 @@ enum Cut {
     },
 }
 
-/// Lets the runs, which are connected and held, take turns until each has had its load.
-pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns) -> Result<Taken, TooShort> {
+/// Lets the runs, which are connected and held, take turns until each has had its load; `servers` are pids of those whose CPU time is
+/// to be read around each turn, by arm.
+pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>]) -> Result<Taken, TooShort> {
     let mut taken = Taken { slices: vec![Vec::new(); runs.len()], ..Taken::default() };
     for (arm, run) in runs.iter_mut().enumerate() {
         run.let_go(turns.warmup);
@@ -101,17 +104,28 @@ pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns) -> Result<Taken, TooShor
         format!("slices of {} are shorter than 20 of its transactions, {}", words(each), words(wanted))
     });
     runs.iter_mut().for_each(Run::measure);
-    let mut conductor = Conductor { runs, each, drain, start: Instant::now(), host: HostSample::take(None) };
+    let mut conductor = Conductor {
+        runs,
+        each,
+        drain,
+        start: Instant::now(),
+        host: HostSample::take(None),
+        servers,
+        server_cpu_s: servers.iter().map(|server| server.map(|_| 0.0)).collect(),
+    };
     if taken.uncut.is_some() {
         // One after the other, and no slices to speak of.
         taken.hung = (0..conductor.runs.len()).find_map(|arm| conductor.slice(arm, 0).err()).flatten();
-        return Ok(taken);
     }
     for quad in 0..quads {
         if let Err(hung) = conductor.quad(quad, &mut taken.slices) {
             taken.hung = hung;
-            break;
+            // A turn was begun, and not read to its end.
+            return Ok(taken);
         }
+    }
+    if taken.hung.is_none() {
+        taken.server_cpu_s = conductor.server_cpu_s;
     }
     Ok(taken)
 }
@@ -124,6 +138,10 @@ struct Conductor<'a, 'r> {
     drain: Duration,
     start: Instant,
     host: HostSample,
+    /// Whose CPU time is read around each turn, by arm.
+    servers: &'a [Option<u32>],
+    /// So far; `None` once it could not be read.
+    server_cpu_s: Vec<Option<f64>>,
 }
 
 impl Conductor<'_, '_> {
@@ -146,6 +164,8 @@ impl Conductor<'_, '_> {
     /// One arm works; an error when it is over, or does not come to an end.
     fn slice(&mut self, arm: usize, quad: u32) -> Result<Slice, Option<usize>> {
         let start_us = self.start.elapsed().as_micros() as i64;
+        let server = self.servers.get(arm).copied().flatten();
+        let before_turn = server.and_then(ServerCpu::take);
         let run = &mut self.runs[arm];
         run.let_go(self.each);
         let stretch = match run.rest(self.each + self.drain) {
@@ -153,6 +173,11 @@ impl Conductor<'_, '_> {
             None if run.is_over() => return Err(None),
             None => run.rest(PATIENCE).ok_or_else(|| (!run.is_over()).then_some(arm))?,
         };
+        if let Some(sum) = self.server_cpu_s.get_mut(arm) {
+            let after_turn = server.and_then(ServerCpu::take).zip(before_turn);
+            let used = after_turn.and_then(|(now, before)| now.seconds_since(before));
+            *sum = sum.zip(used).map(|(sum, used)| sum + used);
+        }
         let now = HostSample::take(None);
         let before = std::mem::replace(&mut self.host, now);
         let steal_pct = now.figures_since(&before).remove("steal_pct");

@@ -4,12 +4,14 @@ use ::record::Run;
 use engine::Measured;
 use protocol::postgres::sql::Sql;
 use results::{Finished, Spool};
-use target::host::{DiskTraffic, HostSample};
+use target::host::{DiskTraffic, HostSample, OtherPrograms};
+use target::measuring;
 use target::storage::Holds;
 use workloads::jobs::{JobReport, relation_sizes};
 
 use super::{Done, Runner, event, kept_probe};
-use crate::collectors::Counters;
+use crate::beside;
+use crate::collectors::{CPU_OTHERS_PCT, Counters};
 use crate::error::LabError;
 use crate::event::{Step, Tell};
 use crate::jobs;
@@ -22,6 +24,7 @@ use crate::validity::{JobEvidence, Machine, Probe, Probes, judge_job};
 struct Before {
     counters: Counters,
     host: HostSample,
+    others: Option<OtherPrograms>,
     disk: DiskTraffic,
 }
 
@@ -57,6 +60,7 @@ impl Runner<'_> {
     pub(super) fn do_job(&mut self, setup: &Setup, mut record: Run) -> Result<Done, LabError> {
         let stop = self.stop;
         self.concluding.insert((setup.asked(), setup.at()));
+        let under_test = self.under_test(&setup.asked());
         let Self { stages, workloads, progress, .. } = &mut *self;
         let stage = stages.get_mut(&setup.at()).ok_or_else(super::not_opened)?;
         let ready = workloads.get(&setup.asked());
@@ -66,12 +70,15 @@ impl Runner<'_> {
         files.are_unchanged()?;
         jobs::make_extract(job, &mut **progress, stop)?;
         let _placed = stage.place(&setup.placement)?;
-        let server = stage.target.postmaster();
+        let server = stage.postmaster()?;
+        let others = || OtherPrograms::take(under_test.as_deref()?);
         let before = Before {
             counters: Counters::take(stage.control()?)?,
             host: HostSample::take(server),
+            others: others(),
             disk: DiskTraffic::take(server),
         };
+        measuring::look();
         progress.step(Step::Measure, job.what());
         record.started_at = jiff::Timestamp::now().to_string();
         let mut remarks = Vec::new();
@@ -79,12 +86,14 @@ impl Runner<'_> {
         let _concluding = stop.concluding();
         progress.step(Step::Collect, "counters, sizes and verdict");
         // First: what is asked from now on is none of the job's.
-        let (host, disk) = (HostSample::take(server), DiskTraffic::take(server));
+        let (host, now, disk) = (HostSample::take(server), others(), DiskTraffic::take(server));
         // One that was changed meanwhile was read in part as it was.
         files.are_unchanged()?;
         let control = stage.control()?;
         record.figures.extend(Counters::take(control)?.since(&before.counters));
         record.figures.extend(host.figures_since(&before.host));
+        let others_pct = now.zip(before.others).and_then(|(now, before)| now.pct_since(&before));
+        record.figures.extend(others_pct.map(|pct| (CPU_OTHERS_PCT.to_owned(), pct)));
         record.figures.extend(disk.figures_since(&before.disk));
         let own = |table: &String| report.tables.is_empty() || report.tables.contains(table);
         record.relations = relation_sizes(control)?;
@@ -111,13 +120,11 @@ impl Runner<'_> {
             failed: report.failed.as_deref(),
             is_empty: report.is_empty,
             changed,
-            machine: Machine {
-                steal_pct: figure("steal_pct"),
-                waited_pct: figure("server_throttled_pct"),
-                probes,
-            },
+            machine: Machine { probes, ..Machine::of_job(&record.figures) },
             cold_pct: figure("page_cache_pct").filter(|_| setup.cache == Cache::Cold),
         });
         jobs::fill_in(record, report);
+        let on_server = self.stage(&setup.at()).map(Stage::others_measuring).unwrap_or_default();
+        beside::mark(record, on_server);
     }
 }

@@ -25,6 +25,7 @@ use results::{Finished, Spool};
 use target::child::Watchdog;
 use target::home::Home;
 use target::managed::Via;
+use target::measuring;
 use target::placement::Placed;
 use target::sink::{Delay, Sink};
 use target::{Heeded, Stop};
@@ -39,6 +40,7 @@ pub(crate) use self::ready::{Ready, changed_data};
 pub(crate) use self::record::{Judged, judge_and_record, planned};
 pub(crate) use self::settle::settle;
 pub(crate) use self::turns::Turn;
+use crate::beside;
 use crate::collectors::{self, Encryption, Look, Watched};
 use crate::error::{Class, LabError};
 pub(crate) use crate::event::Tell;
@@ -287,6 +289,7 @@ impl<'a> Runner<'a> {
 
     /// What a run needs of its server, recorded with it.
     fn bring_about(&mut self, setup: &Setup, care: Care, record: &mut Run) -> Result<(), LabError> {
+        measuring::forget();
         self.switch_to(setup)?;
         let version = self.connect_by(setup)?;
         record.events.extend(version.map(|version| event("version", format!("pgbouncer {version}"))));
@@ -340,6 +343,9 @@ impl<'a> Runner<'a> {
             may_be_empty: ready.workload.may_be_empty(),
         };
         judge_and_record(record, setup, measured, &judged);
+        let on_server = self.stage(&setup.at()).map(Stage::others_measuring).unwrap_or_default();
+        beside::mark(record, on_server);
+        let ready = &self.workloads[&setup.asked()];
         let remark = |note: &String| event(RunEvent::REMARK, format!("{}: {note}", record.workload));
         let remarks: Vec<RunEvent> = ready.guarded.notes.iter().map(remark).collect();
         record.events.extend(remarks);
@@ -515,15 +521,17 @@ impl<'a> Runner<'a> {
         encryption: &mut Encryption,
     ) -> Result<(Measured, Option<LabError>, Option<String>), NotMeasured> {
         self.progress.step(Step::WarmUp, "clients connect, then warm up");
+        let under_test = self.under_test(&setup.asked());
         let Self { stages, sink, workloads, progress, stop, .. } = self;
         let mut stage = stages.get_mut(&setup.at());
         let workload = clients_of(workloads, setup)?;
         let mut telling = Telling { progress: &mut **progress, run, stop, measuring: None };
-        let (places, server) = match (&setup.server, &sink, &stage) {
+        let (places, server) = match (&setup.server, &sink, &mut stage) {
             (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),
-            (_, _, Some(stage)) => (stage.places(), stage.target.postmaster()),
+            (_, _, Some(stage)) => (stage.places(), stage.postmaster()?),
             _ => return Err(LabError::failed(Class::Internal, "nobody to ask", "").into()),
         };
+        let stage_is_managed = stage.as_ref().is_none_or(|stage| stage.target.postmaster().is_some());
         // Let go again when the load is over.
         let _placed = match (&setup.server, &stage) {
             (Server::Target(_), Some(stage)) => stage.place(&setup.placement)?,
@@ -545,6 +553,8 @@ impl<'a> Runner<'a> {
             sql,
             redis: places.redis().ok().filter(|_| asks_redis),
             server,
+            managed: stage_is_managed,
+            under_test,
             elsewhere: server.is_none(),
             uncut: true,
             encryption: look,
@@ -566,6 +576,19 @@ impl<'a> Runner<'a> {
         telling.progress.step(Step::Collect, "counters and verdict");
         let (lost, changed) = stage.afterwards(&mut measured, stop);
         Ok((measured, lost, changed))
+    }
+
+    /// Processes of all servers under test, where they are known to be on this machine; `asked` is one workload of those that ask them.
+    fn under_test(&mut self, asked: &str) -> Option<Vec<u32>> {
+        if self.workloads.get(asked).is_some_and(|ready| ready.workload.asks_web()) {
+            return None;
+        }
+        let sink = self.sink.as_ref().map(Sink::pid);
+        let mut all: Vec<u32> = sink.into_iter().collect();
+        for stage in self.stages.values_mut() {
+            all.extend(stage.processes()?);
+        }
+        Some(all)
     }
 
     /// The load could not start: if the server is gone or refuses us too, that says more than the client's words.

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use record::{
     AskedLimit, CLIENTS_LIMIT, Counts, HIT_PCT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, Reason, Run,
-    RunEvent, RunKind, ScriptRecord, TileFigures,
+    RunEvent, RunKind, ScriptRecord, TileFigures, changes_data,
 };
 use workloads::{ScriptInfo, TileItem};
 
 use super::happened::events;
+use crate::collectors::CPU_OTHERS_PCT;
 use crate::measure::Measured;
 use crate::plan::PlannedRun;
 use crate::setup::{Cache, Load, Setup};
-use crate::validity::{Evidence, Machine, Probes, counts, is_out_of_ports, judge, script_counts};
+use crate::validity::trend::speeds;
+use crate::validity::{Evidence, Machine, Probes, Trend, counts, is_out_of_ports, judge, script_counts};
 
 /// A run as planned, with nothing measured yet.
 pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
@@ -61,6 +63,10 @@ pub(crate) struct Judged<'a> {
 /// Judges what was measured, and fills the record in. Response times of its seconds stay where they are.
 pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Measured, judged: &Judged<'_>) {
     let figure = |name: &str| measured.figures.get(name).copied();
+    let totals = measured.engine.totals();
+    let changes = changes_data(totals.affected, totals.processed(), figure("wal_bytes"));
+    let is_judged = setup.load == Load::Closed && setup.sought.is_none() && setup.cache != Cache::Cold;
+    let trend = (changes && is_judged).then(|| Trend::of(&speeds(&measured.series, &run.slices))).flatten();
     (run.validity, run.doubts) = judge(&Evidence {
         measured: &measured.engine,
         series: &measured.series,
@@ -69,8 +75,11 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
         clients: setup.clients,
         limit_s: setup.promise.map(|promise| promise.as_secs_f64()),
         changed: judged.changed,
+        trend,
         machine: Machine {
             steal_pct: figure("server_steal_pct").or_else(|| figure("steal_pct")),
+            busy_pct: figure("server_cpu_busy_pct").or_else(|| figure("cpu_busy_pct")),
+            others_pct: figure(CPU_OTHERS_PCT),
             waited_pct: figure("server_throttled_pct"),
             probes: judged.probes,
         },
@@ -88,6 +97,7 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
     run.counts = counts(&measured.engine, run.offered_rate.is_some());
     run.events.extend(events(&measured.engine, &measured.figures));
     run.figures.append(&mut measured.figures);
+    run.figures.extend(trend.map(Trend::figure));
     let host_lag = judged.host_lag_us.filter(|_| run.offered_rate.is_some());
     run.figures.extend(host_lag.map(|us| ("host_lag_p99_us".to_owned(), us)));
     run.series = std::mem::take(&mut measured.series);

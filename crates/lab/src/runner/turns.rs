@@ -93,9 +93,15 @@ impl Runner<'_> {
         keep: Keep<'_>,
     ) -> Result<Option<InTurn>, LabError> {
         self.progress.step(Step::WarmUp, "clients of all arms connect, then warm up in turn");
+        let asked: BTreeSet<String> = ready.iter().map(|turn| turn.setup.asked()).collect();
+        let under_test: Option<Vec<_>> = asked.iter().map(|asked| self.under_test(asked)).collect();
+        let under_test: Option<Vec<u32>> = under_test.map(|all| all.concat());
         let Self { stages, workloads, progress, stop, .. } = self;
         let mut servers = Servers::of(stages, ready)?;
-        let postmasters = servers.postmasters(ready);
+        let postmasters = servers.postmasters(ready)?;
+        let managed = servers.managed(ready);
+        // Where each arm has a server of its own, its collectors read that.
+        let shared = if servers.own { vec![None; ready.len()] } else { postmasters.clone() };
         let placed = servers.place(ready)?;
         let mut tell = |event: LabEvent| progress.event(event);
         let tell: RefCell<&mut dyn FnMut(LabEvent)> = RefCell::new(&mut tell);
@@ -103,7 +109,7 @@ impl Runner<'_> {
             .iter()
             .map(|turn| Teller { tell: &tell, run: &turn.record.uuid, stop, measuring: None })
             .collect();
-        let mut watched = servers.watch(ready, &postmasters)?;
+        let mut watched = servers.watch((ready, &managed), &postmasters, under_test.as_ref())?;
         let carried_out: Vec<_> =
             ready.iter().map(|turn| clients_of(workloads, turn.setup)).collect::<Result<_, _>>()?;
         let loads = ready.iter().zip(carried_out).zip(&mut tellers).zip(&mut watched);
@@ -118,8 +124,9 @@ impl Runner<'_> {
         // Only where nobody said where to be.
         let spread = if how.spread { Spread::begin() } else { None };
         let cpus = spread.as_ref().map(|spread| spread.cpus().to_vec());
-        let mut arrival = Placing { spread, postmasters: &postmasters };
-        let result = measure_in_turn(loads.collect(), how, cpus.as_deref(), &mut arrival, stop);
+        let mut arrival = Placing { spread, postmasters: &managed };
+        let loads = (loads.collect(), &shared[..]);
+        let result = measure_in_turn(loads, how, cpus.as_deref(), &mut arrival, stop);
         drop((watched, tellers, placed));
         let (measured, taken) = match result {
             Ok(both) => both,
@@ -145,6 +152,10 @@ impl Runner<'_> {
         if lost.is_none() {
             self.probe_after(setup, &mut record);
         }
+        let server_cpu_s = taken.server_cpu_s.get(arm).copied().flatten();
+        measured.figures.extend(server_cpu_s.map(|seconds| ("server_cpu_s".to_owned(), seconds)));
+        // A run in slices is judged by them.
+        record.slices = taken.slices.get(arm).cloned().unwrap_or_default();
         self.judge(setup, &mut record, &mut measured, changed.as_deref());
         note(&mut record, arm, taken);
         if let Some(place) = explain_at.filter(|_| lost.is_none()) {
@@ -186,8 +197,18 @@ impl<'s> Servers<'s> {
         Ok(Self { own: stages.len() == ready.len() && !shared, stages })
     }
 
-    /// Of each run's server, where it is ours.
-    fn postmasters(&self, ready: &[ReadyTurn<'_>]) -> Vec<Option<u32>> {
+    /// Of each run's server, where it is known to be on this machine.
+    fn postmasters(&mut self, ready: &[ReadyTurn<'_>]) -> Result<Vec<Option<u32>>, LabError> {
+        let mut all = Vec::with_capacity(ready.len());
+        for turn in ready {
+            let stage = self.stages.get_mut(&turn.setup.at()).ok_or_else(not_opened)?;
+            all.push(stage.postmaster()?);
+        }
+        Ok(all)
+    }
+
+    /// The same, where it is ours.
+    fn managed(&self, ready: &[ReadyTurn<'_>]) -> Vec<Option<u32>> {
         ready.iter().map(|turn| self.stages[&turn.setup.at()].target.postmaster()).collect()
     }
 
@@ -201,19 +222,22 @@ impl<'s> Servers<'s> {
     /// What watches each run.
     fn watch<'w>(
         &'w mut self,
-        ready: &[ReadyTurn<'_>],
+        (ready, managed): (&[ReadyTurn<'_>], &[Option<u32>]),
         postmasters: &[Option<u32>],
+        under_test: Option<&Vec<u32>>,
     ) -> Result<Vec<Vec<Box<dyn Collector + 'w>>>, LabError> {
         let own = self.own;
         let mut controls = BTreeMap::new();
         for (at, stage) in self.stages.iter_mut().filter(|_| own) {
             controls.insert(at.clone(), stage.control()?);
         }
-        let watched = ready.iter().zip(postmasters).map(|(turn, server)| {
+        let watched = ready.iter().zip(postmasters).zip(managed).map(|((turn, server), managed)| {
             let sql = controls.remove(&turn.setup.at()).map(|control| control as _);
             collectors::all(Watched {
                 sql,
                 server: server.filter(|_| own),
+                managed: managed.is_some(),
+                under_test: under_test.cloned(),
                 elsewhere: server.is_none(),
                 ..Watched::default()
             })

@@ -124,6 +124,7 @@ impl Stage {
                     tile_servers: self.tile_servers.anew(),
                     in_force,
                     making: change::Options { thrown_away: for_good, ..self.making.clone() },
+                    marker: None,
                     copy: Some(copy),
                     at_rest: false,
                     control: None,

@@ -2,6 +2,7 @@
 
 mod copies;
 mod resting;
+mod shown;
 mod tile_servers;
 
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ use target::control::{ConnectError, Control, Pooling, look_up};
 use target::home::{Home, remove_empty_socket_folders};
 use target::http::Web;
 use target::managed::{Choice, Options as ManagedOptions, Via, stop_orphans};
+use target::measuring::Marker;
 use target::placement::Placed;
 use target::pooler::{self, Pooler};
 use target::redis::{self, Redis, RedisControl};
@@ -56,6 +58,8 @@ pub(crate) struct Stage {
     pub(crate) in_force: InForce,
     /// Where it is a copy of another one.
     copy: Option<CopyInUse>,
+    /// Shows others that we measure, where it is a server by URL.
+    marker: Option<Marker>,
     /// It is stopped while another works alone.
     at_rest: bool,
     /// How one's own changes are made.
@@ -99,11 +103,12 @@ impl Stage {
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let (stage, removed) = Self::reach(spec, pg_bin, Via::Socket, Rights::Mend, stop)?;
+        let (mut stage, removed) = Self::reach(spec, pg_bin, Via::Socket, Rights::Mend, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
         for recovered in stage.target.recovered() {
             progress.warn(recovered.words());
         }
+        stage.show(progress)?;
         Ok(stage)
     }
 
@@ -130,7 +135,8 @@ impl Stage {
         for recovered in self.target.recovered().iter().filter(told) {
             progress.warn(recovered.words());
         }
-        Ok(alone?)
+        alone?;
+        self.show(progress)
     }
 
     /// A server by connection string as it is, for somebody who only looks on.
@@ -199,6 +205,7 @@ impl Stage {
             tile_servers: TileServers::default(),
             in_force: InForce::default(),
             copy: None,
+            marker: None,
             at_rest: false,
             making: change::Options::default(),
             control: None,
@@ -380,6 +387,26 @@ impl Stage {
         };
         let tile_servers = self.tile_servers.places().into_iter();
         tile_servers.fold(places, |places, (name, place)| places.with(name, ServerPlace::Http(place)))
+    }
+
+    /// Pid of the postmaster, where it is known to be on this machine.
+    pub(crate) fn postmaster(&mut self) -> Result<Option<u32>, LabError> {
+        Ok(match self.target.cluster() {
+            Ok(_) => self.target.postmaster(),
+            Err(_) => self.control()?.postmaster_here(),
+        })
+    }
+
+    /// All processes that clients are served by, without those below them; `None` where one of them is not known to be on this machine.
+    pub(crate) fn processes(&mut self) -> Option<Vec<u32>> {
+        let redis = self.redis.as_ref().map(Redis::pid).or(self.copy.as_ref().and_then(|copy| copy.redis));
+        if redis.is_none() && self.redis_place.is_some() {
+            return None;
+        }
+        let Some(postmaster) = self.postmaster().ok().flatten() else { return self.at_rest.then(Vec::new) };
+        let pooler = self.pooler.as_ref().map(|used| used.pooler.pid());
+        let all = [Some(postmaster), redis, pooler].into_iter().flatten();
+        Some(all.chain(self.tile_servers.pids()).collect())
     }
 
     /// Puts the servers where they are wanted, until what is given back is dropped.

@@ -1,17 +1,26 @@
 //! What the machine under the test did to a run: throttled it, took CPU time from it, or was not steady. All the rules
 //! and their limits; which of these runs are measured again says `strategies`.
 //!
+//! A cause is named only where its size can explain the effect: what took 3 % of the CPU time did not make a run lose half of its speed.
+//!
 //! A *step* is a change of level of the run's seconds ([`stats::levels`]). One downwards that lasts to the end is
 //! throttling where something else shows it, too: CPU time that was taken, a server that had to wait for its CPU quota, or
 //! an idle server that is slow. A server that is very slow right after the run was throttled, step or not.
 
-use record::{Profile, Reason, SeriesPoint, Validity};
+use std::collections::BTreeMap;
+
+use record::{Profile, Reason, SeriesPoint, SpeedTrend, Validity};
 use stats::Level;
 
-use super::{Evidence, Finding};
+use super::{Evidence, Finding, Trend};
+use crate::collectors::CPU_OTHERS_PCT;
 
 /// CPU time taken by the hypervisor, percent.
 pub const STEAL_PCT: f64 = 2.0;
+/// CPU time that other programs used, percent.
+pub const OTHERS_PCT: f64 = 20.0;
+/// So many times its share of the time a cause may weigh: who is stopped may hold a lock that others wait for.
+pub const WEIGHT: f64 = 3.0;
 /// Share of the periods of its CPU quota in which the server had to wait, percent.
 pub const WAITED_PCT: f64 = 2.0;
 /// The least of the idle probe is this much slower than usual where the processor is, as a share.
@@ -48,55 +57,134 @@ pub use crate::fixed_cost::Probe;
 pub struct Machine {
     /// Steal during the run, percent: of the server's machine, where that is known, else of this one.
     pub steal_pct: Option<f64>,
+    /// How busy the CPUs of that machine were, steal included, percent.
+    pub busy_pct: Option<f64>,
+    /// The share of this machine's CPU time that other programs used, percent.
+    pub others_pct: Option<f64>,
     /// Share of the periods of its CPU quota in which the server had to wait, percent.
     pub waited_pct: Option<f64>,
     pub probes: Probes,
 }
 
-pub(super) fn steal(evidence: &Evidence<'_>) -> Finding {
-    let steal = evidence.machine.stolen()?;
-    Some((Validity::Suspect, Reason::Steal, steal))
+/// What fell, by how much, and in which share of the run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Fall {
+    drop: f64,
+    share: f64,
 }
 
-/// One of the two at most: what is throttled is not steady. A cold run heats: that is what it shows.
-pub(super) fn throttled_or_unsteady(evidence: &Evidence<'_>) -> Finding {
-    let steps = if evidence.cold_pct.is_some() {
-        Steps::default()
-    } else {
-        Steps::of(evidence.series, evidence.profile)
-    };
-    let machine = &evidence.machine;
-    let causes = [machine.stolen(), machine.waited(), machine.probes.slow()];
-    let causes: Vec<String> = causes.into_iter().flatten().collect();
-    let suspect = |reason, detail| Some((Validity::Suspect, reason, detail));
-    match steps.lasting_drop() {
-        Some(drop) if drop >= STEP && !causes.is_empty() => {
-            suspect(Reason::Throttled, format!("{}; {}", steps.words(), causes.join("; ")))
-        }
-        _ => match machine.probes.very_slow() {
-            Some(slow) => suspect(Reason::Throttled, slow),
-            None if steps.largest() >= UNSTEADY => suspect(Reason::Unsteady, steps.words()),
-            None => None,
-        },
+impl Fall {
+    /// Of the two the larger one: the last level, or a trend.
+    fn of(steps: &Steps, trend: Option<Trend>) -> Option<Self> {
+        let step = steps.lasting_drop().map(|drop| Self { drop, share: steps.share_of_last() });
+        let trend = trend.filter(|trend| trend.is_sure && trend.change < 0.0);
+        let trend = trend.map(|trend| Self { drop: -trend.change, share: 0.5 });
+        step.into_iter().chain(trend).max_by(|one, other| one.drop.total_cmp(&other.drop))
+    }
+
+    /// Whether a cause that takes this share of the time of the whole run, if all of it in this part, can explain it.
+    fn is_explained_by(self, share: f64) -> bool {
+        (WEIGHT * share / self.share).min(1.0) >= self.drop
     }
 }
 
+pub(super) fn steal(evidence: &Evidence<'_>) -> Finding {
+    let machine = &evidence.machine;
+    let steal = machine.stolen()?;
+    let fall = Fall::of(&steps(evidence), evidence.trend).filter(|fall| fall.drop >= UNSTEADY);
+    // What fell by more fell because of something else: that is the doubt.
+    let explains = fall.is_none_or(|fall| fall.is_explained_by(machine.stolen_share()));
+    explains.then_some((Validity::Suspect, Reason::Steal, steal))
+}
+
+pub(super) fn other_programs(evidence: &Evidence<'_>) -> Finding {
+    Some((Validity::Suspect, Reason::OtherPrograms, evidence.machine.others()?))
+}
+
+/// A cold run heats: that is what it shows.
+fn steps(evidence: &Evidence<'_>) -> Steps {
+    match evidence.cold_pct {
+        Some(_) => Steps::default(),
+        None => Steps::of(evidence.series, evidence.profile),
+    }
+}
+
+/// One of the three at most: what is throttled is not steady, and what has a trend is so by itself.
+pub(super) fn change_of_speed(evidence: &Evidence<'_>) -> Finding {
+    let steps = steps(evidence);
+    let machine = &evidence.machine;
+    let trend = evidence.trend.filter(|trend| trend.is_sure);
+    let fall = Fall::of(&steps, trend).filter(|fall| fall.drop >= STEP);
+    let causes = fall.map_or_else(Vec::new, |fall| machine.causes_of(fall));
+    let trend =
+        trend.and_then(|trend| SpeedTrend { within_run: Some(trend.change), over_rounds: None }.words());
+    let suspect = |reason, detail| Some((Validity::Suspect, reason, detail));
+    if !causes.is_empty() {
+        let what = steps.lasting_drop().map(|_| steps.words()).or(trend).unwrap_or_default();
+        return suspect(Reason::Throttled, format!("{what}; {}", causes.join("; ")));
+    }
+    if let Some(slow) = machine.probes.very_slow() {
+        return suspect(Reason::Throttled, slow);
+    }
+    if let Some(trend) = trend {
+        return suspect(Reason::Trend, trend);
+    }
+    (steps.largest() >= UNSTEADY).then(|| (Validity::Suspect, Reason::Unsteady, steps.words()))
+}
+
 /// What of it can be said of a job, of whose seconds nothing is known.
-pub(super) fn of_job(machine: &Machine) -> [Finding; 2] {
+pub(super) fn of_job(machine: &Machine) -> [Finding; 3] {
     let suspect = |reason| move |detail| (Validity::Suspect, reason, detail);
     let slowed = machine.probes.very_slow().or_else(|| machine.waited());
-    [machine.stolen().map(suspect(Reason::Steal)), slowed.map(suspect(Reason::Throttled))]
+    [
+        machine.stolen().map(suspect(Reason::Steal)),
+        machine.others().map(suspect(Reason::OtherPrograms)),
+        slowed.map(suspect(Reason::Throttled)),
+    ]
 }
 
 impl Machine {
+    /// What the figures of a job say of it.
+    pub(crate) fn of_job(figures: &BTreeMap<String, f64>) -> Self {
+        let figure = |name: &str| figures.get(name).copied();
+        Self {
+            steal_pct: figure("steal_pct"),
+            busy_pct: figure("cpu_busy_pct"),
+            others_pct: figure(CPU_OTHERS_PCT),
+            waited_pct: figure("server_throttled_pct"),
+            probes: Probes::default(),
+        }
+    }
+
     fn stolen(&self) -> Option<String> {
         let steal = self.steal_pct.filter(|steal| *steal > STEAL_PCT)?;
         Some(format!("the hypervisor took {steal:.1} % of the CPU time"))
     }
 
+    /// Of the time in which something wanted a CPU.
+    fn stolen_share(&self) -> f64 {
+        let busy_pct = self.busy_pct.filter(|busy| *busy > 0.0).unwrap_or(100.0);
+        (self.steal_pct.unwrap_or_default() / busy_pct).min(1.0)
+    }
+
+    fn others(&self) -> Option<String> {
+        let others = self.others_pct.filter(|others| *others >= OTHERS_PCT)?;
+        Some(format!("other programs used {others:.0} % of the CPUs"))
+    }
+
     fn waited(&self) -> Option<String> {
         let waited = self.waited_pct.filter(|waited| *waited > WAITED_PCT)?;
         Some(format!("the server had to wait in {waited:.0} % of the periods of its CPU quota"))
+    }
+
+    /// Of all that is known what can explain it, in words.
+    fn causes_of(&self, fall: Fall) -> Vec<String> {
+        let stolen = self.stolen().filter(|_| fall.is_explained_by(self.stolen_share()));
+        let waited = self.waited_pct.unwrap_or_default() / 100.0;
+        let waited = self.waited().filter(|_| fall.is_explained_by(waited));
+        // It is asked when the run is over: it does not say for how long that was so.
+        let slow = self.probes.slow().filter(|(_, share)| WEIGHT * share >= fall.drop);
+        [stolen, waited, slow.map(|(words, _)| words)].into_iter().flatten().collect()
     }
 }
 
@@ -106,14 +194,16 @@ impl Probes {
         self.usual.or(self.before)
     }
 
-    /// Before or after the run, in its least or in its mean.
-    fn slow(&self) -> Option<String> {
+    /// Before or after the run, in its least or in its mean; with the share of its speed that it has lost.
+    fn slow(&self) -> Option<(String, f64)> {
         let usual = self.usual()?;
         let sides = [("before", self.before), ("after", self.after)];
-        sides.into_iter().find_map(|(side, probe)| {
+        let slow = sides.into_iter().filter_map(|(side, probe)| {
             let probe = probe?;
-            let told = |what, now, usual| {
-                format!("the idle probe took {now:.1} ms {what} {side} the run, usually {usual:.1} ms")
+            let told = |what, now: f64, usual: f64| {
+                let words =
+                    format!("the idle probe took {now:.1} ms {what} {side} the run, usually {usual:.1} ms");
+                (words, 1.0 - usual / now)
             };
             if probe.mean_ms > usual.mean_ms * (1.0 + SLOW_MEAN) {
                 Some(told("in the mean", probe.mean_ms, usual.mean_ms))
@@ -122,7 +212,9 @@ impl Probes {
             } else {
                 None
             }
-        })
+        });
+        // The slower side; of two alike the one before.
+        slow.reduce(|one, other| if other.1 > one.1 { other } else { one })
     }
 
     /// Right after the run: before the next one credits may have come in.
@@ -193,6 +285,12 @@ impl Steps {
         let all = before.iter().map(|level| level.mean * long(level)).sum::<f64>();
         let mean = all / before.iter().map(long).sum::<f64>();
         (step < 0.0 && mean > 0.0).then(|| 1.0 - last.mean / mean)
+    }
+
+    /// The share of the run that the last level lasts.
+    fn share_of_last(&self) -> f64 {
+        let last = self.levels.last().map_or(0, |level| level.to - level.from);
+        last as f64 / self.starts.len().max(1) as f64
     }
 
     /// The largest step, as a share.

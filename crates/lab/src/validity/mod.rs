@@ -2,6 +2,7 @@
 //! `docs/run-verdicts.md` explains them.
 
 pub mod machine;
+pub(crate) mod trend;
 
 use engine::{Measured, ScriptFigures};
 use record::{
@@ -11,7 +12,8 @@ use stats::Histogram;
 use workloads::ScriptInfo;
 
 pub use self::machine::{Machine, Probe, Probes};
-use self::machine::{of_job, steal, throttled_or_unsteady};
+use self::machine::{change_of_speed, of_job, other_programs, steal};
+pub(crate) use self::trend::Trend;
 
 /// Share of the transactions that ask by key, from which on it is a doubt when they find nothing.
 pub const FOUND_NOTHING: f64 = 0.10;
@@ -71,6 +73,8 @@ pub struct Evidence<'a> {
     pub clients: u32,
     /// The promise, seconds.
     pub limit_s: Option<f64>,
+    /// How its speed changes, where it changes data in a closed load.
+    pub trend: Option<Trend>,
     /// What is known of the machine under the test.
     pub machine: Machine,
     /// How late 1 % of the arrivals start on this host with nothing to do, µs; `None` where nobody looked.
@@ -93,7 +97,7 @@ pub struct Evidence<'a> {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     let mut found: Vec<(Validity, Doubt)> = Vec::new();
-    let checks: [fn(&Evidence<'_>) -> Finding; 15] = [
+    let checks: [fn(&Evidence<'_>) -> Finding; 16] = [
         too_short,
         errors,
         hung,
@@ -107,7 +111,8 @@ pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
         stalled,
         late,
         steal,
-        throttled_or_unsteady,
+        other_programs,
+        change_of_speed,
         |evidence| not_cold(evidence.cold_pct),
     ];
     for check in checks {
@@ -445,6 +450,7 @@ pub(crate) mod tests {
             profile: None,
             clients: 1,
             limit_s: None,
+            trend: None,
             machine: Machine::default(),
             host_lag_us: None,
             is_trial: false,
@@ -819,6 +825,9 @@ pub(crate) mod tests {
             format!("more than {} of the time", percent(SATURATED)),
             format!("more than {} % of the CPU time", machine::STEAL_PCT),
             format!("more than {} of the transactions", percent(FAILED_SHARE)),
+            format!("{} % of the CPUs", machine::OTHERS_PCT),
+            format!("changes by {} at least", percent(trend::CHANGE)),
+            format!("{} times its share", machine::WEIGHT),
             format!("fewer than {FEW} did"),
             format!("steps of {} or more", percent(machine::UNSTEADY)),
             format!("a run of {} s", machine::STEADY_SECONDS),

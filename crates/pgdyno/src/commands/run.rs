@@ -140,6 +140,7 @@ impl How<'_> {
         if self.dry_run {
             return self.dry_run(file, &plan);
         }
+        let _measuring = self.output.measuring(&mut screen);
         let options = execute::Options {
             results: self.output.results.path(),
             again: self.again,

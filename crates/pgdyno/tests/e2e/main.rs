@@ -2,6 +2,7 @@
 
 mod against;
 mod bench;
+mod beside;
 mod bounds;
 mod calibrate;
 mod checks;

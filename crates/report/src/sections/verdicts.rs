@@ -22,6 +22,7 @@ use crate::format::{self, Format};
 use crate::next::{self, Next};
 use crate::numbers::{self, real};
 use crate::sheet::{Cell, Sheet};
+use crate::trend;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Verdicts {
@@ -367,7 +368,7 @@ fn relative(of: &Comparison) -> Option<String> {
 fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmComparison) -> Option<String> {
     let said = data.remarks_of(&cell.cell, &arm.arm).into_iter().chain(relative(of));
     let without = cell.excluded.iter().filter(|_| cell.estimate.is_none()).map(|pair| pair.why.clone());
-    let all: BTreeSet<String> = said.chain(without).collect();
+    let all: BTreeSet<String> = said.chain(without).chain(trend::of_cell(data, &cell.cell)).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 

@@ -99,7 +99,7 @@ impl Broke {
         };
         let by_clients = || runs.iter().all(|run| run.figures.get(CLIENTS_LIMIT).is_some_and(|by| *by > 0.5));
         match () {
-            () if doubted(&[Reason::Throttled, Reason::Steal]) => Cause::Host,
+            () if doubted(&[Reason::Throttled, Reason::Steal, Reason::OtherPrograms]) => Cause::Host,
             () if self.terms.iter().any(|term| 2.0 * self.failed_pct > term.bad_pct) => Cause::Errors,
             () if by_clients() => Cause::Clients,
             () if self.terms.is_empty() => Cause::Backlog,

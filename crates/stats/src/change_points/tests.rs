@@ -3,11 +3,11 @@
 use super::*;
 
 /// A small generator of our own, so that these series stay as they are.
-struct Noise(u64);
+pub(crate) struct Noise(pub(crate) u64);
 
 impl Noise {
     /// From 0 to 1.
-    fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -16,12 +16,12 @@ impl Noise {
     }
 
     /// With mean 0 and deviation 1.
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         (-2.0 * (1.0 - self.uniform()).ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
     /// Arrivals of a Poisson process with this mean.
-    fn poisson(&mut self, mean: f64) -> f64 {
+    pub(crate) fn poisson(&mut self, mean: f64) -> f64 {
         let (mut count, mut time) = (0.0, 0.0);
         loop {
             time -= (1.0 - self.uniform()).ln();
@@ -32,12 +32,12 @@ impl Noise {
         }
     }
 
-    fn poissons(&mut self, count: usize, mean: f64) -> Vec<f64> {
+    pub(crate) fn poissons(&mut self, count: usize, mean: f64) -> Vec<f64> {
         (0..count).map(|_| self.poisson(mean)).collect()
     }
 
     /// Values around 100 with this deviation in percent, each alike the one before.
-    fn alike(&mut self, count: usize, deviation: f64, alike: f64) -> Vec<f64> {
+    pub(crate) fn alike(&mut self, count: usize, deviation: f64, alike: f64) -> Vec<f64> {
         let mut last = self.normal();
         let next = |_| {
             last = alike * last + (1.0 - alike * alike).sqrt() * self.normal();

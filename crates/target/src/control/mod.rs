@@ -94,6 +94,12 @@ impl Control {
         self.connection.cancel_key().map(|key| key.process_id)
     }
 
+    /// Pid of the server's postmaster, where it is known for certain that it runs on this machine and that no pooler stands between.
+    #[must_use]
+    pub fn postmaster_here(&self) -> Option<u32> {
+        self.peer.postmaster(self.server_process()?)
+    }
+
     /// Major version of the server as a number (`server_version` 9.6 counts as 9).
     #[must_use]
     pub fn server_major(&self) -> Option<u32> {

@@ -26,14 +26,22 @@ impl Peer {
 
     /// Whether the server process `pid` is stopped by a signal or a debugger, as far as can be seen from here.
     pub(super) fn is_stopped(self, pid: u32) -> bool {
-        let Some(process) = proc::process(pid).filter(Process::is_stopped) else {
-            return false;
-        };
+        proc::process(pid).is_some_and(|process| process.is_stopped() && self.is_served_by(&process))
+    }
+
+    /// The postmaster whose child `pid` serves this connection, where nothing stands between and both are on this machine.
+    pub(super) fn postmaster(self, pid: u32) -> Option<u32> {
+        let process = proc::process(pid)?;
+        self.is_served_by(&process).then_some(process.parent)
+    }
+
+    /// Whether this process is the one at the other end.
+    fn is_served_by(self, process: &Process) -> bool {
         match self {
             Self::Listener(listener) => process.parent == listener,
             Self::Port(port) => {
                 // Names in it may be of any encoding, which procfs refuses.
-                let title = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                let title = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
                 let title = String::from_utf8_lossy(&title);
                 title.starts_with("postgres") && title.contains(&format!("({port})"))
             }

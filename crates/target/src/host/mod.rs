@@ -6,6 +6,7 @@
 mod cgroup;
 mod disk;
 mod facts;
+mod family;
 pub(crate) mod proc;
 mod sample;
 mod traffic;
@@ -15,6 +16,7 @@ use std::path::Path;
 pub use cgroup::quota_files;
 pub use disk::Disk;
 pub(crate) use disk::is_mounted;
+pub use family::{OtherPrograms, ServerCpu};
 pub use sample::HostSample;
 pub use traffic::DiskTraffic;
 

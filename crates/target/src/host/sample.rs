@@ -5,15 +5,15 @@ use std::fs::read_to_string;
 use std::time::Instant;
 
 use super::cgroup::Quota;
-use super::proc::{CpuTicks, cpu_ticks, pressure_us, process, processes};
+use super::family::ServerCpu;
+use super::proc::{CpuTicks, cpu_ticks, pressure_us};
 
 /// Counters at one moment; two of them make a run's figures.
 #[derive(Debug, Clone, Copy)]
 pub struct HostSample {
     at: Instant,
     cpu: Option<CpuTicks>,
-    /// The server's CPU time, ticks.
-    server: Option<u64>,
+    server: Option<ServerCpu>,
     quota: Option<Quota>,
     pressure_us: Option<u64>,
     load_1m: Option<f64>,
@@ -27,7 +27,7 @@ impl HostSample {
         Self {
             at: Instant::now(),
             cpu: cpu_ticks(),
-            server: server.and_then(family_ticks),
+            server: server.and_then(ServerCpu::take),
             quota: server.and_then(Quota::of_process),
             pressure_us: pressure_us(),
             // procfs reads it as f32, of which 0.1 becomes 0.10000000149.
@@ -78,27 +78,12 @@ impl HostSample {
             pressure.map(|(now, then)| 100.0 * now.saturating_sub(then) as f64 / elapsed_us),
         );
         let server = self.server.zip(before.server);
-        add("server_cpu_s", server.map(|(now, then)| now.saturating_sub(then) as f64 / ticks_per_second()));
+        add("server_cpu_s", server.and_then(|(now, then)| now.seconds_since(then)));
         let quota = self.quota.zip(before.quota);
         add("server_throttled_pct", quota.and_then(|(now, then)| now.throttled_pct_since(then)));
         add("load_1m", self.load_1m);
         figures
     }
-}
-
-fn ticks_per_second() -> f64 {
-    // SAFETY: `sysconf` only reads its argument.
-    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    if ticks > 0 { ticks as f64 } else { 100.0 }
-}
-
-/// CPU time of a postmaster, its living children, and those that ended and were waited for.
-///
-/// A child that ends between two samples moves from the second part to the third, so nothing is lost.
-fn family_ticks(postmaster: u32) -> Option<u64> {
-    let own = process(postmaster)?;
-    let living = processes().filter(|process| process.parent == postmaster);
-    Some(own.ticks + living.map(|process| process.ticks).sum::<u64>())
 }
 
 #[cfg(test)]
@@ -112,16 +97,16 @@ mod tests {
         let at = Instant::now();
         let before = HostSample {
             at,
-            cpu: Some(CpuTicks { total: 1000, idle: 500, iowait: 0, steal: 10 }),
-            server: Some(100),
+            cpu: Some(CpuTicks { total: 1000, idle: 500, iowait: 0, steal: 10, programs: 400 }),
+            server: None,
             quota: Some(Quota { periods: 50, throttled: 0 }),
             pressure_us: Some(0),
             load_1m: Some(0.1),
         };
         let after = HostSample {
             at: at + Duration::from_secs(1),
-            cpu: Some(CpuTicks { total: 1200, idle: 550, iowait: 10, steal: 30 }),
-            server: Some(150),
+            cpu: Some(CpuTicks { total: 1200, idle: 550, iowait: 10, steal: 30, programs: 500 }),
+            server: None,
             quota: Some(Quota { periods: 60, throttled: 4 }),
             pressure_us: Some(250_000),
             load_1m: Some(1.5),
@@ -133,7 +118,6 @@ mod tests {
         assert_eq!(figures["cpu_pressure_pct"], 25.0);
         assert_eq!(figures["load_1m"], 1.5);
         assert_eq!(figures["server_throttled_pct"], 40.0);
-        assert_eq!(figures["server_cpu_s"], 50.0 / ticks_per_second());
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::proc::{disk_bytes, processes};
+use super::family::consistent;
+use super::proc::{children, disk_bytes};
 
 /// Bytes by all processes of a server so far; two of them make the figures of what lies between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,9 +15,10 @@ impl DiskTraffic {
     #[must_use]
     pub fn take(postmaster: Option<u32>) -> Self {
         let all = postmaster.and_then(|pid| {
-            let living = processes().filter(|process| process.parent == pid);
-            let living = living.filter_map(|process| disk_bytes(process.pid));
-            Some(living.fold(disk_bytes(pid)?, |sum, own| (sum.0 + own.0, sum.1 + own.1)))
+            consistent(pid, || {
+                let living = children(pid).into_iter().filter_map(|process| disk_bytes(process.pid));
+                Some(living.fold(disk_bytes(pid)?, |sum, own| (sum.0 + own.0, sum.1 + own.1)))
+            })
         });
         Self(all)
     }

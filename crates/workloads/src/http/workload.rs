@@ -94,6 +94,10 @@ impl Workload for Http {
         self.options.may_be_empty
     }
 
+    fn asks_web(&self) -> bool {
+        true
+    }
+
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
         self.web.check(site)
     }

@@ -185,7 +185,10 @@ fn is_clean(run: &Run) -> bool {
 
 /// Whether a doubt says nothing about the generator.
 fn is_the_hosts(reason: Reason) -> bool {
-    matches!(reason, Reason::Steal | Reason::Unsteady | Reason::Throttled)
+    matches!(
+        reason,
+        Reason::Steal | Reason::Unsteady | Reason::Throttled | Reason::OtherPrograms | Reason::Beside
+    )
 }
 
 fn reasons(run: &Run) -> String {

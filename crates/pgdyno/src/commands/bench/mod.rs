@@ -92,6 +92,7 @@ fn initialize(args: &Args, target: &TargetSpec) -> Outcome {
     let stop = signals::listen_at_once()?;
     let mut screen = Screen::new(args.output.verbose);
     let results = args.output.results.path();
+    let _measuring = args.output.measuring(&mut screen);
     let kept = bench::initialize(target, None, &options, Some(&results), &mut screen, &stop)?;
     drop(screen);
     print(&phases(&kept.run), args.output.format.format)?;
@@ -129,6 +130,7 @@ fn measure(args: &Args, target: TargetSpec) -> Outcome {
     let options = options(args, target)?;
     let stop = signals::listen_at_once()?;
     let mut screen = Watched::new(Screen::new(args.output.verbose), &args.conduct, &options);
+    let _measuring = args.output.measuring(&mut screen);
     let mut done = bench::run(&options, &mut screen, &stop)?;
     drop(screen);
     done.remarks.iter().for_each(|remark| warning(remark));

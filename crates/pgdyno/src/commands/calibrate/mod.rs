@@ -51,6 +51,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let stop = signals::listen()?;
     let mut screen = Screen::new(args.output.verbose);
+    let _measuring = args.output.measuring(&mut screen);
     let done = calibrate::run(&options, &mut screen, &stop)?;
     drop(screen);
     done.remarks.iter().for_each(|remark| warning(remark));

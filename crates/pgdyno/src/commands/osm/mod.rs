@@ -150,6 +150,7 @@ fn load(args: &Load) -> Outcome {
     let stop = signals::listen_at_once()?;
     let results = args.output.results.path();
     let mut screen = Screen::new(args.output.verbose);
+    let _measuring = args.output.measuring(&mut screen);
     let kept =
         bench::load_osm(&target, args.programs.pg_bin.clone(), &options, Some(&results), &mut screen, &stop)?;
     drop(screen);

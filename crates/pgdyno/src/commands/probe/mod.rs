@@ -72,6 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     let stop = signals::listen_at_once()?;
     let mut screen = Screen::new(args.output.verbose);
+    let _measuring = args.output.measuring(&mut screen);
     let done = probe(&options, &mut screen, &stop)?;
     drop(screen);
     let Some(probed) = Probed::of(&done.run) else {

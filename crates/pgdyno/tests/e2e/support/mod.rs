@@ -119,6 +119,8 @@ impl Place {
         command
             .env("PGDYNO_HOME", self.home())
             .env("PGDYNO_RESULTS", self.results())
+            // Tests run next to each other, each as if it had the machine.
+            .env("PGDYNO_MEASURING", self.path())
             .env("HOME", self.path());
         command
     }

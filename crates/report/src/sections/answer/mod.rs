@@ -18,8 +18,7 @@ use crate::arrivals::InTime;
 use crate::cells::CellFigures;
 use crate::data::{NotRun, ReportData, levels};
 use crate::next::{self, Next};
-use crate::numbers;
-use crate::spread;
+use crate::{numbers, spread, trend};
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
@@ -42,6 +41,9 @@ pub(crate) struct Answer {
     /// Whether what drifts is alike for all arms.
     interleaved: bool,
     in_time: Vec<CellInTime>,
+    /// Cells whose speed changes while they are measured, and what to do about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    trends: Vec<String>,
     /// Why this is no measurement to rely on.
     pub(crate) taste: Option<String>,
     runs: usize,
@@ -162,6 +164,7 @@ impl Answer {
             interleaved: data.experiment.is_interleaved(),
             // The trials of a search stand below its answer, rate by rate.
             in_time: if searches { Vec::new() } else { in_time.collect() },
+            trends: trend::told(data),
             taste: data.experiment.taste.clone(),
             runs: data.measured_runs().count(),
             notes: data.notes.iter().cloned().chain(from_caches(data)).collect(),

@@ -29,6 +29,7 @@ impl Answer {
             @for (of, arm, said) in self.arms() {
                 div.{ "answer " (box_class(said.tone)) } { (self.draw_arm(of, arm, &said)) }
             }
+            @for trend in &self.trends { p.notice { (trend) } }
             @if let Some(looked) = &self.looked { p.remark { (verdicts::sentence(looked)) "." } }
             @if let Some(next) = &self.next {
                 p.next { strong { "Next: " } (next.words()) ":" }

@@ -54,6 +54,7 @@ pub fn text(data: &ReportData) -> String {
         lines.push(format!("  cells: {}", tally(arm)));
         lines.extend(said.remarks.iter().map(|remark| format!("  {remark}")));
     }
+    lines.extend(answer.trends.iter().map(|trend| format!("  {trend}")));
     lines.extend(worth(data).iter().flat_map(told).map(|line| format!("  {line}")));
     lines.extend(zooms::told(data).iter().map(|line| format!("  {line}")));
     lines.extend(explained::told(data).iter().map(|line| format!("  {line}")));

@@ -132,7 +132,7 @@ impl Answer {
 
     /// What a reader must know of this answer and would not expect; nothing where all went well.
     pub(super) fn unusual(&self, unsafe_settings: &[String]) -> Vec<String> {
-        let mut told: Vec<String> = Vec::new();
+        let mut told: Vec<String> = self.trends.clone();
         told.extend(self.different.iter().map(|said| format!("The two sides do not do the same: {said}.")));
         told.extend(
             self.sliced_all_the_same.iter().map(|burden| format!("In slices nevertheless: {burden}.")),

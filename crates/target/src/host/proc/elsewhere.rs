@@ -18,6 +18,10 @@ pub(crate) fn process(_pid: u32) -> Option<Process> {
     None
 }
 
+pub(in crate::host) fn children(_parent: u32) -> Vec<Process> {
+    Vec::new()
+}
+
 pub(crate) fn processes() -> impl Iterator<Item = Process> {
     std::iter::empty()
 }

@@ -17,7 +17,8 @@ impl From<&CpuTime> for CpuTicks {
             [time.iowait, time.irq, time.softirq, time.steal].map(Option::unwrap_or_default);
         // Guest time is already part of user and nice.
         let total = time.user + time.nice + time.system + time.idle + iowait + irq + softirq + steal;
-        Self { total, idle: time.idle + iowait, iowait, steal }
+        let programs = time.user + time.nice + time.system;
+        Self { total, idle: time.idle + iowait, iowait, steal, programs }
     }
 }
 
@@ -47,6 +48,15 @@ pub(in crate::host) fn disk_bytes(pid: u32) -> Option<(u64, u64)> {
 pub(crate) fn processes() -> impl Iterator<Item = Process> {
     let all = procfs::process::all_processes().into_iter().flatten();
     all.filter_map(|process| read(&process.ok()?))
+}
+
+/// The living children that a process's first thread started; of a server that is all of them.
+pub(in crate::host) fn children(parent: u32) -> Vec<Process> {
+    // Many kernels list them; going through all processes takes long where there are thousands.
+    match std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")) {
+        Ok(pids) => pids.split_whitespace().filter_map(|pid| process(pid.parse().ok()?)).collect(),
+        Err(_) => processes().filter(|process| process.parent == parent).collect(),
+    }
 }
 
 /// The processes that were started with this variable (`NAME=value`), which are sent `signal`; not we ourselves. Watchdogs
@@ -79,14 +89,15 @@ fn is_watchdog(pid: Pid) -> bool {
 
 fn read(process: &procfs::process::Process) -> Option<Process> {
     let Stat { pid, ppid, pgrp, comm, state, utime, stime, cutime, cstime, .. } = process.stat().ok()?;
-    let children = u64::try_from(cutime + cstime).ok()?;
+    let reaped = u64::try_from(cutime + cstime).ok()?;
     Some(Process {
         pid: u32::try_from(pid).ok()?,
         parent: u32::try_from(ppid).ok()?,
         group: u32::try_from(pgrp).ok()?,
         name: comm,
         state,
-        ticks: utime + stime + children,
+        own: utime + stime,
+        reaped,
     })
 }
 
@@ -104,7 +115,7 @@ mod tests {
     fn machine_ticks() {
         let stat = "cpu  10 1 5 100 4 0 2 3 9 0\ncpu0 1 1 1 1\nctxt 1\nbtime 1\nprocesses 1\n";
         let stat = KernelStats::from_buf_read(stat.as_bytes(), procfs::current_system_info()).unwrap();
-        let wanted = CpuTicks { total: 125, idle: 104, iowait: 4, steal: 3 };
+        let wanted = CpuTicks { total: 125, idle: 104, iowait: 4, steal: 3, programs: 16 };
         assert_eq!(CpuTicks::from(&stat.total), wanted);
     }
 

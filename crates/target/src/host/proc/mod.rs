@@ -4,7 +4,7 @@
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
 mod system;
 
-pub(super) use system::{cpu_ticks, disk_bytes, pressure_us};
+pub(super) use system::{children, cpu_ticks, disk_bytes, pressure_us};
 pub(crate) use system::{process, processes, signal_with_variable};
 
 /// Whether a process of this pid exists and is no zombie.
@@ -28,6 +28,8 @@ pub(super) struct CpuTicks {
     pub(super) iowait: u64,
     /// Taken by the hypervisor for others.
     pub(super) steal: u64,
+    /// Used by programs and the kernel for them: neither interrupts nor steal.
+    pub(super) programs: u64,
 }
 
 impl CpuTicks {
@@ -43,6 +45,7 @@ impl CpuTicks {
             idle: at(3) + iowait,
             iowait,
             steal: at(7),
+            programs: at(0) + at(1) + at(2),
         })
     }
 }
@@ -58,11 +61,18 @@ pub(crate) struct Process {
     pub(crate) name: String,
     /// The kernel's letter for what it is at.
     state: char,
-    /// User and system time of itself, and of its children that ended and were waited for, ticks.
-    pub(super) ticks: u64,
+    /// User and system time of itself, ticks.
+    pub(super) own: u64,
+    /// The same of its children that ended and were waited for.
+    pub(super) reaped: u64,
 }
 
 impl Process {
+    /// CPU time of itself and of its children that ended and were waited for, ticks.
+    pub(super) fn ticks(&self) -> u64 {
+        self.own + self.reaped
+    }
+
     /// By a signal or a debugger.
     pub(crate) fn is_stopped(&self) -> bool {
         matches!(self.state, 'T' | 't')

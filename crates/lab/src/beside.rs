@@ -1,0 +1,146 @@
+//! Several pgdyno that measure one machine or one server at once: the later one waits for the earlier one, or goes on where the user said
+//! so, and the runs of both say that they were not alone.
+
+use std::time::{Duration, Instant};
+
+use record::{Doubt, Reason, Run, Validity};
+use target::Stop;
+use target::measuring::{self, Other};
+
+use crate::error::{Class, LabError};
+use crate::event::{Progress, Tell};
+use crate::validity::worst;
+
+/// The longest wait for another pgdyno.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// This process measures, and others see it, until this is dropped.
+#[derive(Debug)]
+pub struct Measuring(());
+
+impl Drop for Measuring {
+    fn drop(&mut self) {
+        measuring::end();
+    }
+}
+
+/// Shows others on this machine that a command is going to measure. It waits for those that came first once its server is reached, unless it
+/// `goes_on` next to them.
+pub fn announce(command: &str, goes_on: bool, mut progress: &mut dyn Progress) -> Measuring {
+    if let Err(error) = measuring::announce(command, goes_on) {
+        // It keeps nobody from measuring alone.
+        progress.note(format!("other pgdyno processes cannot be seen: {error}"));
+    }
+    Measuring(())
+}
+
+/// Waits for those on this machine that came first; from then on this process measures. Nothing where it did not announce itself, or
+/// measures already. What refuses a command at once is looked at before.
+///
+/// # Errors
+/// When another one still measures after ten minutes, or the user has seen enough.
+pub(crate) fn take_turn(progress: &mut dyn Progress, stop: &Stop) -> Result<(), LabError> {
+    if measuring::is_waiting() {
+        let before = || measuring::before_us().iter().map(Other::words).collect();
+        wait("this machine", before, progress, stop)?;
+        measuring::begin();
+    }
+    Ok(())
+}
+
+/// Waits until nobody else measures there.
+pub(crate) fn wait(
+    place: &str,
+    look: impl FnMut() -> Vec<String>,
+    progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<(), LabError> {
+    wait_for(place, look, (measuring::goes_on(), PATIENCE), progress, stop)
+}
+
+fn wait_for(
+    place: &str,
+    mut look: impl FnMut() -> Vec<String>,
+    (goes_on, patience): (bool, Duration),
+    mut progress: &mut dyn Progress,
+    stop: &Stop,
+) -> Result<(), LabError> {
+    let start = Instant::now();
+    let mut told = None;
+    loop {
+        let others = look();
+        let Some(first) = others.first() else { return Ok(()) };
+        if goes_on {
+            progress
+                .warn(format!("another pgdyno measures {place}, and the runs say so: {}", others.join("; ")));
+            return Ok(());
+        }
+        if stop.ends_waits() {
+            return Err(LabError::Interrupted { kept: 0, planned: 0, again: false });
+        }
+        if start.elapsed() >= patience {
+            let what = format!("another pgdyno measures {place}: {first}");
+            let hint =
+                "give the command again when that has ended, or with --beside: then the runs are suspect";
+            return Err(LabError::failed(Class::Refused, what, hint));
+        }
+        if told.as_ref() != Some(first) {
+            progress.warn(format!(
+                "another pgdyno measures {place}: {first}; waiting until it ends, for {} min at most (--beside does not wait)",
+                patience.as_secs() / 60
+            ));
+            told = Some(first.clone());
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Marks a run under which others measured: those on this machine that were seen, and those of other machines on its server.
+pub(crate) fn mark(run: &mut Run, on_server: Vec<String>) {
+    measuring::look();
+    let others: Vec<String> = measuring::seen().iter().map(Other::words).chain(on_server).collect();
+    if !others.is_empty() {
+        let detail = format!("another pgdyno measured at the same time: {}", others.join("; "));
+        run.doubts.push(Doubt { reason: Reason::Beside, detail });
+        run.validity = worst([run.validity, Validity::Suspect].into_iter());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::LabEvent;
+
+    #[derive(Default)]
+    struct Heard(Vec<String>);
+
+    impl Progress for Heard {
+        fn event(&mut self, event: LabEvent) {
+            if let LabEvent::Warning { text } = event {
+                self.0.push(text);
+            }
+        }
+    }
+
+    #[test]
+    fn the_second_one_waits_for_the_first_and_gives_up_in_the_end() {
+        let (mut heard, stop) = (Heard::default(), Stop::new());
+        let mut looks = 0;
+        let ends = || {
+            looks += 1;
+            if looks < 3 { vec!["pid 7, pgdyno run".to_owned()] } else { Vec::new() }
+        };
+        wait_for("this machine", ends, (false, PATIENCE), &mut heard, &stop).unwrap();
+        assert_eq!(heard.0.len(), 1, "{:?}", heard.0);
+        assert!(heard.0[0].starts_with("another pgdyno measures this machine: pid 7, pgdyno run; waiting"));
+        let stays = || vec!["pid 7".to_owned()];
+        let refused = wait_for("s", stays, (false, Duration::ZERO), &mut heard, &stop).unwrap_err();
+        assert_eq!(refused.class(), Class::Refused);
+        wait_for("s", stays, (true, Duration::ZERO), &mut heard, &stop).unwrap();
+        stop.press();
+        let stopped = wait_for("s", stays, (false, PATIENCE), &mut heard, &stop).unwrap_err();
+        assert_eq!(stopped.class(), Class::Interrupted);
+    }
+}

@@ -1,0 +1,48 @@
+//! A server by URL shows others, on other machines, that it is measured.
+
+use target::measuring::{self, Marker, MarkerError};
+
+use super::Stage;
+use crate::beside;
+use crate::error::LabError;
+use crate::event::{Progress, Tell};
+
+impl Stage {
+    /// Waits for those who measure on this machine, then for those who measure this server from other ones, and shows both that we do from
+    /// now on. Nothing where this process does not measure.
+    pub(super) fn show(&mut self, progress: &mut dyn Progress) -> Result<(), LabError> {
+        if !measuring::is_announced() {
+            return Ok(());
+        }
+        measuring::on(&self.target.redacted());
+        let stop = self.stop.clone();
+        beside::take_turn(progress, &stop)?;
+        if self.target.cluster().is_ok() {
+            return Ok(());
+        }
+        let mut marker = match self.target.control().map(|own| Marker::over(own, &measuring::command())) {
+            Ok(Ok(marker)) => marker,
+            Ok(Err(error)) => return not_available(&error, progress),
+            // Whoever cannot connect learns it from the next connection.
+            Err(_) => return Ok(()),
+        };
+        beside::wait("this server", || marker.others().unwrap_or_default(), progress, &stop)?;
+        if let Err(error) = marker.begin() {
+            return not_available(&error.into(), progress);
+        }
+        self.marker = Some(marker);
+        Ok(())
+    }
+
+    /// Who measures this server from another machine now.
+    pub(crate) fn others_measuring(&mut self) -> Vec<String> {
+        // A server that was started anew meanwhile has forgotten us, and them.
+        self.marker.as_mut().and_then(|marker| marker.others().ok()).unwrap_or_default()
+    }
+}
+
+fn not_available(error: &MarkerError, mut progress: &mut dyn Progress) -> Result<(), LabError> {
+    progress
+        .note(format!("whether others measure this server from other machines is not available: {error}"));
+    Ok(())
+}
