@@ -172,7 +172,7 @@ mod tests {
         let line = |workload: &str, change: &str, correlation: &str| {
             format!(
                 "{{\"arm\": \"b\", \"workload\": \"{workload}\", \"cell\": \"\", \"base_tps\": null, \"tps\": 1.5, \
-                 \"change_pct\": {change}, \"low_pct\": -2.0, \"high_pct\": 1.0, \"p_holm\": null, \"n\": 12, \
+                 \"change_pct\": {change}, \"low_pct\": -2.0, \"high_pct\": 1.0, \"p_adjusted\": null, \"n\": 12, \
                  \"verdict\": \"same\", \"groups\": null, \"remarks\": null, \"quad_correlation\": {correlation}}}"
             )
         };

@@ -295,7 +295,7 @@ impl LabEvent {
             tps: run.tps().unwrap_or_default(),
             took_s: run.took_s(),
             latency_mean_ms: response.mean_ns().map(|ns| ns / 1e6),
-            latency_p99_ms: response.quantile_ns(0.99).map(|ns| ns as f64 / 1e6),
+            latency_p99_ms: response.percentile_ns(0.99).map(|ns| ns as f64 / 1e6),
             sliced: run.is_sliced(),
             commands_per_s: run.commands_per_s(),
             hit_pct: run.hit_pct(),

@@ -7,6 +7,7 @@ use results::{Store, Value};
 use stats::Sight;
 use target::host;
 
+use crate::few;
 use crate::plan::{Plan, PlannedLoad, PlannedRun};
 use crate::target_spec::TargetSpec;
 
@@ -25,6 +26,10 @@ const MOST_ROUNDS: u32 = 1000;
 pub fn foresee(plan: &Plan, results: &Path) -> Vec<String> {
     // What a job's time hangs on (its extract, the options) no earlier run of that name tells.
     let only_jobs = plan.runs.iter().all(PlannedRun::is_job);
+    let few = few::planned(plan);
+    if !few.is_empty() {
+        return few;
+    }
     if plan.content.compare.is_none() || plan.content.measure.load == PlannedLoad::Rate || only_jobs {
         return Vec::new();
     }

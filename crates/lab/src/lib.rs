@@ -14,6 +14,7 @@ mod event;
 pub mod execute;
 pub mod experiment;
 pub mod factors;
+mod few;
 mod fixed_cost;
 pub mod foresight;
 pub mod jobs;

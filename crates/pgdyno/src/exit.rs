@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use osm::fetch::FetchError;
 use protocol::postgres::conninfo::may_hold_password;
-use results::comparison::{Comparison, TakenApart};
+use results::answer::{self, Answer};
 use results::import::ImportError;
 use results::limits::{Came, Limits, RatioVerdict};
 
@@ -237,24 +237,13 @@ pub(crate) fn of_limits(limits: &Limits<'_>) -> u8 {
     }
 }
 
-/// Code of a comparison: the worst arm decides. It is invalid where no cell of any arm has a valid pair. Where schedules
-/// set the throughput of all cells there is no figure for the grid; that is undecided, not invalid.
-pub(crate) fn of_comparison(comparison: &Comparison, apart: Option<&TakenApart>) -> u8 {
-    use stats::Verdict;
-    // It is about the arm that is taken apart, not about each of its parts.
-    let is_part = |arm: &str| apart.is_some_and(|apart| apart.is_part(arm));
-    let arms = || comparison.arms.iter().filter(|arm| !is_part(&arm.arm));
-    let verdicts: Vec<_> = arms().map(|arm| arm.grid.map(|figure| figure.verdict)).collect();
-    if arms().all(results::comparison::ArmComparison::is_invalid) {
-        INVALID
-    } else if verdicts.contains(&Some(Verdict::Slower)) {
-        WORSE
-    } else if verdicts.iter().any(|verdict| {
-        matches!(verdict, None | Some(Verdict::Differs | Verdict::Inconclusive { .. } | Verdict::Invalid))
-    }) {
-        INCONCLUSIVE
-    } else {
-        SAME_OR_BETTER
+/// Code of the answer to a comparison.
+pub(crate) fn of_answer(answer: &Answer) -> u8 {
+    match answer.outcome {
+        answer::Outcome::NothingSlower => SAME_OR_BETTER,
+        answer::Outcome::SomethingSlower => WORSE,
+        answer::Outcome::Undecided => INCONCLUSIVE,
+        answer::Outcome::Invalid => INVALID,
     }
 }
 
@@ -269,59 +258,4 @@ pub(crate) fn of_ladders(ladders: &[report::Ladder]) -> u8 {
         Outcome::Told => SAME_OR_BETTER,
     };
     ladders.iter().map(code).max().unwrap_or(SAME_OR_BETTER)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use results::comparison::{ArmComparison, Cell, CellComparison, Comparison, Metric};
-    use stats::{Estimate, Verdict};
-
-    use super::{INCONCLUSIVE, INVALID, of_comparison};
-
-    #[test]
-    fn offered_rates_are_undecided_and_not_invalid() {
-        let of = |estimate: Option<Estimate>, scheduled| {
-            let cell = CellComparison {
-                cell: Cell { workload: "w".into(), factors: BTreeMap::new() },
-                base: None,
-                new: None,
-                scheduled: scheduled > 0,
-                job: false,
-                differences: BTreeMap::new(),
-                least_error: 0.0,
-                estimate,
-                holm_p: None,
-                verdict: Verdict::Invalid,
-                second_opinion: None,
-                excluded: Vec::new(),
-                sliced: None,
-            };
-            let arm = ArmComparison {
-                arm: "new".into(),
-                unsafe_settings: Vec::new(),
-                cells: vec![cell],
-                workloads: BTreeMap::new(),
-                grid: None,
-                scheduled,
-                heterogeneity: None,
-            };
-            let arms = vec![arm];
-            Comparison {
-                metric: Metric::Tps,
-                base: "old".into(),
-                margin: 0.03,
-                rounds: 4,
-                paired: true,
-                judge: results::comparison::Judge::Estimate,
-                control: None,
-                arms,
-            }
-        };
-        assert_eq!(of_comparison(&of(stats::paired(&[0.1, 0.2]), 1), None), INCONCLUSIVE);
-        // Without a single valid pair nothing at all can be said, however the load was offered.
-        assert_eq!(of_comparison(&of(None, 0), None), INVALID);
-        assert_eq!(of_comparison(&of(None, 1), None), INVALID);
-    }
 }

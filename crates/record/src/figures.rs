@@ -111,10 +111,10 @@ impl Run {
         merged(&self.scripts, |script| &script.service)
     }
 
-    /// Response time at quantile `q` (0..=1), in µs; `None` when nothing was measured.
+    /// Response time at quantile `q` (0..=1), in µs; `None` where there are too few transactions for it.
     #[must_use]
     pub fn response_us(&self, q: f64) -> Option<f64> {
-        self.response().quantile_ns(q).map(|ns| ns as f64 / 1000.0)
+        self.response().percentile_ns(q).map(|ns| ns as f64 / 1000.0)
     }
 }
 

@@ -88,6 +88,41 @@ impl Command {
         }
     }
 
+    /// The value of an option, by all its names, in any form that [`Self::without_options`] knows.
+    #[must_use]
+    pub fn value(&self, names: &[&str]) -> Option<&str> {
+        let mut words = self.words.iter().take_while(|word| *word != "--");
+        while let Some(word) = words.next() {
+            if names.contains(&word.as_str()) {
+                return words.next().map(String::as_str);
+            }
+            if let Some(name) = names.iter().find(|name| has_value_attached(word, name)) {
+                return word.strip_prefix(*name).map(|value| value.trim_start_matches('='));
+            }
+        }
+        None
+    }
+
+    /// Without options that have a value, by all their names: `-T 3`, `-T3`, `--time 3`, `--time=3`. Words after `--`
+    /// are kept.
+    #[must_use]
+    pub fn without_options(mut self, names: &[&str]) -> Self {
+        let mut kept = Vec::with_capacity(self.words.len());
+        let mut words = self.words.into_iter();
+        while let Some(word) = words.next() {
+            if word == "--" {
+                kept.push(word);
+                kept.extend(words.by_ref());
+            } else if names.contains(&word.as_str()) {
+                words.next();
+            } else if !names.iter().any(|name| has_value_attached(&word, name)) {
+                kept.push(word);
+            }
+        }
+        self.words = kept;
+        self
+    }
+
     /// Whether this is one of the words.
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
@@ -116,6 +151,15 @@ impl Command {
         let end = self.words.iter().position(|word| word == "--").unwrap_or(self.words.len());
         self.words.splice(end..end, words);
         self
+    }
+}
+
+/// `--time=3` of `--time`, `-T3` of `-T`.
+fn has_value_attached(word: &str, name: &str) -> bool {
+    match word.strip_prefix(name) {
+        Some(rest) if name.starts_with("--") => rest.starts_with('='),
+        Some(rest) => rest.starts_with(|c: char| c.is_ascii_digit()),
+        None => false,
     }
 }
 
@@ -191,6 +235,19 @@ mod tests {
         assert!(done.status.success() && done.stderr.is_empty(), "{line}: {done:?}");
         let text = String::from_utf8(done.stdout).expect("UTF-8");
         text.strip_suffix('\0').expect("a word").split('\0').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn options_are_replaced_however_they_were_typed() {
+        for typed in ["-T 3", "-T3", "--time 3", "--time=3", "-T 3 --time=4"] {
+            let command =
+                Command::read(&format!("pgdyno bench -c 4 {typed} --against 'script: b.sql' -- -T 3"));
+            let command = command.unwrap();
+            assert_eq!(command.value(&["-T", "--time"]), Some("3"), "{typed}");
+            let command = command.without_options(&["-T", "--time"]).option("-T", "30");
+            let wanted = "pgdyno bench -c 4 --against 'script: b.sql' -T 30 -- -T 3";
+            assert_eq!(command.to_string(), wanted, "{typed}");
+        }
     }
 
     #[test]

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use record::{Arrivals, Load, Profile, Run, Term, Validity};
 use results::comparison::{Cell, Grouped, Summary};
 use serde::Serialize;
-use stats::Histogram;
+use stats::{Histogram, TooFew};
 
 use crate::arrivals::InTime;
+use crate::numbers;
 use crate::scripts::ScriptFigures;
 
 /// Share of transactions that may be late, skipped, failed or unfinished, unless the file says another.
@@ -80,17 +81,17 @@ pub(crate) struct Response {
     pub(crate) count: u64,
     pub(crate) mean_ns: Option<f64>,
     pub(crate) stddev_ns: Option<f64>,
-    /// Quantile (0..=1) and ns, for each of [`QUANTILES`]; empty where nothing was measured.
+    /// Quantile (0..=1) and ns, for each of [`QUANTILES`] for which there are enough values.
     quantiles: Vec<(f64, f64)>,
     /// Quantile and ns, closer towards 1.
     pub(crate) curve: Vec<(f64, u64)>,
 }
 
 impl Response {
-    fn of(runs: &[&Run]) -> Self {
+    pub(crate) fn of(runs: &[&Run]) -> Self {
         let mut all = Histogram::new();
         runs.iter().flat_map(|run| &run.scripts).for_each(|script| all.add(&script.response));
-        let quantile = |q: f64| Some((q, all.quantile_ns(q)? as f64));
+        let quantile = |q: f64| Some((q, all.percentile_ns(q)? as f64));
         Self {
             count: all.count(),
             mean_ns: all.mean_ns(),
@@ -100,7 +101,19 @@ impl Response {
         }
     }
 
-    /// At one of [`QUANTILES`], ns.
+    /// In words: `1.2 ms`; where there are too few transactions `too few (2 of 1,000)`.
+    pub(crate) fn words(&self, quantile: f64) -> String {
+        let few = TooFew::of(quantile, self.count).filter(|few| few.count > 0);
+        match (self.ns(quantile), few) {
+            (Some(ns), _) => numbers::latency_ns(ns),
+            (None, Some(few)) => {
+                format!("too few ({} of {})", numbers::count(few.count), numbers::count(few.needed))
+            }
+            (None, None) => numbers::ABSENT.to_owned(),
+        }
+    }
+
+    /// At one of [`QUANTILES`], ns; `None` where there are too few transactions for it.
     pub(crate) fn ns(&self, quantile: f64) -> Option<f64> {
         debug_assert!(QUANTILES.contains(&quantile));
         self.quantiles.iter().find(|(q, _)| *q == quantile).map(|(_, ns)| *ns)
@@ -149,7 +162,7 @@ impl CellFigures {
             response: Response::of(&runs),
             p99_ns: runs
                 .iter()
-                .filter_map(|run| run.response().quantile_ns(0.99))
+                .filter_map(|run| run.response().percentile_ns(0.99))
                 .map(|ns| ns as f64)
                 .collect(),
             achieved: runs.iter().filter_map(|run| Some(Arrivals::of(run)?.achieved_per_s())).collect(),

@@ -1,5 +1,6 @@
 //! Comparisons in words: changes, verdicts, what they are taken over and what they lack.
 
+use results::answer::SuspectRuns;
 use results::comparison::{ArmComparison, Cell, CellComparison, Comparison, Figure, Grouped, Metric, Tally};
 use serde::Serialize;
 use stats::{Estimate, Group, Verdict};
@@ -85,12 +86,15 @@ pub(crate) struct Part<'a> {
     /// Cells that belong in the figure; none where offered rates set the throughput of all of them.
     pub(crate) averaged: usize,
     pub(crate) figure: Option<&'a Figure>,
+    /// Printed in place of a verdict where the figure is missing; `None` where no cell belongs in it.
+    without: Option<Verdict>,
 }
 
 impl<'a> Part<'a> {
     fn of(arm: &'a ArmComparison, workload: Option<&'a str>) -> Self {
         let figure = workload.map_or(arm.grid.as_ref(), |name| arm.workloads.get(name));
-        Self { workload, averaged: arm.averaged(workload), figure }
+        let without = arm.without_figure(workload);
+        Self { workload, averaged: arm.averaged(workload), figure, without }
     }
 
     pub(crate) fn workloads(arm: &'a ArmComparison) -> Vec<Self> {
@@ -111,10 +115,10 @@ impl<'a> Part<'a> {
     }
 
     /// What stands in place of a figure.
-    pub(crate) fn no_figure(&self) -> String {
-        match self.averaged {
-            0 => "none: offered rates set the throughput".to_owned(),
-            _ => INVALID.to_owned(),
+    pub(crate) fn no_figure(&self, margin: f64) -> String {
+        match self.without {
+            None => "none: offered rates set the throughput".to_owned(),
+            Some(why) => verdict_or_invalid(why, margin),
         }
     }
 
@@ -135,30 +139,18 @@ pub(crate) fn strong(found: &Comparison) -> f64 {
 
 /// How many cells have which verdict: `2 faster, 1 same, 5 inconclusive`.
 pub(crate) fn tally(arm: &ArmComparison) -> String {
-    let Tally { faster, slower, same, differs, inconclusive, invalid } = arm.tally();
+    let Tally { faster, slower, same, differs, inconclusive, too_few, invalid } = arm.tally();
     let parts = [
         (faster, "faster"),
         (slower, "slower"),
         (same, "same"),
         (differs, "differ, measured apart"),
         (inconclusive, "inconclusive"),
+        (too_few, "with too few transactions"),
         (invalid, "invalid"),
     ];
     let shown = parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    // A cell that is a workload's only one has the workload's interval, and stands beside its verdict.
-    let alone = |cell: &&CellComparison| {
-        let by_itself = cell.estimate.and_then(|of| of.p()).is_some_and(|p| p < 0.05);
-        let among_all = cell.holm_p.is_some_and(|p| p < 0.05);
-        matches!(cell.verdict, Verdict::Inconclusive { .. }) && by_itself && !among_all
-    };
-    match arm.cells.iter().filter(alone).count() {
-        0 => shown,
-        n if n == inconclusive => {
-            format!("{shown} (only because {} cells are judged at once)", arm.cells.len())
-        }
-        n => format!("{shown} ({n} of them only because {} cells are judged at once)", arm.cells.len()),
-    }
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// A verdict alone, e.g. `same within 3 %`.
@@ -169,7 +161,20 @@ pub(crate) fn verdict(verdict: Verdict, margin: f64) -> String {
         Verdict::Same => format!("same within {}", numbers::percent(margin)),
         Verdict::Differs => "differs, measured apart".to_owned(),
         Verdict::Inconclusive { .. } => "inconclusive".to_owned(),
+        Verdict::PartsDiffer => PARTS_DIFFER.to_owned(),
+        Verdict::TooFew(few) => few.to_string(),
         Verdict::Invalid => "invalid".to_owned(),
+    }
+}
+
+/// Printed in place of a verdict of a mean whose parts differ.
+pub(crate) const PARTS_DIFFER: &str = "no verdict, its parts differ";
+
+/// A verdict with the doubts about its runs, where there are any: `faster, doubtful: 15 of 24 runs are suspect`.
+pub(crate) fn with_doubt(said: String, suspect: Option<&SuspectRuns>) -> String {
+    match suspect {
+        Some(suspect) => format!("{said}, doubtful: {}", suspect.words()),
+        None => said,
     }
 }
 
@@ -280,8 +285,19 @@ impl Tone {
             Verdict::Faster => Self::Better,
             Verdict::Slower => Self::Worse,
             Verdict::Same => Self::Same,
-            Verdict::Differs | Verdict::Inconclusive { .. } | Verdict::Invalid => Self::Unclear,
+            Verdict::Differs
+            | Verdict::Inconclusive { .. }
+            | Verdict::PartsDiffer
+            | Verdict::TooFew(_)
+            | Verdict::Invalid => Self::Unclear,
         }
+    }
+
+    /// Of several verdicts: worse before unclear, unclear before better.
+    pub(crate) fn of_all(verdicts: impl Iterator<Item = Verdict>) -> Self {
+        let tones: Vec<Self> = verdicts.map(Self::of).collect();
+        let first = [Self::Worse, Self::Unclear, Self::Better].into_iter().find(|tone| tones.contains(tone));
+        first.unwrap_or(if tones.is_empty() { Self::Unclear } else { Self::Same })
     }
 
     /// Class of a table cell; stronger from `strong` percent on.

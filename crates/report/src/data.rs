@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use record::{Experiment, FileCommand, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
+use results::answer::Answer;
 use results::comparison::{
-    Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, TakenApart, differences,
-    two_groups,
+    Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, differences, two_groups,
 };
 use results::limits::Limits;
 use results::{Course, ExperimentId, Store, StoreError, StoredExperiment, StoredTile};
@@ -28,6 +28,8 @@ pub struct ReportData {
     pub throughput: Option<Comparison>,
     /// Arms compared by the 99th percentile of response times.
     pub latency: Option<Comparison>,
+    /// What the comparison that answers says; `None` when nothing is compared.
+    pub answered: Option<Answer>,
     /// Cells whose runs fall into two groups.
     pub groups: Vec<Grouped>,
     /// The texts that were used; none where they were not kept yet.
@@ -129,7 +131,7 @@ impl ReportData {
         let differences = differences(&experiment, &runs);
         let again = measured_again(&runs);
         let (texts, grid, beside) = Default::default();
-        let notes = other_files(&experiment).into_iter().chain(many_arms(&experiment, &runs)).collect();
+        let notes = other_files(&experiment).into_iter().collect();
         let course = Course::default();
         let mut data = Self {
             stored: None,
@@ -139,6 +141,7 @@ impl ReportData {
             runs,
             throughput,
             latency,
+            answered: None,
             groups,
             texts,
             notes,
@@ -150,6 +153,7 @@ impl ReportData {
             grid,
             beside,
         };
+        data.answered = data.answer().map(|compared| data.answered_by(compared));
         data.grid = CellFigures::of(data.grid_runs(), &data.arms(), &data.groups);
         data.beside = CellFigures::of(data.runs_beside(), &[None], &data.groups);
         data
@@ -172,6 +176,12 @@ impl ReportData {
             (Some(throughput), Some(latency)) if scheduled(&throughput) => Some(latency),
             (throughput, _) => throughput.as_ref(),
         }
+    }
+
+    /// What a comparison of its runs says.
+    #[must_use]
+    pub fn answered_by(&self, compared: &Comparison) -> Answer {
+        Answer::of(compared, &self.experiment, &self.runs)
     }
 
     /// What stands below the answer cell by cell: the comparison that answers, and where only some cells have their
@@ -357,25 +367,6 @@ fn other_files(experiment: &Experiment) -> Option<String> {
     })
 }
 
-/// From so many arms on it is said how often one of them looks other than the base by chance.
-const MANY_ARMS: usize = 5;
-
-/// What many verdicts against one base mean together: each is right in 95 of 100 cases by itself.
-fn many_arms(experiment: &Experiment, runs: &[Run]) -> Option<String> {
-    let apart = TakenApart::of(experiment);
-    let is_part = |arm: &str| apart.as_ref().is_some_and(|apart| apart.is_part(arm));
-    let measured = |arm: &&record::Arm| runs.iter().any(|run| run.arm.as_ref() == Some(&arm.name));
-    let others = experiment.arms.iter().filter(|arm| Some(&arm.name) != experiment.base.as_ref());
-    let arms = others.filter(|arm| !is_part(&arm.name)).filter(measured).count();
-    let by_chance = 100.0 * (1.0 - 0.95_f64.powi(i32::try_from(arms).unwrap_or(i32::MAX)));
-    (arms >= MANY_ARMS && experiment.base.is_some()).then(|| {
-        format!(
-            "{arms} arms are compared with one base, each by itself: were all of them alike, one at least would be called faster or \
-             slower in {by_chance:.0} % of such experiments"
-        )
-    })
-}
-
 /// A cell in words with all its factors, e.g. `polygons, zoom 14, 4 clients`.
 pub(crate) fn cell_text(cell: &Cell) -> String {
     let factors: Vec<String> = cell.factors.keys().cloned().collect();
@@ -425,7 +416,6 @@ pub(crate) fn when(stored: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::RunKey;
     use serde_json::json;
 
     use super::*;
@@ -448,19 +438,5 @@ mod tests {
         let log = [("a", "ext4"), ("b", "ext4 (its write-ahead log)")];
         assert!(other_files(&experiment("storage", &log)).is_some());
         assert_eq!(other_files(&experiment("settings", &log)), None);
-    }
-
-    #[test]
-    fn many_verdicts_against_one_base_are_some_by_chance() {
-        let names = ["a", "b", "c", "d", "e", "f", "g"];
-        let arms = names.map(|name| (name, name));
-        let run = |name: &str| {
-            let key = RunKey { workload: "w".into(), factors: [].into(), arm: Some(name.into()), round: 1 };
-            Run::new(RunKind::Client, key)
-        };
-        let runs: Vec<Run> = names[..6].iter().map(|name| run(name)).collect();
-        let told = many_arms(&experiment("storage", &arms), &runs).unwrap();
-        assert!(told.starts_with("5 arms are compared") && told.contains("in 23 %"), "{told}");
-        assert_eq!(many_arms(&experiment("storage", &arms), &runs[..5]), None);
     }
 }

@@ -1,104 +1,127 @@
-//! What to do where an answer is inconclusive: how many rounds would decide, how long they take, and the command to type.
-//! And what is to be said of an answer that was looked at before it was finished.
+//! The next step of an undecided answer: more rounds with their cost, longer runs, or what else would decide.
+//! Also the warning about an answer that was looked at before it was finished.
+
+mod cost;
+mod what_else;
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use record::shell::Command;
-use record::{Run, RunKind};
+use record::{Reason, Run};
 use results::Course;
-use results::comparison::{Comparison, Figure, TakenApart};
+use results::answer::{Line, Part};
+use results::comparison::{Comparison, TakenApart};
 use serde::Serialize;
-use stats::{Estimate, Verdict};
+use stats::{Estimate, TooFew, Verdict};
 
+use self::cost::Cost;
 use crate::asked::Options;
-use crate::cells::CellFigures;
-use crate::data::ReportData;
+use crate::data::{ReportData, cell_text};
 use crate::numbers;
 
 /// Rounds that tell a spread, where there are too few for that.
 const ENOUGH: u32 = 8;
-/// What takes longer than this is no advice, seconds.
-const TOO_LONG_S: f64 = 3600.0;
-/// Connecting, counters and storing around a run, seconds.
-const AROUND_RUN_S: f64 = 0.35;
-/// From this share of stolen CPU on another host is the first thing to try, percent.
-const STOLEN_PCT: f64 = 2.0;
-/// Runs shorter than this gain by being longer, seconds.
-const SHORT_S: f64 = 5.0;
-/// Most rounds that a plan can have.
-const MOST_ROUNDS: u32 = 10_000;
+/// Transactions of a run below which it is too short; a longer one is to have a few times as many.
+const FEW: u64 = 30;
+/// So many times the values that are needed are aimed at: speed varies from run to run.
+const AMPLE: f64 = 1.5;
+/// Options that say how long a run is, or how much it does.
+const LENGTHS: [&str; 5] = ["-T", "--time", "--duration", "-t", "--transactions"];
 
 /// The next step of an experiment whose answer is inconclusive.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Next {
-    /// The workloads that are open, where the whole grid is decided.
+    /// The parts that are open, where the answer has several lines.
     of: Vec<String>,
-    /// Rounds in all; even.
-    pub(crate) rounds: u32,
-    /// How much longer they take, seconds.
-    more_s: f64,
-    /// Quoted for a shell, on one line.
-    pub(crate) command: String,
+    step: Step,
+    /// Quoted for a shell, on one line; `None` where no command does it.
+    pub(crate) command: Option<String>,
     /// What the command names as programs to run.
     programs: Vec<String>,
-    why: Why,
     /// Whether an arm is taken apart, of whose single settings it says nothing.
     taken_apart: bool,
 }
 
-/// How far the number of rounds can be relied on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-enum Why {
-    /// So many narrow the interval to the margin.
-    WouldDecide,
-    /// There are too few to know.
-    TooFew,
-    /// They would, but nobody waits for them; what else helps.
-    TooMany(Vec<String>),
+enum Step {
+    /// So many rounds in all, even, take so many seconds more.
+    MoreRounds {
+        rounds: u32,
+        more_s: f64,
+        /// Whether they would probably decide; else there are too few to know the spread.
+        decide: bool,
+    },
+    /// Runs of so many seconds, measured from the start, take so many seconds in all.
+    LongerRuns { seconds: f64, cost_s: f64, why: String },
+    /// So many rounds in all, or longer runs, would cost too much; what else helps, the likeliest first.
+    Else { rounds: Option<u32>, helps: Vec<String> },
 }
 
 impl Next {
-    /// `None` where the answer is decided, or cannot be had by more rounds.
+    /// Of the answer; `None` where it is decided, or nothing decides it.
     pub(crate) fn of(data: &ReportData) -> Option<Self> {
-        let mut found = data.answer()?.clone();
-        if !found.paired {
+        Self::of_lines(data, data.answer()?, &data.answered.as_ref()?.lines)
+    }
+
+    /// Of the lines of a comparison of its runs.
+    pub(crate) fn of_lines(data: &ReportData, found: &Comparison, lines: &[Line]) -> Option<Self> {
+        if !found.paired || lines.is_empty() {
             return None;
         }
-        // Nobody waits for each part of an arm that is taken apart.
-        if let Some(apart) = TakenApart::of(&data.experiment) {
-            found.arms.retain(|arm| !apart.is_part(&arm.arm));
+        let cost = Cost::of(data)?;
+        if let Some(short) = too_short(data, lines) {
+            return Some(short.step(data, &cost));
         }
-        let Open { of, figures, more: needed } = Open::of(&found)?;
+        let open = open(data, found, lines);
+        let more = open.iter().map(|open| open.more_pairs).max_by_key(|more| more.unwrap_or(0))?;
         let done = data.grid_runs().map(|run| run.round).max()?;
-        let rounds = match needed {
+        let rounds = match more {
             Some(more) => done.saturating_add(more),
             None => ENOUGH.max(done + 2),
         };
         let rounds = rounds.saturating_add(rounds % 2).min(u32::MAX - 1);
-        let more_s = seconds_per_round(data)? * f64::from(rounds - done);
-        let why = match needed {
-            None => Why::TooFew,
-            Some(_) if more_s > TOO_LONG_S || rounds > MOST_ROUNDS => {
-                Why::TooMany(what_else(data, &figures, found.margin))
-            }
-            Some(_) => Why::WouldDecide,
-        };
+        let more_s = cost.of_rounds(rounds - done);
+        // Several arms may leave the same part open.
+        let of: BTreeSet<String> = open.iter().filter_map(|open| open.name.clone()).collect();
+        let of: Vec<String> = of.into_iter().collect();
         let taken_apart = TakenApart::of(&data.experiment).is_some();
-        let command = command(data, rounds);
-        let programs = command.programs().into_iter().map(str::to_owned).collect();
-        Some(Self { of, rounds, more_s, command: command.to_string(), programs, why, taken_apart })
+        if cost.is_too_much(rounds, more_s) {
+            let helps = what_else::helps(data, found, &open);
+            let step = Step::Else { rounds: Some(rounds), helps };
+            return Some(Self { of, taken_apart, ..Self::without_command(step) });
+        }
+        let command = with_rounds(data, rounds);
+        let step = Step::MoreRounds { rounds, more_s, decide: more.is_some() };
+        Some(Self { of, taken_apart, ..Self::typed(step, &command) })
     }
 
-    /// Whether this line of the answer is what it is about: that of a workload, or of the whole grid.
-    pub(crate) fn is_of(&self, workload: Option<&str>) -> bool {
-        match workload {
+    fn without_command(step: Step) -> Self {
+        Self { of: Vec::new(), step, command: None, programs: Vec::new(), taken_apart: false }
+    }
+
+    fn typed(step: Step, command: &Command) -> Self {
+        let programs = command.programs().into_iter().map(str::to_owned).collect();
+        Self { of: Vec::new(), step, command: Some(command.to_string()), programs, taken_apart: false }
+    }
+
+    /// Whether this part of the answer is what it is about; without a name the whole of it.
+    pub(crate) fn is_of(&self, part: Option<&str>) -> bool {
+        match part {
             Some(name) => self.of.iter().any(|of| of == name),
             None => self.of.is_empty(),
         }
     }
 
-    /// In words, to stand before the command.
+    /// How many rounds in all would decide, whatever they cost; `None` where rounds do not help.
+    pub(crate) fn rounds(&self) -> Option<u32> {
+        match self.step {
+            Step::MoreRounds { rounds, .. } => Some(rounds),
+            Step::Else { rounds, .. } => rounds,
+            Step::LongerRuns { .. } => None,
+        }
+    }
+
+    /// In words, to stand before the command, or alone.
     pub(crate) fn words(&self) -> String {
         let of = if self.of.is_empty() { String::new() } else { format!("{}: ", self.of.join(", ")) };
         let apart = if self.taken_apart { "all settings together: " } else { "" };
@@ -109,137 +132,147 @@ impl Next {
         format!("{of}{apart}{}{programs}", self.step())
     }
 
+    /// The same as a sentence's end: with a colon where a command follows.
+    pub(crate) fn sentence(&self) -> String {
+        format!("{}{}", self.words(), if self.command.is_some() { ":" } else { "." })
+    }
+
     fn step(&self) -> String {
-        let (rounds, more) = (self.rounds, numbers::duration(self.more_s.round()));
-        match &self.why {
-            Why::WouldDecide => format!("{rounds} rounds would probably decide, about {more} more"),
-            Why::TooFew => {
+        match &self.step {
+            Step::MoreRounds { rounds, more_s, decide: true } => {
+                format!("{rounds} rounds would probably decide, about {} more", at_most(*more_s))
+            }
+            Step::MoreRounds { rounds, more_s, decide: false } => {
+                let more = at_most(*more_s);
                 format!("too few rounds to know the spread; {rounds} rounds show it, about {more} more")
             }
-            Why::TooMany(instead) => format!(
-                "more rounds alone will hardly decide it: about {} rounds would be needed, {more} more. What else helps: {}. \
-                 To go on all the same",
-                numbers::count(u64::from(rounds)),
-                instead.join("; ")
-            ),
+            Step::LongerRuns { seconds, cost_s, why } => {
+                let how = if self.command.is_some() { "-T" } else { "`duration` in the experiment file:" };
+                let cost = at_most(*cost_s);
+                format!("{why}; measure longer ({how} {seconds} s), about {cost} in all")
+            }
+            Step::Else { rounds, helps } => {
+                let what = if rounds.is_some() { "more rounds" } else { "longer runs" };
+                let helps = helps.join("; ");
+                format!("{what} would cost too much for what they decide. What else helps: {helps}")
+            }
         }
     }
 }
 
+/// An announced time is rounded up: it is not to be exceeded.
+fn at_most(seconds: f64) -> String {
+    let step = match seconds {
+        0.0..60.0 => 1.0,
+        60.0..600.0 => 10.0,
+        _ => 60.0,
+    };
+    numbers::duration((seconds / step).ceil() * step)
+}
+
+/// What is undecided, and has a change that more rounds make clearer.
+struct Open {
+    /// Its part of the answer; `None` of all of it.
+    name: Option<String>,
+    estimate: Estimate,
+    /// How many more pairs would decide it, where that is known.
+    more_pairs: Option<u32>,
+}
+
+/// The undecided lines of the answer; where all are decided, the undecided workloads in them.
+fn open(data: &ReportData, found: &Comparison, lines: &[Line]) -> Vec<Open> {
+    let one = |name: Option<String>, estimate: Option<Estimate>, verdict: Verdict| match verdict {
+        Verdict::Inconclusive { more_pairs } => Some(Open { name, estimate: estimate?, more_pairs }),
+        _ => None,
+    };
+    let of_lines: Vec<Open> =
+        lines.iter().filter_map(|line| one(part_name(&line.part), line.estimate, line.verdict)).collect();
+    if !lines.iter().all(|line| line.verdict.is_decided()) {
+        return of_lines;
+    }
+    // Nobody waits for each part of an arm that is taken apart.
+    let apart = TakenApart::of(&data.experiment);
+    let is_part = |arm: &str| apart.as_ref().is_some_and(|apart| apart.is_part(arm));
+    let workloads = found.arms.iter().filter(|arm| !is_part(&arm.arm)).flat_map(|arm| &arm.workloads);
+    workloads
+        .filter_map(|(name, figure)| one(Some(name.clone()), Some(figure.grid.estimate), figure.verdict))
+        .collect()
+}
+
+/// The name of a part of the answer; `None` of its whole.
+pub(crate) fn part_name(of: &Part) -> Option<String> {
+    match of {
+        Part::Whole => None,
+        Part::Workload(name) => Some(name.clone()),
+        Part::Cell(cell) => Some(cell_text(cell)),
+    }
+}
+
+/// Runs that are all too short, and by how much.
+struct Short {
+    /// How many times as long they are to be; more than 1.
+    times: f64,
+    /// The percentile they are too short for, where it is one.
+    few: Option<TooFew>,
+    why: String,
+}
+
+/// Where no run has enough transactions: for the percentile that is compared, or for any figure.
+fn too_short(data: &ReportData, lines: &[Line]) -> Option<Short> {
+    let few = |line: &Line| match line.verdict {
+        Verdict::TooFew(few) => Some(few),
+        _ => None,
+    };
+    let all: Option<Vec<TooFew>> = lines.iter().map(few).collect();
+    if let Some(least) = all.and_then(|all| all.into_iter().min_by_key(|few| few.count)) {
+        let times = longer(least.needed, least.count);
+        return Some(Short { times, few: Some(least), why: least.to_string() });
+    }
+    let is_short = |run: &Run| run.doubts.iter().any(|doubt| doubt.reason == Reason::TooShort);
+    let runs: Vec<&Run> = data.grid_runs().collect();
+    let counts = || runs.iter().map(|run| run.count("ok") + run.count("late"));
+    let (least, most) = (counts().min()?, counts().max()?);
+    runs.iter().all(|run| is_short(run)).then(|| {
+        let had = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let why = format!("all runs are too short: {had} of at least {FEW} transactions in each");
+        Short { times: longer(FEW, least), few: None, why }
+    })
+}
+
+fn longer(needed: u64, count: u64) -> f64 {
+    AMPLE * needed as f64 / count.max(1) as f64
+}
+
+impl Short {
+    fn step(self, data: &ReportData, cost: &Cost) -> Next {
+        let cost_s = cost.of_longer(self.times);
+        // A percentile of slow transactions may take hours; others need fewer of them.
+        if let Some(few) = self.few.filter(|_| cost::is_much(cost_s)) {
+            let helps = vec![what_else::fewer_transactions(few)];
+            let step = Step::Else { rounds: None, helps };
+            return Next { of: vec![few.to_string()], ..Next::without_command(step) };
+        }
+        let typed = data.course.command.as_ref().filter(|command| !command.has("run"));
+        let Some(typed) = typed else {
+            let seconds = (self.times * cost.length_s).ceil();
+            return Next::without_command(Step::LongerRuns { seconds, cost_s, why: self.why });
+        };
+        // What was typed is the length of a round, which the arms share.
+        let shared = || cost.length_s * data.experiment.arms.len() as f64;
+        let length = typed.value(&LENGTHS[..3]).and_then(|typed| typed.parse().ok()).unwrap_or_else(shared);
+        let seconds = (self.times * length).ceil();
+        let command = typed.clone().without_options(&LENGTHS).option("-T", &seconds.to_string());
+        Next::typed(Step::LongerRuns { seconds, cost_s, why: self.why }, &command)
+    }
+}
+
 /// The command that measured it, with so many rounds; where that is unknown, a command that runs its file.
-fn command(data: &ReportData, rounds: u32) -> Command {
+fn with_rounds(data: &ReportData, rounds: u32) -> Command {
     if let Some(typed) = &data.course.command {
         return typed.clone().option("--rounds", &rounds.to_string());
     }
     let options = Options { rounds: Some(rounds), ..Options::of(&data.experiment, None) };
     options.added_to(Command::new("run").path(&format!("{}.toml", data.experiment.name)))
-}
-
-/// What is inconclusive: whole grids; where these are decided, the workloads in them.
-struct Open {
-    /// Names of the workloads; none where it is the grid.
-    of: Vec<String>,
-    figures: Vec<Figure>,
-    /// How many more pairs would decide all of it; `None` where that is not known.
-    more: Option<u32>,
-}
-
-impl Open {
-    fn of(found: &Comparison) -> Option<Self> {
-        let grids = || found.arms.iter().filter_map(|arm| arm.grid);
-        let (of, figures): (Vec<String>, Vec<Figure>) = match grids().any(|figure| is_open(&figure)) {
-            true => (Vec::new(), grids().filter(is_open).collect()),
-            false => {
-                let parts = found.arms.iter().flat_map(|arm| &arm.workloads);
-                parts
-                    .filter(|(_, figure)| is_open(figure))
-                    .map(|(name, figure)| (name.clone(), *figure))
-                    .unzip()
-            }
-        };
-        let more = figures.iter().map(more_pairs).max_by_key(|more| more.unwrap_or(0))?;
-        // Several arms may leave the same workload open.
-        let of: BTreeSet<String> = of.into_iter().collect();
-        Some(Self { of: of.into_iter().collect(), figures, more })
-    }
-}
-
-fn is_open(figure: &Figure) -> bool {
-    matches!(figure.verdict, Verdict::Inconclusive { .. })
-}
-
-fn more_pairs(figure: &Figure) -> Option<u32> {
-    match figure.verdict {
-        Verdict::Inconclusive { more_pairs } => more_pairs,
-        _ => None,
-    }
-}
-
-/// As long as the rounds so far took, whatever was done between their runs.
-fn seconds_per_round(data: &ReportData) -> Option<f64> {
-    let mut seconds = 0.0;
-    let mut rounds = 0;
-    let runs: Vec<&Run> = data.measured_runs().collect();
-    for invocation in runs.chunk_by(|a, b| a.invocation == b.invocation) {
-        let (first, last) = (invocation.first()?, invocation.last()?);
-        let began = |run: &Run| run.started_at.parse::<Timestamp>().ok();
-        let own = |run: &Run| run.warmup_s + run.measured_s + AROUND_RUN_S;
-        let apart = match (began(first), began(last)) {
-            (Some(first), Some(last)) => last.duration_since(first).as_secs_f64(),
-            _ => 0.0,
-        };
-        // Times of day may be set back.
-        let least: f64 = invocation.iter().map(|run| own(run)).sum();
-        seconds += (apart + own(last)).max(least);
-        let mut own_rounds: Vec<u32> = invocation.iter().map(|run| run.round).collect();
-        own_rounds.sort_unstable();
-        own_rounds.dedup();
-        rounds += own_rounds.len();
-    }
-    (rounds > 0).then(|| seconds / rounds as f64)
-}
-
-/// What helps where more rounds do not, the likeliest first.
-fn what_else(data: &ReportData, open: &[Figure], margin: f64) -> Vec<String> {
-    let runs: Vec<&Run> = data.grid_runs().collect();
-    let stolen: Vec<f64> = runs.iter().filter_map(|run| run.figures.get("steal_pct").copied()).collect();
-    let stolen = stolen.iter().sum::<f64>() / stolen.len().max(1) as f64;
-    let mut helps = vec![match stolen >= STOLEN_PCT {
-        true => format!(
-            "a quieter host or hour ({} of the CPU was stolen by other machines)",
-            numbers::percent(stolen / 100.0)
-        ),
-        false => "a quieter host or hour".to_owned(),
-    }];
-    let clients = runs.iter().map(|run| run.clients).max().unwrap_or(0);
-    if clients > data.host.cores && data.target.kind == "managed" {
-        helps.push(format!("fewer clients ({clients} and the server share {} CPUs)", data.host.cores));
-    }
-    // A job takes as long as it takes.
-    let lengths = || runs.iter().filter(|run| run.kind != RunKind::Job).map(|run| run.measured_s);
-    let shortest = lengths().fold(f64::INFINITY, f64::min);
-    if shortest < SHORT_S {
-        helps.push(format!("longer rounds (these runs measured {})", numbers::duration(shortest)));
-    }
-    if data.grid.iter().any(CellFigures::is_job) {
-        helps.push("a larger job: what disturbs it weighs less the longer it takes".to_owned());
-    }
-    let widest = open.iter().filter_map(|figure| widest(&figure.grid.estimate)).fold(0.0, f64::max);
-    if widest > 100.0 * margin && widest < 50.0 {
-        helps.push(format!(
-            "a larger margin, if that is all you need to know: what there is lies within {} now, and `margin = \"{}%\"` would \
-             ask for no more (a margin is chosen before one looks, so it is measured anew)",
-            numbers::percent(widest.ceil() / 100.0),
-            widest.ceil()
-        ));
-    }
-    helps
-}
-
-/// The end of the interval that is further from no change, percent.
-fn widest(of: &Estimate) -> Option<f64> {
-    let (low, high) = of.interval_pct()?;
-    Some(low.abs().max(high.abs()))
 }
 
 /// Chance of calling a difference where none is, percent, when the answer was to be had at so many looks (from 1) with as
@@ -277,33 +310,50 @@ fn times(count: u32) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_nobody_would_wait_for_says_what_else_helps() {
-        let next = |why| Next {
+    fn next(step: Step) -> Next {
+        Next {
             of: Vec::new(),
-            rounds: 1240,
-            more_s: 12_000.0,
-            command: "pgdyno run a.toml".into(),
+            step,
+            command: Some("pgdyno run a.toml".into()),
             programs: Vec::new(),
-            why,
             taken_apart: false,
-        };
-        assert_eq!(
-            next(Why::WouldDecide).words(),
-            "1240 rounds would probably decide, about 3 h 20 min more"
-        );
-        let words = next(Why::TooMany(vec!["a quieter host or hour".into(), "longer rounds".into()])).words();
-        for wanted in [
-            "about 1,240 rounds",
-            "3 h 20 min more",
-            "What else helps: a quieter host or hour; longer rounds.",
-        ] {
-            assert!(words.contains(wanted), "no {wanted} in {words}");
         }
-        let tiles = Next { of: vec!["tiles".into()], ..next(Why::WouldDecide) };
-        assert!(tiles.words().starts_with("tiles: 1240 rounds would"));
-        let programs = Next { programs: vec!["../bin".into()], ..tiles };
-        assert!(programs.words().ends_with("more; this command runs the programs in ../bin"));
+    }
+
+    #[test]
+    fn the_next_step_is_a_sentence() {
+        let rounds = |decide| Step::MoreRounds { rounds: 24, more_s: 100.2, decide };
+        assert_eq!(next(rounds(true)).sentence(), "24 rounds would probably decide, about 1 min 50 s more:");
+        assert!(next(rounds(false)).sentence().starts_with("too few rounds to know the spread; 24 rounds"));
+        let tiles = Next { of: vec!["tiles".into()], programs: vec!["../bin".into()], ..next(rounds(true)) };
+        let said = tiles.sentence();
+        assert!(said.starts_with("tiles: 24 rounds would"), "{said}");
+        assert!(said.ends_with("more; this command runs the programs in ../bin:"), "{said}");
+        let helps = Next {
+            command: None,
+            ..next(Step::Else {
+                rounds: Some(3334),
+                helps: vec!["longer runs".into(), "a quiet host".into()],
+            })
+        };
+        assert!(
+            helps.sentence().ends_with("What else helps: longer runs; a quiet host."),
+            "{}",
+            helps.sentence()
+        );
+        let short = Step::LongerRuns { seconds: 35.0, cost_s: 61.0, why: "all runs are too short".into() };
+        assert_eq!(
+            next(short).sentence(),
+            "all runs are too short; measure longer (-T 35 s), about 1 min 10 s in all:"
+        );
+    }
+
+    #[test]
+    fn an_announced_time_is_rounded_up() {
+        for (seconds, wanted) in [(0.4, "1 s"), (58.2, "59 s"), (61.0, "1 min 10 s"), (601.0, "11 min 00 s")]
+        {
+            assert_eq!(at_most(seconds), wanted);
+        }
     }
 
     #[test]

@@ -57,10 +57,6 @@ impl Change {
         }
     }
 
-    fn p(&self) -> Option<f64> {
-        self.estimate.and_then(|estimate| estimate.p())
-    }
-
     /// `+12 % [+9, +15], faster`.
     fn words(&self, margin: f64) -> String {
         match &self.estimate {
@@ -123,26 +119,10 @@ pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
             })
             .collect(),
     };
-    let mut found: Vec<Worth> = parts.into_iter().chain(grid).map(of).collect();
-    found.iter_mut().for_each(Worth::adjust);
-    found
+    parts.into_iter().chain(grid).map(of).collect()
 }
 
 impl Worth {
-    /// Holm's adjustment over all that the table says of single settings: many are judged at once, and one that is faster or
-    /// slower only without it is inconclusive.
-    fn adjust(&mut self) {
-        let changes = || self.settings.iter().flat_map(|own| [&own.alone, &own.without]);
-        let p: Vec<f64> = changes().filter_map(Change::p).collect();
-        let mut adjusted = stats::holm(&p).into_iter();
-        for change in self.settings.iter_mut().flat_map(|own| [&mut own.alone, &mut own.without]) {
-            let Some(p) = change.p().and_then(|_| adjusted.next()) else { continue };
-            if change.verdict.is_change() && p >= 0.05 {
-                change.verdict = Verdict::Inconclusive { more_pairs: None };
-            }
-        }
-    }
-
     /// What the table shows.
     pub(crate) fn caption(&self) -> String {
         format!(
@@ -173,7 +153,7 @@ impl Worth {
 }
 
 /// One line per workload and setting, and before them one for all settings together, which has no name; percent, with their
-/// 95 % intervals. Verdicts allow for there being many (Holm).
+/// 95 % intervals. Intervals and verdicts allow for there being many.
 #[must_use]
 pub fn settings(data: &ReportData) -> Table {
     let mut table = Table::new(&[

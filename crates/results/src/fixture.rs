@@ -12,7 +12,7 @@ use record::*;
 pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, tps: f64) -> Run {
     let mut response = Histogram::new();
     let count = tps.round() as u64;
-    for at in 0..count.min(500) {
+    for at in 0..count.min(1500) {
         response.record(100_000 + at * 997);
     }
     let counts: BTreeMap<String, u64> =

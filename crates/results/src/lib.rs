@@ -1,5 +1,6 @@
 //! The results file: the SQLite schema, queries, comparisons, imports.
 
+pub mod answer;
 pub mod comparison;
 pub mod import;
 pub mod limits;

@@ -1,4 +1,4 @@
-//! Many cells at once: one figure for a grid, adjusted p, heterogeneity.
+//! Many cells at once: one figure for a grid, heterogeneity.
 
 use crate::paired::{Estimate, mean, paired};
 
@@ -58,12 +58,12 @@ fn sum(parts: &[Estimate]) -> Option<Estimate> {
         .map(|part| part.standard_error.map(|error| ((weight * error).powi(2), part.df)))
         .collect();
     let Some(squares) = squares else {
-        return Some(Estimate { log_ratio, standard_error: None, df: 0.0, n });
+        return Some(Estimate { log_ratio, standard_error: None, df: 0.0, n, lines: 1 });
     };
     let total: f64 = squares.iter().map(|(square, _)| square).sum();
     let below: f64 = squares.iter().map(|(square, df)| square * square / df).sum();
     let df = if below == 0.0 { squares.iter().map(|(_, df)| df).sum() } else { total * total / below };
-    Some(Estimate { log_ratio, standard_error: Some(total.sqrt()), df, n })
+    Some(Estimate { log_ratio, standard_error: Some(total.sqrt()), df, n, lines: 1 })
 }
 
 /// How much cells differ beyond their own errors.
@@ -73,6 +73,14 @@ pub struct Heterogeneity {
     pub q: f64,
     /// Share of the variation that is between cells, 0..=1 (Higgins & Thompson 2002).
     pub i_squared: f64,
+}
+
+impl Heterogeneity {
+    /// Whether more of the variation is between the cells than their own errors explain.
+    #[must_use]
+    pub fn is_beyond_noise(&self) -> bool {
+        self.i_squared > 0.5
+    }
 }
 
 /// Heterogeneity of at least two cells with positive standard errors; else `None`.
@@ -93,37 +101,12 @@ pub fn heterogeneity(cells: &[Estimate]) -> Option<Heterogeneity> {
     Some(Heterogeneity { q, i_squared })
 }
 
-/// Holm's adjusted p values (Scand. J. Statist. 1979), in the order given: keeps the chance of any false alarm among
-/// all cells below the level each is tested at.
-#[must_use]
-pub fn holm(p: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p.len()).collect();
-    order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
-    let mut adjusted = vec![1.0; p.len()];
-    let mut floor: f64 = 0.0;
-    for (rank, &index) in order.iter().enumerate() {
-        floor = floor.max(p[index] * (p.len() - rank) as f64).min(1.0);
-        adjusted[index] = floor;
-    }
-    adjusted
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn close(a: f64, b: f64, tolerance: f64) {
         assert!((a - b).abs() <= tolerance, "{a} is not {b} within {tolerance}");
-    }
-
-    /// R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") is 0.03 0.06 0.06 0.02.
-    #[test]
-    fn holm_is_rs_p_adjust() {
-        for (got, wanted) in holm(&[0.01, 0.04, 0.03, 0.005]).into_iter().zip([0.03, 0.06, 0.06, 0.02]) {
-            close(got, wanted, 1e-12);
-        }
-        assert_eq!(holm(&[0.9, 0.8]), vec![1.0, 1.0]);
-        assert!(holm(&[]).is_empty());
     }
 
     #[test]
@@ -157,7 +140,7 @@ mod tests {
 
     #[test]
     fn equal_cells_are_homogeneous_and_different_ones_not() {
-        let cell = |log_ratio| Estimate { log_ratio, standard_error: Some(0.01), df: 7.0, n: 8 };
+        let cell = |log_ratio| Estimate { log_ratio, standard_error: Some(0.01), df: 7.0, n: 8, lines: 1 };
         close(heterogeneity(&[cell(0.02), cell(0.02)]).unwrap().i_squared, 0.0, 1e-12);
         let apart = heterogeneity(&[cell(0.0), cell(0.2)]).unwrap();
         close(apart.q, 200.0, 1e-6);

@@ -8,6 +8,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
+use crate::verdict::TooFew;
+
 /// Smallest value told apart, in nanoseconds.
 pub(crate) const LOWEST_NS: u64 = 64;
 /// Largest value, one hour in nanoseconds; anything longer is recorded as this.
@@ -195,6 +197,12 @@ impl Histogram {
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<u64> {
         (!self.is_empty()).then(|| self.inner.value_at_quantile(q).clamp(self.min_ns, self.max_ns))
+    }
+
+    /// The same where enough values lie beyond it to be a figure ([`TooFew`]); `None` otherwise.
+    #[must_use]
+    pub fn percentile_ns(&self, q: f64) -> Option<u64> {
+        TooFew::of(q, self.count()).map_or_else(|| self.quantile_ns(q), |_| None)
     }
 
     /// How many values were recorded above `ns` (to the histogram's resolution).

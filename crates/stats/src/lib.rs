@@ -19,7 +19,7 @@ mod usl;
 mod verdict;
 
 pub use change_points::{Level, levels};
-pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity, holm};
+pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity};
 pub use groups::{Group, TwoGroups, two_groups};
 pub use histogram::{Encoded, Histogram, HistogramError};
 pub use limit::{
@@ -36,4 +36,4 @@ pub use sight::Sight;
 pub use sparse::SparseHistogram;
 pub use trend::{KnownNoise, change_of_ends, trend_p};
 pub use usl::{FitDoubt, Fitted, Peak, Rung, Scaling};
-pub use verdict::{Better, Verdict, verdict};
+pub use verdict::{Better, TooFew, Verdict, verdict};

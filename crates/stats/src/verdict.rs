@@ -28,6 +28,11 @@ pub enum Verdict {
         /// About how many more pairs would probably decide; `None` when it cannot be said.
         more_pairs: Option<u32>,
     },
+    /// The change is a mean of parts that differ by more than their noise, or of which one is decided otherwise: the parts
+    /// have the verdicts.
+    PartsDiffer,
+    /// A percentile of runs with too few transactions for it.
+    TooFew(TooFew),
     /// There is nothing to judge: not one valid pair.
     Invalid,
 }
@@ -43,6 +48,53 @@ impl Verdict {
     #[must_use]
     pub fn measured_apart(self) -> Self {
         if self.is_change() { Self::Differs } else { self }
+    }
+
+    /// Whether it answers: faster, slower or the same.
+    #[must_use]
+    pub fn is_decided(self) -> bool {
+        matches!(self, Self::Same | Self::Faster | Self::Slower)
+    }
+}
+
+/// Fewer values than a percentile needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+pub struct TooFew {
+    /// The percentile, in tenths of a percent: 990 for p99.
+    pub per_mille: u16,
+    /// Values there are.
+    pub count: u64,
+    /// Values needed: ten beyond the percentile.
+    pub needed: u64,
+}
+
+impl std::fmt::Display for TooFew {
+    /// `too few for p99: 2 of at least 1,000`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let percentile = f64::from(self.per_mille) / 10.0;
+        write!(f, "too few for p{percentile}: {} of at least {}", grouped(self.count), grouped(self.needed))
+    }
+}
+
+/// With a comma between thousands.
+fn grouped(number: u64) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", grouped(number / 1000), number % 1000),
+    }
+}
+
+impl TooFew {
+    /// `Some` where a quantile of so many values would rest on fewer than ten beyond it; the least and the greatest value
+    /// (0 and 1) rest on none.
+    #[must_use]
+    pub fn of(quantile: f64, count: u64) -> Option<Self> {
+        if !(quantile > 0.0 && quantile < 1.0) {
+            return None;
+        }
+        // Rounded, as 1 - 0.99 is not exactly 0.01.
+        let needed = (10.0 / (1.0 - quantile)).round() as u64;
+        (count < needed).then_some(Self { per_mille: (quantile * 1000.0).round() as u16, count, needed })
     }
 }
 
@@ -72,11 +124,12 @@ fn more_pairs(estimate: &Estimate, margin: f64) -> Option<u32> {
     }
     let deviation = estimate.deviation()?;
     let t = |q| t_quantile(q, estimate.n as f64 - 1.0);
+    let end = estimate.upper(0.95);
     let change = estimate.log_ratio.abs();
     let inside = margin.ln_1p() - change;
     // A change of nothing is never told from nothing, and one beyond the margin is never inside it.
     let pairs = |distance: f64| match distance > 0.0 {
-        true => ((t(0.975) + t(0.8)) * deviation / distance).powi(2).ceil(),
+        true => ((t(end) + t(0.8)) * deviation / distance).powi(2).ceil(),
         false => f64::INFINITY,
     };
     let wanted = pairs(change).min(pairs(inside));
@@ -137,6 +190,21 @@ mod tests {
             let is_same = verdict(&estimate, 0.03, Better::Larger) == Verdict::Same;
             assert_eq!(is_same, low > -3.0 && high < 3.0, "{spread}: [{low}, {high}]");
         }
+    }
+
+    #[test]
+    fn percentiles_need_ten_values_beyond_them() {
+        for (quantile, needed) in [(0.5, 20), (0.95, 200), (0.99, 1000), (0.999, 10_000)] {
+            assert_eq!(TooFew::of(quantile, needed), None, "{quantile}");
+            let few = TooFew::of(quantile, needed - 1).unwrap();
+            assert_eq!((few.count, few.needed), (needed - 1, needed));
+        }
+        assert_eq!(TooFew::of(0.99, 2).unwrap().to_string(), "too few for p99: 2 of at least 1,000");
+        assert_eq!(
+            TooFew::of(0.999, 1030).unwrap().to_string(),
+            "too few for p99.9: 1,030 of at least 10,000"
+        );
+        assert_eq!(TooFew::of(1.0, 1), None, "the greatest value is known from the first on");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::{Outcome, Stored};
 use crate::classify::advice;
 use crate::error::{Class, LabError};
 use crate::experiment::{ExperimentFile, without_secrets};
+use crate::few;
 use crate::jobs::{self, Prepared};
 use crate::lateness::judge_by_host;
 use crate::measure::{Keep, Turns};
@@ -63,6 +64,12 @@ pub(super) struct Experiment<'a> {
     /// Whether it was said that no more may be measured again.
     said_enough: bool,
     remarks: Remarks,
+    /// Workloads of which it was said that their runs have too few transactions.
+    few: BTreeSet<String>,
+    /// When the command began.
+    began: Instant,
+    /// How long it took until its first run, before that is stored.
+    setup: Option<Duration>,
     /// Whether a finished experiment is measured anew.
     again: bool,
     /// Why what waits does, in words, and what to do about the first of it.
@@ -79,6 +86,7 @@ impl<'a> Experiment<'a> {
         results: Results,
         progress: &'a mut dyn Progress,
         stop: &'a Stop,
+        began: Instant,
     ) -> Self {
         let plan = &stored.plan;
         let done: Vec<Done> = stored.done.clone();
@@ -98,6 +106,9 @@ impl<'a> Experiment<'a> {
             repeated: 0,
             said_enough: false,
             remarks: Remarks::new(),
+            few: BTreeSet::new(),
+            began,
+            setup: None,
             again: stored.again,
             waiting: Vec::new(),
             advice: "",
@@ -211,6 +222,7 @@ impl<'a> Experiment<'a> {
             left_at_most: (left < at_most).then_some(at_most),
             results: self.results.path().to_owned(),
         });
+        self.setup = Some(self.began.elapsed());
         while let Some(block) = course.next(&self.done) {
             if self.runner.stop().soon() || !self.block(course, &block)? {
                 break;
@@ -335,6 +347,9 @@ impl<'a> Experiment<'a> {
         took: Duration,
     ) -> Result<Option<Taken>, LabError> {
         let Some(next) = over.last() else { return Ok(None) };
+        // What another command would take before its first run.
+        let setup = self.setup.take().map(|setup| ("setup_s".to_owned(), setup.as_secs_f64()));
+        done.finished.run.figures.extend(setup);
         let arm = next.run.arm.clone().unwrap_or_default();
         let remarks = self.remarks.get(&(next.setup.asked(), arm));
         done.finished.run.events.extend(remarks.into_iter().flatten().cloned());
@@ -354,11 +369,23 @@ impl<'a> Experiment<'a> {
             return Ok(None);
         }
         self.pace.ran(&next.run, took);
+        self.tell_few(&done.finished.run);
         // Told even where it cannot be stored: nobody shall have waited for nothing.
         let left = self.left(course, over);
         let (run, planned) = (&done.finished.run, course.planned(&self.done));
         self.runner.progress.event(LabEvent::finished(run, next.number, planned, next.what.clone(), left));
         Ok(Some((done.finished, done.cause)))
+    }
+
+    /// The first run of a workload that has too few transactions: the others will have no more.
+    fn tell_few(&mut self, run: &Run) {
+        let content = &self.plan.content;
+        // A search tries other rates.
+        let compares = content.compare.is_some() && content.measure.search.is_none();
+        let few = few::seen(run, compares);
+        if let Some(few) = few.filter(|_| self.few.insert(run.workload.clone())) {
+            self.runner.progress.warn(few);
+        }
     }
 
     /// Copies are started anew each round; all are at work, but for a run that is to be alone. On several storages each run is.

@@ -19,6 +19,7 @@ mod stored_arms;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use results::{ExperimentId, Store};
 use target::Stop;
@@ -83,6 +84,7 @@ pub fn run(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Outcome, LabError> {
+    let began = Instant::now();
     let mut store = Store::create_or_open(&options.results)?;
     // Till the end, and before anything is read of what is stored.
     let _alone = store.alone_with(&plan.hash())?;
@@ -97,7 +99,7 @@ pub fn run(
     for prepare in [&content.prepare].into_iter().chain(content.data.values()) {
         results.add_texts(texts::of_preparation(&prepare.jobs, file.folder()));
     }
-    let mut experiment = Experiment::begin(file, &stored, stages, results, progress, stop);
+    let mut experiment = Experiment::begin(file, &stored, stages, results, progress, stop, began);
     let result = experiment.keep_jobs(&jobs).and_then(|()| experiment.carry_out());
     // What waits for somebody to look may do so because of what is in the copies.
     let goes_on = matches!(&result, Err(error) if !matches!(error, LabError::SetAside { .. }));

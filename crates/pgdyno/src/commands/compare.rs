@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use report::{ReportData, tables};
 use results::Store;
-use results::comparison::{Comparison, Measured, Metric, TakenApart};
+use results::comparison::{Comparison, Measured, Metric};
 
 use super::report as page;
 use super::{chosen, load, loaded, print, print_below, print_compared};
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     headline(&found, report::control(&comparison), args.format.format)?;
     print_compared(&found, &comparison, args.format.format)?;
-    let exit = exit::of_comparison(&comparison, TakenApart::of(&found.experiment).as_ref());
+    let exit = exit::of_answer(&found.answered_by(&comparison));
     if let Some(path) = &args.report {
         // Of two experiments there are no single tiles.
         let found = match found.stored {

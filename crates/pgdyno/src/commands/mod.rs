@@ -32,7 +32,7 @@ use ::report::ReportData;
 use ::target::settings::journal;
 use clap::{CommandFactory, FromArgMatches};
 use lab::experiment::ExperimentFile;
-use results::comparison::{Comparison, Metric};
+use results::comparison::Comparison;
 use results::{ExperimentId, Store};
 
 use ::target::home::Home;
@@ -272,9 +272,7 @@ fn print_compared(data: &ReportData, found: &Comparison, format: Format) -> anyh
         crate::print::data("\n")?;
         print(&besides, format)?;
     }
-    // What is to be done, and how often it was looked at, is said of the throughput.
-    let paragraphs = if found.metric == Metric::Tps { tables::below(data, of(format)) } else { Vec::new() };
-    for paragraph in paragraphs {
+    for paragraph in tables::below(data, found, of(format)) {
         crate::print::data(&format!("\n{paragraph}\n"))?;
     }
     Ok(())

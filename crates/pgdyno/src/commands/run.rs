@@ -8,7 +8,7 @@ use lab::experiment::{ExperimentFile, ReadOptions, balanced};
 use lab::foresight::foresee;
 use lab::plan::Plan;
 use lab::{Class, LabError};
-use results::comparison::{Comparison, Metric, TakenApart};
+use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
 use target::Stop;
 use target::settings::Machine;
@@ -301,7 +301,7 @@ impl How<'_> {
             _ if found.limits().is_some() => {
                 found.limits().map_or(INVALID, |limits| exit::of_limits(&limits))
             }
-            Some(comparison) => exit::of_comparison(comparison, TakenApart::of(&found.experiment).as_ref()),
+            Some(comparison) => exit::of_answer(&found.answered_by(comparison)),
             None if found.runs.iter().all(|run| run.validity == record::Validity::Invalid) => INVALID,
             None if self.shown == Shown::Ladders => exit::of_ladders(&report::ladders(found)),
             None => SAME_OR_BETTER,

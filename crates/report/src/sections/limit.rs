@@ -549,7 +549,7 @@ fn rates(trials: &[&Run]) -> Vec<Rate> {
             good,
             bad: runs.len() - good,
             bad_pct: [bad().fold(f64::INFINITY, f64::min), bad().fold(0.0, f64::max)],
-            p99_ms: response.quantile_ns(0.99).map(|ns| ns as f64 / 1e6),
+            p99_ms: response.percentile_ns(0.99).map(|ns| ns as f64 / 1e6),
             achieved_per_s: achieved.get(achieved.len() / 2).copied().unwrap_or_default(),
         }
     };

@@ -52,7 +52,7 @@ impl Runs {
             position_in_pair: run.position_in_pair,
             tps: run.tps(),
             took_s: run.took_s().filter(|_| run.is_measured()),
-            p99_ns: run.response().quantile_ns(0.99).map(|ns| ns as f64),
+            p99_ns: run.response().percentile_ns(0.99).map(|ns| ns as f64),
             sliced: run.is_sliced(),
             measured_s: run.measured_s,
             in_time: InTime::of(&[run]),

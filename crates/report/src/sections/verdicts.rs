@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use results::comparison::{ArmComparison, CellComparison, Comparison, Figure, Grouped, Metric, Sliced};
+use results::answer::{self, Answer, Part as Of};
+use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
 use results::{Table, Value};
 use serde::Serialize;
 use stats::{Better, Estimate, Verdict};
@@ -14,7 +15,7 @@ use crate::chart::Chart;
 use crate::chart::forest::{Forest, Row};
 use crate::compared::{
     Part, Tone, change, control, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
-    verdict_with_need,
+    verdict_with_need, with_doubt,
 };
 use crate::data::{NotRun, ReportData, cell_text, levels};
 use crate::differences;
@@ -57,7 +58,8 @@ fn draw(of: &Comparison, groups: &[Grouped]) -> Markup {
         p {
             (sentence(of.noun())) " in each cell against " (of.base) ", with 95 % intervals from " (from)
             ". \"Same\" means: surely within the margin of " (numbers::percent(of.margin))
-            ". Verdicts of single cells allow for there being many of them (Holm)."
+            ". Where there are several lines of a kind (cells, workloads, whole grids), their intervals are so wide that all of \
+             them hold at once with 95 % confidence; each verdict is read from its interval."
         }
         @for arm in of.arms.iter().filter(|arm| !arm.cells.is_empty()) {
             @if of.arms.len() > 1 { h3 { (arm.arm) " against " (of.base) } }
@@ -145,7 +147,7 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Sheet {
         .text(["cell"])
         .numbers([of.base.as_str(), arm.arm.as_str(), "change [95 %]"])
         .text(["verdict"])
-        .numbers(["p (Holm)", "pairs"]);
+        .numbers(["p (adjusted)", "pairs"]);
     for cell in &arm.cells {
         let change_pct = cell.estimate.map_or(0.0, |estimate| estimate.change_pct());
         let class = Tone::of(cell.verdict).cell_class(change_pct, strong(of));
@@ -160,7 +162,10 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Sheet {
             value_of(cell, of.metric, cell.new).into(),
             cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
             Cell::classed(said(cell, of, groups), class),
-            cell.holm_p.map_or(numbers::ABSENT.to_owned(), probability).into(),
+            cell.estimate
+                .and_then(|estimate| estimate.p_adjusted())
+                .map_or(numbers::ABSENT.to_owned(), probability)
+                .into(),
             format!("{}{left_out}", cell.differences.len()).into(),
         ]);
     }
@@ -200,8 +205,9 @@ fn excluded(arm: &ArmComparison) -> Markup {
 /// Every arm against the base: a line per cell, one per workload (cell empty), one for the whole grid. Then what became
 /// of the arrivals of both arms where a load is open, and how their promise was kept.
 ///
-/// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent; p after Holm's
-/// adjustment, for cells only. `indicative` says where a change rests on too few rounds, `groups` speaks where the runs of a cell fall into two of them, `remarks` of what arms
+/// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent, and p, all adjusted
+/// for the lines of their kind. `answer` says "yes" for the lines that are the answer; these have the compared values, and
+/// `doubt` where a third of their runs are suspect. `indicative` says where a change rests on too few rounds, `groups` speaks where the runs of a cell fall into two of them, `remarks` of what arms
 /// answer otherwise or ask for otherwise, and of why something was not run: its line has nothing else. `differences`, in the
 /// line of a workload, is what else was counted that differs much; `interleaved` says "no" where drift and change cannot be told
 /// apart. Then how arms took turns in slices. The line of what is inconclusive, the whole grid or where that is decided a workload,
@@ -214,8 +220,11 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         [change.map(Estimate::change_pct)].into_iter().chain(ends).map(real).collect()
     };
     let interleaved = if found.paired { "yes" } else { "no" };
-    let columns = ["change_pct", "low_pct", "high_pct", "p_holm", "n", "verdict"];
+    let columns = ["change_pct", "low_pct", "high_pct", "p_adjusted", "n", "verdict"];
     let optional = [
+        "answer",
+        "values",
+        "doubt",
         "indicative",
         "groups",
         "remarks",
@@ -239,6 +248,9 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         let looked = |of: u32| line.is_whole.then_some(u64::from(of)).filter(|_| data.course.looks > 0);
         vec![
             line.verdict.clone().into(),
+            line.answers.map(|_| "yes").into(),
+            line.answers.map(|own| own.values.clone()).into(),
+            line.answers.and_then(|own| own.suspect).map(|suspect| suspect.words()).into(),
             line.change.and_then(indicative).into(),
             line.groups.clone().into(),
             line.remarks.clone().into(),
@@ -251,9 +263,9 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
             real(turns.and_then(|turns| turns.autocorrelation)),
             looked(data.course.looks).into(),
             looked(data.course.extended).into(),
-            next.map(|next| u64::from(next.rounds)).into(),
+            next.and_then(Next::rounds).map(u64::from).into(),
             next.map(Next::words).into(),
-            next.map(|next| next.command.clone()).into(),
+            next.and_then(|next| next.command.clone()).into(),
         ]
     });
     table.optional.extend(optional.map(str::to_owned));
@@ -265,19 +277,30 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
 pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     let words = |words: Option<&Estimate>| vec![words.map(change).into()];
     let verdict = if found.paired { "verdict" } else { "verdict, not interleaved" };
-    table(data, found, &["change, 95 %", "p_holm", "n", verdict], words, |line| {
-        let parts = [Some(&line.verdict), line.groups.as_ref(), line.remarks.as_ref()];
-        vec![parts.into_iter().flatten().cloned().collect::<Vec<_>>().join("; ").into()]
+    table(data, found, &["change, 95 %", "p", "n", verdict], words, |line| {
+        let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
+        let values = line.answers.filter(|own| own.part != Of::Whole).map(|own| own.values.clone());
+        let parts = [Some(verdict), values, line.groups.clone(), line.remarks.clone()];
+        vec![parts.into_iter().flatten().collect::<Vec<_>>().join("; ").into()]
     })
 }
 
 /// What stands below that table, a paragraph each: how often it was looked at, and what to do where it is inconclusive.
 #[must_use]
-pub fn below(data: &ReportData, format: Format) -> Vec<String> {
-    let looked =
-        next::looked(&data.course).map(|looked| format::line(&format!("{}.", sentence(&looked)), format));
-    let next = Next::of(data)
-        .map(|next| format::line_with_command(&format!("Next: {}:", next.words()), &next.command, format));
+pub fn below(data: &ReportData, found: &Comparison, format: Format) -> Vec<String> {
+    let lines = data.answered_by(found).lines;
+    let too_few = lines.iter().any(|line| matches!(line.verdict, Verdict::TooFew(_)));
+    // Looks and missing rounds are counted for the throughput only.
+    let is_said = found.metric == Metric::Tps;
+    let looked = next::looked(&data.course).filter(|_| is_said);
+    let looked = looked.map(|looked| format::line(&format!("{}.", sentence(&looked)), format));
+    let next = Next::of_lines(data, found, &lines).filter(|_| is_said || too_few).map(|next| {
+        let said = format!("Next: {}", next.sentence());
+        match &next.command {
+            Some(command) => format::line_with_command(&said, command, format),
+            None => format::line(&said, format),
+        }
+    });
     looked.into_iter().chain(next).collect()
 }
 
@@ -292,8 +315,9 @@ struct Line<'a> {
     /// Whether they are those of a job.
     is_job: bool,
     change: Option<&'a Estimate>,
-    holm_p: Option<f64>,
     verdict: String,
+    /// Whether it is a line of the answer, and which.
+    answers: Option<&'a answer::Line>,
     groups: Option<String>,
     remarks: Option<String>,
     sliced: Option<Sliced>,
@@ -319,7 +343,8 @@ fn table(
         Metric::P95 => "p95_us",
         Metric::P99 => "p99_us",
     };
-    let measured = found.arms.iter().flat_map(|arm| lines(data, found, arm));
+    let answer = data.answered_by(found);
+    let measured = found.arms.iter().flat_map(|arm| lines(data, found, arm, &answer));
     let not_run = data.not_run().into_iter().map(|NotRun { what, why }| Line {
         cell: what,
         verdict: "not run".to_owned(),
@@ -349,7 +374,8 @@ fn table(
         };
         row.extend(figures.into_iter().chain(took).map(real));
         row.extend(change(line.change));
-        row.extend([real(line.holm_p), (line.change.map_or(0, |change| change.n) as u64).into()]);
+        let p = line.change.and_then(Estimate::p_adjusted);
+        row.extend([real(p), (line.change.map_or(0, |change| change.n) as u64).into()]);
         row.extend(verdict(line));
         row.extend(
             in_time.into_iter().flat_map(|columns| line.in_time.map(|own| columns.values(&own)).concat()),
@@ -367,12 +393,20 @@ fn relative(of: &Comparison) -> Option<String> {
 /// What else is to be known of a cell: of its arms, and why none of its pairs counts.
 fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmComparison) -> Option<String> {
     let said = data.remarks_of(&cell.cell, &arm.arm).into_iter().chain(relative(of));
-    let without = cell.excluded.iter().filter(|_| cell.estimate.is_none()).map(|pair| pair.why.clone());
+    let without =
+        cell.excluded.iter().filter(|_| cell.verdict == Verdict::Invalid).map(|pair| pair.why.clone());
     let all: BTreeSet<String> = said.chain(without).chain(trend::of_cell(data, &cell.cell)).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 
-fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<Line<'a>> {
+fn lines<'a>(
+    data: &ReportData,
+    of: &Comparison,
+    arm: &'a ArmComparison,
+    answer: &'a Answer,
+) -> Vec<Line<'a>> {
+    let next = Next::of_lines(data, of, &answer.lines);
+    let answers = |part: &Of| answer.lines.iter().find(|own| own.arm == arm.arm && own.part == *part);
     let cell = |cell: &'a CellComparison| Line {
         arm: &arm.arm,
         workload: &cell.cell.workload,
@@ -380,8 +414,11 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
         figures: [cell.base, cell.new],
         is_job: cell.job && of.metric == Metric::Tps,
         change: cell.estimate.as_ref(),
-        holm_p: cell.holm_p,
         verdict: verdict(cell.verdict, of.margin),
+        answers: answers(&Of::Cell(cell.cell.clone())),
+        next: next
+            .clone()
+            .filter(|next| !cell.verdict.is_decided() && next.is_of(Some(&cell_text(&cell.cell)))),
         groups: groups_of_pair(&data.groups, &cell.cell, [&of.base, &arm.arm]),
         remarks: remarks(data, of, cell, arm),
         sliced: cell.sliced,
@@ -394,8 +431,10 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
         // A workload of offered rates only has no figure, as the line of the whole grid says.
         let verdict = match part.figure {
             Some(figure) => verdict(figure.verdict, of.margin),
-            None if part.averaged > 0 => verdict(Verdict::Invalid, of.margin),
-            None if is_offered => part.no_figure(),
+            None if part.averaged > 0 => {
+                verdict(arm.without_figure(part.workload).unwrap_or(Verdict::Invalid), of.margin)
+            }
+            None if is_offered => part.no_figure(of.margin),
             None => return None,
         };
         let offered = (is_offered && part.averaged > 0)
@@ -403,17 +442,17 @@ fn lines<'a>(data: &ReportData, of: &Comparison, arm: &'a ArmComparison) -> Vec<
         let cell = offered.into_iter().chain(part.lacks()).collect::<Vec<_>>().join("; ");
         let change = part.figure.map(|figure| &figure.grid.estimate);
         let is_whole = part.workload.is_none();
-        let inconclusive = |figure: &&Figure| matches!(figure.verdict, Verdict::Inconclusive { .. });
-        let next = part.figure.filter(inconclusive).and_then(|_| Next::of(data));
-        let next = next.filter(|next| next.is_of(part.workload));
+        let answers = answers(&part.workload.map_or(Of::Whole, |name| Of::Workload(name.to_owned())));
+        let is_open = part.figure.is_none_or(|figure| !figure.verdict.is_decided());
+        let next = next.clone().filter(|next| is_open && next.is_of(part.workload));
         let differences =
             part.workload.map_or(Value::Null, |name| differences::raw(&data.differences, name, &arm.arm));
         // Of two experiments.
         let remarks: Vec<String> = control(of).into_iter().chain(data.notes.iter().cloned()).collect();
         let remarks = (is_whole && !remarks.is_empty()).then(|| remarks.join("; "));
         let (arm, workload) = (arm.arm.as_str(), part.name());
-        let line = Line { arm, workload, cell, change, verdict, remarks, is_whole, next, ..Line::default() };
-        Some(Line { differences, ..line })
+        let line = Line { arm, workload, cell, change, verdict, remarks, ..Line::default() };
+        Some(Line { differences, is_whole, next, answers, ..line })
     });
     arm.cells.iter().map(cell).chain(parts).collect()
 }

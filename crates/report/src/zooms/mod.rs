@@ -17,10 +17,6 @@ pub(crate) use self::words::{answers, caveats, told, void_quads};
 use crate::data::ReportData;
 use crate::numbers;
 
-/// Requests from which a 95th and a 99th percentile are told: five lie beyond it.
-const FEWEST_P95: u64 = 100;
-const FEWEST_P99: u64 = 500;
-
 /// One layer and zoom in one arm of a cell; all rounds together.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct ZoomFigures {
@@ -164,9 +160,7 @@ impl ZoomsOfArm {
         let requests: u64 = whole().map(|own| own.requests).sum();
         let time: f64 = whole().map(time_ns).sum();
         let figures = |(place, own): (&Place, &Asked)| {
-            let quantile = |q: f64, least: u64| {
-                own.service.quantile_ns(q).filter(|_| own.requests >= least).map(|ns| ns as f64)
-            };
+            let percentile = |q: f64| own.service.percentile_ns(q).map(|ns| ns as f64);
             ZoomFigures {
                 place: *place,
                 layer: own.layer.clone(),
@@ -175,9 +169,9 @@ impl ZoomsOfArm {
                 tiles_share: (requests > 0).then(|| own.requests as f64 / requests as f64),
                 time_share: (time > 0.0).then(|| time_ns(own) / time),
                 mean_ns: own.service.mean_ns().filter(|_| own.requests >= FEWEST),
-                p50_ns: quantile(0.5, FEWEST),
-                p95_ns: quantile(0.95, FEWEST_P95),
-                p99_ns: quantile(0.99, FEWEST_P99),
+                p50_ns: percentile(0.5),
+                p95_ns: percentile(0.95),
+                p99_ns: percentile(0.99),
                 rounds_ns: of_rounds(rounds.iter().filter_map(|round| round.get(place)), own.requests),
                 bytes: own.bytes_per_tile(),
                 empty: own.empty_share(),

@@ -30,7 +30,7 @@ const COLUMNS: [&str; 34] = [
     "mean_low_pct",
     "mean_high_pct",
     "verdict",
-    "holm_p",
+    "p_adjusted",
     "p50_change_pct",
     "p50_low_pct",
     "p50_high_pct",
@@ -170,7 +170,7 @@ impl Line<'_> {
             cached.into(),
         ];
         let base_layer = change.filter(|own| own.layer != own.base_layer).map(|own| own.base_layer.clone());
-        let judged: [Value; 2] = [self.verdict(), real(change.and_then(|own| own.holm_p))];
+        let judged: [Value; 2] = [self.verdict(), real(change.and_then(|own| own.mean?.p_adjusted()))];
         let tail: [Value; 10] = [
             change.map(|own| own.differences.len() as u64).into(),
             zoom.failed.into(),

@@ -141,10 +141,7 @@ fn changes(of: &ZoomsOfCell, arm: &str, base: &str) -> Option<String> {
             said.push(format!("{word}, too, at {}", places(&zooms)));
         }
     }
-    let [same, unclear] = [
-        with(|verdict| verdict == Verdict::Same),
-        with(|verdict| matches!(verdict, Verdict::Inconclusive { .. } | Verdict::Invalid)),
-    ];
+    let [same, unclear] = [with(|verdict| verdict == Verdict::Same), with(|verdict| !verdict.is_decided())];
     let few: Vec<&ZoomComparison> = own.iter().copied().filter(|own| own.mean.is_none()).collect();
     if !same.is_empty() {
         said.push(format!("the same within {} at {}", numbers::percent(of.margin), places(&same)));

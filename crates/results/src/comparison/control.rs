@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use stats::{Estimate, Verdict};
 
 use super::pairs::{Cell, CellRuns, Level, least_error};
-use super::{CellComparison, Figure, Judge, Metric, Way, adjust, unpaired};
+use super::{CellComparison, Figure, Judge, Metric, Way, lines, unpaired};
 use record::Experiment;
 
 /// Which arm is the control: a level of the factor that both experiments compare. The combined experiment
@@ -72,10 +72,9 @@ impl Control {
         let which = ControlArm::of(experiment)?;
         let way = Way { paired: false, judge: Judge::MeasuredApart, margin: experiment.margin, metric };
         let own = cells.iter().filter(|(cell, _)| which.cell_like(cell) == **cell);
-        let compared = own.map(|(cell, runs)| unpaired::compare_cell(cell.clone(), runs, base, new, way));
+        let compared = own.map(|(cell, runs)| unpaired::compare_cell(cell.clone(), runs, base, new, metric));
         let mut cells: Vec<CellComparison> = compared.collect();
-        adjust(&mut cells);
-        let figure = way.average(&cells.iter().collect::<Vec<_>>());
+        let figure = lines::judge_cells(&mut cells, way);
         Some(Self { arm: which.arm.clone(), is_base: which.is_base, cells, figure, which })
     }
 
@@ -140,8 +139,7 @@ impl Control {
             differences: BTreeMap::new(),
             least_error,
             estimate,
-            holm_p: None,
-            verdict: estimate.map_or(Verdict::Invalid, |estimate| way.verdict(&estimate)),
+            verdict: Verdict::Invalid,
             second_opinion: None,
             excluded,
             sliced: None,

@@ -171,7 +171,7 @@ fn columns(experiment: &Experiment, runs: &[&Run]) -> Vec<String> {
 fn change(comparison: &Comparison, arm: &str, wanted: impl Fn(&CellComparison) -> bool) -> Option<f64> {
     let arm = comparison.arms.iter().find(|compared| compared.arm == arm)?;
     let cells: Vec<&CellComparison> = arm.cells.iter().filter(|cell| wanted(cell)).collect();
-    Some(comparison.over(&cells)?.grid.estimate.change_pct())
+    comparison.change_over(&cells)
 }
 
 fn level(run: &Run, factor: &str) -> Level {

@@ -2,12 +2,15 @@
 //!
 //! Pairs are the runs of one cell in one round. A run that is invalid takes its whole pair out, and the reasons are
 //! kept; nothing else excludes a run. Imported runs have no pairs, and are compared set by set.
+//!
+//! Verdicts are made in one place (`lines`), from intervals that allow for all lines of a kind.
 
 mod apart;
 mod control;
 mod crosstab;
 mod differences;
 mod groups;
+mod lines;
 mod pairs;
 mod sliced;
 mod spread;
@@ -17,7 +20,7 @@ pub mod zooms;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stats::{Better, Estimate, GridEstimate, Heterogeneity, Histogram, Verdict};
+use stats::{Better, Estimate, GridEstimate, Heterogeneity, Histogram, TooFew, Verdict};
 
 pub use apart::{Apart, ApartError, Measured};
 pub use control::Control;
@@ -65,7 +68,7 @@ impl Metric {
             Some(quantile) => {
                 let mut all = Histogram::new();
                 runs.iter().flat_map(|run| &run.scripts).for_each(|script| all.add(&script.response));
-                all.quantile_ns(quantile).map(|ns| ns as f64 / 1000.0)
+                all.percentile_ns(quantile).map(|ns| ns as f64 / 1000.0)
             }
         }
     }
@@ -129,11 +132,9 @@ pub struct CellComparison {
     pub differences: BTreeMap<u32, f64>,
     /// What the standard error of `estimate` is at least, in logs: transactions are whole.
     pub least_error: f64,
-    /// The estimate; `None` without a pair.
+    /// The estimate, as one of all cells that are read together; `None` without a pair.
     pub estimate: Option<Estimate>,
-    /// p after Holm's adjustment over the cells of this comparison.
-    pub holm_p: Option<f64>,
-    /// Verdict, from the adjusted p where that is stricter.
+    /// Read from the interval of `estimate`.
     pub verdict: Verdict,
     /// Hodges-Lehmann estimate (percent) and sign-flip p, only when they disagree with the estimate.
     pub second_opinion: Option<SecondOpinion>,
@@ -216,6 +217,8 @@ pub struct Tally {
     /// Changed, but measured apart.
     pub differs: usize,
     pub inconclusive: usize,
+    /// With too few transactions for the percentile.
+    pub too_few: usize,
     /// Without a valid pair.
     pub invalid: usize,
 }
@@ -231,7 +234,8 @@ impl ArmComparison {
                 Verdict::Slower => tally.slower += 1,
                 Verdict::Same => tally.same += 1,
                 Verdict::Differs => tally.differs += 1,
-                Verdict::Inconclusive { .. } => tally.inconclusive += 1,
+                Verdict::Inconclusive { .. } | Verdict::PartsDiffer => tally.inconclusive += 1,
+                Verdict::TooFew(_) => tally.too_few += 1,
                 Verdict::Invalid => tally.invalid += 1,
             }
         }
@@ -278,7 +282,18 @@ impl ArmComparison {
     /// Whether nothing at all can be said of this arm: no cell has a valid pair.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
-        self.cells.iter().all(|cell| cell.estimate.is_none())
+        self.cells.iter().all(|cell| cell.verdict == Verdict::Invalid)
+    }
+
+    /// Why cells that belong in the figure of a workload, or of the whole grid (`None`), have none; `Invalid` without a
+    /// better reason, `None` where no cell belongs in it.
+    #[must_use]
+    pub fn without_figure(&self, workload: Option<&str>) -> Option<Verdict> {
+        let of_it = |cell: &&CellComparison| workload.is_none_or(|name| cell.cell.workload == name);
+        let mut cells = self.cells.iter().filter(of_it).filter(|cell| !cell.scheduled).peekable();
+        cells.peek()?;
+        let too_few = cells.map(|cell| cell.verdict).find(|verdict| matches!(verdict, Verdict::TooFew(_)));
+        Some(too_few.unwrap_or(Verdict::Invalid))
     }
 
     /// Pairs left out, over all cells.
@@ -305,7 +320,7 @@ impl Comparison {
             .filter(|arm| arm.name == base)
             .flat_map(|arm| &arm.unsafe_settings)
             .collect();
-        let arms: Vec<_> = experiment
+        let mut arms: Vec<_> = experiment
             .arms
             .iter()
             .filter(|arm| arm.name != base)
@@ -325,6 +340,7 @@ impl Comparison {
                 compared
             })
             .collect();
+        lines::judge(&mut arms, TakenApart::of(experiment).as_ref(), way);
         let rounds: BTreeSet<u32> = arms
             .iter()
             .flat_map(|arm| &arm.cells)
@@ -347,12 +363,13 @@ impl Comparison {
         })
     }
 
-    /// One figure for some cells of an arm, by the estimator of this comparison's verdicts; for a single cell it is the
-    /// cell's own estimate. Cells whose throughput is set by an offered rate are averaged with no other.
+    /// The change of some cells of an arm in percent, by the estimator of this comparison's verdicts; for a single cell it is
+    /// the cell's own. Cells whose throughput is set by an offered rate are averaged with no other.
     #[must_use]
-    pub fn over(&self, cells: &[&CellComparison]) -> Option<Figure> {
+    pub fn change_over(&self, cells: &[&CellComparison]) -> Option<f64> {
         let way = Way { paired: self.paired, judge: self.judge, margin: self.margin, metric: self.metric };
-        if let [_] = cells { way.figure(cells) } else { way.average(cells) }
+        let mean = if let [_] = cells { way.mean(cells) } else { way.mean(&averaged(cells)) };
+        Some(mean?.estimate.change_pct())
     }
 
     /// What changes, in a sentence: jobs have no throughput, but a speed.
@@ -435,18 +452,18 @@ impl Way {
         }
     }
 
-    /// One figure for these cells.
-    fn figure(self, cells: &[&CellComparison]) -> Option<Figure> {
-        if self.paired { figure(cells, self) } else { unpaired::figure(cells, self) }
-    }
-
-    /// One figure for those of these cells that can be averaged.
-    fn average(self, cells: &[&CellComparison]) -> Option<Figure> {
-        let averaged: Vec<_> = cells.iter().copied().filter(|cell| !cell.scheduled).collect();
-        self.figure(&averaged)
+    /// The mean of these cells.
+    fn mean(self, cells: &[&CellComparison]) -> Option<GridEstimate> {
+        if self.paired { mean(cells) } else { unpaired::mean(cells) }
     }
 }
 
+/// The cells that can be averaged.
+fn averaged<'c>(cells: &[&'c CellComparison]) -> Vec<&'c CellComparison> {
+    cells.iter().copied().filter(|cell| !cell.scheduled).collect()
+}
+
+/// Changes without verdicts: [`lines::judge`] makes these, and the figures.
 fn compare_arm(
     cells: &BTreeMap<Cell, CellRuns>,
     (base, arm): (&str, &str),
@@ -455,58 +472,51 @@ fn compare_arm(
     way: Way,
 ) -> ArmComparison {
     let compare = if way.paired { compare_cell } else { unpaired::compare_cell };
-    let mut compared: Vec<_> = cells
+    let compared: Vec<_> = cells
         .iter()
         .filter(|(cell, _)| !control.is_some_and(|control| control.is_own(cell)))
         .map(|(cell, runs)| match control {
             Some(control) => control.compare_cell(cell.clone(), cells, base, arm, way),
-            None => compare(cell.clone(), runs, base, arm, way),
+            None => compare(cell.clone(), runs, base, arm, way.metric),
         })
-        .filter(|cell| cell.estimate.is_some() || !cell.excluded.is_empty())
-        .collect();
-    adjust(&mut compared);
-    let workloads: BTreeSet<String> = compared.iter().map(|cell| cell.cell.workload.clone()).collect();
-    let workloads = workloads
-        .into_iter()
-        .filter_map(|name| {
-            let of_it: Vec<_> = compared.iter().filter(|cell| cell.cell.workload == name).collect();
-            Some((name, way.average(&of_it)?))
+        .filter(|cell| {
+            cell.verdict != Verdict::Invalid || cell.estimate.is_some() || !cell.excluded.is_empty()
         })
         .collect();
-    let grid = way.average(&compared.iter().collect::<Vec<_>>());
     let estimates: Vec<Estimate> =
         compared.iter().filter(|cell| !cell.scheduled).filter_map(|cell| cell.estimate).collect();
     ArmComparison {
         arm: arm.to_owned(),
         unsafe_settings,
-        workloads,
-        grid,
+        workloads: BTreeMap::new(),
+        grid: None,
         scheduled: compared.iter().filter(|cell| cell.scheduled).count(),
         heterogeneity: stats::heterogeneity(&estimates),
         cells: compared,
     }
 }
 
-fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, way: Way) -> CellComparison {
+fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, metric: Metric) -> CellComparison {
     let (pairs, excluded) = runs.pairs(base, arm);
-    let differences: BTreeMap<u32, f64> = pairs.iter().map(|pair| (pair.round, pair.difference())).collect();
+    let too_few = runs.too_few([base, arm]).filter(|_| !(pairs.is_empty() && excluded.is_empty()));
+    // With too few transactions in one of them, none of its runs is compared.
+    let compared = || pairs.iter().filter(|_| too_few.is_none());
+    let differences: BTreeMap<u32, f64> = compared().map(|pair| (pair.round, pair.difference())).collect();
     let values: Vec<f64> = differences.values().copied().collect();
-    let least_error = least_error(pairs.iter().map(|pair| &pair.base))
-        .hypot(least_error(pairs.iter().map(|pair| &pair.new)));
+    let least_error =
+        least_error(compared().map(|pair| &pair.base)).hypot(least_error(compared().map(|pair| &pair.new)));
     let estimate = stats::paired(&values).map(|estimate| estimate.at_least(least_error));
-    let verdict = estimate.map_or(Verdict::Invalid, |estimate| way.verdict(&estimate));
     CellComparison {
         cell,
         base: runs.figure(base),
         new: runs.figure(arm),
-        scheduled: way.metric == Metric::Tps && runs.open,
+        scheduled: metric == Metric::Tps && runs.open,
         job: runs.job,
         second_opinion: estimate.and_then(|estimate| second_opinion(&values, &estimate)),
         differences,
         least_error,
         estimate,
-        holm_p: None,
-        verdict,
+        verdict: too_few.map_or(Verdict::Invalid, Verdict::TooFew),
         excluded,
         sliced: None,
     }
@@ -521,23 +531,7 @@ fn second_opinion(differences: &[f64], estimate: &Estimate) -> Option<SecondOpin
     (other_sign || other_side).then(|| SecondOpinion { change_pct: stats::percent(center), p })
 }
 
-/// Holm's adjustment; a cell that is faster or slower only without it becomes inconclusive.
-fn adjust(cells: &mut [CellComparison]) {
-    let tested: Vec<usize> = (0..cells.len())
-        .filter(|&at| cells[at].estimate.and_then(|estimate| estimate.p()).is_some())
-        .collect();
-    let raw: Vec<f64> =
-        tested.iter().filter_map(|&at| cells[at].estimate.and_then(|estimate| estimate.p())).collect();
-    for (&at, p) in tested.iter().zip(stats::holm(&raw)) {
-        let cell = &mut cells[at];
-        cell.holm_p = Some(p);
-        if cell.verdict.is_change() && p >= 0.05 {
-            cell.verdict = Verdict::Inconclusive { more_pairs: None };
-        }
-    }
-}
-
-fn figure(cells: &[&CellComparison], way: Way) -> Option<Figure> {
+fn mean(cells: &[&CellComparison]) -> Option<GridEstimate> {
     let rounds: BTreeSet<u32> = cells.iter().flat_map(|cell| cell.differences.keys().copied()).collect();
     let values: Vec<Vec<Option<f64>>> = cells
         .iter()
@@ -546,7 +540,7 @@ fn figure(cells: &[&CellComparison], way: Way) -> Option<Figure> {
     let mut grid = stats::grid(&values)?;
     let squares: f64 = cells.iter().map(|cell| cell.least_error.powi(2)).sum();
     grid.estimate = grid.estimate.at_least(squares.sqrt() / grid.cells as f64);
-    Some(Figure { grid, verdict: way.verdict(&grid.estimate), cells: cells.len() })
+    Some(grid)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Metric;
+use super::{Metric, TooFew};
 use record::{Reason, Run, RunKind, Validity};
 
 /// One combination of the factors that are not compared.
@@ -107,6 +107,8 @@ pub(super) fn least_error<'v>(values: impl Iterator<Item = &'v Value>) -> f64 {
 #[derive(Debug, Default)]
 pub(super) struct CellRuns {
     values: BTreeMap<(String, u32), Result<Value, String>>,
+    /// Of each arm the run with fewest transactions, where these are too few for the percentile.
+    too_few: BTreeMap<String, TooFew>,
     /// The cell's figure in each arm.
     figures: BTreeMap<String, f64>,
     /// Whether the rate is offered on a schedule.
@@ -127,6 +129,10 @@ pub(super) fn cells_of(runs: &[Run], metric: Metric) -> BTreeMap<Cell, CellRuns>
         let value = usable(run, metric);
         let cell = cells.entry(Cell::of(run)).or_default();
         cell.values.insert((arm.clone(), run.round), value);
+        if let Some(found) = too_few(run, metric) {
+            let least = cell.too_few.entry(arm.clone()).or_insert(found);
+            least.count = least.count.min(found.count);
+        }
         cell.open |= run.is_open();
         cell.job |= run.kind == RunKind::Job;
     }
@@ -149,6 +155,13 @@ pub(super) fn by_cell_and_arm(runs: &[Run]) -> BTreeMap<(Cell, Option<String>), 
     groups
 }
 
+/// Where a run that counts has too few transactions for the percentile. Runs in slices have none to compare anyway.
+fn too_few(run: &Run, metric: Metric) -> Option<TooFew> {
+    let counts = run.validity != Validity::Invalid && !run.is_sliced();
+    let quantile = metric.quantile().filter(|_| counts)?;
+    TooFew::of(quantile, run.response().count()).filter(|few| few.count > 0)
+}
+
 fn usable(run: &Run, metric: Metric) -> Result<Value, String> {
     if run.validity == Validity::Invalid {
         let reasons: Vec<&str> = run.doubts.iter().map(|doubt| Reason::text(doubt.reason)).collect();
@@ -160,6 +173,9 @@ fn usable(run: &Run, metric: Metric) -> Result<Value, String> {
     if metric.quantile().is_some() && run.is_sliced() {
         return Err(SLICED.to_owned());
     }
+    if let Some(few) = too_few(run, metric) {
+        return Err(few.to_string());
+    }
     let value = metric.of(run).filter(|value| *value > 0.0).ok_or_else(|| NOTHING.to_owned())?;
     Ok(Value::of(run, metric, value))
 }
@@ -168,6 +184,12 @@ impl CellRuns {
     /// The cell's figure in an arm, as every table and chart shows it.
     pub(super) fn figure(&self, arm: &str) -> Option<f64> {
         self.figures.get(arm).copied()
+    }
+
+    /// Why the percentile of no run of these arms is compared: leaving out the runs with few transactions alone would leave
+    /// out the slow ones.
+    pub(super) fn too_few(&self, arms: [&str; 2]) -> Option<TooFew> {
+        arms.into_iter().filter_map(|arm| self.too_few.get(arm)).min_by_key(|found| found.count).copied()
     }
 
     /// Usable values of an arm by round, and the invalid runs that were left out.

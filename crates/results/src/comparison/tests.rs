@@ -96,7 +96,7 @@ fn lower_latency_is_faster() {
     let mut runs = rounds(0.0);
     for run in runs.iter_mut().filter(|run| run.arm.as_deref() == Some("B")) {
         let mut shorter = stats::Histogram::new();
-        (0..500u64).for_each(|at| shorter.record(50_000 + at * 900));
+        (0..1500u64).for_each(|at| shorter.record(50_000 + at * 900));
         run.scripts[0].response = shorter;
     }
     let compared = Comparison::of(&experiment(&["A", "B"]), &runs, Metric::P99).unwrap();

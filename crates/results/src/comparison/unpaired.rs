@@ -2,22 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use stats::{Estimate, Verdict};
+use stats::{Estimate, GridEstimate, Verdict};
 
 use super::pairs::{Cell, CellRuns, least_error};
-use super::{CellComparison, Figure, Metric, SecondOpinion, Way};
+use super::{CellComparison, Metric, SecondOpinion};
 
 /// Runs a side from which the rank test can reach 0.05.
 const ENOUGH: usize = 4;
 
 /// Welch's t over all usable runs of both arms.
-pub(super) fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, way: Way) -> CellComparison {
+pub(super) fn compare_cell(
+    cell: Cell,
+    runs: &CellRuns,
+    base: &str,
+    arm: &str,
+    metric: Metric,
+) -> CellComparison {
     let ((of_base, mut excluded), (of_arm, also)) = (runs.of(base), runs.of(arm));
     excluded.extend(also);
     let [old, new] = [&of_base, &of_arm].map(|arm| arm.values().map(|of| of.value).collect::<Vec<f64>>());
     let least_error = least_error(of_base.values()).hypot(least_error(of_arm.values()));
     let estimate = stats::welch(&old, &new).map(|estimate| estimate.at_least(least_error));
-    let verdict = estimate.map_or(Verdict::Invalid, |estimate| way.verdict(&estimate));
+    let too_few = runs.too_few([base, arm]);
+    let estimate = estimate.filter(|_| too_few.is_none());
     // Shown beside the estimate, which does not rest on them.
     let ratio = |round: &u32, old: f64| Some((*round, (of_arm.get(round)?.value / old).ln()));
     let differences: BTreeMap<u32, f64> =
@@ -27,13 +34,12 @@ pub(super) fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, w
         second_opinion: estimate.and_then(|estimate| second_opinion(&old, &new, &estimate)),
         base: runs.figure(base),
         new: runs.figure(arm),
-        scheduled: way.metric == Metric::Tps && runs.open,
+        scheduled: metric == Metric::Tps && runs.open,
         job: runs.job,
         differences,
         least_error,
         estimate,
-        holm_p: None,
-        verdict,
+        verdict: too_few.map_or(Verdict::Invalid, Verdict::TooFew),
         excluded,
         sliced: None,
     }
@@ -54,9 +60,8 @@ fn second_opinion(old: &[f64], new: &[f64], estimate: &Estimate) -> Option<Secon
     (other_sign || other_side).then(|| SecondOpinion { change_pct: stats::percent(center), p })
 }
 
-/// One figure for several cells, from the estimate of each.
-pub(super) fn figure(cells: &[&CellComparison], way: Way) -> Option<Figure> {
+/// The mean of several cells, from the estimate of each.
+pub(super) fn mean(cells: &[&CellComparison]) -> Option<GridEstimate> {
     let estimates: Vec<Estimate> = cells.iter().filter_map(|cell| cell.estimate).collect();
-    let grid = stats::combined(&estimates)?;
-    Some(Figure { grid, verdict: way.verdict(&grid.estimate), cells: cells.len() })
+    stats::combined(&estimates)
 }

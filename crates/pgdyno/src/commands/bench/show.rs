@@ -8,7 +8,7 @@ use lab::bench::{self, Benched};
 use record::{Arrivals, Counts, Doubt, Offer, Run};
 use report::visible::line;
 use results::{Table, Value};
-use stats::Histogram;
+use stats::{Histogram, TooFew};
 
 use crate::commands::pgbench::losses;
 
@@ -195,11 +195,14 @@ fn distribution(out: &mut String, prefix: &str, latency: &Histogram, started_onl
     let _ = writeln!(out, "{prefix}latency stddev = {:.3} ms", stddev / 1e6);
     let mut parts: Vec<String> = QUANTILES
         .iter()
-        .filter_map(|(q, name)| Some(format!("{name} {:.3}", latency.quantile_ns(*q)? as f64 / 1e6)))
+        .filter_map(|(q, name)| Some(format!("{name} {:.3}", latency.percentile_ns(*q)? as f64 / 1e6)))
         .collect();
     parts.push(format!("max {:.3}", most as f64 / 1e6));
     let of = if started_only { " of those started" } else { "" };
-    let _ = writeln!(out, "{prefix}latency percentiles{of} = {} ms", parts.join(", "));
+    let few = QUANTILES.iter().filter_map(|(q, _)| TooFew::of(*q, latency.count()));
+    let few: Vec<String> = few.map(|few| few.to_string()).collect();
+    let few = if few.is_empty() { String::new() } else { format!(" ({})", few.join("; ")) };
+    let _ = writeln!(out, "{prefix}latency percentiles{of} = {} ms{few}", parts.join(", "));
 }
 
 fn scripts(out: &mut String, options: &bench::Options, done: &Benched, seconds: f64, started_only: bool) {
@@ -228,7 +231,7 @@ fn statements(out: &mut String, done: &Benched) {
         script = statement.script;
         let ms = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
         let latency = &figures.latency;
-        let quantile = |q| ms(latency.quantile_ns(q).map(|ns| ns as f64));
+        let quantile = |q| ms(latency.percentile_ns(q).map(|ns| ns as f64));
         let _ = writeln!(
             out,
             "{:>12} {:>10} {:>10} {:>8}  {}",
@@ -350,7 +353,7 @@ fn row(head: [Value; 2], figures: &Figures<'_>, arrivals: Option<Arrivals>, done
     let promise = done.run.promise_ms();
     let rate = |of: fn(&Arrivals) -> f64| Value::from(arrivals.as_ref().map(of));
     let us = |ns: Option<f64>| Value::from(ns.map(|ns| ns / 1e3));
-    let quantile = |q| us(latency.quantile_ns(q).map(|ns| ns as f64));
+    let quantile = |q| us(latency.percentile_ns(q).map(|ns| ns as f64));
     vec![
         name,
         weight,

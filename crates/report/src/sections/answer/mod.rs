@@ -9,13 +9,14 @@ mod words;
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Reason, Run, RunEvent, ScriptRecord, Validity};
+use results::answer::{Line, SuspectRuns};
 use results::comparison::{Cell, Comparison, Difference, Grouped, Metric, TakenApart};
 use serde::Serialize;
 
 use super::View;
 use super::limit::Limit;
 use crate::arrivals::InTime;
-use crate::cells::CellFigures;
+use crate::cells::{CellFigures, Response};
 use crate::data::{NotRun, ReportData, levels};
 use crate::next::{self, Next};
 use crate::{numbers, spread, trend};
@@ -27,6 +28,8 @@ pub(crate) struct Answer {
     /// What the arms are levels of.
     factor: Option<String>,
     pub(crate) compared: Option<Comparison>,
+    /// What it says: the only source of verdicts.
+    lines: Vec<Line>,
     /// An arm whose settings other arms take apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     apart: Option<TakenApart>,
@@ -38,6 +41,8 @@ pub(crate) struct Answer {
     scheduled: Vec<(usize, usize)>,
     /// What there is where nothing is compared.
     instead: Instead,
+    /// Where nothing is compared, and a third or more of the runs are suspect.
+    doubt: Option<SuspectRuns>,
     /// Whether what drifts is alike for all arms.
     interleaved: bool,
     in_time: Vec<CellInTime>,
@@ -88,8 +93,8 @@ enum Instead {
     },
     OneRun {
         tps: Option<f64>,
-        p50_ns: Option<f64>,
-        p99_ns: Option<f64>,
+        /// Median and 99th percentile of response times, in words.
+        response: [String; 2],
         started_only: bool,
     },
     NoPairYet {
@@ -108,8 +113,8 @@ enum Instead {
         tps: [f64; 3],
         interval: Option<(f64, f64)>,
         outliers: Option<String>,
-        p50_ns: Option<f64>,
-        p99_ns: Option<f64>,
+        /// Median and 99th percentile of response times, in words.
+        response: [String; 2],
     },
     NothingToCompare {
         runs: usize,
@@ -158,9 +163,11 @@ impl Answer {
             latency: latency.cloned(),
             scheduled: scheduled.collect(),
             compared: found.cloned(),
+            lines: data.answered.iter().flat_map(|answer| answer.lines.clone()).collect(),
             apart: TakenApart::of(&data.experiment),
             limit,
             instead: Instead::of(data),
+            doubt: SuspectRuns::of(data.grid_runs()).filter(|doubt| doubt.runs > 1),
             interleaved: data.experiment.is_interleaved(),
             // The trials of a search stand below its answer, rate by rate.
             in_time: if searches { Vec::new() } else { in_time.collect() },
@@ -266,8 +273,7 @@ impl Instead {
             [run] if run.took_s().is_some() => Self::OneJob { took_s: run.measured_s },
             [run] => Self::OneRun {
                 tps: run.tps(),
-                p50_ns: run.response_us(0.5).map(|us| us * 1e3),
-                p99_ns: run.response_us(0.99).map(|us| us * 1e3),
+                response: of_response(&Response::of(&[*run])),
                 started_only: record::Arrivals::of(run).is_some_and(|arrivals| arrivals.started_only),
             },
             _ if data.compares() => Self::NoPairYet { runs },
@@ -288,9 +294,14 @@ impl Instead {
         let outliers =
             (!spread.outliers().is_empty()).then(|| spread::outliers_in_words(&spread, Metric::Tps));
         let interval = spread.interval();
-        let [p50_ns, p99_ns] = [0.5, 0.99].map(|quantile| figures.response.ns(quantile));
-        Some(Self::OneCell { runs, tps: [mean, least, most], interval, outliers, p50_ns, p99_ns })
+        let response = of_response(&figures.response);
+        Some(Self::OneCell { runs, tps: [mean, least, most], interval, outliers, response })
     }
+}
+
+/// Median and 99th percentile.
+fn of_response(response: &Response) -> [String; 2] {
+    [0.5, 0.99].map(|quantile| response.words(quantile))
 }
 
 impl Doubtful {

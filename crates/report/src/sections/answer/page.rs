@@ -32,8 +32,8 @@ impl Answer {
             @for trend in &self.trends { p.notice { (trend) } }
             @if let Some(looked) = &self.looked { p.remark { (verdicts::sentence(looked)) "." } }
             @if let Some(next) = &self.next {
-                p.next { strong { "Next: " } (next.words()) ":" }
-                pre.next { code { (next.command) } }
+                p.next { strong { "Next: " } (next.sentence()) }
+                @if let Some(command) = &next.command { pre.next { code { (command) } } }
             }
             @if let Some(overload) = self.overload() { p.notice { (overload) } }
             @if let Some(taste) = &self.taste {
@@ -57,20 +57,22 @@ impl Answer {
         let p99 = by_latency.filter(|_| arm.workloads.len() == 1).and_then(|other| other.grid);
         let is_unsafe = !said.unsafe_settings.is_empty();
         html! {
-            p.lead {
-                strong { (said.arm) } ": " (said.verdict)
-                @if is_unsafe { ", and " strong.unsafe { "not crash-safe" } }
-            }
-            p.figures {
-                (said.figures)
-                @if let Some(figure) = p99 {
-                    "; p99 response time " (change(&figure.grid.estimate))
-                    @if let Some(lacks) = lacks(&figure) { " (" (lacks) ")" }
+            @for line in &said.lines {
+                p.lead {
+                    strong { (line.head) } ": " (line.verdict)
+                    @if is_unsafe { ", and " strong.unsafe { "not crash-safe" } }
                 }
-                @if is_unsafe { "; weakens crash safety: " code { (said.unsafe_settings) } }
-                "."
+                p.figures {
+                    (line.figures)
+                    @if let Some(figure) = p99.filter(|_| said.lines.len() == 1) {
+                        "; p99 response time " (change(&figure.grid.estimate))
+                        @if let Some(lacks) = lacks(&figure) { " (" (lacks) ")" }
+                    }
+                    @if is_unsafe { "; weakens crash safety: " code { (said.unsafe_settings) } }
+                    "."
+                }
             }
-            @if arm.workload_names().len() > 1 { (by_workload(of, arm, by_latency)) }
+            @if arm.workload_names().len() > 1 || said.lines.len() > 1 { (by_workload(of, arm, by_latency)) }
             @for (workload, told) in self.besides(of, arm) {
                 p.remark { "What differs most besides" @if arm.workload_names().len() > 1 { " in " (workload) } ":" }
                 ul.besides { @for phrase in &told { li { (phrase) } } }
@@ -112,7 +114,7 @@ fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmCompari
                 ),
                 Tone::of(figure.verdict).cell_class(figure.grid.estimate.change_pct(), strong(of)),
             ),
-            None => part.no_figure().into(),
+            None => part.no_figure(of.margin).into(),
         };
         let by_latency = latency.map(|arm| {
             let same = parts(arm).find(|other| other.workload == part.workload);

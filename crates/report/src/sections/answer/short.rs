@@ -1,12 +1,13 @@
 //! The answer to a comparison of two sides on one workload, in a few lines: a sentence, both speeds, what was unusual, and what
 //! to type next.
 
+use results::answer::Line;
 use results::comparison::{CellComparison, Comparison, Metric};
 use stats::Verdict;
 
 use super::Answer;
 use super::summary::{next, wrapped};
-use crate::compared::{indicative, value_of};
+use crate::compared::{indicative, value_of, with_doubt};
 use crate::data::ReportData;
 use crate::{differences, numbers, visible};
 
@@ -26,7 +27,8 @@ pub fn text(data: &ReportData) -> Option<String> {
         return None;
     }
     let sides = [&of.base, &arm.arm].map(|name| label(data, name));
-    let head = wrapped(&visible::line(&sentence(&answer.question, of, cell, &sides)?));
+    let [line] = &answer.lines[..] else { return None };
+    let head = wrapped(&visible::line(&sentence(&answer.question, of, (cell, line), &sides)?));
     let mut lines = Vec::new();
     lines.extend(answer.unusual(&arm.unsafe_settings).into_iter().map(|line| format!("  {line}")));
     let told = differences::told(&answer.differences, &cell.cell.workload, &arm.arm, &of.base);
@@ -57,11 +59,19 @@ fn asked(question: &str) -> Option<(&str, &str)> {
 }
 
 /// The answer in one sentence, with the interval and its confidence.
-fn sentence(question: &str, of: &Comparison, cell: &CellComparison, labels: &[String; 2]) -> Option<String> {
+fn sentence(
+    question: &str,
+    of: &Comparison,
+    (cell, line): (&CellComparison, &Line),
+    labels: &[String; 2],
+) -> Option<String> {
     let workload = &cell.cell.workload;
     let named = (format!("{workload} with {}", labels[1]), labels[0].clone());
     let (other, base) = asked(question).map_or(named, |(other, base)| (other.to_owned(), base.to_owned()));
-    let Some(estimate) = &cell.estimate else {
+    let Some(estimate) = &line.estimate else {
+        if let Verdict::TooFew(few) = line.verdict {
+            return Some(format!("{workload}: no answer, {few}."));
+        }
         return Some(format!("{workload}: no answer, because no round has a valid run of both sides."));
     };
     let (change, interval) = numbers::change_and_interval(estimate.change_pct(), estimate.interval_pct());
@@ -70,7 +80,8 @@ fn sentence(question: &str, of: &Comparison, cell: &CellComparison, labels: &[St
     let interval = parts.join("; ");
     let rounds = numbers::counted(of.rounds, "round");
     let figures = format!("{change} {} over {rounds} ({interval})", of.noun());
-    Some(match cell.verdict {
+    let figures = with_doubt(figures, line.suspect.as_ref());
+    Some(match line.verdict {
         Verdict::Faster => format!("{other} is faster than {base}: {figures}."),
         Verdict::Slower => format!("{other} is slower than {base}: {figures}."),
         Verdict::Same => {
@@ -80,7 +91,7 @@ fn sentence(question: &str, of: &Comparison, cell: &CellComparison, labels: &[St
         Verdict::Inconclusive { .. } => {
             format!("Undecided whether {other} is faster than {base}: {figures}.")
         }
-        Verdict::Invalid => return None,
+        Verdict::PartsDiffer | Verdict::TooFew(_) | Verdict::Invalid => return None,
     })
 }
 
@@ -97,8 +108,10 @@ fn speeds(data: &ReportData, of: &Comparison, cell: &CellComparison, sides: &[St
                 format!("{} {}", of.noun(), value_of(cell, of.metric, values[at]))
             }
         };
-        let p99 = figures.response.ns(0.99).map(|ns| format!(", p99 {}", numbers::latency_ns(ns)));
-        let p99 = p99.filter(|_| of.metric == Metric::Tps).unwrap_or_default();
+        let p99 = match of.metric {
+            Metric::Tps => format!(", p99 {}", figures.response.words(0.99)),
+            Metric::P50 | Metric::P95 | Metric::P99 => String::new(),
+        };
         Some(format!("  {:width$}  {speed}{p99}", sides[at]))
     };
     (0..2).filter_map(line).collect()

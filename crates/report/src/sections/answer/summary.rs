@@ -43,9 +43,19 @@ pub fn text(data: &ReportData) -> String {
             told.map(|phrase| format!("{indent}{phrase}")).collect()
         };
         // The arm first: below several of them nobody would know whose workloads these are.
-        lines.push(format!("  {}: {}: {}", said.arm, said.verdict, said.figures));
-        for part in &parts {
-            lines.extend((parts.len() > 1).then(|| workload(of, part)));
+        let mut told = said.lines.iter().peekable();
+        while let Some(line) = told.next() {
+            lines.push(format!("  {}: {}: {}", line.head, line.verdict, line.figures));
+            let is_last = told.peek().is_none_or(|next| next.workload != line.workload);
+            lines.extend(line.workload.iter().filter(|_| is_last).flat_map(|name| besides_of(name)));
+        }
+        // The lines of the answer come first; the mean over all of them is a detail.
+        let is_split = said.lines.iter().any(|line| line.workload.is_some());
+        let whole = is_split.then(|| Part::whole(arm));
+        let is_told =
+            |part: &&Part<'_>| said.lines.iter().any(|line| line.workload.as_deref() == part.workload);
+        for part in parts.iter().filter(|part| !is_told(part)).chain(&whole) {
+            lines.extend((parts.len() > 1 || is_split).then(|| workload(of, part)));
             lines.extend(besides_of(part.name()));
         }
         if !said.unsafe_settings.is_empty() {
@@ -77,11 +87,8 @@ pub fn text(data: &ReportData) -> String {
 
 /// What to type next. A command is copied: it stays on one line.
 pub(super) fn next(next: &Next) -> String {
-    format!(
-        "{}    {}\n",
-        wrapped(&visible::line(&format!("  next: {}:", next.words()))),
-        visible::line(&next.command)
-    )
+    let command = next.command.as_ref().map(|command| format!("    {}\n", visible::line(command)));
+    wrapped(&visible::line(&format!("  next: {}", next.sentence()))) + &command.unwrap_or_default()
 }
 
 /// A headline with notes below it, as lines of a terminal.
@@ -107,7 +114,7 @@ pub fn markdown(head: &str, notes: &[String]) -> String {
 fn workload(of: &Comparison, part: &Part<'_>) -> String {
     let said = match part.figure {
         Some(figure) => format!("{}, {}{}", verdict(figure.verdict, of.margin), part.change(), but(figure)),
-        None => part.no_figure(),
+        None => part.no_figure(of.margin),
     };
     format!("    {}: {said}", part.name())
 }

@@ -1,5 +1,6 @@
 //! The answer in sentences.
 
+use results::answer::{Line, Part};
 use results::comparison::{ArmComparison, CellComparison, Comparison, Control, Figure, Sliced};
 use stats::Verdict;
 
@@ -7,6 +8,7 @@ use super::{Answer, CellInTime, Doubtful, Instead};
 use crate::arrivals;
 use crate::compared::{
     FROM_SLICES, Tone, against, but, control, grouped_cell, place, tally, value_of, verdict_or_invalid,
+    with_doubt,
 };
 use crate::data::cell_text;
 use crate::{differences, numbers};
@@ -20,14 +22,24 @@ const NAMED_GROUPS: usize = 5;
 pub(super) struct Said {
     /// What it is called: a level that is only a number says nothing without its factor.
     pub(super) arm: String,
-    pub(super) verdict: String,
+    /// The answer: one line, or one for each part where these differ.
+    pub(super) lines: Vec<SaidLine>,
     pub(super) tone: Tone,
-    /// Change, interval and what they are taken over.
-    pub(super) figures: String,
     /// What weakens crash safety; empty when nothing does.
     pub(super) unsafe_settings: String,
     /// More that must be said with it: cells that go the other way, pairs left out.
     pub(super) remarks: Vec<String>,
+}
+
+/// One line of the answer.
+pub(super) struct SaidLine {
+    /// The arm; of a part also what it is, and the values that are compared.
+    pub(super) head: String,
+    pub(super) verdict: String,
+    /// Change, interval and what they are taken over.
+    pub(super) figures: String,
+    /// The workload that the line is about, where it is about one.
+    pub(super) workload: Option<String>,
 }
 
 impl Answer {
@@ -72,42 +84,13 @@ impl Answer {
     }
 
     fn said(&self, of: &Comparison, arm: &ArmComparison, scheduled: (usize, usize)) -> Said {
-        let unclear = |verdict: &str, figures: String| (verdict.to_owned(), Tone::Unclear, figures);
-        let (verdict, tone, figures) = match &arm.grid {
-            Some(figure) => (verdict_or_invalid(figure.verdict, of.margin), Tone::of(figure.verdict), {
-                let told = format!(
-                    "{}, {}{}",
-                    against(&figure.grid.estimate, of.noun(), &of.base),
-                    over(figure, of.rounds),
-                    self.took(of, arm, figure)
-                );
-                match control(of) {
-                    Some(control) if of.control.as_ref().is_some_and(Control::differs) => {
-                        format!("{control}; {told}")
-                    }
-                    Some(control) => format!("{told}; {control}"),
-                    None => told,
-                }
-            }),
-            None if arm.scheduled > 0 && !arm.is_invalid() => {
-                unclear("no one figure", format!("offered rates set the throughput; by cell: {}", tally(arm)))
-            }
-            None if arm.cells.is_empty() => unclear("not compared", "no pair of runs yet".to_owned()),
-            None => {
-                unclear("invalid", format!("no valid pair in {}", numbers::counted(arm.cells.len(), "cell")))
-            }
-        };
-        // A difference that is measured apart says it already.
-        let is_said = arm.grid.is_some_and(|figure| figure.verdict == Verdict::Differs);
-        let verdict =
-            if self.interleaved || is_said { verdict } else { format!("{verdict} (not interleaved)") };
+        let own: Vec<&Line> = self.lines.iter().filter(|line| line.arm == arm.arm).collect();
         let interleaved = self.not_interleaved();
         let remarks = interleaved.into_iter().chain(remarks(arm)).chain(averages_leave_out(scheduled));
         Said {
             arm: self.name_of(&arm.arm),
-            verdict,
-            tone,
-            figures,
+            lines: own.iter().map(|line| self.line(of, arm, line)).collect(),
+            tone: Tone::of_all(own.iter().map(|line| line.verdict)),
             unsafe_settings: arm.unsafe_settings.join(", "),
             remarks: remarks.collect(),
         }
@@ -122,6 +105,61 @@ impl Answer {
         };
         (!self.interleaved)
             .then(|| format!("Not interleaved: the arms were measured at different times, {what}."))
+    }
+
+    fn line(&self, of: &Comparison, arm: &ArmComparison, line: &Line) -> SaidLine {
+        let (verdict, figures) = match &line.estimate {
+            Some(estimate) => {
+                let figures = against(estimate, of.noun(), &of.base);
+                let took = line.figure.map(|figure| self.took(of, arm, &figure)).unwrap_or_default();
+                let told = format!("{figures}, {}{took}", over(of, line));
+                let told = match control(of) {
+                    Some(control) if of.control.as_ref().is_some_and(Control::differs) => {
+                        format!("{control}; {told}")
+                    }
+                    Some(control) => format!("{told}; {control}"),
+                    None => told,
+                };
+                (verdict_or_invalid(line.verdict, of.margin), told)
+            }
+            None => Self::without_figure(of, arm, line.verdict),
+        };
+        // A difference that is measured apart says it already.
+        let is_said = self.interleaved || line.verdict == Verdict::Differs;
+        let verdict = if is_said { verdict } else { format!("{verdict} (not interleaved)") };
+        let (name, values) = (self.name_of(&arm.arm), &line.values);
+        let what = match &line.part {
+            Part::Whole => None,
+            Part::Workload(workload) => Some(workload.clone()),
+            Part::Cell(cell) => Some(cell_text(cell)),
+        };
+        let head = match what {
+            None => name,
+            // The values end with the arm's own name where it is a level.
+            Some(what) if values.ends_with(&format!("→ {}", arm.arm)) => format!("{what}, {values}"),
+            Some(what) => format!("{name}: {what}, {values}"),
+        };
+        let workload = match &line.part {
+            Part::Whole => None,
+            Part::Workload(workload) => Some(workload.clone()),
+            Part::Cell(cell) => Some(cell.workload.clone()),
+        };
+        SaidLine { head, verdict: with_doubt(verdict, line.suspect.as_ref()), figures, workload }
+    }
+
+    fn without_figure(of: &Comparison, arm: &ArmComparison, why: Verdict) -> (String, String) {
+        match why {
+            Verdict::TooFew(few) => (few.to_string(), format!("no {} against {}", of.noun(), of.base)),
+            _ if arm.scheduled > 0 && !arm.is_invalid() => (
+                "no one figure".to_owned(),
+                format!("offered rates set the throughput; by cell: {}", tally(arm)),
+            ),
+            _ if arm.cells.is_empty() => ("not compared".to_owned(), "no pair of runs yet".to_owned()),
+            _ => {
+                let figures = format!("no valid pair in {}", numbers::counted(arm.cells.len(), "cell"));
+                ("invalid".to_owned(), figures)
+            }
+        }
     }
 
     /// What an arm differs in most beside its speed, a phrase each, by workload; workloads with nothing to say are left out.
@@ -161,7 +199,8 @@ impl Answer {
     /// What there is to say where nothing is compared.
     pub(super) fn instead(&self) -> Option<String> {
         let answered = self.limit.is_some() || self.compared.as_ref().is_some_and(|of| !of.arms.is_empty());
-        (!answered).then(|| self.instead.words())
+        let doubt = self.doubt.map(|doubt| format!(" Doubtful: {}.", doubt.words())).unwrap_or_default();
+        (!answered).then(|| self.instead.words() + &doubt)
     }
 
     /// What became of the arrivals in each cell and arm of an open load, and how a promise was kept in the others, a line
@@ -253,8 +292,6 @@ impl Answer {
 
 impl Instead {
     fn words(&self) -> String {
-        let or_absent =
-            |value: &Option<f64>, text: fn(f64) -> String| value.map_or(numbers::ABSENT.to_owned(), text);
         match self {
             Self::OnlyJobs => "Nothing was driven by clients; the jobs are below.".to_owned(),
             Self::NoValidRun => "No valid run to speak of.".to_owned(),
@@ -262,13 +299,13 @@ impl Instead {
                 "{}. One run has no interval: repeat it before believing small differences.",
                 numbers::duration(*took_s)
             ),
-            Self::OneRun { tps, p50_ns, p99_ns, started_only } => format!(
+            Self::OneRun { tps, response: [p50, p99], started_only } => format!(
                 "{} transactions per second, response time{} p50 {}, p99 {}. One run has no interval: repeat it before \
                  believing small differences.",
-                or_absent(tps, numbers::tps),
+                tps.map_or(numbers::ABSENT.to_owned(), numbers::tps),
                 if *started_only { " of those started" } else { "" },
-                or_absent(p50_ns, numbers::latency_ns),
-                or_absent(p99_ns, numbers::latency_ns),
+                p50,
+                p99,
             ),
             Self::NoPairYet { runs } => {
                 format!("{} so far, but no pair of arms to compare yet.", numbers::counted(*runs, "run"))
@@ -279,19 +316,25 @@ impl Instead {
                 numbers::duration(*least_s),
                 numbers::duration(*most_s),
             ),
-            Self::OneCell { runs, tps: [mean, least, most], interval, outliers, p50_ns, p99_ns } => format!(
-                "{} transactions per second, the mean of {} ({}{} to {}){}; response time p50 {}, p99 {}. Nothing is compared.",
-                numbers::tps(*mean),
-                numbers::counted(*runs, "run"),
-                interval.map_or(String::new(), |(low, high)| {
-                    format!("95 % interval [{}, {}], range ", numbers::tps(low.max(0.0)), numbers::tps(high))
-                }),
-                numbers::tps(*least),
-                numbers::tps(*most),
-                outliers.as_ref().map_or(String::new(), |of| format!("; outliers: {of}")),
-                or_absent(p50_ns, numbers::latency_ns),
-                or_absent(p99_ns, numbers::latency_ns),
-            ),
+            Self::OneCell { runs, tps: [mean, least, most], interval, outliers, response: [p50, p99] } => {
+                format!(
+                    "{} transactions per second, the mean of {} ({}{} to {}){}; response time p50 {}, p99 {}. Nothing is compared.",
+                    numbers::tps(*mean),
+                    numbers::counted(*runs, "run"),
+                    interval.map_or(String::new(), |(low, high)| {
+                        format!(
+                            "95 % interval [{}, {}], range ",
+                            numbers::tps(low.max(0.0)),
+                            numbers::tps(high)
+                        )
+                    }),
+                    numbers::tps(*least),
+                    numbers::tps(*most),
+                    outliers.as_ref().map_or(String::new(), |of| format!("; outliers: {of}")),
+                    p50,
+                    p99,
+                )
+            }
             Self::NothingToCompare { runs } => {
                 format!("{}; nothing is compared.", numbers::counted(*runs, "run"))
             }
@@ -313,10 +356,13 @@ impl Doubtful {
 /// From here on a loss of speed is told as a time, too: nobody sees three times as long in -67 %.
 const MUCH_SLOWER_PCT: f64 = -20.0;
 
-/// `over this grid, 6 rounds x 8 cells`.
-fn over(figure: &Figure, rounds: usize) -> String {
-    let (cells, rounds) = (numbers::counted(figure.grid.cells, "cell"), numbers::counted(rounds, "round"));
-    format!("over this grid, {rounds} x {cells}{}", but(figure))
+/// `over this grid, 6 rounds x 8 cells`; of one cell `over 6 rounds`.
+fn over(of: &Comparison, line: &Line) -> String {
+    let rounds = numbers::counted(of.rounds, "round");
+    let Some(figure) = line.figure else { return format!("over {rounds}") };
+    let cells = numbers::counted(figure.grid.cells, "cell");
+    let grid = if line.part == Part::Whole { "over this grid," } else { "over" };
+    format!("{grid} {rounds} x {cells}{}", but(&figure))
 }
 
 /// `polygons, 4 clients (+12.0 %)`.
@@ -331,9 +377,10 @@ fn remarks(arm: &ArmComparison) -> Vec<String> {
     if !other_way.is_empty() {
         remarks.push(format!("The other way: {}.", other_way.join("; ")));
     }
-    if let Some(spread) = arm.heterogeneity.filter(|spread| spread.i_squared > 0.5 && arm.cells.len() > 1) {
+    let decided = arm.grid.is_some_and(|figure| figure.verdict != Verdict::PartsDiffer);
+    if let Some(spread) = arm.heterogeneity.filter(|spread| decided && spread.is_beyond_noise()) {
         remarks.push(format!(
-            "Cells differ by more than their noise (I² = {}): read the answers per workload and cell.",
+            "Cells differ by more than their noise (I² = {}), but none goes another way: see the verdicts per cell.",
             numbers::percent((spread.i_squared * 100.0).round() / 100.0)
         ));
     }
@@ -341,7 +388,7 @@ fn remarks(arm: &ArmComparison) -> Vec<String> {
     match arm.excluded() {
         0 => {}
         n => remarks.push(format!(
-            "{} left out, because a run in {} was invalid or measured nothing.",
+            "{} left out, because a run in {} was invalid or measured too little.",
             numbers::counted(n, "pair"),
             if n == 1 { "it" } else { "each" }
         )),

@@ -215,9 +215,7 @@ impl<'a> Ladder<'a> {
         for step in &self.steps {
             let mut row: Vec<Cell> = vec![numbers::figure(step.rate).into()];
             row.extend(with_arms.then(|| Cell::from(step.arm().unwrap_or(numbers::ABSENT))));
-            row.extend(
-                [0.5, 0.99].map(|q| super::or_absent(step.figures.response.ns(q), numbers::latency_ns)),
-            );
+            row.extend([0.5, 0.99].map(|q| step.figures.response.words(q).into()));
             row.extend(columns.into_iter().flat_map(|columns| columns.cells(&step.figures.in_time)));
             sheet.row(row);
         }

@@ -65,7 +65,7 @@ fn series((name, response): &Arm<'_>) -> Series {
 }
 
 fn quantile(response: &Response, q: f64) -> String {
-    response.ns(q).map_or(numbers::ABSENT.to_owned(), numbers::latency_ns)
+    response.words(q)
 }
 
 fn caption(arms: &[Arm<'_>]) -> String {

@@ -253,7 +253,7 @@ impl Figures {
             row.extend(started_only.then(|| arrivals::percentiles_cell(&cell.in_time)));
             row.push(numbers::count(cell.tps.n as u64).into());
             row.extend([cell.tps.mean, cell.tps.max].map(|tps| or_absent(tps, numbers::tps)));
-            row.extend([0.5, 0.95, 0.99, 1.0].map(|q| or_absent(cell.response.ns(q), numbers::latency_ns)));
+            row.extend([0.5, 0.95, 0.99, 1.0].map(|q| Cell::from(cell.response.words(q))));
             row.push(should_be_0(cell.failed));
             row.extend(invalid.then(|| should_be_0(Some(cell.invalid))));
             row.extend(

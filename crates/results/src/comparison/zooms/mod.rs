@@ -36,13 +36,12 @@ pub struct ZoomComparison {
     pub requests: [u64; 2],
     /// ln(new / base) of the mean service times of each pair, by round.
     pub differences: BTreeMap<u32, f64>,
-    /// Change of the mean service time; `None` where too few tiles were asked for.
+    /// Change of the mean service time, as one of all layers and zooms that are read together; `None` where too few tiles
+    /// were asked for.
     pub mean: Option<Estimate>,
     /// Change of the median service time; `None` as above.
     pub median: Option<Estimate>,
-    /// p of `mean` after Holm's adjustment over all layers and zooms of the cell.
-    pub holm_p: Option<f64>,
-    /// Of `mean`, from the adjusted p where that is stricter.
+    /// Read from the interval of `mean`.
     pub verdict: Verdict,
 }
 
@@ -82,13 +81,11 @@ pub fn zooms(experiment: &Experiment, runs: &[Run]) -> Vec<ZoomComparison> {
         for arm in experiment.arms.iter().filter(|arm| arm.name != *base) {
             let Some(of_arm) = runs.get(&(cell.clone(), Some(arm.name.clone()))) else { continue };
             let sliced = of_base.iter().chain(of_arm).any(|run| run.is_sliced());
-            let apart = experiment.order_scheme == OrderScheme::Apart;
-            let sides = Sides { cell, arm: &arm.name, paired: experiment.is_interleaved(), apart, sliced };
-            let mut compared = sides.compare(of_base, of_arm, experiment.margin);
-            adjust(&mut compared);
-            found.extend(compared);
+            let sides = Sides { cell, arm: &arm.name, paired: experiment.is_interleaved(), sliced };
+            found.extend(sides.compare(of_base, of_arm));
         }
     }
+    judge(&mut found, experiment);
     found
 }
 
@@ -98,14 +95,12 @@ struct Sides<'a> {
     arm: &'a str,
     /// Whether the runs of a round belong together.
     paired: bool,
-    /// Whether they are of two experiments.
-    apart: bool,
     /// Whether times are from slices, whose quantiles are not compared.
     sliced: bool,
 }
 
 impl Sides<'_> {
-    fn compare(&self, base: &[&Run], arm: &[&Run], margin: f64) -> Vec<ZoomComparison> {
+    fn compare(&self, base: &[&Run], arm: &[&Run]) -> Vec<ZoomComparison> {
         let [Some(first), Some(other)] = [base, arm].map(|runs| runs.last()) else { return Vec::new() };
         let layers = same_layers(&layers(first), &layers(other));
         let [base, arm] =
@@ -113,14 +108,13 @@ impl Sides<'_> {
         let places: BTreeSet<Place> = arm.values().flat_map(|round| round.keys().copied()).collect();
         let of_base = |place: Place| Some(Place { layer: *layers.get(&place.layer)?, ..place });
         let pairs = places.into_iter().filter_map(|place| Some((of_base(place)?, place)));
-        pairs.filter_map(|pair| self.compare_one(pair, (&base, &arm), margin)).collect()
+        pairs.filter_map(|pair| self.compare_one(pair, (&base, &arm))).collect()
     }
 
     fn compare_one(
         &self,
         (of_base, place): (Place, Place),
         (base, arm): (&Rounds, &Rounds),
-        margin: f64,
     ) -> Option<ZoomComparison> {
         let [old, new] = [(base, of_base), (arm, place)].map(|(rounds, place)| -> BTreeMap<u32, &Asked> {
             rounds.iter().filter_map(|(round, asked)| Some((*round, asked.get(&place)?))).collect()
@@ -149,11 +143,7 @@ impl Sides<'_> {
                 true => None,
                 false => estimate(|own| own.service.quantile_ns(0.5).map(|ns| ns as f64)),
             },
-            holm_p: None,
-            verdict: estimated.map_or(Verdict::Invalid, |of| {
-                let verdict = stats::verdict(&of, margin, Better::Smaller);
-                if self.apart { verdict.measured_apart() } else { verdict }
-            }),
+            verdict: Verdict::Invalid,
         })
     }
 
@@ -171,16 +161,16 @@ fn differences(old: &BTreeMap<u32, f64>, new: &BTreeMap<u32, f64>) -> BTreeMap<u
     old.iter().filter_map(|(round, old)| Some((*round, (new.get(round)? / old).ln()))).collect()
 }
 
-/// Holm's adjustment; what is faster or slower only without it becomes inconclusive.
-fn adjust(compared: &mut [ZoomComparison]) {
-    let p_of = |own: &ZoomComparison| own.mean.and_then(|estimate| estimate.p());
-    let raw: Vec<f64> = compared.iter().filter_map(p_of).collect();
-    let tested = compared.iter_mut().filter(|own| p_of(own).is_some());
-    for (own, p) in tested.zip(stats::holm(&raw)) {
-        own.holm_p = Some(p);
-        if own.verdict.is_change() && p >= 0.05 {
-            own.verdict = Verdict::Inconclusive { more_pairs: None };
-        }
+/// Layers and zooms of all cells and arms are read together: the interval of each allows for all of them.
+fn judge(compared: &mut [ZoomComparison], experiment: &Experiment) {
+    let has_interval = |own: &&ZoomComparison| own.mean.is_some_and(|mean| mean.standard_error.is_some());
+    let lines = compared.iter().filter(has_interval).count();
+    for own in compared {
+        let Some(mean) = &mut own.mean else { continue };
+        *mean = mean.among(lines);
+        let verdict = stats::verdict(mean, experiment.margin, Better::Smaller);
+        let is_apart = experiment.order_scheme == OrderScheme::Apart;
+        own.verdict = if is_apart { verdict.measured_apart() } else { verdict };
     }
 }
 

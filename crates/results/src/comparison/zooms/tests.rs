@@ -48,7 +48,7 @@ fn a_zoom_is_told_from_another() {
     assert!(low > 95.0 && low < 101.0 && high > 99.0 && high < 105.0, "{low} {high}");
     assert_eq!((at_12.verdict, at_15.verdict), (Verdict::Slower, Verdict::Same));
     assert_eq!((at_12.requests, at_12.differences.len()), ([160, 160], 4));
-    assert!(at_12.holm_p.unwrap() < 0.05 && at_12.median.unwrap().change_pct() > 90.0);
+    assert!(at_12.mean.unwrap().p_adjusted().unwrap() < 0.05 && at_12.median.unwrap().change_pct() > 90.0);
     // Imported sets have no pairs, and the drift of rounds hides what is small.
     let apart = Experiment { order_scheme: OrderScheme::Imported, ..experiment(&["A", "B"]) };
     let unpaired = zooms(&apart, &rounds(["old.sql", "new.sql"]));

@@ -1,0 +1,85 @@
+//! Whether runs have enough transactions to be judged: said before the first run where a rate tells, else after it.
+
+use record::{Reason, Run, count};
+use stats::TooFew;
+
+use crate::plan::{Plan, PlannedLoad, PlannedRun};
+use crate::validity::FEW;
+
+/// So many times the transactions that are needed are aimed at: speed varies from run to run.
+const AMPLE: f64 = 1.5;
+
+/// Of a plan whose rates are known: which offer too few transactions for the p99 that is compared, a line each.
+pub(crate) fn planned(plan: &Plan) -> Vec<String> {
+    let measure = &plan.content.measure;
+    if plan.content.compare.is_none() || measure.load != PlannedLoad::Rate || measure.search.is_some() {
+        return Vec::new();
+    }
+    let of = |run: &PlannedRun| {
+        let rate = run.rate.filter(|_| !run.is_job() && !run.beside)?;
+        let few = for_p99((rate * measure.duration_s) as u64)?;
+        let what = format!("{} at {rate}/s", run.workload);
+        Some(told(&what, &few.to_string(), longer(few.needed, few.count)))
+    };
+    let mut lines: Vec<String> = plan.runs.iter().filter_map(of).collect();
+    lines.sort();
+    lines.dedup();
+    lines
+}
+
+/// Of a run that is over: that it has too few transactions to be judged.
+pub(crate) fn seen(run: &Run, compares: bool) -> Option<String> {
+    let done = run.count("ok") + run.count("late");
+    if run.doubts.iter().any(|doubt| doubt.reason == Reason::TooShort) {
+        let why = format!("{} in a run, at least {FEW} are needed", count(done, "transaction"));
+        return Some(told(&run.workload, &why, longer(FEW, done)));
+    }
+    // Response times answer where a schedule sets the throughput.
+    let few = for_p99(run.response().count()).filter(|_| compares && run.is_open() && !run.is_sliced())?;
+    Some(told(&run.workload, &few.to_string(), longer(few.needed, few.count)))
+}
+
+fn for_p99(count: u64) -> Option<TooFew> {
+    TooFew::of(0.99, count)
+}
+
+fn longer(needed: u64, count: u64) -> f64 {
+    AMPLE * needed as f64 / count.max(1) as f64
+}
+
+fn told(what: &str, why: &str, times: f64) -> String {
+    let times = times.ceil();
+    format!("{what}: {why}; runs {times} times as long would have enough (-T, or duration in a file)")
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Doubt, RunKey, RunKind};
+
+    use super::*;
+
+    fn run(ok: u64) -> Run {
+        let key = RunKey { workload: "slow".into(), factors: [].into(), arm: None, round: 1 };
+        Run { counts: [("ok".to_owned(), ok)].into(), ..Run::new(RunKind::Client, key) }
+    }
+
+    /// Nobody heard of it before all rounds were measured.
+    #[test]
+    fn runs_that_are_too_short_are_told_after_the_first() {
+        assert_eq!(seen(&run(4), true), None, "what counts is the verdict of the run");
+        let doubt = Doubt { reason: Reason::TooShort, detail: String::new() };
+        let short = Run { doubts: vec![doubt], ..run(4) };
+        let wanted = "slow: 4 transactions in a run, at least 30 are needed; runs 12 times as long would have enough \
+                      (-T, or duration in a file)";
+        assert_eq!(seen(&short, false).as_deref(), Some(wanted));
+    }
+
+    #[test]
+    fn open_loads_need_enough_for_the_p99_that_is_compared() {
+        let mut open = Run { load: record::Load::Rate, ..run(100) };
+        assert!(seen(&open, true).unwrap().starts_with("slow: too few for p99: 0 of at least 1,000"));
+        assert_eq!(seen(&open, false), None);
+        open.load = record::Load::Closed;
+        assert_eq!(seen(&open, true), None);
+    }
+}

@@ -1,0 +1,168 @@
+//! The answer to what an experiment compares: a line per arm, or per workload or cell where these differ, each with its
+//! verdict, its doubts, and what all lines together come to. Every output and the exit code take the verdict from here.
+
+mod doubts;
+mod values;
+
+use record::{Experiment, Run};
+use serde::Serialize;
+use stats::{Estimate, Verdict};
+
+pub use doubts::SuspectRuns;
+
+use crate::comparison::{ArmComparison, Cell, CellComparison, Comparison, Figure, TakenApart};
+
+/// What a comparison says.
+#[derive(Debug, Clone, Serialize)]
+pub struct Answer {
+    /// By arm in file order; within an arm by workload, then by cell.
+    pub lines: Vec<Line>,
+    pub outcome: Outcome,
+}
+
+/// One line of the answer.
+#[derive(Debug, Clone, Serialize)]
+pub struct Line {
+    pub arm: String,
+    pub part: Part,
+    /// The figure over the cells of an arm or workload; `None` for a cell, and where there is none.
+    pub figure: Option<Figure>,
+    /// The change; `None` where there is none to judge.
+    pub estimate: Option<Estimate>,
+    pub verdict: Verdict,
+    /// What is compared, as the base and the arm have it: `work_mem 4MB → 64MB`.
+    pub values: String,
+    /// Where a third or more of the runs are suspect.
+    pub suspect: Option<SuspectRuns>,
+}
+
+/// What a line is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Part {
+    /// All cells of an arm.
+    Whole,
+    /// All cells of a workload, where workloads differ.
+    Workload(String),
+    /// One cell, where one of its workload goes another way.
+    Cell(Cell),
+}
+
+impl Part {
+    /// Whether a cell belongs to it.
+    fn has(&self, cell: &Cell) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Workload(name) => cell.workload == *name,
+            Self::Cell(own) => own == cell,
+        }
+    }
+}
+
+/// What all lines come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Outcome {
+    /// Every line is decided, and none is slower.
+    NothingSlower,
+    /// A line at least is slower.
+    SomethingSlower,
+    /// No line is slower, and one at least is not decided.
+    Undecided,
+    /// Nothing can be said of any line: no pair of runs is valid.
+    Invalid,
+}
+
+impl Answer {
+    /// The answer of a comparison of these runs. Parts of an arm that is taken apart are no lines of it.
+    #[must_use]
+    pub fn of(compared: &Comparison, experiment: &Experiment, runs: &[Run]) -> Self {
+        let apart = TakenApart::of(experiment);
+        let is_part = |arm: &ArmComparison| apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
+        let mut lines: Vec<Line> =
+            compared.arms.iter().filter(|arm| !is_part(arm)).flat_map(lines_of).collect();
+        for line in &mut lines {
+            line.values = values::values(experiment, runs, &compared.base, &line.arm);
+            line.suspect = doubts::suspect(runs, [&compared.base, &line.arm], &line.part);
+        }
+        let outcome = Outcome::of(&lines);
+        Self { lines, outcome }
+    }
+
+    /// The lines of an arm.
+    pub fn of_arm<'a>(&'a self, arm: &'a str) -> impl Iterator<Item = &'a Line> {
+        self.lines.iter().filter(move |line| line.arm == arm)
+    }
+}
+
+impl Outcome {
+    fn of(lines: &[Line]) -> Self {
+        if lines.iter().all(|line| line.verdict == Verdict::Invalid) {
+            Self::Invalid
+        } else if lines.iter().any(|line| line.verdict == Verdict::Slower) {
+            Self::SomethingSlower
+        } else if lines.iter().all(|line| line.verdict.is_decided()) {
+            Self::NothingSlower
+        } else {
+            Self::Undecided
+        }
+    }
+}
+
+fn lines_of(arm: &ArmComparison) -> Vec<Line> {
+    match &arm.grid {
+        Some(figure) if figure.verdict == Verdict::PartsDiffer => {
+            arm.workload_names().into_iter().flat_map(|name| of_workload(arm, name)).collect()
+        }
+        figure => vec![of_figure(arm, Part::Whole, figure.as_ref())],
+    }
+}
+
+fn of_workload(arm: &ArmComparison, name: &str) -> Vec<Line> {
+    let cells = || arm.cells.iter().filter(|cell| cell.cell.workload == name && !cell.scheduled);
+    match arm.workloads.get(name) {
+        Some(figure) if figure.verdict == Verdict::PartsDiffer => {
+            cells().map(|cell| of_cell(arm, cell)).collect()
+        }
+        // Offered rates set its throughput: it is no part of the figure that differs.
+        None if cells().next().is_none() => Vec::new(),
+        figure => vec![of_figure(arm, Part::Workload(name.to_owned()), figure)],
+    }
+}
+
+fn of_figure(arm: &ArmComparison, part: Part, figure: Option<&Figure>) -> Line {
+    let workload = match &part {
+        Part::Workload(name) => Some(name.as_str()),
+        Part::Whole | Part::Cell(_) => None,
+    };
+    // Where offered rates set the throughput of all cells, nothing is invalid, and nothing decided.
+    let none = arm.without_figure(workload).unwrap_or(match arm.is_invalid() {
+        true => Verdict::Invalid,
+        false => Verdict::Inconclusive { more_pairs: None },
+    });
+    Line {
+        estimate: figure.map(|figure| figure.grid.estimate),
+        verdict: figure.map_or(none, |figure| figure.verdict),
+        figure: figure.copied(),
+        ..Line::empty(arm, part)
+    }
+}
+
+fn of_cell(arm: &ArmComparison, cell: &CellComparison) -> Line {
+    Line { estimate: cell.estimate, verdict: cell.verdict, ..Line::empty(arm, Part::Cell(cell.cell.clone())) }
+}
+
+impl Line {
+    fn empty(arm: &ArmComparison, part: Part) -> Self {
+        Self {
+            arm: arm.arm.clone(),
+            part,
+            figure: None,
+            estimate: None,
+            verdict: Verdict::Invalid,
+            values: String::new(),
+            suspect: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

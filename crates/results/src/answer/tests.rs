@@ -1,0 +1,204 @@
+use record::{Doubt, Load, Reason, Validity};
+use stats::{Better, TooFew};
+
+use super::*;
+use crate::comparison::Metric;
+use crate::fixture::{experiment, run};
+
+/// Eight rounds of a workload of these clients: B against A at this log ratio, which scatters by `noise` from round to round.
+fn rounds(workload: &str, clients: &[u32], log_ratio: f64, noise: f64) -> Vec<Run> {
+    const SCATTER: [f64; 8] = [0.9, -1.2, 0.4, 1.3, -0.7, -0.3, 1.0, -1.4];
+    let mut runs = Vec::new();
+    for (at, scatter) in SCATTER.iter().enumerate() {
+        for clients in clients {
+            let round = at as u32 + 1;
+            let base = 20_000.0;
+            runs.push(run(workload, *clients, Some("A"), round, base));
+            runs.push(run(workload, *clients, Some("B"), round, base * (log_ratio + noise * scatter).exp()));
+        }
+    }
+    runs
+}
+
+fn answered(arms: &[&str], runs: &[Run], metric: Metric) -> (Comparison, Answer) {
+    let experiment = experiment(arms);
+    let compared = Comparison::of(&experiment, runs, metric).unwrap();
+    let answer = Answer::of(&compared, &experiment, runs);
+    (compared, answer)
+}
+
+/// The demo called a workload "slower -4.1 % [-7.1, -1.0]" and its only cell "inconclusive": cells were adjusted for each
+/// other, and workloads were not.
+#[test]
+fn a_workload_of_one_cell_has_the_verdict_of_its_cell() {
+    for noise in 1..40 {
+        let noise = f64::from(noise) / 500.0;
+        let runs = [rounds("one", &[4], -0.042, noise), rounds("many", &[1, 2, 8], 0.01, noise)].concat();
+        let (compared, _) = answered(&["A", "B"], &runs, Metric::Tps);
+        let arm = &compared.arms[0];
+        let cell = arm.cells.iter().find(|cell| cell.cell.workload == "one").unwrap();
+        let workload = arm.workloads["one"];
+        assert_eq!(
+            (workload.verdict, Some(workload.grid.estimate)),
+            (cell.verdict, cell.estimate),
+            "{noise}"
+        );
+        let alone: Vec<Run> = runs.into_iter().filter(|run| run.workload == "one").collect();
+        let (compared, answer) = answered(&["A", "B"], &alone, Metric::Tps);
+        let arm = &compared.arms[0];
+        let all = [arm.cells[0].verdict, arm.workloads["one"].verdict, arm.grid.unwrap().verdict];
+        assert_eq!(all, [answer.lines[0].verdict; 3], "{noise}");
+    }
+}
+
+#[test]
+fn no_verdict_contradicts_the_interval_beside_it() {
+    for (at, log_ratio) in [0.0, 0.004, -0.02, 0.05, -0.08].into_iter().enumerate() {
+        for noise in [0.002, 0.01, 0.03, 0.1] {
+            let names = ["a", "b", "c", "d", "e"];
+            let runs: Vec<Run> =
+                names[..=at].iter().flat_map(|name| rounds(name, &[1, 8], log_ratio, noise)).collect();
+            let (compared, answer) = answered(&["A", "B"], &runs, Metric::Tps);
+            let cells = compared.arms[0].cells.iter().map(|cell| (cell.estimate.unwrap(), cell.verdict));
+            let lines = answer.lines.iter().map(|line| (line.estimate.unwrap(), line.verdict));
+            for (estimate, verdict) in cells.chain(lines) {
+                assert_eq!(verdict, stats::verdict(&estimate, 0.03, Better::Larger));
+                let (low, high) = estimate.interval_pct().unwrap();
+                match verdict {
+                    Verdict::Same => assert!(low > -3.0 && high < 3.0),
+                    Verdict::Faster => assert!(low > 0.0),
+                    Verdict::Slower => assert!(high < 0.0),
+                    _ => assert!(low <= 0.0 && high >= 0.0),
+                }
+            }
+        }
+    }
+}
+
+/// "faster, 17 times" stood for a search 300 times faster and a checkout undecided.
+#[test]
+fn workloads_that_differ_have_a_line_each_and_their_mean_has_no_verdict() {
+    let runs = [rounds("search", &[4], 300f64.ln(), 0.02), rounds("checkout", &[4], 0.0, 0.1)].concat();
+    let mut experiment = experiment(&["A", "B"]);
+    experiment.arms[1].settings.insert("work_mem".into(), "64MB".into());
+    let compared = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
+    let answer = Answer::of(&compared, &experiment, &runs);
+    let lines: Vec<_> =
+        answer.lines.iter().map(|line| (line.part.clone(), line.verdict.is_decided())).collect();
+    let wanted = [("checkout", false), ("search", true)].map(|(name, is)| (Part::Workload(name.into()), is));
+    assert_eq!(lines, wanted);
+    assert_eq!(answer.lines[0].values, "work_mem 4MB → 64MB");
+    assert_eq!(answer.outcome, Outcome::Undecided);
+    assert_eq!(compared.arms[0].grid.unwrap().verdict, Verdict::PartsDiffer);
+}
+
+/// "same within 3 %" stood for +3.1, -8.6, -0.8 and 0.0 %.
+#[test]
+fn a_slower_workload_does_not_vanish_in_a_mean_that_is_the_same() {
+    let changes = [("a", 0.031), ("b", -0.089), ("c", -0.008), ("d", 0.0)];
+    let runs: Vec<Run> =
+        changes.iter().flat_map(|(name, change)| rounds(name, &[4], *change, 0.008)).collect();
+    let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
+    assert_eq!(answer.lines.len(), 4);
+    assert_eq!(answer.outcome, Outcome::SomethingSlower);
+    // The same of the cells of a workload.
+    let levels = [(1, 0.031), (2, -0.089), (4, -0.008), (8, 0.0)];
+    let runs: Vec<Run> =
+        levels.iter().flat_map(|(clients, change)| rounds("a", &[*clients], *change, 0.008)).collect();
+    let (compared, answer) = answered(&["A", "B"], &runs, Metric::Tps);
+    assert_eq!((answer.lines.len(), answer.outcome), (4, Outcome::SomethingSlower));
+    assert!(answer.lines.iter().all(|line| matches!(line.part, Part::Cell(_))));
+    assert_eq!(compared.arms[0].workloads["a"].verdict, Verdict::PartsDiffer);
+}
+
+#[test]
+fn workloads_that_are_alike_have_one_line() {
+    let runs = [rounds("a", &[1, 8], 0.1, 0.02), rounds("b", &[1, 8], 0.1, 0.02)].concat();
+    let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
+    let lines: Vec<_> = answer.lines.iter().map(|line| (&line.part, line.verdict)).collect();
+    assert_eq!(lines, [(&Part::Whole, Verdict::Faster)]);
+    assert_eq!(answer.outcome, Outcome::NothingSlower);
+}
+
+#[test]
+fn arms_are_lines_of_one_kind() {
+    let mut runs = rounds("a", &[4], 0.02, 0.02);
+    let (_, alone) = answered(&["A", "B"], &runs, Metric::Tps);
+    for arm in ["C", "D", "E"] {
+        let others = rounds("a", &[4], 0.0, 0.02).into_iter().filter(|run| run.arm.as_deref() == Some("B"));
+        runs.extend(others.map(|run| Run { arm: Some(arm.into()), ..run }));
+    }
+    let (_, among) = answered(&["A", "B", "C", "D", "E"], &runs, Metric::Tps);
+    let width = |answer: &Answer| {
+        let (low, high) = answer.lines[0].estimate.unwrap().interval_pct().unwrap();
+        high - low
+    };
+    assert_eq!(among.lines[0].estimate.unwrap().lines, 4);
+    assert!(width(&among) > 1.2 * width(&alone), "{} {}", width(&among), width(&alone));
+}
+
+/// 15 of 24 runs were suspect, throughput fell from 15,867 to 4,666 tps, and the answer was a plain "same".
+#[test]
+fn a_third_of_suspect_runs_stands_in_the_line_of_the_answer() {
+    let mut runs = rounds("a", &[4], 0.0, 0.001);
+    let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
+    assert_eq!(answer.lines[0].suspect, None);
+    for (at, run) in runs.iter_mut().take(6).enumerate() {
+        run.validity = Validity::Suspect;
+        let reason = if at < 2 { Reason::Steal } else { Reason::Unsteady };
+        run.doubts.push(Doubt { reason, detail: String::new() });
+    }
+    let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
+    let suspect = answer.lines[0].suspect.unwrap();
+    assert_eq!(suspect.words(), "6 of 16 runs are suspect, mostly unsteady (4)");
+    runs[5].validity = Validity::Valid;
+    let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
+    assert_eq!(answer.lines[0].suspect, None, "five of sixteen are less than a third");
+}
+
+/// `--metric p99` said "slower" of runs of one to three transactions.
+#[test]
+fn a_percentile_of_few_transactions_has_no_verdict() {
+    let mut runs = rounds("a", &[4], 0.0, 0.01);
+    for (at, run) in runs.iter_mut().enumerate() {
+        let mut few = stats::Histogram::new();
+        (0..1 + at as u64 % 3).for_each(|value| few.record(1_000_000 * (value + 1 + at as u64 % 2)));
+        run.scripts[0].response = few;
+    }
+    for (metric, needed) in [(Metric::P50, 20), (Metric::P95, 200), (Metric::P99, 1000)] {
+        let (compared, answer) = answered(&["A", "B"], &runs, metric);
+        let Verdict::TooFew(few) = answer.lines[0].verdict else { panic!("{:?}", answer.lines[0].verdict) };
+        assert_eq!((few.count, few.needed), (1, needed));
+        assert_eq!((answer.outcome, answer.lines[0].estimate.is_none()), (Outcome::Undecided, true));
+        assert_eq!(compared.arms[0].tally().too_few, 1);
+    }
+    // One run of few is enough: without it the slow rounds would be left out.
+    let mut runs = rounds("a", &[4], 0.0, 0.01);
+    let mut few = stats::Histogram::new();
+    (0..999).for_each(|value| few.record(1000 + value));
+    runs[3].scripts[0].response = few;
+    let (_, answer) = answered(&["A", "B"], &runs, Metric::P99);
+    assert!(matches!(answer.lines[0].verdict, Verdict::TooFew(TooFew { count: 999, .. })));
+}
+
+#[test]
+fn offered_rates_are_undecided_and_not_invalid() {
+    let mut runs = rounds("a", &[4], 0.1, 0.01);
+    runs.iter_mut().for_each(|run| run.load = Load::Rate);
+    let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
+    assert_eq!(answer.outcome, Outcome::Undecided);
+    // Without a single valid pair nothing at all can be said, however the load was offered.
+    for load in [Load::Rate, Load::Closed] {
+        let invalid = runs.iter().map(|run| Run { validity: Validity::Invalid, load, ..run.clone() });
+        let (_, answer) = answered(&["A", "B"], &invalid.collect::<Vec<_>>(), Metric::Tps);
+        assert_eq!(answer.outcome, Outcome::Invalid, "{load:?}");
+    }
+}
+
+#[test]
+fn levels_that_are_numbers_have_their_factor() {
+    let mut experiment = experiment(&["4", "8"]);
+    experiment.compare_factor = Some("clients".into());
+    assert_eq!(values::values(&experiment, &[], "4", "8"), "clients 4 → 8");
+    assert_eq!(values::values(&experiment, &[], "old.sql", "new.sql"), "old.sql → new.sql");
+}

@@ -1,0 +1,51 @@
+//! What an arm has and the base has not, in the words of whoever compares them.
+
+use std::collections::BTreeSet;
+
+use record::{Arm, Experiment, Run};
+
+/// Settings that are named one by one; the others are counted.
+const NAMED: usize = 2;
+/// In place of a value that nobody knows.
+const UNKNOWN: &str = "not set";
+
+/// `work_mem 4MB → 64MB`; of other factors than settings the levels: `clients 4 → 8`, `old.sql → new.sql`.
+pub(super) fn values(experiment: &Experiment, runs: &[Run], base: &str, arm: &str) -> String {
+    let named = |name: &str| experiment.arms.iter().find(|own| own.name == name);
+    let factor = experiment.compare_factor.as_deref().unwrap_or_default();
+    if let (Some(of_base), Some(of_arm), "settings") = (named(base), named(arm), factor) {
+        let told = settings(of_base, of_arm, runs);
+        if !told.is_empty() {
+            return told;
+        }
+    }
+    // A level that is only a number says nothing without its factor.
+    let is_number = |level: &str| level.starts_with(|c: char| c.is_ascii_digit());
+    let factor = if is_number(base) && is_number(arm) { format!("{factor} ") } else { String::new() };
+    format!("{factor}{base} → {arm}")
+}
+
+fn settings(base: &Arm, arm: &Arm, runs: &[Run]) -> String {
+    let names: BTreeSet<&String> = base.settings.keys().chain(arm.settings.keys()).collect();
+    let differing = || names.iter().filter(|name| base.settings.get(**name) != arm.settings.get(**name));
+    let value = |of: &Arm, name: &str| {
+        of.settings
+            .get(name)
+            .cloned()
+            .or_else(|| in_force(runs, &of.name, name))
+            .unwrap_or(UNKNOWN.to_owned())
+    };
+    let mut told: Vec<String> = differing()
+        .take(NAMED)
+        .map(|name| format!("{name} {} → {}", value(base, name), value(arm, name)))
+        .collect();
+    let more = differing().count().saturating_sub(NAMED);
+    told.extend((more > 0).then(|| format!("and {more} more")));
+    told.join(", ")
+}
+
+/// What the server of an arm had, where the arm itself does not set it.
+fn in_force(runs: &[Run], arm: &str, name: &str) -> Option<String> {
+    let own = runs.iter().filter(|run| run.arm.as_deref() == Some(arm));
+    own.flat_map(|run| &run.settings).find(|known| known.name == name).map(|known| known.value.clone())
+}

@@ -1,0 +1,150 @@
+//! The verdicts: cells, workloads and whole grids are three kinds of lines, and the lines of a kind, of all arms, are read
+//! together. So the interval of each allows for all of them, and each verdict is read from that interval
+//! (docs/decisions/0036).
+
+use std::collections::BTreeSet;
+
+use stats::{Estimate, Verdict};
+
+use super::{ArmComparison, CellComparison, Figure, Judge, TakenApart, Way, averaged};
+
+/// Gives every line its interval and verdict. Parts of an arm that is taken apart are read by themselves.
+pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, way: Way) {
+    let (parts, whole): (Vec<_>, Vec<_>) =
+        arms.iter_mut().partition(|arm| apart.is_some_and(|apart| apart.is_part(&arm.arm)));
+    for mut together in [parts, whole] {
+        cells(&mut together, way);
+        figures(&mut together, way);
+        if matches!(way.judge, Judge::ControlDiffers) {
+            continue;
+        }
+        for arm in together {
+            for name in arm.workloads.keys().cloned().collect::<Vec<_>>() {
+                let verdict = of_workload(arm, &name);
+                arm.workloads.entry(name).and_modify(|figure| figure.verdict = verdict);
+            }
+            let verdict = of_grid(arm);
+            if let Some(grid) = &mut arm.grid {
+                grid.verdict = verdict;
+            }
+        }
+    }
+}
+
+/// Lines that have an interval: the others are read as what they are, changes without one.
+fn counted<'e>(estimates: impl Iterator<Item = &'e Estimate>) -> usize {
+    estimates.filter(|estimate| estimate.standard_error.is_some()).count()
+}
+
+fn cells(arms: &mut [&mut ArmComparison], way: Way) {
+    let lines = counted(arms.iter().flat_map(|arm| &arm.cells).filter_map(|cell| cell.estimate.as_ref()));
+    arms.iter_mut().flat_map(|arm| &mut arm.cells).for_each(|cell| read_cell(cell, lines, way));
+}
+
+/// Verdicts of some cells that are read by themselves, and the figure over them.
+pub(super) fn judge_cells(cells: &mut [CellComparison], way: Way) -> Option<Figure> {
+    let lines = counted(cells.iter().filter_map(|cell| cell.estimate.as_ref()));
+    cells.iter_mut().for_each(|cell| read_cell(cell, lines, way));
+    let mut figure = figure(&cells.iter().collect::<Vec<_>>(), way)?;
+    read(&mut figure, the_one(cells.iter()), 1, way);
+    Some(figure)
+}
+
+fn read_cell(cell: &mut CellComparison, lines: usize, way: Way) {
+    let Some(estimate) = &mut cell.estimate else { return };
+    *estimate = estimate.among(lines);
+    cell.verdict = way.verdict(estimate);
+}
+
+/// Figures of workloads and whole grids, each with the verdict of its own interval.
+fn figures(arms: &mut [&mut ArmComparison], way: Way) {
+    for arm in arms.iter_mut() {
+        let names: BTreeSet<String> = arm.cells.iter().map(|cell| cell.cell.workload.clone()).collect();
+        let of_workload = |name: String| {
+            let of_it = arm.cells.iter().filter(|cell| cell.cell.workload == name);
+            let figure = figure(&of_it.collect::<Vec<_>>(), way)?;
+            Some((name, figure))
+        };
+        arm.workloads = names.into_iter().filter_map(of_workload).collect();
+        arm.grid = figure(&arm.cells.iter().collect::<Vec<_>>(), way);
+    }
+    let workloads = counted(arms.iter().flat_map(|arm| arm.workloads.values()).map(|of| &of.grid.estimate));
+    let grids = counted(arms.iter().filter_map(|arm| arm.grid.as_ref()).map(|of| &of.grid.estimate));
+    for arm in arms {
+        let ArmComparison { cells, workloads: of_workloads, grid, .. } = &mut **arm;
+        for (name, figure) in of_workloads.iter_mut() {
+            let only = the_one(cells.iter().filter(|cell| cell.cell.workload == *name));
+            read(figure, only, workloads, way);
+        }
+        let Some(figure) = grid else { continue };
+        read(figure, None, grids, way);
+        let mut all = of_workloads.values();
+        if let (Some(only), None) = (all.next(), all.next()) {
+            (figure.grid.estimate, figure.verdict) = (only.grid.estimate, only.verdict);
+        }
+    }
+}
+
+fn figure(cells: &[&CellComparison], way: Way) -> Option<Figure> {
+    let averaged = averaged(cells);
+    let grid = way.mean(&averaged)?;
+    Some(Figure { grid, verdict: Verdict::Invalid, cells: averaged.len() })
+}
+
+/// The only cell that a figure rests on; `None` where there are several.
+fn the_one<'c>(cells: impl Iterator<Item = &'c CellComparison>) -> Option<&'c CellComparison> {
+    let mut with = cells.filter(|cell| cell.estimate.is_some() && !cell.scheduled);
+    with.next().filter(|_| with.next().is_none())
+}
+
+/// A figure of a single cell is that cell's, with its interval and verdict.
+fn read(figure: &mut Figure, only: Option<&CellComparison>, lines: usize, way: Way) {
+    let estimate = &mut figure.grid.estimate;
+    match only.and_then(|cell| Some((cell.estimate?, cell.verdict))) {
+        Some((of_cell, verdict)) => (*estimate, figure.verdict) = (of_cell, verdict),
+        None => {
+            *estimate = estimate.among(lines);
+            figure.verdict = way.verdict(estimate);
+        }
+    }
+}
+
+/// A mean over cells does not answer for a cell that surely goes another way.
+fn of_workload(arm: &ArmComparison, name: &str) -> Verdict {
+    let own = arm.workloads[name].verdict;
+    let mut cells = arm.cells.iter().filter(|cell| cell.cell.workload == name && !cell.scheduled);
+    if cells.any(|cell| contradicts(cell.verdict, own)) { Verdict::PartsDiffer } else { own }
+}
+
+/// A mean over workloads that differ answers no question.
+fn of_grid(arm: &ArmComparison) -> Verdict {
+    let Some(own) = arm.grid.map(|figure| figure.verdict) else { return Verdict::Invalid };
+    let mut workloads = arm.workloads.values();
+    if let (Some(only), None) = (workloads.next(), workloads.next()) {
+        return only.verdict;
+    }
+    let estimates: Vec<Estimate> = arm.workloads.values().map(|figure| figure.grid.estimate).collect();
+    // Workloads are few: one that is decided otherwise is told, even where it could be chance.
+    let decided_otherwise = |verdict: Verdict| {
+        verdict == Verdict::PartsDiffer || verdict.is_decided() && !same_kind(verdict, own)
+    };
+    let differ = arm.workloads.values().any(|figure| decided_otherwise(figure.verdict));
+    if differ || are_unlike(&estimates) { Verdict::PartsDiffer } else { own }
+}
+
+fn are_unlike(estimates: &[Estimate]) -> bool {
+    stats::heterogeneity(estimates).is_some_and(|spread| spread.is_beyond_noise())
+}
+
+/// Whether a part is surely slower and its whole is not, or surely faster and its whole surely is not.
+fn contradicts(part: Verdict, whole: Verdict) -> bool {
+    match part {
+        Verdict::Slower => whole != Verdict::Slower,
+        Verdict::Faster => matches!(whole, Verdict::Slower | Verdict::Same),
+        _ => false,
+    }
+}
+
+fn same_kind(one: Verdict, other: Verdict) -> bool {
+    std::mem::discriminant(&one) == std::mem::discriminant(&other)
+}
