@@ -14,6 +14,10 @@ use crate::driver::{Cpu, Driver};
 /// other figures.
 pub const GAP: Time = 200_000_000;
 
+/// A turn of which the thread worked more than one part in this many only shared its CPU with others: it waited many times for a short
+/// while, which is no gap.
+const SHARED: Time = 5;
+
 /// How long a thread sleeps at most under load, ns: a gap that begins while it sleeps is told this short at most.
 pub(super) const LOOK: Time = 20_000_000;
 
@@ -35,7 +39,8 @@ impl<D: Driver> ClientLoop<D> {
             let cpu = self.driver.cpu();
             let worked = cpu.since(std::mem::replace(&mut self.reading, CpuReading { cpu, at: now }).cpu);
             if is_long {
-                let stopped = turn.saturating_sub(worked.user_ns + worked.system_ns);
+                let worked = worked.user_ns + worked.system_ns;
+                let stopped = if worked > turn / SHARED { 0 } else { turn - worked };
                 self.gap(stopped.saturating_add(overslept));
             }
         }

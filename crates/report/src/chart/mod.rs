@@ -154,7 +154,11 @@ fn broken(word: &str, width: f64) -> Vec<String> {
             // The last joint, unless it leaves less than half a line.
             let joint = line.rfind(['_', '-', '/', '.']).map(|at| at + 1).filter(|at| at * 2 > line.len());
             let rest = line.split_off(joint.unwrap_or(line.len()));
+            let is_full = !rest.is_empty() && text_width(&rest) + character_width(c) * FONT > width;
             lines.push(rest);
+            if is_full {
+                lines.push(String::new());
+            }
         }
         lines.last_mut().expect("there is always a line").push(c);
     }

@@ -3,7 +3,6 @@
 use record::{AskedLimit, Run, Term};
 use serde::Serialize;
 
-use super::ArmLimit;
 use super::trial::kept;
 
 /// From this share on the CPUs of the generator's host have no time left, percent: busy, or taken by the hypervisor.
@@ -26,9 +25,9 @@ pub struct GeneratorLimit {
 }
 
 impl GeneratorLimit {
-    /// Of the trials of an arm at this rate; `None` unless most of the broken ones show it.
-    pub(super) fn at(asked: &AskedLimit, arm: &ArmLimit<'_>, rate: f64) -> Option<Self> {
-        let broken = arm.trials.iter().filter(|run| run.offered_rate == Some(rate) && !kept(run));
+    /// Of those of these trials that are at this rate; `None` unless most of the broken ones show it.
+    pub(super) fn at(asked: &AskedLimit, trials: &[&Run], rate: f64) -> Option<Self> {
+        let broken = trials.iter().filter(|run| run.offered_rate == Some(rate) && !kept(run));
         let seen: Vec<Option<String>> = broken.map(|run| lacked(asked, run)).collect();
         let trials = seen.iter().flatten().count();
         let detail = seen.iter().flatten().next()?.clone();

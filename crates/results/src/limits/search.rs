@@ -303,7 +303,7 @@ impl<'r> ArmLimit<'r> {
     #[must_use]
     pub fn generator(&self, asked: &AskedLimit) -> Option<GeneratorLimit> {
         let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return None };
-        GeneratorLimit::at(asked, self, upper)
+        GeneratorLimit::at(asked, &self.trials, upper)
     }
 
     /// Whether its trials contradict each other, or a load that never exceeds the limit broke the promise.
