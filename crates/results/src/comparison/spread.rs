@@ -58,7 +58,7 @@ impl Spread {
         stats::mean_with_interval(&self.plain())?.1
     }
 
-    /// Runs that do not fit the others, and are farther than [`FAR`] from the median. They still count.
+    /// Runs that do not fit the others, and are farther than `FAR` from the median. They still count.
     #[must_use]
     pub fn outliers(&self) -> Vec<(u32, f64)> {
         let mut sorted = self.plain();
