@@ -53,7 +53,7 @@ fn reasons(rates: &[f64], steal_pct: Option<f64>, after_ms: f64) -> Vec<Reason> 
     let series: Vec<SeriesPoint> = rates.iter().enumerate().map(point).collect();
     let ok = series.iter().map(|point| point.ok).sum();
     let counts = Counts { due: ok, ok, rows: ok, bytes: ok, ..Counts::default() };
-    let script = engine::ScriptFigures { counts, ..engine::ScriptFigures::default() };
+    let script = engine::ScriptFigures { counts, completed: ok, ..engine::ScriptFigures::default() };
     let measured = engine::Measured { scripts: vec![script], ..engine::Measured::default() };
     let probe = |ms| Some(Probe { least_ms: ms, mean_ms: ms });
     let probes = Probes { usual: None, before: probe(4.0), after: probe(after_ms) };

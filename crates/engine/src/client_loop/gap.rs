@@ -1,7 +1,7 @@
 //! Gaps: times in which the thread did not run although it had to.
 //!
 //! A wait has a latest end, and a turn is as long as its work. What goes beyond both is time in which the generator stood
-//! still: it was stopped, it had no CPU, or its whole machine was paused. The clock alone shows it. A server that says nothing
+//! still: it was stopped, it had no CPU, or its whole machine was paused. The clock alone shows it. A server that does not answer
 //! makes no gap, since the wait for it ends in time.
 
 use super::ClientLoop;
@@ -14,11 +14,11 @@ use crate::driver::{Cpu, Driver};
 /// other figures.
 pub const GAP: Time = 200_000_000;
 
-/// A turn of which the thread worked more than one part in this many only shared its CPU with others: it waited many times for a short
-/// while, which is no gap.
-const SHARED: Time = 5;
+/// How long a thread waits at most, ns, each time that the system gives its CPU to others. A turn with many such waits is long, and
+/// has no gap.
+const WAIT: Time = 100_000_000;
 
-/// How long a thread sleeps at most under load, ns: a gap that begins while it sleeps is told this short at most.
+/// How long a thread sleeps at most under load, ns: a gap that begins while it sleeps is reported shorter by this at most.
 pub(super) const LOOK: Time = 20_000_000;
 
 /// The CPU time of the thread when it was last read.
@@ -39,8 +39,8 @@ impl<D: Driver> ClientLoop<D> {
             let cpu = self.driver.cpu();
             let worked = cpu.since(std::mem::replace(&mut self.reading, CpuReading { cpu, at: now }).cpu);
             if is_long {
-                let worked = worked.user_ns + worked.system_ns;
-                let stopped = if worked > turn / SHARED { 0 } else { turn - worked };
+                let usual = worked.user_ns + worked.system_ns + worked.preemptions.saturating_mul(WAIT);
+                let stopped = turn.saturating_sub(usual);
                 self.gap(stopped.saturating_add(overslept));
             }
         }

@@ -1,10 +1,12 @@
 //! What a thread costs.
 
-/// CPU a thread has used, ns.
+/// CPU time that a thread has used, ns, and how often it lost its CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cpu {
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
+    /// Times that the system gave its CPU to others while it had work; 0 where the system does not tell.
+    pub(crate) preemptions: u64,
 }
 
 impl Cpu {
@@ -13,6 +15,7 @@ impl Cpu {
         Self {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
             system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+            preemptions: self.preemptions.saturating_sub(earlier.preemptions),
         }
     }
 
@@ -25,7 +28,11 @@ impl Cpu {
             libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
             usage.assume_init()
         };
-        Self { user_ns: nanoseconds(usage.ru_utime), system_ns: nanoseconds(usage.ru_stime) }
+        Self {
+            user_ns: nanoseconds(usage.ru_utime),
+            system_ns: nanoseconds(usage.ru_stime),
+            preemptions: u64::try_from(usage.ru_nivcsw).unwrap_or_default(),
+        }
     }
 
     /// What the calling thread has used so far; systems without per-thread usage do not tell user and system apart,
@@ -33,7 +40,11 @@ impl Cpu {
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn of_this_thread() -> Self {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Self { user_ns: used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64, system_ns: 0 }
+        Self {
+            user_ns: used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64,
+            system_ns: 0,
+            preemptions: 0,
+        }
     }
 }
 

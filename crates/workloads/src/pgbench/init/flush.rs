@@ -54,7 +54,8 @@ impl Drop for Guard<'_> {
 
 fn keep_flushing(runtime: &dyn Runtime, done: &AtomicBool) {
     let Ok(mut sql) = runtime.connect() else { return };
-    while !done.load(Ordering::Relaxed) && !runtime.stopped() && long(&mut *sql).execute(FLUSH).is_ok() {
+    // Once at least, however short the work is.
+    while long(&mut *sql).execute(FLUSH).is_ok() && !done.load(Ordering::Relaxed) && !runtime.stopped() {
         runtime.sleep_us(PAUSE_US);
     }
 }
