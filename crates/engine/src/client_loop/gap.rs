@@ -14,10 +14,6 @@ use crate::driver::{Cpu, Driver};
 /// other figures.
 pub const GAP: Time = 200_000_000;
 
-/// How long a thread waits at most, ns, each time that the system gives its CPU to others. A turn with many such waits is long, and
-/// has no gap.
-const WAIT: Time = 100_000_000;
-
 /// How long a thread sleeps at most under load, ns: a gap that begins while it sleeps is reported shorter by this at most.
 pub(super) const LOOK: Time = 20_000_000;
 
@@ -39,8 +35,8 @@ impl<D: Driver> ClientLoop<D> {
             let cpu = self.driver.cpu();
             let worked = cpu.since(std::mem::replace(&mut self.reading, CpuReading { cpu, at: now }).cpu);
             if is_long {
-                let usual = worked.user_ns + worked.system_ns + worked.preemptions.saturating_mul(WAIT);
-                let stopped = turn.saturating_sub(usual);
+                // Threads that share a CPU wait many times for a short while: their turns are long, and have no gap.
+                let stopped = turn.saturating_sub(worked.user_ns + worked.system_ns + worked.waited_ns);
                 self.gap(stopped.saturating_add(overslept));
             }
         }

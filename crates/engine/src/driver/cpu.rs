@@ -5,8 +5,8 @@
 pub(crate) struct Cpu {
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
-    /// Times that the system gave its CPU to others while it had work; 0 where the system does not tell.
-    pub(crate) preemptions: u64,
+    /// Time in which it could run and others had the CPU, ns; 0 where the system does not tell.
+    pub(crate) waited_ns: u64,
 }
 
 impl Cpu {
@@ -15,7 +15,7 @@ impl Cpu {
         Self {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
             system_ns: self.system_ns.saturating_sub(earlier.system_ns),
-            preemptions: self.preemptions.saturating_sub(earlier.preemptions),
+            waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
         }
     }
 
@@ -31,7 +31,7 @@ impl Cpu {
         Self {
             user_ns: nanoseconds(usage.ru_utime),
             system_ns: nanoseconds(usage.ru_stime),
-            preemptions: u64::try_from(usage.ru_nivcsw).unwrap_or_default(),
+            waited_ns: waited_ns(),
         }
     }
 
@@ -40,12 +40,24 @@ impl Cpu {
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn of_this_thread() -> Self {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Self {
-            user_ns: used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64,
-            system_ns: 0,
-            preemptions: 0,
-        }
+        Self { user_ns: used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64, system_ns: 0, waited_ns: 0 }
     }
+}
+
+/// The second figure of the thread's `schedstat` (proc(5)). The file is opened once for each thread: it is read every 20 ms.
+#[cfg(target_os = "linux")]
+fn waited_ns() -> u64 {
+    use std::os::unix::fs::FileExt;
+
+    thread_local! {
+        static SCHEDSTAT: Option<std::fs::File> = std::fs::File::open("/proc/thread-self/schedstat").ok();
+    }
+    let read = |file: &Option<std::fs::File>| {
+        let mut text = [0; 80];
+        let length = file.as_ref()?.read_at(&mut text, 0).ok()?;
+        std::str::from_utf8(&text[..length]).ok()?.split(' ').nth(1)?.parse().ok()
+    };
+    SCHEDSTAT.with(read).unwrap_or_default()
 }
 
 #[cfg(target_os = "linux")]
