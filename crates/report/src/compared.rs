@@ -139,13 +139,14 @@ pub(crate) fn strong(found: &Comparison) -> f64 {
 
 /// How many cells have which verdict: `2 faster, 1 same, 5 inconclusive`.
 pub(crate) fn tally(arm: &ArmComparison) -> String {
-    let Tally { faster, slower, same, differs, inconclusive, too_few, invalid } = arm.tally();
+    let Tally { faster, slower, same, differs, inconclusive, parts_differ, too_few, invalid } = arm.tally();
     let parts = [
         (faster, "faster"),
         (slower, "slower"),
         (same, "same"),
         (differs, "differ, measured apart"),
         (inconclusive, "inconclusive"),
+        (parts_differ, "with scripts that differ"),
         (too_few, "with too few transactions"),
         (invalid, "invalid"),
     ];

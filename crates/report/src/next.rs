@@ -205,6 +205,7 @@ pub(crate) fn part_name(of: &Part) -> Option<String> {
         Part::Whole => None,
         Part::Workload(name) => Some(name.clone()),
         Part::Cell(cell) => Some(cell_text(cell)),
+        Part::Script { script, .. } => Some(script.clone()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The answer to what an experiment compares: a line per arm, or per workload or cell where these differ, each with its
+//! The answer to what an experiment compares: a line per arm, or per workload, script or cell where these differ, each with its
 //! verdict, its doubts, and what all lines together come to. Every output and the exit code take the verdict from here.
 
 mod doubts;
@@ -10,7 +10,9 @@ use stats::{Estimate, Verdict};
 
 pub use doubts::SuspectRuns;
 
-use crate::comparison::{ArmComparison, Cell, CellComparison, Comparison, Figure, TakenApart};
+use crate::comparison::{
+    ArmComparison, Cell, CellComparison, Comparison, Figure, ScriptComparison, TakenApart,
+};
 
 /// What a comparison says.
 #[derive(Debug, Clone, Serialize)]
@@ -45,6 +47,8 @@ pub enum Part {
     Workload(String),
     /// One cell, where one of its workload goes another way.
     Cell(Cell),
+    /// One script of a workload, over its cells, where its scripts differ. The change is one of its time.
+    Script { workload: String, script: String },
 }
 
 impl Part {
@@ -52,7 +56,7 @@ impl Part {
     fn has(&self, cell: &Cell) -> bool {
         match self {
             Self::Whole => true,
-            Self::Workload(name) => cell.workload == *name,
+            Self::Workload(name) | Self::Script { workload: name, .. } => cell.workload == *name,
             Self::Cell(own) => own == cell,
         }
     }
@@ -120,6 +124,11 @@ fn of_workload(arm: &ArmComparison, name: &str) -> Vec<Line> {
     let cells = || arm.cells.iter().filter(|cell| cell.cell.workload == name && !cell.scheduled);
     match arm.workloads.get(name) {
         Some(figure) if figure.verdict == Verdict::PartsDiffer => {
+            // The parts of a cell are its scripts.
+            if cells().any(|cell| cell.verdict == Verdict::PartsDiffer) {
+                let own = arm.scripts.iter().filter(|script| script.workload == name);
+                return own.map(|script| of_script(arm, script)).collect();
+            }
             cells().map(|cell| of_cell(arm, cell)).collect()
         }
         // Offered rates set its throughput: it is no part of the figure that differs.
@@ -131,7 +140,7 @@ fn of_workload(arm: &ArmComparison, name: &str) -> Vec<Line> {
 fn of_figure(arm: &ArmComparison, part: Part, figure: Option<&Figure>) -> Line {
     let workload = match &part {
         Part::Workload(name) => Some(name.as_str()),
-        Part::Whole | Part::Cell(_) => None,
+        Part::Whole | Part::Cell(_) | Part::Script { .. } => None,
     };
     // Where offered rates set the throughput of all cells, nothing is invalid, and nothing decided.
     let none = arm.without_figure(workload).unwrap_or(match arm.is_invalid() {
@@ -148,6 +157,11 @@ fn of_figure(arm: &ArmComparison, part: Part, figure: Option<&Figure>) -> Line {
 
 fn of_cell(arm: &ArmComparison, cell: &CellComparison) -> Line {
     Line { estimate: cell.estimate, verdict: cell.verdict, ..Line::empty(arm, Part::Cell(cell.cell.clone())) }
+}
+
+fn of_script(arm: &ArmComparison, of: &ScriptComparison) -> Line {
+    let part = Part::Script { workload: of.workload.clone(), script: of.script.clone() };
+    Line { estimate: of.estimate, verdict: of.verdict, ..Line::empty(arm, part) }
 }
 
 impl Line {

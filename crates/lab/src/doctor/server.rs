@@ -12,7 +12,7 @@ use crate::target_spec::TargetSpec;
 /// A server and a role, examined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examined {
-    /// The server in one line: version, database, role, and the service that runs it where that is seen.
+    /// The server in one line: version, database, role, and the service or pooler where one is seen.
     pub server: String,
     /// What the role may and may not do.
     pub rights: Vec<Right>,
@@ -89,7 +89,8 @@ pub fn examine(spec: &TargetSpec) -> Result<Examined, LabError> {
     let facts = Facts::ask(&mut control).map_err(|error| {
         LabError::failed(Class::Refused, format!("asking what the role may do: {error}"), "")
     })?;
-    Ok(Examined { server: facts.words(), rights: facts.rights(), uses: facts.uses() })
+    let pooler = target.pooling().words().map(|pooler| format!("; behind {pooler}")).unwrap_or_default();
+    Ok(Examined { server: facts.words() + &pooler, rights: facts.rights(), uses: facts.uses() })
 }
 
 /// Roles that services give out, and what each service is.

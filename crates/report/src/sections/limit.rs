@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use record::{PROMISE_BAD, PROMISE_KEPT, Run, Term};
+use results::answer::SuspectRuns;
 use results::limits::{
     ArmLimit, Broke, Cause, Confirmed, FarPeak, Found, GeneratorLimit, LimitState, Limits, Ratio,
     RatioVerdict, Shaped, WhyFar,
@@ -13,6 +14,7 @@ use serde::Serialize;
 use stats::{LimitClass, LimitEnded};
 
 use super::View;
+use crate::compared::with_doubt;
 use crate::data::{ReportData, cell_text};
 use crate::numbers::{self, real};
 use crate::sheet::Sheet;
@@ -55,6 +57,8 @@ struct ArmView {
     few_arrivals: Option<(f64, f64)>,
     trials: usize,
     uncounted: usize,
+    /// Where a third or more of the trials are suspect.
+    doubt: Option<SuspectRuns>,
     broke: Option<Broke>,
     /// What the load generator lacked at the upper bound, where that set it: the limit is at least the lower one.
     generator: Option<GeneratorLimit>,
@@ -243,6 +247,7 @@ impl ArmView {
             few_arrivals: few_arrivals(limits, arm, lower.or(upper)),
             trials: arm.trials.len(),
             uncounted: arm.uncounted,
+            doubt: SuspectRuns::of_trials(arm.trials.iter().copied()),
             broke: upper.and_then(|upper| Broke::at(&limits.asked, arm, upper)),
             generator: arm.generator(&limits.asked),
             irregular: arm.is_irregular(),
@@ -291,7 +296,7 @@ impl ArmView {
             LimitState::NotTried => String::new(),
             _ => format!(" ({}{uncounted})", numbers::counted(self.trials, "trial")),
         };
-        let mut lines = vec![format!("{of}{found}{trials}")];
+        let mut lines = vec![with_doubt(format!("{of}{found}{trials}"), self.doubt.as_ref())];
         lines.extend(self.generator.iter().map(|generator| format!("{of}{}", generator_words(generator))));
         lines.extend(self.few_arrivals.map(|(arrivals, wanted)| {
             format!(

@@ -23,13 +23,25 @@ impl SuspectRuns {
     /// Of some runs; `None` where fewer than a third are suspect.
     #[must_use]
     pub fn of<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<Self> {
+        Self::among(runs, |_| true)
+    }
+
+    /// Of the trials of a search, which is there to find overloads; `None` as above.
+    #[must_use]
+    pub fn of_trials<'r>(trials: impl Iterator<Item = &'r Run>) -> Option<Self> {
+        Self::among(trials, |reason| reason != Reason::Overloaded)
+    }
+
+    fn among<'r>(runs: impl Iterator<Item = &'r Run>, counts: impl Fn(Reason) -> bool) -> Option<Self> {
         let (mut all, mut suspect) = (0, 0);
         let mut reasons: BTreeMap<Reason, usize> = BTreeMap::new();
         for run in runs {
             all += 1;
-            if run.validity == Validity::Suspect {
+            let own: Vec<Reason> =
+                run.doubts.iter().map(|doubt| doubt.reason).filter(|of| counts(*of)).collect();
+            if run.validity == Validity::Suspect && !own.is_empty() {
                 suspect += 1;
-                run.doubts.iter().for_each(|doubt| *reasons.entry(doubt.reason).or_default() += 1);
+                own.into_iter().for_each(|reason| *reasons.entry(reason).or_default() += 1);
             }
         }
         // The first of those that as many runs have: reasons stand in the order of their weight.

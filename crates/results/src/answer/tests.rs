@@ -202,3 +202,50 @@ fn levels_that_are_numbers_have_their_factor() {
     assert_eq!(values::values(&experiment, &[], "4", "8"), "clients 4 → 8");
     assert_eq!(values::values(&experiment, &[], "old.sql", "new.sql"), "old.sql → new.sql");
 }
+
+/// A run that mixes two scripts, one of 5 ms and one of 50 ms, times these.
+fn mixed(arm: &str, round: u32, tps: f64, times: [f64; 2]) -> Run {
+    let mut mixed = run("mix", 4, Some(arm), round, tps);
+    let of_script = |(name, ms): (&str, f64)| {
+        let mut script = mixed.scripts[0].clone();
+        script.name = name.into();
+        script.service.clear();
+        (0..200).for_each(|_| script.service.record((ms * 1e6) as u64));
+        script
+    };
+    mixed.scripts = [("search.sql", 50.0 * times[0]), ("checkout.sql", 5.0 * times[1])].map(of_script).into();
+    mixed
+}
+
+/// Eight rounds of them, B against A: its throughput, and the time of each script.
+fn mixes(tps: f64, times: [f64; 2]) -> Vec<Run> {
+    let of_round = |round: u32| {
+        let noise = 1.0 + 0.004 * f64::from(round % 3);
+        [
+            mixed("A", round, 4000.0, [1.0, 1.0]),
+            mixed("B", round, 4000.0 * tps * noise, times.map(|of| of * noise)),
+        ]
+    };
+    (1..=8).flat_map(of_round).collect()
+}
+
+/// "faster" was the whole answer for a mix of a search much faster and a checkout slower.
+#[test]
+fn scripts_of_one_mix_that_differ_have_a_line_each() {
+    let (compared, answer) = answered(&["A", "B"], &mixes(2.0, [0.02, 1.2]), Metric::Tps);
+    let arm = &compared.arms[0];
+    let whole = [arm.cells[0].verdict, arm.workloads["mix"].verdict, arm.grid.unwrap().verdict];
+    assert_eq!(whole, [Verdict::PartsDiffer; 3]);
+    let script = |script: &str| Part::Script { workload: "mix".into(), script: script.into() };
+    let lines: Vec<_> = answer.lines.iter().map(|line| (line.part.clone(), line.verdict)).collect();
+    let wanted = [(script("checkout.sql"), Verdict::Slower), (script("search.sql"), Verdict::Faster)];
+    assert_eq!(lines, wanted);
+    assert_eq!(answer.outcome, Outcome::SomethingSlower);
+}
+
+#[test]
+fn scripts_of_one_mix_that_change_alike_are_one_line() {
+    let (_, answer) = answered(&["A", "B"], &mixes(1.25, [0.8, 0.8]), Metric::Tps);
+    let lines: Vec<_> = answer.lines.iter().map(|line| (&line.part, line.verdict)).collect();
+    assert_eq!(lines, [(&Part::Whole, Verdict::Faster)]);
+}

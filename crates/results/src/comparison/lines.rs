@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use stats::{Estimate, Verdict};
 
-use super::{ArmComparison, CellComparison, Figure, Judge, TakenApart, Way, averaged};
+use super::{ArmComparison, CellComparison, Figure, Judge, TakenApart, Way, averaged, scripts};
 
 /// Gives every line its interval and verdict. Parts of an arm that is taken apart are read by themselves.
 pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, way: Way) {
@@ -18,9 +18,14 @@ pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, way:
         if matches!(way.judge, Judge::ControlDiffers) {
             continue;
         }
+        scripts::judge(&mut together, way);
         for arm in together {
             for name in arm.workloads.keys().cloned().collect::<Vec<_>>() {
-                let verdict = of_workload(arm, &name);
+                let scripts_differ = scripts_differ(arm, &name);
+                for cell in arm.cells.iter_mut().filter(|cell| scripts_differ && cell.cell.workload == name) {
+                    cell.verdict = without_answer(cell.verdict);
+                }
+                let verdict = if scripts_differ { Verdict::PartsDiffer } else { of_workload(arm, &name) };
                 arm.workloads.entry(name).and_modify(|figure| figure.verdict = verdict);
             }
             let verdict = of_grid(arm);
@@ -106,6 +111,22 @@ fn read(figure: &mut Figure, only: Option<&CellComparison>, lines: usize, way: W
             *estimate = estimate.among(lines);
             figure.verdict = way.verdict(estimate);
         }
+    }
+}
+
+/// Whether the scripts of a workload differ: its throughput is a mean over them, and answers for none.
+fn scripts_differ(arm: &ArmComparison, workload: &str) -> bool {
+    let whole = arm.workloads[workload].verdict;
+    let own = || arm.scripts.iter().filter(|script| script.workload == workload);
+    let estimates: Vec<Estimate> = own().filter_map(|script| script.estimate).collect();
+    own().any(|script| contradicts(script.verdict, whole)) || are_unlike(&estimates)
+}
+
+/// In place of the verdict of a mean.
+fn without_answer(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Invalid | Verdict::TooFew(_) => verdict,
+        _ => Verdict::PartsDiffer,
     }
 }
 

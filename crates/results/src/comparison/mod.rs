@@ -12,6 +12,7 @@ mod differences;
 mod groups;
 mod lines;
 mod pairs;
+mod scripts;
 mod sliced;
 mod spread;
 mod taken_apart;
@@ -29,6 +30,7 @@ pub use differences::{Difference, Per, QUANTITIES, Quantity, Unit, differences, 
 pub use groups::{Grouped, SameCpu, two_groups};
 pub use pairs::{Cell, Excluded, Level};
 use pairs::{CellRuns, cells_of, least_error};
+pub use scripts::ScriptComparison;
 pub use sliced::{CORRELATED, Sliced};
 pub use spread::Spread;
 pub use taken_apart::{Setting, TakenApart};
@@ -178,6 +180,9 @@ pub struct ArmComparison {
     pub unsafe_settings: Vec<String>,
     /// Cells in the order of their names.
     pub cells: Vec<CellComparison>,
+    /// Scripts of the workloads whose runs mix several, by workload and name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scripts: Vec<ScriptComparison>,
     /// One figure per workload, over the cells that are averaged.
     pub workloads: BTreeMap<String, Figure>,
     /// One figure for the whole grid, over the cells that are averaged.
@@ -217,6 +222,8 @@ pub struct Tally {
     /// Changed, but measured apart.
     pub differs: usize,
     pub inconclusive: usize,
+    /// With scripts that differ.
+    pub parts_differ: usize,
     /// With too few transactions for the percentile.
     pub too_few: usize,
     /// Without a valid pair.
@@ -234,7 +241,8 @@ impl ArmComparison {
                 Verdict::Slower => tally.slower += 1,
                 Verdict::Same => tally.same += 1,
                 Verdict::Differs => tally.differs += 1,
-                Verdict::Inconclusive { .. } | Verdict::PartsDiffer => tally.inconclusive += 1,
+                Verdict::Inconclusive { .. } => tally.inconclusive += 1,
+                Verdict::PartsDiffer => tally.parts_differ += 1,
                 Verdict::TooFew(_) => tally.too_few += 1,
                 Verdict::Invalid => tally.invalid += 1,
             }
@@ -337,6 +345,7 @@ impl Comparison {
                 for cell in compared.cells.iter_mut().filter(|_| way.paired) {
                     cell.sliced = Sliced::of(&pairs_of(runs, &cell.cell, &base, &arm.name));
                 }
+                compared.scripts = scripts::of(&compared, runs, &base, way);
                 compared
             })
             .collect();
@@ -488,6 +497,7 @@ fn compare_arm(
     ArmComparison {
         arm: arm.to_owned(),
         unsafe_settings,
+        scripts: Vec::new(),
         workloads: BTreeMap::new(),
         grid: None,
         scheduled: compared.iter().filter(|cell| cell.scheduled).count(),

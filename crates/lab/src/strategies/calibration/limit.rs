@@ -109,11 +109,15 @@ impl Trials {
 
     /// What a trial gave.
     pub(super) fn saw(&mut self, run: &Run) {
+        self.left = self.left.saturating_sub(Duration::from_secs_f64(run.measured_s) + AROUND);
+        // One in which the generator was stopped says nothing of its rate.
+        if run.doubts.iter().any(|doubt| doubt.reason == Reason::GeneratorStalled) {
+            return;
+        }
         let (clean, kept) = (is_clean(run), self.is_kept(run));
         self.clean.saw(run, clean);
         self.kept.saw(run, kept);
         self.search.saw(if self.for_clean { clean } else { kept });
-        self.left = self.left.saturating_sub(Duration::from_secs_f64(run.measured_s) + AROUND);
         if !self.for_clean && self.search.next().is_none() && !self.is_hopeless() {
             self.for_clean = true;
             self.search = self.clean.search();
@@ -244,6 +248,17 @@ mod tests {
         assert_eq!(rate(&limit.kept), Some(clean));
         assert!(limit.why.starts_with("schedule late: so") && limit.no_clean.is_empty(), "{limit:?}");
         assert!(count < 16, "{count} trials");
+    }
+
+    #[test]
+    fn a_trial_in_which_the_generator_was_stopped_is_neither_good_nor_bad() {
+        let mut trials = Trials::new(40.0, TIME);
+        let (first, left) = (trials.next().unwrap().0, trials.left);
+        trials.saw(&run(first, 60.0, Some(Reason::GeneratorStalled)));
+        assert_eq!(trials.next().unwrap().0, first, "the same rate again");
+        assert!(trials.left < left, "and it took its time");
+        let limit = trials.into_limit(2);
+        assert!(limit.kept.is_none() && limit.next.is_none() && limit.clean.is_none(), "{limit:?}");
     }
 
     #[test]

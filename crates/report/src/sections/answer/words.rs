@@ -1,7 +1,7 @@
 //! The answer in sentences.
 
 use results::answer::{Line, Part};
-use results::comparison::{ArmComparison, CellComparison, Comparison, Control, Figure, Sliced};
+use results::comparison::{ArmComparison, CellComparison, Comparison, Control, Figure, Metric, Sliced};
 use stats::Verdict;
 
 use super::{Answer, CellInTime, Doubtful, Instead};
@@ -11,6 +11,7 @@ use crate::compared::{
     with_doubt,
 };
 use crate::data::cell_text;
+use crate::next::part_name;
 use crate::{differences, numbers};
 
 /// Cells that are named one by one; the others are counted.
@@ -110,7 +111,11 @@ impl Answer {
     fn line(&self, of: &Comparison, arm: &ArmComparison, line: &Line) -> SaidLine {
         let (verdict, figures) = match &line.estimate {
             Some(estimate) => {
-                let figures = against(estimate, of.noun(), &of.base);
+                let noun = match (&line.part, of.metric) {
+                    (Part::Script { .. }, Metric::Tps) => "mean response time",
+                    _ => of.noun(),
+                };
+                let figures = against(estimate, noun, &of.base);
                 let took = line.figure.map(|figure| self.took(of, arm, &figure)).unwrap_or_default();
                 let told = format!("{figures}, {}{took}", over(of, line));
                 let told = match control(of) {
@@ -128,11 +133,7 @@ impl Answer {
         let is_said = self.interleaved || line.verdict == Verdict::Differs;
         let verdict = if is_said { verdict } else { format!("{verdict} (not interleaved)") };
         let (name, values) = (self.name_of(&arm.arm), &line.values);
-        let what = match &line.part {
-            Part::Whole => None,
-            Part::Workload(workload) => Some(workload.clone()),
-            Part::Cell(cell) => Some(cell_text(cell)),
-        };
+        let what = part_name(&line.part);
         let head = match what {
             None => name,
             // The values end with the arm's own name where it is a level.
@@ -141,7 +142,7 @@ impl Answer {
         };
         let workload = match &line.part {
             Part::Whole => None,
-            Part::Workload(workload) => Some(workload.clone()),
+            Part::Workload(workload) | Part::Script { workload, .. } => Some(workload.clone()),
             Part::Cell(cell) => Some(cell.workload.clone()),
         };
         SaidLine { head, verdict: with_doubt(verdict, line.suspect.as_ref()), figures, workload }
@@ -154,6 +155,9 @@ impl Answer {
                 "no one figure".to_owned(),
                 format!("offered rates set the throughput; by cell: {}", tally(arm)),
             ),
+            Verdict::Inconclusive { .. } if !arm.scripts.is_empty() => {
+                ("inconclusive".to_owned(), "too few of its transactions to compare".to_owned())
+            }
             _ if arm.cells.is_empty() => ("not compared".to_owned(), "no pair of runs yet".to_owned()),
             _ => {
                 let figures = format!("no valid pair in {}", numbers::counted(arm.cells.len(), "cell"));
