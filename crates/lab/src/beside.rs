@@ -26,7 +26,7 @@ impl Drop for Measuring {
     }
 }
 
-/// Shows others on this machine that a command is going to measure. It waits for those that came first once its server is reached, unless it
+/// Shows others on this machine that a command is going to measure. It waits for the earlier ones once its server is reached, unless it
 /// `goes_on` next to them.
 pub fn announce(command: &str, goes_on: bool, mut progress: &mut dyn Progress) -> Measuring {
     if let Err(error) = measuring::announce(command, goes_on) {
@@ -97,7 +97,7 @@ fn wait_for(
     }
 }
 
-/// Marks a run under which others measured: those on this machine that were seen, and those of other machines on its server.
+/// Marks a run under which others measured: those on this machine that were seen, and the ones of other machines on its server.
 pub(crate) fn mark(run: &mut Run, on_server: Vec<String>) {
     measuring::look();
     let others: Vec<String> = measuring::seen().iter().map(Other::words).chain(on_server).collect();

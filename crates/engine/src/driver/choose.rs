@@ -22,7 +22,7 @@ pub(crate) enum Chosen {
 /// than so many `clients`.
 ///
 /// # Errors
-/// When the one asked for, or any, cannot be had.
+/// When the one asked for, or any, is not available.
 pub(crate) fn choose(
     wish: DriverChoice,
     clients: usize,
@@ -42,7 +42,7 @@ pub(crate) fn choose(
         DriverChoice::Auto | DriverChoice::Suits(_) => match uring(connections, spin, epoch) {
             Ok(driver) => Ok(driver),
             Err(why) => {
-                portable(Some(format!("io_uring cannot be had here ({why}); the portable driver is used")))
+                portable(Some(format!("io_uring is not available here ({why}); the portable driver is used")))
             }
         },
         DriverChoice::IoUring => uring(connections, spin, epoch).map_err(|why| EngineError::Driver { why }),
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn a_driver_is_chosen_for_the_most_clients_and_not_for_those_at_hand() {
         let chosen = |wish, clients| match choose(wish, clients, 1, 0, Epoch::start()).unwrap() {
-            // Where it cannot be had, the note says what was wanted.
+            // Where it is not available, the note says what was wanted.
             Chosen::Portable(_, note) => note.is_some(),
             #[cfg(target_os = "linux")]
             Chosen::Uring(_) => true,

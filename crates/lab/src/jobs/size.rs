@@ -51,7 +51,7 @@ pub(crate) fn fits_at_hand(
     fits(what, fill.bytes, free)
 }
 
-/// Bytes that are free for a database's files, those of tables that are dropped before included; `None` where the server's disk
+/// Bytes that are free for a database's files, including tables that are dropped before; `None` where the server's disk
 /// cannot be seen from here.
 fn free_on(control: &mut Control, managed: Option<PathBuf>, drops: &[&str]) -> Result<Option<u64>, LabError> {
     let Some(folder) = managed.map_or_else(|| folder_of(control), |folder| Ok(Some(folder)))? else {

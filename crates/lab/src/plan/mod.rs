@@ -82,7 +82,7 @@ pub struct Plan {
     /// Where clients and servers run, where no level says it; not part of the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<ChosenPlacement>,
-    /// What moves the bytes of all runs, and how it waits; not part of the identity, but for what the file says.
+    /// What moves the bytes of all runs, and how it waits; only what the file says is part of the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<Generator>,
 }

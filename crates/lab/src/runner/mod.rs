@@ -578,7 +578,7 @@ impl<'a> Runner<'a> {
         Ok((measured, lost, changed))
     }
 
-    /// Processes of all servers under test, where they are known to be on this machine; `asked` is one workload of those that ask them.
+    /// Processes of all servers under test, where they are known to be on this machine; `asked` is one of the workloads that ask them.
     fn under_test(&mut self, asked: &str) -> Option<Vec<u32>> {
         if self.workloads.get(asked).is_some_and(|ready| ready.workload.asks_web()) {
             return None;

@@ -100,7 +100,7 @@ impl Runner<'_> {
         let mut servers = Servers::of(stages, ready)?;
         let postmasters = servers.postmasters(ready)?;
         let managed = servers.managed(ready);
-        // Where each arm has a server of its own, its collectors read that.
+        // Where each arm has a separate server, its collectors read that.
         let shared = if servers.own { vec![None; ready.len()] } else { postmasters.clone() };
         let placed = servers.place(ready)?;
         let mut tell = |event: LabEvent| progress.event(event);

@@ -67,7 +67,7 @@ pub(crate) struct Stage {
     control: Option<Control>,
     /// The control connection looks for tables where an arm's clients do.
     looks_elsewhere: bool,
-    /// What it shares with those of other arms, in words, where they are one server.
+    /// What it shares with the servers of other arms, in words, where they are one server.
     shared: Vec<String>,
     /// Settings as they were read last, for the runs that follow.
     recorded: Vec<record::Setting>,
@@ -348,7 +348,7 @@ impl Stage {
         self.shared.push(words);
     }
 
-    /// What it shares with those of other arms, in words.
+    /// What it shares with the servers of other arms, in words.
     pub(crate) fn shared_words(&self) -> &[String] {
         &self.shared
     }

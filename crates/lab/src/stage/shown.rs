@@ -23,7 +23,7 @@ impl Stage {
         let mut marker = match self.target.control().map(|own| Marker::over(own, &measuring::command())) {
             Ok(Ok(marker)) => marker,
             Ok(Err(error)) => return not_available(&error, progress),
-            // Whoever cannot connect learns it from the next connection.
+            // A program that cannot connect learns it from the next connection.
             Err(_) => return Ok(()),
         };
         beside::wait("this server", || marker.others().unwrap_or_default(), progress, &stop)?;
@@ -36,7 +36,7 @@ impl Stage {
 
     /// Who measures this server from another machine now.
     pub(crate) fn others_measuring(&mut self) -> Vec<String> {
-        // A server that was started anew meanwhile has forgotten us, and them.
+        // A server that was restarted meanwhile has forgotten us, and them.
         self.marker.as_mut().and_then(|marker| marker.others().ok()).unwrap_or_default()
     }
 }

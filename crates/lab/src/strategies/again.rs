@@ -45,7 +45,7 @@ pub(crate) fn disturbed(run: &Run) -> Option<&record::Doubt> {
     run.doubts.iter().filter(|doubt| of_machine(doubt.reason)).max_by_key(|doubt| rank(doubt.reason))
 }
 
-/// Which of several reasons is told.
+/// Which of several reasons is reported.
 fn rank(reason: Reason) -> u32 {
     match reason {
         Reason::GeneratorStalled => 3,

@@ -145,7 +145,7 @@ fn a_cause_that_cannot_explain_the_effect_is_not_named() {
     assert_eq!(named.iter().map(|(reason, _)| *reason).collect::<Vec<_>>(), [Steal, Throttled]);
 }
 
-/// Compilers at work beside a run, and it was valid.
+/// Compilers ran during a run, and it was valid.
 #[test]
 fn other_programs_that_use_a_fifth_of_the_cpus_are_named() {
     let others = |pct| Machine { others_pct: Some(pct), ..Machine::default() };

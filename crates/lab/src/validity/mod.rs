@@ -471,7 +471,7 @@ pub(crate) mod tests {
         Counts { due: 1000, ok: 1000, rows: 10, bytes: 100, ..Counts::default() }
     }
 
-    /// A script at scale 20 on tables of scale 2: 90 % of the transactions found nothing, and no warning said so.
+    /// A script at scale 20 on tables of scale 2: 90 % of the transactions found nothing, without a warning.
     #[test]
     fn transactions_by_key_that_find_nothing_are_a_doubt_from_a_tenth_on() {
         let script =

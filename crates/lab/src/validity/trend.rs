@@ -3,12 +3,12 @@
 use record::{SPEED_CHANGE_PCT, SeriesPoint, Slice};
 use stats::{change_of_ends, trend_p};
 
-/// p below which a trend within a run is no chance, and the same of a change that is larger than noise makes.
+/// p below which a trend within a run is not chance, and the same of a change that is larger than noise makes.
 const P: f64 = 0.001;
 const P_LARGE: f64 = 0.01;
 /// From this change of speed on it is large, as a share.
 const LARGE: f64 = 0.4;
-/// The least change of speed that is told, as a share.
+/// The smallest change of speed that is reported, as a share.
 pub const CHANGE: f64 = 0.15;
 /// A rise must go on in the second half of the run, and a fall behind its first stretch, by this share: caches that warm up rise at the
 /// beginning, and one fast second is no fall.

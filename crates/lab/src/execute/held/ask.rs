@@ -25,7 +25,7 @@ const RELATIONS: &str = "SELECT c.oid::text, n.nspname, c.relname, c.relkind::te
      AND n.nspname !~ '^pg_(toast|temp)' AND lower(c.relname) = ANY ({words}) \
      AND (pg_catalog.pg_table_is_visible(c.oid) OR lower(n.nspname) = ANY ({words})) ORDER BY 2, 3 LIMIT 200";
 
-/// Texts of the functions that these words name, without those of extensions.
+/// Texts of the functions that these words name, except functions of extensions.
 const FUNCTIONS: &str = "SELECT pg_catalog.pg_get_functiondef(p.oid) FROM pg_catalog.pg_proc p \
      JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace JOIN pg_catalog.pg_language l ON l.oid = p.prolang \
      WHERE l.lanname IN ('sql', 'plpgsql') AND p.prokind IN ('f', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema') \

@@ -110,7 +110,7 @@ impl Trials {
     /// What a trial gave.
     pub(super) fn saw(&mut self, run: &Run) {
         self.left = self.left.saturating_sub(Duration::from_secs_f64(run.measured_s) + AROUND);
-        // One in which the generator was stopped says nothing of its rate.
+        // One in which the generator was stopped is no evidence about its rate.
         if run.doubts.iter().any(|doubt| doubt.reason == Reason::GeneratorStalled) {
             return;
         }
