@@ -21,7 +21,7 @@ pub use client::{
     Abandoned, Abort, Address, Client, Endpoint, Event, Failure, Io, Keepalive, Level, Link, Outcome,
     Returned, StatementEnd, Step, TcpOptions, Time, Tls,
 };
-pub use client_loop::GAP;
+pub use client_loop::{GAP, PAUSE};
 pub use driver::io_uring_works;
 pub use error::EngineError;
 pub use measured::{

@@ -56,6 +56,15 @@ fn a_stop_of_the_generator_was_not_noticed() {
     }
 }
 
+/// Gaps that are too short to count alone, one after the other.
+#[test]
+fn short_gaps_are_added_up() {
+    let own = stopped(&plan(), 4 * SECOND, 4 * SECOND + 150 * MS).own;
+    assert_eq!(own.stalled_ns, 0);
+    assert!((129 * MS..=170 * MS).contains(&own.paused_ns), "{}", own.paused_ns);
+    assert_eq!(stopped(&plan(), 4 * SECOND, 4 * SECOND + 30 * MS).own.paused_ns, 0);
+}
+
 #[test]
 fn a_server_that_stops_is_no_stalled_generator() {
     for plan in loads() {

@@ -262,7 +262,10 @@ impl Short {
         let shared = || cost.length_s * data.experiment.arms.len() as f64;
         let length = typed.value(&LENGTHS[..3]).and_then(|typed| typed.parse().ok()).unwrap_or_else(shared);
         let seconds = (self.times * length).ceil();
-        let command = typed.clone().without_options(&LENGTHS).option("-T", &seconds.to_string());
+        let lengths = [&LENGTHS[..], &["--rounds"]].concat();
+        let command = typed.clone().without_options(&lengths).option("-T", &seconds.to_string());
+        // As many as the announced time is for.
+        let command = command.option("--rounds", &data.experiment.rounds.to_string());
         Next::typed(Step::LongerRuns { seconds, cost_s, why: self.why }, &command)
     }
 }

@@ -17,6 +17,7 @@ pub fn repeats(data: &ReportData, metric: Metric) -> Vec<Spread> {
 pub fn spread(found: &[Spread], metric: Metric) -> Table {
     let mut table = Table::new(&[
         "workload", "cell", "unit", "runs", "invalid", "mean", "low", "high", "least", "most", "outliers",
+        "doubt",
     ]);
     for of in found {
         let (summary, interval) = (of.summary(), of.interval());
@@ -40,6 +41,7 @@ pub fn spread(found: &[Spread], metric: Metric) -> Table {
             real(summary.min),
             real(summary.max),
             Value::Data(outliers.into()),
+            of.suspect.map(|suspect| suspect.words()).into(),
         ]);
     }
     table
@@ -96,6 +98,10 @@ fn value_in_words(of: &Spread, metric: Metric) -> fn(f64) -> String {
 #[must_use]
 pub fn below_spread(found: &[Spread], metric: Metric) -> Vec<String> {
     let mut said = vec![format!("{}; no arms, so nothing is compared.", metric.text())];
+    for of in found {
+        let cell = if found.len() > 1 { format!("{}: ", of.cell.text()) } else { String::new() };
+        said.extend(of.suspect.map(|suspect| format!("Doubtful: {cell}{}.", suspect.words())));
+    }
     if found.iter().any(|of| of.values.len() < 2) {
         said.push("One run has no interval: the same command again adds a run.".to_owned());
     }

@@ -14,6 +14,10 @@ use crate::driver::{Cpu, Driver};
 /// other figures.
 pub const GAP: Time = 200_000_000;
 
+/// Gaps from this length on are added up by themselves, ns: one is everyday, and many of them are a generator that runs for a
+/// part of the time only.
+pub const PAUSE: Time = 50_000_000;
+
 /// How long a thread sleeps at most under load, ns: a gap that begins while it sleeps is reported shorter by this at most.
 pub(super) const LOOK: Time = 20_000_000;
 
@@ -30,15 +34,30 @@ impl<D: Driver> ClientLoop<D> {
     #[inline]
     pub(super) fn look_for_gap(&mut self, turn: Time, overslept: Time) {
         let now = self.thread.turn.now;
-        let is_long = turn.saturating_add(overslept) >= GAP;
+        let is_long = turn.saturating_add(overslept) >= PAUSE;
         if is_long || now.saturating_sub(self.reading.at) >= LOOK {
             let cpu = self.driver.cpu();
             let worked = cpu.since(std::mem::replace(&mut self.reading, CpuReading { cpu, at: now }).cpu);
             if is_long {
                 // Threads that share a CPU wait many times for a short while: their turns are long, and have no gap.
-                let stopped = turn.saturating_sub(worked.user_ns + worked.system_ns + worked.waited_ns);
-                self.gap(stopped.saturating_add(overslept));
+                let ran_or_waited = worked.user_ns + worked.system_ns + worked.waited_ns;
+                let gap = turn.saturating_sub(ran_or_waited).saturating_add(overslept);
+                if gap >= GAP {
+                    self.gap(gap);
+                } else {
+                    // A thread that is woken late waits for a CPU, too.
+                    self.pause(turn.saturating_add(overslept).saturating_sub(ran_or_waited));
+                }
             }
+        }
+    }
+
+    /// Counts a short gap that ends now, if it is long enough.
+    #[cold]
+    fn pause(&mut self, length: Time) {
+        let thread = &mut self.thread;
+        if length >= PAUSE && matches!(thread.progress.phase, Phase::Running | Phase::Draining { .. }) {
+            thread.recorder.paused(length, thread.turn.now);
         }
     }
 

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use self::gap::CpuReading;
-pub use self::gap::GAP;
+pub use self::gap::{GAP, PAUSE};
 use self::hold::Hold;
 use self::phases::Coordination;
 use self::progress::{Phase, Progress};

@@ -153,6 +153,8 @@ pub struct OwnCost {
     /// How long the generator stood still between two turns of its loops, ns: of the thread that did longest. Only gaps of
     /// [`crate::GAP`] or more, in the measured part and the drain.
     pub stalled_ns: u64,
+    /// The same in gaps from [`crate::PAUSE`] up to [`crate::GAP`], ns: the sum of the thread that has most.
+    pub paused_ns: u64,
     /// How late timers fired.
     pub timer_lateness: Histogram,
     /// Time from the return of one wait to the entry of the next.

@@ -110,6 +110,8 @@ pub(crate) struct ThreadCost {
     pub(crate) measured: Time,
     /// How long it stood still between two turns, in the measured part and the drain, ns.
     pub(crate) stalled: Time,
+    /// The same of gaps that are shorter than those.
+    pub(crate) paused: Time,
     pub(crate) timer_lateness: Histogram,
     pub(crate) turn: Histogram,
     pub(crate) start_lag: Histogram,
@@ -122,6 +124,7 @@ impl ThreadCost {
         own.system_ns += self.cpu.system_ns;
         own.spun_ns += self.spun;
         own.stalled_ns = own.stalled_ns.max(self.stalled);
+        own.paused_ns = own.paused_ns.max(self.paused);
         if self.measured > 0 {
             let busy = (self.cpu.user_ns + self.cpu.system_ns).saturating_sub(self.spun);
             let share = busy as f64 / self.measured as f64;

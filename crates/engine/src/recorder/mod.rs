@@ -363,6 +363,12 @@ impl Recorder {
         self.figures.cost.stalled += now.saturating_sub(from);
     }
 
+    /// The same of a short gap.
+    pub(crate) fn paused(&mut self, length: Time, now: Time) {
+        let from = now.saturating_sub(length).max(self.window.measured);
+        self.figures.cost.paused += now.saturating_sub(from);
+    }
+
     /// How much of the time from `since` to `now` is in the measured part.
     #[inline]
     fn measured_of(&self, since: Time, now: Time) -> Time {

@@ -36,6 +36,9 @@ pub(super) fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
     if own.stalled_ns > 0 {
         add(STALLED_S, Some(own.stalled_ns as f64 / 1e9));
     }
+    if own.paused_ns > 0 {
+        add("generator_paused_s", Some(own.paused_ns as f64 / 1e9));
+    }
     if let Some(time) = &measured.client_time {
         for (name, ns) in [
             ("time_counted_s", time.counted),

@@ -41,8 +41,7 @@ impl Plan {
         // How long jobs take nobody knows beforehand.
         let of_clients = || self.runs.iter().filter(|run| !run.is_job());
         let no_warmup = of_clients().map(|run| self.content.measure.warmup_s - self.warmup_of(run));
-        let total =
-            of_clients().count() as f64 * per_run + restarts as f64 * each_s - no_warmup.sum::<f64>();
+        let total = of_clients().count() as f64 * per_run + restarts as f64 * each_s - no_warmup.sum::<f64>();
         Estimate {
             total: Duration::from_secs_f64(total),
             per_run: Duration::from_secs_f64(per_run),

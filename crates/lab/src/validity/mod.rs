@@ -38,6 +38,10 @@ pub const HOST_FACTOR: f64 = 2.0;
 pub const FREE_SHARE: f64 = 0.5;
 /// Share of the time that the generator may stand still; from the second one on the run is invalid.
 pub const STALLED_SHARE: [f64; 2] = [0.005, 0.05];
+/// The same of its short gaps, [`engine::PAUSE`] and longer: a busy host has some.
+pub const PAUSED_SHARE: [f64; 2] = [0.05, 0.25];
+/// Share of the time in which clients may be without the server; above the second one the run is invalid.
+pub const OUTAGE_SHARE: [f64; 2] = [0.005, 0.1];
 /// Share of the clients' time that may be in no figure; above the second one the run is invalid.
 pub const NOWHERE_SHARE: [f64; 2] = [0.01, 0.1];
 
@@ -97,9 +101,10 @@ pub struct Evidence<'a> {
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     let mut found: Vec<(Validity, Doubt)> = Vec::new();
-    let checks: [fn(&Evidence<'_>) -> Finding; 16] = [
+    let checks: [fn(&Evidence<'_>) -> Finding; 18] = [
         too_short,
         errors,
+        outage,
         hung,
         not_counted,
         |evidence| settings(evidence.changed),
@@ -109,6 +114,7 @@ pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
         overloaded,
         saturated,
         stalled,
+        paused,
         late,
         steal,
         other_programs,
@@ -349,6 +355,51 @@ fn stalled(evidence: &Evidence<'_>) -> Finding {
         share * 100.0
     );
     Some((validity, Reason::GeneratorStalled, detail))
+}
+
+/// Many short gaps: a generator that ran for a part of the time only.
+fn paused(evidence: &Evidence<'_>) -> Finding {
+    let measured = evidence.measured;
+    let share = measured.own.paused_ns as f64 / measured.elapsed as f64;
+    let [suspect, invalid] = PAUSED_SHARE;
+    // NaN where nothing was measured.
+    if share.is_nan() || share < suspect {
+        return None;
+    }
+    let is_sliced = measured.stretches.len() > 1;
+    let validity = if share >= invalid && !is_sliced { Validity::Invalid } else { Validity::Suspect };
+    let detail = format!(
+        "generator stalled again and again for {} to {} ms, {:.1} s in all, {:.0} % of the time: it was stopped or had no CPU, and response times have that in them",
+        engine::PAUSE / 1_000_000,
+        engine::GAP / 1_000_000,
+        measured.own.paused_ns as f64 / 1e9,
+        share * 100.0
+    );
+    Some((validity, Reason::GeneratorStalled, detail))
+}
+
+/// Time without the server: who waits for a connection has no transaction, so no response time and no late one shows it.
+fn outage(evidence: &Evidence<'_>) -> Finding {
+    let measured = evidence.measured;
+    let away: i64 = measured.outages.iter().map(record::Outage::length_ns).sum();
+    let clients = f64::from(evidence.clients.max(1));
+    let of_clients =
+        |outage: &record::Outage| outage.length_ns() as f64 * (outage.clients as f64 / clients).min(1.0);
+    let share = measured.outages.iter().map(of_clients).sum::<f64>() / measured.elapsed as f64;
+    let [suspect, invalid] = OUTAGE_SHARE;
+    // NaN where nothing was measured.
+    if share.is_nan() || share < suspect {
+        return None;
+    }
+    let over = measured.outages.iter().all(|outage| outage.over);
+    let validity = if share > invalid || !over { Validity::Invalid } else { Validity::Suspect };
+    let end = if over { "" } else { ", and were so at its end" };
+    let detail = format!(
+        "clients were without the server for {:.1} s, {:.0} % of their time{end}: no response time has that in it, and nothing counts as late for it",
+        away as f64 / 1e9,
+        share * 100.0
+    );
+    Some((validity, Reason::Errors, detail))
 }
 
 /// How the arrivals of an open load were offered. With clients that gave up there is nothing to say of its rate: too few were there to do it.
@@ -715,6 +766,34 @@ pub(crate) mod tests {
         assert_eq!(judged(3000, 40).0, Validity::Suspect);
     }
 
+    /// Stopped for 160 ms of every 320 ms, it made a false "slower -42.5 %".
+    #[test]
+    fn a_generator_that_stops_again_and_again_for_a_short_time_is_told() {
+        let judged = |paused_ms: u64| {
+            let mut run = counted(Counts { due: 4000, ok: 4000, ..Counts::default() });
+            run.own.paused_ns = paused_ms * 1_000_000;
+            reasons(&evidence(&run, &[]))
+        };
+        assert_eq!(judged(150), (Validity::Valid, vec![]));
+        assert_eq!(judged(400), (Validity::Suspect, vec![Reason::GeneratorStalled]));
+        assert_eq!(judged(1800), (Validity::Invalid, vec![Reason::GeneratorStalled]));
+    }
+
+    /// "Quality holds on every rung" was said of a server that was away for 77 % of a rung.
+    #[test]
+    fn time_without_the_server_is_told() {
+        let judged = |ms: i64, clients: u64, over: bool| {
+            let mut run = counted(Counts { due: 4000, ok: 4000, ..Counts::default() });
+            run.outages = vec![record::Outage { from_ns: 0, to_ns: ms * 1_000_000, clients, over }];
+            reasons(&Evidence { clients: 4, ..evidence(&run, &[]) })
+        };
+        assert_eq!(judged(10, 4, true).0, Validity::Valid);
+        assert_eq!(judged(200, 4, true), (Validity::Suspect, vec![Reason::Errors]));
+        assert_eq!(judged(800, 4, true), (Validity::Invalid, vec![Reason::Errors]));
+        assert_eq!(judged(800, 1, true).0, Validity::Suspect, "three of four had it");
+        assert_eq!(judged(200, 4, false), (Validity::Invalid, vec![Reason::Errors]));
+    }
+
     #[test]
     fn time_that_is_in_no_figure_is_told() {
         // Four clients for 4 s.
@@ -845,6 +924,17 @@ pub(crate) mod tests {
             format!("from {} % of the time on", STALLED_SHARE[0] * 100.0),
             format!("from {} on invalid", percent(STALLED_SHARE[1])),
             format!("gaps of {} ms or more", engine::GAP / 1_000_000),
+            format!("gaps of {} to {} ms", engine::PAUSE / 1_000_000, engine::GAP / 1_000_000),
+            format!(
+                "from {} of the time on, from {} on invalid",
+                percent(PAUSED_SHARE[0]),
+                percent(PAUSED_SHARE[1])
+            ),
+            format!(
+                "from {} % of their time on, above {} invalid",
+                OUTAGE_SHARE[0] * 100.0,
+                percent(OUTAGE_SHARE[1])
+            ),
             format!("more than {} of the clients' time", percent(NOWHERE_SHARE[0])),
             format!("more than {} invalid", percent(NOWHERE_SHARE[1])),
         ] {

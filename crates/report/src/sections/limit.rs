@@ -55,6 +55,8 @@ struct ArmView {
     achieved_per_s: Option<f64>,
     /// How many arrivals a trial at the lower bound, or else the upper, had, and how many it should have had, where these are more.
     few_arrivals: Option<(f64, f64)>,
+    /// Whether a single bad arrival of a trial at the upper bound breaks the promise.
+    one_decides: bool,
     trials: usize,
     uncounted: usize,
     /// Where a third or more of the trials are suspect.
@@ -245,6 +247,7 @@ impl ArmView {
                 .and_then(|lower| rates.iter().find(|rate| rate.rate_per_s == lower))
                 .map(|rate| rate.achieved_per_s),
             few_arrivals: few_arrivals(limits, arm, lower.or(upper)),
+            one_decides: arm.one_decides(&limits.asked),
             trials: arm.trials.len(),
             uncounted: arm.uncounted,
             doubt: SuspectRuns::of_trials(arm.trials.iter().copied()),
@@ -277,6 +280,10 @@ impl ArmView {
             LimitState::Ended(LimitEnded { lower: Some(lower), upper: None, .. }) => {
                 format!("it holds throughout: the highest rate that was to be tried is {}/s", rate(lower))
             }
+            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.one_decides => format!(
+                "not known: at {}/s, the lowest rate that was to be tried, a trial has so few arrivals that a single late one breaks the promise",
+                rate(upper)
+            ),
             LimitState::Ended(LimitEnded { upper: Some(upper), .. }) => {
                 format!("it never holds: not even at {}/s, the lowest rate that was to be tried", rate(upper))
             }
@@ -300,7 +307,7 @@ impl ArmView {
         lines.extend(self.generator.iter().map(|generator| format!("{of}{}", generator_words(generator))));
         lines.extend(self.few_arrivals.map(|(arrivals, wanted)| {
             format!(
-                "{of}trials there had about {arrivals:.0} arrivals; with {wanted:.0} a single late one decides nothing: longer trials (-T, or duration in the file)"
+                "{of}trials there had about {arrivals:.0} arrivals; at least {wanted:.0} are needed, so that a single late one decides nothing: measure longer (-T, or duration in the file)"
             )
         }));
         if matches!(self.state, LimitState::Ended(LimitEnded { inverted: true, .. })) {
@@ -476,6 +483,7 @@ fn broke_words(broke: &Broke, saturated: bool) -> String {
     let first = match broke.cause {
         Cause::Client => "the load generator or its host; the server may do more",
         Cause::Host => "the machine, whose processor was throttled or taken away",
+        Cause::OtherPrograms => "the machine, whose CPUs other programs used",
         Cause::Errors => "errors",
         Cause::Clients if saturated => {
             "the server, which does no more: arrivals waited while all clients were busy, and twice as many did hardly more"
@@ -588,6 +596,7 @@ pub fn none() -> Table {
         "verdict",
         "generator",
         "far_peak",
+        "doubt",
     ])
 }
 
@@ -603,6 +612,7 @@ pub fn limits(data: &ReportData) -> Option<Table> {
                     let state = if ended.lower.is_some() { "at least" } else { "undecided" };
                     (state, Some(LimitEnded { upper: None, ..ended }))
                 }
+                LimitState::Ended(LimitEnded { lower: None, .. }) if arm.one_decides => ("undecided", None),
                 LimitState::Ended(ended) => (ended_name(ended), Some(ended)),
                 LimitState::Searching => ("searching", None),
                 LimitState::GivenUp => ("undecided", None),
@@ -638,6 +648,7 @@ pub fn limits(data: &ReportData) -> Option<Table> {
                 ratio.map(|ratio| verdict_name(ratio.verdict(view.margin)).to_owned()).into(),
                 arm.generator.as_ref().map(|generator| generator.detail.clone()).into(),
                 cell.far_peak.as_ref().map(|far| far_name(&far.why).to_owned()).into(),
+                arm.doubt.map(|doubt| doubt.words()).into(),
             ]);
         }
     }
@@ -657,6 +668,7 @@ fn cause_name(cause: Cause, saturated: bool) -> &'static str {
         Cause::Clients if saturated => "server saturated",
         Cause::Client => "client",
         Cause::Host => "host",
+        Cause::OtherPrograms => "other programs",
         Cause::Errors => "errors",
         Cause::Clients => "clients busy",
         Cause::Latency => "latency",

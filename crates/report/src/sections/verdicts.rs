@@ -202,7 +202,8 @@ fn excluded(arm: &ArmComparison) -> Markup {
     }
 }
 
-/// Every arm against the base: a line per cell, one per workload (cell empty), one for the whole grid. Then what became
+/// Every arm against the base: a line per cell, one per script where scripts are the answer, one per workload (cell empty), one for
+/// the whole grid. The change of a script is that of its response time. Then what became
 /// of the arrivals of both arms where a load is open, and how their promise was kept.
 ///
 /// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent, and p, all adjusted
@@ -454,5 +455,22 @@ fn lines<'a>(
         let line = Line { arm, workload, cell, change, verdict, remarks, ..Line::default() };
         Some(Line { differences, is_whole, next, answers, ..line })
     });
-    arm.cells.iter().map(cell).chain(parts).collect()
+    let scripts = answer.of_arm(&arm.arm).filter_map(|own| {
+        let Of::Script { workload, script } = &own.part else { return None };
+        let next = next.clone().filter(|next| !own.verdict.is_decided() && next.is_of(Some(script)));
+        let change = own.estimate.as_ref();
+        let verdict = verdict(own.verdict, of.margin);
+        let cell = format!("script {script}, response time");
+        Some(Line {
+            arm: &own.arm,
+            workload,
+            cell,
+            change,
+            verdict,
+            answers: Some(own),
+            next,
+            ..Line::default()
+        })
+    });
+    arm.cells.iter().map(cell).chain(scripts).chain(parts).collect()
 }

@@ -4,6 +4,7 @@ use record::{Run, Validity};
 
 use super::pairs::Cell;
 use super::{Metric, Summary};
+use crate::answer::SuspectRuns;
 
 /// An outlier is at least this far from the median, as a share. Smaller differences do not matter, and whole transactions cause them.
 const FAR: f64 = 0.03;
@@ -18,6 +19,8 @@ pub struct Spread {
     pub values: Vec<(u32, f64)>,
     /// Runs that are invalid, which are in no figure.
     pub invalid: usize,
+    /// Where a third or more of the others are suspect.
+    pub suspect: Option<SuspectRuns>,
 }
 
 impl Spread {
@@ -27,10 +30,16 @@ impl Spread {
         let mut found: Vec<Self> = Vec::new();
         let mut runs: Vec<&Run> = runs.collect();
         runs.sort_by_key(|run| (Cell::of(run), run.sequence));
-        for run in runs {
+        for &run in &runs {
             let cell = Cell::of(run);
             if found.last().is_none_or(|last| last.cell != cell) {
-                found.push(Self { cell, job: run.took_s().is_some(), values: Vec::new(), invalid: 0 });
+                found.push(Self {
+                    cell,
+                    job: run.took_s().is_some(),
+                    values: Vec::new(),
+                    invalid: 0,
+                    suspect: None,
+                });
             }
             let Some(last) = found.last_mut() else { continue };
             let value = run.took_s().filter(|_| metric == Metric::Tps).or_else(|| metric.of(run));
@@ -38,6 +47,10 @@ impl Spread {
                 Some(value) => last.values.push((run.round, value)),
                 None => last.invalid += 1,
             }
+        }
+        for of in &mut found {
+            let own = runs.iter().copied().filter(|run| run.validity != Validity::Invalid);
+            of.suspect = SuspectRuns::of(own.filter(|run| Cell::of(run) == of.cell));
         }
         found
     }

@@ -20,6 +20,8 @@ pub enum Cause {
     Client,
     /// The machine: its processor was throttled or taken away.
     Host,
+    /// Other programs on the machine used its CPUs.
+    OtherPrograms,
     /// Transactions failed.
     Errors,
     /// Arrivals waited for a client to be free; the times from there on would have kept the promise.
@@ -99,7 +101,8 @@ impl Broke {
         };
         let by_clients = || runs.iter().all(|run| run.figures.get(CLIENTS_LIMIT).is_some_and(|by| *by > 0.5));
         match () {
-            () if doubted(&[Reason::Throttled, Reason::Steal, Reason::OtherPrograms]) => Cause::Host,
+            () if doubted(&[Reason::Throttled, Reason::Steal]) => Cause::Host,
+            () if doubted(&[Reason::Throttled, Reason::Steal, Reason::OtherPrograms]) => Cause::OtherPrograms,
             () if self.terms.iter().any(|term| 2.0 * self.failed_pct > term.bad_pct) => Cause::Errors,
             () if by_clients() => Cause::Clients,
             () if self.terms.is_empty() => Cause::Backlog,

@@ -186,6 +186,7 @@ fn came(asked: &AskedLimit, arm: &ArmLimit<'_>) -> Option<Came> {
         LimitState::NotTried => return None,
         _ if arm.trials.is_empty() => Came::Invalid,
         LimitState::Ended(_) if arm.is_irregular() || arm.generator(asked).is_some() => Came::Undecided,
+        LimitState::Ended(LimitEnded { lower: None, .. }) if arm.one_decides(asked) => Came::Undecided,
         LimitState::Ended(LimitEnded { lower: None, .. }) => Came::Never,
         LimitState::Ended(_) if arm.confirmed.iter().any(|shape| shape.class == LimitClass::Undecided) => {
             Came::Undecided

@@ -306,6 +306,17 @@ impl<'r> ArmLimit<'r> {
         GeneratorLimit::at(asked, &self.trials, upper)
     }
 
+    /// Whether trials at the upper bound had so few arrivals of what a term is of that a single bad one breaks it.
+    #[must_use]
+    pub fn one_decides(&self, asked: &AskedLimit) -> bool {
+        let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return false };
+        let there = || self.trials.iter().filter(|run| run.offered_rate == Some(upper));
+        let is_of_one = |term: &record::Term, run: &Run| {
+            term.kept(run).is_some_and(|kept| kept.offered * term.share < 1.0)
+        };
+        there().next().is_some() && asked.promise.iter().any(|term| there().all(|run| is_of_one(term, run)))
+    }
+
     /// Whether its trials contradict each other, or a load that never exceeds the limit broke the promise.
     #[must_use]
     pub fn is_irregular(&self) -> bool {

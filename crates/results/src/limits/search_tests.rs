@@ -283,8 +283,12 @@ fn an_arm_whose_base_has_no_limit_is_not_tried() {
     for (limit, bounds, came) in
         [(0.0, (false, true), Came::Never), (5_000.0, (true, false), Came::Undecided)]
     {
-        let server = Server { peak: &|_| 1000, trial: &|run, _| judged(run, limit) };
-        let runs = search(&asked, &arms, None, &server);
+        // Long enough for some thousand arrivals.
+        let trial = |run: &mut Run, _: usize| {
+            run.measured_s = 1000.0;
+            judged(run, limit);
+        };
+        let runs = search(&asked, &arms, None, &Server { peak: &|_| 1000, trial: &trial });
         let all: Vec<&Run> = runs.iter().collect();
         let limit = CellLimit::of(&asked, &arms, (8, None), &all);
         let LimitState::Ended(LimitEnded { lower, upper, .. }) = limit.arms[0].state else {
@@ -466,4 +470,16 @@ fn a_peak_far_above_the_limit_is_explained_or_doubted() {
     let near =
         search(&asked(), &[None], None, &Server { peak: &|_| 1000, trial: &|run, _| judged(run, 700.0) });
     assert_eq!(found(&asked(), &near).far_peak(&asked()), None);
+}
+
+/// "It never holds" rested on trials of one or two arrivals of the script that was promised.
+#[test]
+fn a_limit_that_a_single_late_arrival_decides_is_undecided() {
+    let asked = AskedLimit { highest: Some(900.0), ..asked() };
+    let server = Server { peak: &|_| 1000, trial: &|run, _| judged(run, 0.0) };
+    let runs = search(&asked, &[None], None, &server);
+    let all: Vec<&Run> = runs.iter().collect();
+    let limit = CellLimit::of(&asked, &[None], (8, None), &all);
+    assert!(limit.arms[0].one_decides(&asked), "{:?}", limit.arms[0].state);
+    assert_eq!(Found { cell: Cell::of(all[0]), limit }.came(&asked), [Came::Undecided]);
 }

@@ -46,7 +46,8 @@ const OF_THE_WAY: [&str; 4] =
     ["tcp_keepalives_count", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_user_timeout"];
 
 /// What is another value now than it was, in words; `None` when nothing is. What a session set for itself is not the
-/// server's: those named in `own`, and those a pooled connection still has from somebody.
+/// server's: those named in `own`, and those a pooled connection still has from somebody. Nor are the defaults of a library
+/// that one server process has loaded and another has not, such as `plpgsql.check_asserts`.
 #[must_use]
 pub fn changed(before: &[record::Setting], now: &[record::Setting], own: &Wanted) -> Option<String> {
     const NOT_THERE: &str = "not there";
@@ -64,7 +65,12 @@ pub fn changed(before: &[record::Setting], now: &[record::Setting], own: &Wanted
             values.entry(&setting.name).or_insert([NOT_THERE; 2])[side] = &setting.value;
         }
     }
-    values.retain(|_, [before, now]| before != now);
+    let all = || before.iter().chain(now);
+    let is_of_library = |name: &str, of: &[&str; 2]| {
+        let is_default = || all().filter(|own| own.name == name).all(|own| own.source == "default");
+        name.contains('.') && of.contains(&NOT_THERE) && is_default()
+    };
+    values.retain(|name, of| of[0] != of[1] && !is_of_library(name, of));
     let told =
         values.iter().take(TOLD).map(|(name, [before, now])| format!("{name} was {before} and is {now}"));
     let told: Vec<String> = told.collect();
@@ -119,6 +125,21 @@ mod tests {
         );
     }
 
+    /// The first call of a function in PL/pgSQL behind a pooler was "somebody changed settings of the server".
+    #[test]
+    fn defaults_of_a_library_that_one_process_has_loaded_are_no_change() {
+        let setting = |source: &str| record::Setting {
+            name: "plpgsql.check_asserts".into(),
+            value: "on".into(),
+            source: source.into(),
+        };
+        for (before, now) in [(vec![], vec![setting("default")]), (vec![setting("default")], vec![])] {
+            assert_eq!(changed(&before, &now, &Wanted::new()), None);
+        }
+        let told = changed(&[], &[setting("configuration file")], &Wanted::new());
+        assert_eq!(told.unwrap(), "plpgsql.check_asserts was not there and is on");
+    }
+
     /// A run counted although another pgdyno had changed the server under it.
     #[test]
     fn settings_that_changed_under_a_run_are_told() {
@@ -133,7 +154,8 @@ mod tests {
         let none = Wanted::new();
         let before = settings(&[("fsync", "on"), ("jit", "on"), ("work_mem", "4MB")]);
         assert_eq!(changed(&before, &before, &none), None);
-        let now = settings(&[("fsync", "off"), ("jit", "on"), ("work_mem", "8MB"), ("x.y", "1")]);
+        let mut now = settings(&[("fsync", "off"), ("jit", "on"), ("work_mem", "8MB"), ("x.y", "1")]);
+        now[3].source = "database".to_owned();
         let told = changed(&before, &now, &none).unwrap();
         assert_eq!(told, "fsync was on and is off, work_mem was 4MB and is 8MB, x.y was not there and is 1");
         // What our own sessions set is not the server's.
@@ -143,10 +165,10 @@ mod tests {
         let mut pooled = now;
         pooled[2].source = "session".to_owned();
         assert_eq!(changed(&before, &pooled, &none), None);
-        let many: Vec<_> = (0..7).map(|number| format!("a.{number}")).collect();
+        let many: Vec<_> = (0..7).map(|number| format!("a{number}")).collect();
         let many: Vec<_> = many.iter().map(|name| (name.as_str(), "1")).collect();
         let told = changed(&[], &settings(&many), &none).unwrap();
-        assert!(told.ends_with("a.4 was not there and is 1, and 2 more"), "{told}");
+        assert!(told.ends_with("a4 was not there and is 1, and 2 more"), "{told}");
     }
 
     /// Load by TCP, looked at by the socket: from the second switch of settings on no run counted.

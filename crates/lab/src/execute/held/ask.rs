@@ -48,6 +48,20 @@ const INDEXES: &str = "SELECT indrelid::text, CASE WHEN indisunique THEN 'UNIQUE
      || substring(pg_catalog.pg_get_indexdef(indexrelid) FROM ' (USING .*)$') || CASE WHEN indisvalid THEN '' ELSE ' (invalid)' END \
      FROM pg_catalog.pg_index WHERE indrelid = ANY ({oids}::oid[])";
 
+/// How tables are made: what makes the same statement do other work.
+const FORMS: &str = "SELECT c.oid::text, made.form FROM pg_catalog.pg_class c CROSS JOIN LATERAL ( \
+     SELECT 'unlogged' WHERE c.relpersistence = 'u' \
+     UNION ALL SELECT CASE c.relkind WHEN 'p' THEN 'partitioned' WHEN 'm' THEN 'a materialized view' ELSE 'a foreign table' END \
+     WHERE c.relkind IN ('p', 'm', 'f') \
+     UNION ALL SELECT 'row-level security' WHERE c.relrowsecurity \
+     UNION ALL SELECT 'option ' || pg_catalog.unnest(c.reloptions) \
+     UNION ALL SELECT 'column ' || a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod) \
+     FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped \
+     UNION ALL SELECT 'trigger ' || t.tgname FROM pg_catalog.pg_trigger t \
+     WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgenabled <> 'D' \
+     UNION ALL SELECT 'constraint ' || pg_catalog.pg_get_constraintdef(k.oid) FROM pg_catalog.pg_constraint k \
+     WHERE k.conrelid = c.oid AND k.contype IN ('c', 'f')) AS made (form) WHERE c.oid = ANY ({oids}::oid[])";
+
 /// Settings that say where files are, who may log in or what is logged make no speed; a session's own are ours.
 const SETTINGS: &str = "SELECT name, pg_catalog.current_setting(name) FROM pg_catalog.pg_settings \
      WHERE category !~ '^(File Locations|Connections and Authentication|Reporting and Logging|Customized Options|Replication|Error)' \
@@ -131,6 +145,13 @@ fn tables(sql: &mut dyn Sql, names: &[Named]) -> Result<BTreeMap<String, Table>,
             && let Some(table) = found.get_mut(&oid)
         {
             table.indexes.insert(definition);
+        }
+    }
+    for row in sql.rows(&FORMS.replace("{oids}", &oids))? {
+        if let [Some(oid), Some(form)] = columns(row)
+            && let Some(table) = found.get_mut(&oid)
+        {
+            table.forms.insert(form);
         }
     }
     let (mut named, mut left) = (BTreeMap::new(), COUNTED_TOTAL_BYTES);

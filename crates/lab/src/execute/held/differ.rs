@@ -88,6 +88,9 @@ impl Differences {
             for index in has.indexes.difference(&lacks.indexes) {
                 self.data.push(format!("an index of {name} is only at {of}: {index}"));
             }
+            for form in has.forms.difference(&lacks.forms) {
+                self.data.push(format!("{name}: {form} only at {of}"));
+            }
         }
         self.statistics(name, base, own, names);
     }
@@ -182,6 +185,7 @@ mod tests {
             bytes: (rows * 100.0) as u64,
             index_bytes: 1 << 20,
             indexes: BTreeSet::from(["UNIQUE USING btree (id)".to_owned()]),
+            forms: BTreeSet::from(["column id integer".to_owned()]),
             has_statistics: true,
             statistics_age_s: Some(600.0),
         }
@@ -241,6 +245,23 @@ mod tests {
                 "statistics of orders: new none, old 10 min old",
                 "server: new PostgreSQL 15.18 on x86_64, clang 14, old PostgreSQL 15.18 on x86_64, gcc 12",
                 "work_mem: new 64MB, old 4MB",
+            ]
+        );
+    }
+
+    /// An unlogged table against a logged one was "9.6 times faster", without a remark.
+    #[test]
+    fn tables_that_are_made_otherwise_are_told() {
+        let mut own = held(table(1000.0));
+        let orders = own.tables.get_mut("orders").unwrap();
+        orders.forms = ["unlogged", "column id numeric"].map(str::to_owned).into();
+        let found = Differences::of(&held(table(1000.0)), &own, NAMES);
+        assert_eq!(
+            found.data,
+            [
+                "orders: column id numeric only at new",
+                "orders: unlogged only at new",
+                "orders: column id integer only at old",
             ]
         );
     }

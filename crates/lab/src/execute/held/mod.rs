@@ -32,6 +32,8 @@ pub(super) struct Table {
     pub(super) index_bytes: u64,
     /// Definitions without names: `UNIQUE USING btree (aid)`.
     pub(super) indexes: BTreeSet<String>,
+    /// How it is made, without its indexes: `unlogged`, `column v numeric`, `option fillfactor=70`, `trigger t`.
+    pub(super) forms: BTreeSet<String>,
     /// Whether the planner has statistics of it.
     pub(super) has_statistics: bool,
     /// Their age, seconds, where the server knows it.

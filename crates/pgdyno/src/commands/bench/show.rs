@@ -36,15 +36,7 @@ pub(super) fn text(options: &bench::Options, done: &Benched) -> String {
     let started_only = arrivals.is_some_and(|arrivals| arrivals.started_only);
     distribution(&mut out, "", &done.run.response(), started_only);
     if options.rate.is_some() {
-        let lag = &done.measured.own.start_lag;
-        if let (Some(mean), Some(most)) = (lag.mean_ns(), lag.max_ns()) {
-            let _ = writeln!(
-                out,
-                "rate limit schedule lag: avg {:.3} (max {:.3}) ms",
-                mean / 1e6,
-                most as f64 / 1e6
-            );
-        }
+        lags(&mut out, &done.measured);
     }
     let _ = writeln!(out, "initial connection time = {:.3} ms", done.measured.connecting as f64 / 1e6);
     if done.measured.completed() > 0 {
@@ -142,6 +134,30 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::Opti
     );
     if counts.unfinished > 0 {
         let _ = writeln!(out, "{prefix}number of transactions unfinished at the end: {}", counts.unfinished);
+    }
+}
+
+/// How long transactions waited for their start, as pgbench counts it; and how late the load generator itself started those for
+/// which a client was free.
+fn lags(out: &mut String, measured: &engine::Measured) {
+    let scripts = || measured.scripts.iter();
+    let started: u64 = scripts().map(|script| script.response.count()).sum();
+    let waited: f64 =
+        scripts().map(|script| script.response.sum_ns() as f64 - script.service.sum_ns() as f64).sum();
+    let most = scripts().map(|script| script.lag_max_ns).max();
+    if let Some(most) = most.filter(|_| started > 0) {
+        let mean = waited.max(0.0) / started as f64;
+        let _ =
+            writeln!(out, "rate limit schedule lag: avg {:.3} (max {:.3}) ms", mean / 1e6, most as f64 / 1e6);
+    }
+    let own = &measured.own.start_lag;
+    if let (Some(mean), Some(most)) = (own.mean_ns(), own.max_ns()) {
+        let _ = writeln!(
+            out,
+            "of that by the load generator, where a client was free: avg {:.3} (max {:.3}) ms",
+            mean / 1e6,
+            most as f64 / 1e6
+        );
     }
 }
 

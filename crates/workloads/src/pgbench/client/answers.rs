@@ -10,6 +10,7 @@ use super::exchange::Trouble;
 use super::transaction::kind;
 use super::words::{BACKEND_DIED, rolling_back_failed, without_end};
 use super::{PgbenchClient, State};
+use crate::pgbench::keyed::Keyed;
 use crate::pgbench::options::Mode;
 
 impl PgbenchClient {
@@ -269,6 +270,9 @@ impl PgbenchClient {
         if !again {
             return self.end_transaction(Some(self.transaction.failure), io);
         }
+        // What the failed try returned and changed was rolled back.
+        let _ = self.take_counts();
+        self.keyed = Keyed::default();
         self.transaction.tries = self.transaction.tries.saturating_add(1);
         self.script.again();
         self.advance(io)

@@ -218,7 +218,7 @@ impl PgbenchClient {
     }
 
     /// What the connection in use counted since this was last asked.
-    fn take_counts(&mut self) -> Returned {
+    pub(super) fn take_counts(&mut self) -> Returned {
         returned(self.conns.current_mut().link.connection.take_counts())
     }
 

@@ -22,6 +22,23 @@ fn a_retry_draws_the_same_numbers() {
     assert_eq!((totals.ok, totals.failed, totals.retried, totals.retries), (1, 0, 1, 2));
 }
 
+/// 304 rows were "changed" by 97 transactions of two updates each.
+#[test]
+fn what_a_rolled_back_try_changed_is_not_counted() {
+    let options = Options { max_tries: 3, ..Options::default() };
+    let mut failures = 0;
+    let (_, measured) =
+        play(&options, "begin;\nupdate t set a = 1;\nupdate u set a = 1;\ncommit;", 1, |_, sql| {
+            if sql.starts_with("update u") && failures < 2 {
+                failures += 1;
+                return vec![Answer::Error("40P01", "deadlock detected")];
+            }
+            if sql.starts_with("update") { vec![Answer::Done("UPDATE 1")] } else { usual(sql) }
+        });
+    let totals = measured.totals();
+    assert_eq!((totals.ok, totals.retries, totals.affected), (1, 2, 2));
+}
+
 #[test]
 fn the_last_try_counts_as_a_failure_of_its_kind() {
     let options = Options { max_tries: 2, ..Options::default() };
