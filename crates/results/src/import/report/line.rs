@@ -2,7 +2,6 @@
 
 use super::model::{Progress, Statement};
 
-/// What a line can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Banner,
@@ -81,16 +80,24 @@ const LABELS: &[(&str, Key)] = &[
     (" aborted in ", Key::Aborted),
 ];
 
-/// What a line is, what stands before its words, and what after them. Anything may stand before: an indent, the `>` of a
-/// quotation, the time stamp of a log.
+/// The key of a line, and the texts before and after its label. pgbench indents some lines, with or without a dash. Its
+/// name comes before its messages, and a number before a script's transactions.
 pub(super) fn recognise(line: &str) -> Option<(Key, &str, &str)> {
     LABELS.iter().find_map(|(label, key)| {
         let at = line.find(label)?;
         let before = &line[..at];
-        let begins_a_word =
-            label.starts_with(' ') || !before.chars().next_back().is_some_and(char::is_alphanumeric);
-        begins_a_word.then(|| (*key, before, line[at + label.len()..].trim_end()))
+        let may_follow = matches!(key, Key::Seed | Key::Incomplete | Key::Aborted | Key::Total);
+        let fits = may_follow || matches!(before.trim(), "" | "-");
+        fits.then(|| (*key, before, line[at + label.len()..].trim_end()))
     })
+}
+
+/// A line without the time stamp that `docker logs --timestamps` and services for builds put before it.
+pub(super) fn without_stamp(line: &str) -> &str {
+    match line.split_once(' ') {
+        Some((stamp, rest)) if stamp.ends_with('Z') && stamp.parse::<jiff::Timestamp>().is_ok() => rest,
+        _ => line,
+    }
 }
 
 /// The number a text begins with.
@@ -198,19 +205,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_known_in_any_surroundings() {
+    fn lines_are_known_indented_and_behind_a_time_stamp() {
         for line in [
             "number of clients: 50",
             "\tnumber of clients: 50  ",
-            ">number of clients: 50",
-            "# number of clients: 50",
-            "2026-01-01T00:00:00.0Z number of clients: 50",
+            "2026-01-01T00:00:00.0000000Z number of clients: 50",
         ] {
-            let (key, _, rest) = recognise(line).unwrap();
+            let (key, _, rest) = recognise(without_stamp(line)).unwrap();
             assert_eq!((key, rest), (Key::Clients, "50"), "{line}");
         }
-        assert!(recognise("xnumber of clients: 50").is_none());
-        assert!(recognise("starting vacuum...end.").is_none());
+        for other in ["xnumber of clients: 50", "> number of clients: 50", "starting vacuum...end."] {
+            assert!(recognise(other).is_none(), "{other}");
+        }
         assert_eq!(recognise(" - latency average = 1.5 ms").map(|found| found.0), Some(Key::Latency));
     }
 

@@ -8,7 +8,7 @@ pub(super) mod progress;
 use std::io::Read;
 use std::path::Path;
 
-use self::line::{Key, StatementColumns, recognise};
+use self::line::{Key, StatementColumns, recognise, without_stamp};
 use self::model::{Progress, Report, ReportScript};
 use super::ImportError;
 use super::lines::Lines;
@@ -29,7 +29,7 @@ pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Rep
     while let Some(line) = lines.next().map_err(|error| ImportError::unreadable(file, error))? {
         let number = line.number;
         let text = String::from_utf8_lossy(line.text);
-        reader.take(number, &text).map_err(|what| ImportError::at(file, number, what))?;
+        reader.take(number, without_stamp(&text)).map_err(|what| ImportError::at(file, number, what))?;
     }
     reader.close().map_err(|(line, what)| ImportError::at(file, line, what))?;
     if reader.done.is_empty() {
@@ -67,8 +67,6 @@ struct Reader {
 /// A report whose lines are being read.
 struct Open {
     report: Report,
-    /// Bytes before its first words, cut off of statements' lines too.
-    margin: usize,
     statements: Option<StatementColumns>,
 }
 
@@ -81,7 +79,7 @@ impl Reader {
         match key {
             Key::Kind => {
                 self.close().map_err(|(_, what)| what)?;
-                self.begin(number, line, before, rest);
+                self.begin(number, line, rest);
                 return Ok(());
             }
             Key::Banner => {
@@ -126,7 +124,7 @@ impl Reader {
         Ok(())
     }
 
-    fn begin(&mut self, number: u64, line: &str, before: &str, kind: &str) {
+    fn begin(&mut self, number: u64, line: &str, kind: &str) {
         let Before { banner, seed, progress, aborted } = std::mem::take(&mut self.before);
         let (pgbench, server) = banner.map_or((None, None), |(own, server)| (Some(own), server));
         let report = Report {
@@ -139,7 +137,7 @@ impl Reader {
             aborted,
             ..Report::default()
         };
-        let mut open = Open { report, margin: before.len(), statements: None };
+        let mut open = Open { report, statements: None };
         open.keep(line);
         self.open = Some(open);
     }
@@ -168,8 +166,6 @@ impl Reader {
 impl Open {
     fn keep(&mut self, line: &str) {
         if self.report.text.len() + line.len() < MOST_TEXT {
-            let line =
-                if line.is_char_boundary(self.margin) { &line[self.margin.min(line.len())..] } else { line };
             self.report.text.push_str(line.trim_end());
             self.report.text.push('\n');
         }
@@ -178,8 +174,7 @@ impl Open {
     /// Takes a line of a list of statements; `false` where the list is over.
     fn statement(&mut self, number: u64, line: &str) -> bool {
         let Some(columns) = self.statements else { return false };
-        let body = line.get(self.margin..).unwrap_or(line);
-        let Some(statement) = columns.parse(body).or_else(|| columns.parse(line)) else {
+        let Some(statement) = columns.parse(line) else {
             self.statements = None;
             return false;
         };
