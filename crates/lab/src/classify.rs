@@ -457,6 +457,8 @@ impl Classified for StoreError {
             Self::Absent { .. }
             | Self::NotResults { .. }
             | Self::Newer { .. }
+            | Self::Earlier { .. }
+            | Self::TooOld { .. }
             | Self::Addition { .. }
             | Self::Damaged { .. } => Class::BadInput,
             Self::Query { .. } | Self::TooMuch { .. } | Self::NoExperiment { .. } => Class::Usage,

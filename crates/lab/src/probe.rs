@@ -64,8 +64,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     // Runs of one server are rounds of one experiment, however much they were allowed to do.
     let content = serde_json::json!({ "target": options.target.identity() });
     let question = format!("What is the hardware of {server} worth?");
-    let identity =
-        Identity { name: "probe", question: &question, content, target: Some(&options.target), seed: 0 };
+    let identity = Identity { name: "probe", question: &question, content, seed: 0 };
     let stored = store(options, &identity, at, &mut block, progress);
     let [finished] = block;
     Ok(Done { run: finished.run, server, stored })

@@ -39,9 +39,7 @@ pub enum TargetSpec {
         url: String,
         /// What of it may be shown.
         shown: String,
-        /// Where it leads, however it is spelled and whoever uses it: what makes two targets one. Empty in what earlier
-        /// builds stored.
-        #[serde(default)]
+        /// Where it leads, without spelling and user: two targets with the same place are one.
         place: String,
         /// A Redis beside it, `redis://host:port`.
         redis: Option<String>,
@@ -151,15 +149,6 @@ impl TargetSpec {
         }
         value
     }
-
-    /// The identities it had in earlier builds: by the URL as it was written, a password replaced by `***`. Empty where
-    /// they are the same.
-    #[must_use]
-    pub(crate) fn former_identities(&self) -> Vec<Value> {
-        let Self::Url { url, redis, change_server, .. } = self else { return Vec::new() };
-        let spelled = |shown: String| serde_json::json!({ "Url": { "shown": shown, "redis": redis, "change_server": change_server } });
-        former_spellings(url).into_iter().map(spelled).collect()
-    }
 }
 
 /// A level as a part of a server's name.
@@ -185,85 +174,4 @@ pub struct Build {
     pub bin: PathBuf,
     /// SHA-256 of its `postgres`, hex: two builds of one version are two.
     pub hash: String,
-}
-
-/// How earlier builds wrote a URL into the identity of an experiment: with `***` for its password; and how they would
-/// have, had the password been in it, or not. Only ever compared with what is stored, never shown.
-fn former_spellings(url: &str) -> Vec<String> {
-    let written = hide_assigned(&hide_in_uris(url));
-    let without = written.replacen(":***@", "@", 1);
-    let with = match (written.contains(":***@"), written.split_once("://")) {
-        (false, Some((scheme, rest))) => {
-            rest.split_once('@').map(|(user, host)| format!("{scheme}://{user}:***@{host}"))
-        }
-        _ => None,
-    };
-    let mut spellings = vec![written];
-    spellings.extend(with);
-    if !spellings.contains(&without) {
-        spellings.push(without);
-    }
-    spellings
-}
-
-fn hide_in_uris(line: &str) -> String {
-    let mut result = String::new();
-    let mut rest = line;
-    while let Some(scheme) = rest.find("://") {
-        let (before, after) = rest.split_at(scheme + 3);
-        result.push_str(before);
-        let end = after.find(['?', '"', '\'', ' ', '\n']).unwrap_or(after.len());
-        let (authority, tail) = after.split_at(end);
-        match authority.rsplit_once('@') {
-            Some((credentials, host)) => match credentials.split_once(':') {
-                Some((user, _)) => result.push_str(&format!("{user}:***@{host}")),
-                None => result.push_str(authority),
-            },
-            None => result.push_str(authority),
-        }
-        rest = tail;
-    }
-    result.push_str(rest);
-    result
-}
-
-fn hide_assigned(line: &str) -> String {
-    let mut result = String::new();
-    let mut rest = line;
-    // ASCII case folding keeps all byte positions.
-    while let Some(start) = rest.to_ascii_lowercase().find("password") {
-        let (before, after) = rest.split_at(start + "password".len());
-        result.push_str(before);
-        rest = after;
-        let Some(value) = after.trim_start().strip_prefix('=').map(str::trim_start) else { continue };
-        let quote = value.chars().next().filter(|first| matches!(first, '\'' | '"'));
-        let body = &value[quote.map_or(0, char::len_utf8)..];
-        let end = body.find(|c: char| match quote {
-            Some(quote) => c == quote,
-            None => c.is_whitespace() || matches!(c, '"' | '\'' | '&'),
-        });
-        result.push_str(&after[..after.len() - body.len()]);
-        result.push_str("***");
-        rest = &body[end.unwrap_or(body.len())..];
-    }
-    result.push_str(rest);
-    result
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn earlier_spellings_are_known_with_and_without_a_password() {
-        let cases: [(&str, &[&str]); 4] = [
-            ("postgres://me:s3:cr@t@h:5432/db", &["postgres://me:***@h:5432/db", "postgres://me@h:5432/db"]),
-            ("postgres://me@h/db", &["postgres://me@h/db", "postgres://me:***@h/db"]),
-            ("host=h password=x y", &["host=h password=*** y"]),
-            ("shop", &["shop"]),
-        ];
-        for (url, wanted) in cases {
-            assert_eq!(former_spellings(url), wanted, "{url}");
-        }
-    }
 }

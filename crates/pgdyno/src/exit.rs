@@ -182,6 +182,8 @@ fn of_store(error: &results::StoreError) -> u8 {
         Store::Absent { .. }
         | Store::NotResults { .. }
         | Store::Newer { .. }
+        | Store::Earlier { .. }
+        | Store::TooOld { .. }
         | Store::Addition { .. }
         | Store::Damaged { .. } => BAD_INPUT,
         Store::Full { .. } | Store::Locked { .. } | Store::Unusable { .. } => INPUT_OUTPUT,

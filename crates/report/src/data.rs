@@ -32,7 +32,7 @@ pub struct ReportData {
     pub answered: Option<Answer>,
     /// Cells whose runs fall into two groups.
     pub groups: Vec<Grouped>,
-    /// The texts that were used; none where they were not kept yet.
+    /// The texts that were used; imported runs have none.
     pub texts: Vec<Text>,
     /// What is to be known before any figure, a sentence each: of two experiments, how they differ besides.
     pub notes: Vec<String>,

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-/// Errors of the results file.
+use record::shell::Command;
+
+/// Why a results file cannot be used, or a question cannot be answered from it.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("{}: no results file there; name one with --results, or run something first", path.display())]
@@ -19,6 +21,15 @@ pub enum StoreError {
         /// The newest version this build knows.
         known: u32,
     },
+    /// Made with the last schema before the present one.
+    #[error(
+        "{}: made by an earlier build of pgdyno; copy its experiments into a new results file: {}",
+        path.display(), take_over(path)
+    )]
+    Earlier { path: PathBuf },
+    /// Made with a schema that is not read any more.
+    #[error("{}: made by a build of pgdyno that is too old (schema {found}); read it with that build", path.display())]
+    TooOld { path: PathBuf, found: u32 },
     /// No space is left for it.
     #[error("{}: the disk is full; nothing stored before is lost, free some space and go on", path.display())]
     Full { path: PathBuf },
@@ -42,7 +53,6 @@ pub enum StoreError {
         /// In bytes.
         limit: u64,
     },
-    /// Somebody else writes to it.
     #[error("{}: locked by another program; wait for it, or use another file", path.display())]
     Locked { path: PathBuf },
     /// Another pgdyno measures the same experiment into it.
@@ -52,7 +62,6 @@ pub enum StoreError {
         path.display(), pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default()
     )]
     InUse { path: PathBuf, pid: Option<u32> },
-    /// It cannot be opened or written.
     #[error("{}: cannot be opened or written: {detail}", path.display())]
     Unusable { path: PathBuf, detail: String },
     /// A statement of the user is not one that only reads, or is wrong.
@@ -64,6 +73,11 @@ pub enum StoreError {
     /// Stored content that cannot be read back.
     #[error("{}: damaged: {detail}", path.display())]
     Damaged { path: PathBuf, detail: String },
+}
+
+/// The command that reads a file of an earlier build. It leaves that file unchanged.
+fn take_over(path: &Path) -> Command {
+    Command::new("import").path(&path.to_string_lossy()).option("--results", "new.sqlite")
 }
 
 impl StoreError {

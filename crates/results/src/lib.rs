@@ -15,7 +15,7 @@ mod table;
 pub use error::StoreError;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
-    Alone, Collection, Course, ExperimentId, ExperimentSummary, Finished, Imported, Known, Store,
+    Alone, Collection, Course, Earlier, ExperimentId, ExperimentSummary, Finished, Imported, Known, Store,
     StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf,
 };
 pub use table::{Table, Value};

@@ -111,7 +111,7 @@ fn single(
         progress.step(Step::Store, path.display().to_string());
         let content = serde_json::json!({ "target": target.identity(), "prepare": plan.identity() });
         let seed = block[0].run.seed;
-        let identity = Identity { name, question, content, target: Some(target), seed };
+        let identity = Identity { name, question, content, seed };
         // Only now: a job may have made the extension whose version is stored.
         let mut results = Results::next_round(path, &identity, Surroundings::of(&stage)?)?;
         results.keep(&mut block)?;

@@ -133,7 +133,6 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
             name: "bench",
             question: &question,
             content: content(options, &scripts, &setup, &prepare),
-            target: Some(&options.target),
             seed: options.seed,
         };
         let mut results = Results::next_round(path, &identity, at)?;

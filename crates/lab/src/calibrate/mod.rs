@@ -343,8 +343,7 @@ fn results(options: &Options, stage: Option<&Stage>) -> Result<Results, LabError
         "server": at.target.server_version,
         "host": at.host.uuid,
     });
-    let identity =
-        Identity { name: "calibrate", question: QUESTION, content, target: None, seed: options.seed };
+    let identity = Identity { name: "calibrate", question: QUESTION, content, seed: options.seed };
     Results::next_round(&options.results, &identity, at)
 }
 

@@ -96,7 +96,6 @@ impl Recorder {
             name: "pgbench",
             question: &question,
             content: identity(&self.target, options, &scripts, setup, setup.threads),
-            target: Some(&self.target),
             seed: setup.seed,
         };
         let mut results = Results::next_round(&self.path, &identity, self.at)?;

@@ -141,13 +141,9 @@ impl Stored {
     }
 }
 
-/// What is stored of the plan already. An experiment that an earlier build stored under another identity is found too,
-/// and goes on under its present one.
+/// What is stored of the plan already.
 fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabError> {
     let hash = plan.hash();
-    for former in plan.former_hashes() {
-        store.adopt(&former, &hash)?;
-    }
     if options.again {
         let repetition = store.experiments()?.iter().filter(|known| known.hash == hash).count();
         let plan = plan.repeated(repetition as u64);
@@ -207,13 +203,13 @@ fn name_in_results(here: &str, stored: &str) -> String {
     if here == stored { stored.to_owned() } else { format!("{stored} (here {here})") }
 }
 
-/// Where the arms of a stored plan stand; as ever in one of an earlier build.
+/// Where the arms of a stored plan stand.
 fn standing_of(plan_json: &str) -> Option<Standing> {
     let plan: Value = serde_json::from_str(plan_json).ok()?;
     serde_json::from_value(plan.get("standing")?.clone()).ok()
 }
 
-/// Whether the arms of a stored plan take turns; in one of an earlier build they don't.
+/// Whether the arms of a stored plan take turns.
 fn slicing_of(plan_json: &str) -> Option<Slicing> {
     let plan: Value = serde_json::from_str(plan_json).ok()?;
     serde_json::from_value(plan.get("slicing")?.clone()).ok()

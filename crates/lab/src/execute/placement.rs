@@ -46,7 +46,7 @@ struct Begun {
     placement: Option<ChosenPlacement>,
 }
 
-/// What was chosen when the experiment began: nothing, where an earlier build began it. `None` when none has begun.
+/// What was chosen when the experiment began, or nothing. `None` when none has begun.
 fn begun(plan: &Plan, results: &Path) -> Result<Option<Option<ChosenPlacement>>, LabError> {
     let store = match Store::open_read_only(results) {
         Ok(store) => store,
@@ -54,15 +54,10 @@ fn begun(plan: &Plan, results: &Path) -> Result<Option<Option<ChosenPlacement>>,
         Err(StoreError::Absent { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let hashes = std::iter::once(plan.hash()).chain(plan.former_hashes());
-    for hash in hashes {
-        if let Some(id) = store.newest_with_hash(&hash)? {
-            let stored = store.experiment(id)?.experiment.plan_json;
-            let begun: Option<Begun> = serde_json::from_str(&stored).ok();
-            return Ok(Some(begun.and_then(|begun| begun.placement)));
-        }
-    }
-    Ok(None)
+    let Some(id) = store.newest_with_hash(&plan.hash())? else { return Ok(None) };
+    let stored = store.experiment(id)?.experiment.plan_json;
+    let begun: Option<Begun> = serde_json::from_str(&stored).ok();
+    Ok(Some(begun.and_then(|begun| begun.placement)))
 }
 
 fn still_to_be_had(chosen: ChosenPlacement) -> Result<ChosenPlacement, LabError> {

@@ -18,19 +18,6 @@ impl Plan {
     pub fn hash(&self) -> String {
         self.content.hash()
     }
-
-    /// The hashes that earlier builds gave it: a password in the URL was part of them.
-    #[must_use]
-    pub(crate) fn former_hashes(&self) -> Vec<String> {
-        let mut identity = self.content.identity();
-        let former = self.content.target.former_identities().into_iter();
-        former
-            .map(|target| {
-                identity["target"] = target;
-                hash_of(&identity)
-            })
-            .collect()
-    }
 }
 
 impl Content {

@@ -296,30 +296,6 @@ fn credentials_are_no_part_of_the_identity() {
     assert!(!serde_json::to_string(&with).unwrap().contains("geheim"));
 }
 
-/// What an earlier build stored is known by its hash of then, with the password in the URL or without.
-#[test]
-fn experiments_of_earlier_builds_are_found() {
-    let at = |url: &str| {
-        plan(
-            &text(1, &[1], 1, false, 2)
-                .replace("managed = { redis = true }", &format!("url = \"{url}\"\nredis = \"redis://h\"")),
-        )
-    };
-    let then = |plan: &Plan, shown: &str| {
-        let mut identity = plan.content.identity();
-        identity["target"] =
-            serde_json::json!({ "Url": { "shown": shown, "redis": "redis://h", "change_server": false } });
-        use sha2::Digest;
-        record::hex(&sha2::Sha256::digest(identity.to_string()))
-    };
-    for url in ["postgres://me:geheim@h/db", "postgres://me@h/db"] {
-        let plan = at(url);
-        for shown in ["postgres://me:***@h/db", "postgres://me@h/db"] {
-            assert!(plan.former_hashes().contains(&then(&plan, shown)), "{url} {shown}");
-        }
-    }
-}
-
 /// The identity of what is prepared, as earlier builds made it: experiments begun with them go on.
 #[test]
 fn preparations_keep_the_identity_of_earlier_builds() {

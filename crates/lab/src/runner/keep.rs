@@ -47,8 +47,6 @@ pub(crate) struct Identity<'a> {
     pub(crate) question: &'a str,
     /// Everything but the seed.
     pub(crate) content: Value,
-    /// Its target, as it is in `content`, for what earlier builds knew of it.
-    pub(crate) target: Option<&'a TargetSpec>,
     pub(crate) seed: u64,
 }
 
@@ -84,16 +82,6 @@ impl Identity<'_> {
     fn hash_of(&self, content: &Value) -> String {
         let digest = Sha256::digest(format!("{} {content}", self.name));
         record::hex(&digest)
-    }
-
-    /// What earlier builds stored of the same under another identity, which knew how the URL was written, goes on.
-    fn adopt_former(&self, store: &Store) -> Result<(), LabError> {
-        let mut former = self.content.clone();
-        for target in self.target.iter().flat_map(|target| target.former_identities()) {
-            former["target"] = target;
-            store.adopt(&self.hash_of(&former), &self.hash_of(&self.content))?;
-        }
-        Ok(())
     }
 
     fn experiment(&self, round: u32) -> Experiment {
@@ -163,7 +151,6 @@ impl Results {
         at: Surroundings,
     ) -> Result<Self, LabError> {
         let store = Store::create_or_open(path)?;
-        identity.adopt_former(&store)?;
         let known = store.newest_with_hash(&identity.hash_of(&identity.content))?;
         let before = known.map(|id| store.finished_runs(id)).transpose()?.unwrap_or_default();
         let jobs = before.iter().filter(|run| run.round == 0).count() as u32;

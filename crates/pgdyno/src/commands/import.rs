@@ -1,27 +1,31 @@
-//! `pgdyno import`: other people's results of pgbench, logs of osm2pgsql, and JSON that pgdyno printed elsewhere, into the
-//! results file.
+//! `pgdyno import`: other people's results of pgbench, logs of osm2pgsql, JSON that pgdyno printed elsewhere, and results
+//! files of earlier builds, into the results file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use results::import::{self, Found, FoundRun};
-use results::{Collection, Imported, Store, StoredRun, Table};
+use results::{Collection, Earlier, Imported, Store, StoredRun, Table};
 
 use super::print;
 use crate::exit::{Failure, Outcome, SAME_OR_BETTER, USAGE};
 use crate::options::{FormatOption, Results};
 use crate::print::{is_interactive, talk, warning};
 
+/// The experiment that runs go into by default.
+const NAME: &str = "import";
+
 /// `pgdyno import`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Reports and logs of pgbench, logs of osm2pgsql, or JSON that pgdyno bench printed. `-` is standard input. A log
-    /// of pgbench -l comes together with the report of its run and the files of its threads
+    /// Reports and logs of pgbench, logs of osm2pgsql, JSON of pgdyno bench, or a results file of an earlier build.
+    /// `-` is standard input. A log of pgbench -l comes together with the report of its run and the
+    /// files of its threads
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Experiment to put the runs into. The same name adds to it
-    #[arg(long, value_name = "NAME", default_value = "import")]
+    #[arg(long, value_name = "NAME", default_value = NAME)]
     name: String,
     /// Question that the experiment answers, for tables and reports
     #[arg(long, value_name = "TEXT")]
@@ -84,6 +88,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let path = args.results.path();
     // First: a file that cannot be used is better known before an hour of logs is read.
     Store::try_out(&path)?;
+    if args.files.iter().any(|file| import::is_database(file)) {
+        return earlier(args, &ran, &path);
+    }
     let (found, took) = read(args, &ran)?;
     let mut store = Store::create_or_open(&path)?;
     let imported = store.import(&collection(args), &found.runs, args.again)?;
@@ -98,6 +105,33 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let next = if args.compare.is_some() { "compare" } else { "table runs" };
         talk(&format!("results: {} (try: pgdyno {next} -e {})", path.display(), id.0));
     }
+    Ok(SAME_OR_BETTER)
+}
+
+/// Copies the experiments of a results file that an earlier build made.
+fn earlier(args: &Args, ran: &import::Options, path: &Path) -> Outcome {
+    let plain = Collection { name: NAME.to_owned(), ..Collection::default() };
+    let has_options = args.again || *ran != import::Options::default() || collection(args) != plain;
+    let file = match args.files.as_slice() {
+        [file] if !has_options => file,
+        _ => {
+            let what = "import a results file alone, without other files, --name, --level and other options";
+            return Err(Failure::with_code(USAGE, what, None));
+        }
+    };
+    let from = Earlier::open(file)?;
+    let mut store = Store::create_or_open(path)?;
+    let copied = store.import_earlier(&from)?;
+    if copied.is_empty() {
+        let what = format!("{}: no experiments that {} lacks", file.display(), path.display());
+        return Err(Failure::with_code(USAGE, what, None));
+    }
+    let mut table = Table::new(&["experiment", "name", "runs"]);
+    for experiment in store.experiments()?.into_iter().filter(|experiment| copied.contains(&experiment.id)) {
+        table.push(vec![experiment.id.0.into(), experiment.name.into(), experiment.runs.into()]);
+    }
+    print(&table, args.format.format)?;
+    talk(&format!("results: {}", path.display()));
     Ok(SAME_OR_BETTER)
 }
 

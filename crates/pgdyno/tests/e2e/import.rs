@@ -217,6 +217,50 @@ fn what_cannot_be_imported_leaves_nothing_behind() {
     assert_eq!(place.sql("select tps from v_run"), "5");
 }
 
+/// Marks a results file that nobody has open as one of an earlier build: by SQLite's header.
+fn make_earlier(results: &std::path::Path, version: u32) {
+    let mut bytes = std::fs::read(results).unwrap();
+    bytes[60..64].copy_from_slice(&version.to_be_bytes());
+    bytes[68..72].fill(0);
+    std::fs::write(results, bytes).unwrap();
+}
+
+#[test]
+fn a_results_file_of_an_earlier_build_is_imported_once_more() {
+    let place = Place::new();
+    let report = "transaction type: x\nnumber of clients: 1\nnumber of transactions actually processed: 50\n\
+                  tps = 5.0 (excluding connections establishing)\n";
+    place.write("report.txt", report);
+    place.run(["import", "report.txt", "--name", "nights", "--results", "old.sqlite"]).expect(0);
+    let old = place.path().join("old.sqlite");
+    make_earlier(&old, 8);
+    let before = std::fs::read(&old).unwrap();
+    let command = "earlier build of pgdyno; copy its experiments into a new results file: pgdyno import old.sqlite --results new.sqlite";
+    for args in [&["table", "runs"][..], &["import", "report.txt"], &["import", "old.sqlite"]] {
+        place
+            .run(args.iter().chain(&["--results", "old.sqlite"]))
+            .expect(65)
+            .says(&["old.sqlite: ", command]);
+    }
+    for more in [&["report.txt"][..], &["--name", "x"], &["--again"], &["--rate", "5"]] {
+        place
+            .run(["import", "old.sqlite"].iter().chain(more))
+            .expect(64)
+            .says(&["import a results file alone"]);
+    }
+    let done = place.run(["import", "old.sqlite", "--results", "new.sqlite", "--format", "csv"]).expect(0);
+    assert_eq!(done.stdout, "experiment,name,runs\r\n1,nights,1\r\n");
+    let runs = ["table", "runs", "--results", "new.sqlite", "--format", "csv"];
+    assert!(place.run(runs).expect(0).stdout.contains(",5"), "its figures are there");
+    place.run(["import", "old.sqlite", "--results", "new.sqlite"]).expect(64).says(&["no experiments that"]);
+    place.run(["import", "report.txt", "--results", "new.sqlite"]).expect(64).says(&["imported before"]);
+    assert_eq!(std::fs::read(&old).unwrap(), before);
+    make_earlier(&old, 7);
+    place.run(["import", "old.sqlite"]).expect(65).says(&["too old (schema 7)"]);
+    place.run(["import", "new.sqlite"]).expect(65).says(&["a results file of this version"]);
+    assert!(!place.results().exists(), "nothing is left behind");
+}
+
 #[test]
 fn what_bench_printed_elsewhere_is_kept_with_its_distribution_and_compared() {
     let (place, server) = (Place::new(), Server::start());

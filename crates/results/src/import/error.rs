@@ -31,7 +31,7 @@ pub enum ImportError {
 }
 
 impl ImportError {
-    /// What to try, in words.
+    /// Advice that is printed after the message.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {
@@ -48,7 +48,7 @@ impl ImportError {
         Self::Content { file: file.to_owned(), line: Some(line), what: what.into(), hint: None }
     }
 
-    pub(super) fn of_file(file: &Path, what: impl Into<String>) -> Self {
+    pub(crate) fn of_file(file: &Path, what: impl Into<String>) -> Self {
         Self::Content { file: file.to_owned(), line: None, what: what.into(), hint: None }
     }
 
@@ -57,7 +57,7 @@ impl ImportError {
     }
 
     /// The same with what to try.
-    pub(super) fn try_this(mut self, advice: impl Into<String>) -> Self {
+    pub(crate) fn try_this(mut self, advice: impl Into<String>) -> Self {
         if let Self::Content { hint, .. } | Self::Request { hint, .. } = &mut self {
             *hint = Some(advice.into());
         }

@@ -24,6 +24,7 @@ mod source;
 pub use error::ImportError;
 pub use found::FoundRun;
 pub use gather::{Found, read};
+pub use sniff::is_database;
 
 use self::report::model::Report;
 pub(crate) use self::report::model::short as builtin_name;
@@ -37,13 +38,11 @@ pub struct Options {
     pub rate: Option<f64>,
     /// Latency limit, ms (`-L`): slower transactions are late.
     pub latency_limit_ms: Option<f64>,
-    /// Tries per transaction.
     pub max_tries: Option<u32>,
     /// Length of the intervals of an aggregated log, seconds.
     pub aggregate_interval_s: Option<u32>,
 }
 
-/// What helps to read a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Hints {
     sampling_rate: Option<f64>,
@@ -87,7 +86,6 @@ impl<'a> Progress<'a> {
         (self.show)(self.rows + rows, self.bytes + bytes);
     }
 
-    /// That run is done.
     fn done(&mut self) {
         self.rows += self.now.0;
         self.bytes += self.now.1;

@@ -1,22 +1,23 @@
 //! What a file is, from its first bytes.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use super::aggregate::Interval;
 use super::log::row::{Fields, Row, unsigned};
 use super::osm2pgsql;
 
-/// Bytes looked at.
 pub(super) const HEAD: usize = 64 * 1024;
 
-/// What a file can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Text with reports in it.
     Report,
     /// What pgdyno prints with `--format json`.
     Json,
     /// What osm2pgsql says while it loads.
     OsmLoad,
-    /// A per-transaction log.
+    /// A log of `pgbench -l`, a line for each transaction.
     Transactions,
     Aggregates,
     /// Nothing at all: the log of a thread that did nothing.
@@ -25,6 +26,14 @@ pub(super) enum Kind {
 
 /// Client numbers are smaller, seconds since 1970 larger (from 1973 on).
 const EPOCH: u64 = 100_000_000;
+
+/// Whether a file is an SQLite database. A pipe is not read: it can be read only once.
+#[must_use]
+pub fn is_database(path: &Path) -> bool {
+    let mut head = [0; 16];
+    let mut read = || File::open(path)?.read_exact(&mut head);
+    path.is_file() && read().is_ok() && head == *b"SQLite format 3\0"
+}
 
 /// What a file is that begins with these bytes.
 ///
@@ -44,8 +53,7 @@ pub(super) fn sniff(head: &[u8]) -> Result<Kind, (String, String)> {
     if head.contains(&0) {
         return refused(
             "not text",
-            "give reports of pgbench, the files that pgbench -l writes, logs of osm2pgsql, or JSON that pgdyno bench printed; a \
-             results file is read as it is: pgdyno table runs --results FILE",
+            "give reports of pgbench, the files that pgbench -l writes, logs of osm2pgsql, or JSON that pgdyno bench printed",
         );
     }
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
@@ -59,7 +67,7 @@ pub(super) fn sniff(head: &[u8]) -> Result<Kind, (String, String)> {
     })
 }
 
-/// Whether it begins as a JSON object or a list of objects does; a report may stand behind `[2026-01-02 …]`.
+/// Whether it begins as a JSON object or a list of objects does, and not as a line such as `[2026-01-02 …]`.
 fn is_json(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     let after =

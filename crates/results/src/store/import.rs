@@ -6,9 +6,9 @@ use record::{Arm, Experiment, Host, OrderScheme, Run, RunKind, Target};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
-use super::text::json;
-use super::write::{insert_experiment, newest_with_hash};
+use super::write::{insert_experiment, json, newest_with_hash};
 use super::{ExperimentId, Finished, Sqlite, Store, run};
+use crate::error::StoreError;
 use crate::import::{FoundRun, ImportError};
 
 /// What stands for a host and a target that nobody knows.
@@ -29,7 +29,7 @@ pub struct Collection {
     pub levels: BTreeMap<String, String>,
 }
 
-/// What came of an import.
+/// Which runs an import stored, and which it left out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
     /// The experiment; `None` when nothing was stored.
@@ -40,10 +40,10 @@ pub struct Imported {
     pub known: Vec<Known>,
 }
 
-/// Where an imported run went.
+/// An imported run and its place in the experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRun {
-    /// Its place in what was found, from 0.
+    /// Index into what was found.
     pub place: usize,
     /// Its number in the results file.
     pub run_id: i64,
@@ -53,14 +53,13 @@ pub struct StoredRun {
     pub factors: BTreeMap<String, String>,
 }
 
-/// A run that was imported before.
+/// A run that is left out because the file has it already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// Its place in what was found, from 0.
+    /// Index into what was found.
     pub place: usize,
     /// Its number in the results file.
     pub run_id: i64,
-    /// Name of the experiment it is in.
     pub experiment: String,
 }
 
@@ -77,22 +76,36 @@ impl Store {
         found: &[FoundRun],
         again: bool,
     ) -> Result<Imported, ImportError> {
-        self.write(|transaction| import(transaction, collection, found, again)).map_err(|error| match error {
-            Failure::Sqlite(error) => ImportError::Store(self.error(&error)),
-            Failure::Import(error) => error,
-        })
+        let imported = self.write(|transaction| import(transaction, collection, found, again));
+        imported.map_err(|failure| failure.of(self))
     }
 }
 
 /// Why nothing is imported.
-enum Failure {
+pub(super) enum Failure {
     Sqlite(rusqlite::Error),
     Import(ImportError),
+}
+
+impl Failure {
+    /// The error of importing into this file.
+    pub(super) fn of(self, store: &Store) -> ImportError {
+        match self {
+            Self::Sqlite(error) => ImportError::Store(store.error(&error)),
+            Self::Import(error) => error,
+        }
+    }
 }
 
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Import(error.into())
     }
 }
 

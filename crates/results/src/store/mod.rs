@@ -1,16 +1,15 @@
-//! The results file: opening, migrating, and its life as one writer and many readers.
+//! The results file: making and opening it; one program writes to it, many read it.
 
 mod alone;
 mod course;
+mod earlier;
 mod import;
-mod migrate;
 mod plans;
 mod query;
 mod read;
 mod rows;
 mod run;
 mod schema;
-mod text;
 mod texts;
 mod tiles;
 mod write;
@@ -21,15 +20,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
-use tempfile::TempDir;
 
 pub use alone::Alone;
 pub use course::Course;
+pub use earlier::Earlier;
 pub use import::{Collection, Imported, Known, StoredRun};
 pub use tiles::{StoredTile, TileCounts, TilesOf};
 
 use record::{Experiment, Host, Run, Target, written};
 
+use self::schema::State;
 use crate::error::StoreError;
 use crate::spool::Spool;
 
@@ -86,8 +86,6 @@ pub struct Store {
     path: PathBuf,
     /// Device and inode of the file that was opened.
     opened: Option<(u64, u64)>,
-    /// Holds the upgraded copy that is read in place of a file of an older schema.
-    _copy: Option<TempDir>,
     /// Comes after the connection, so that this is dropped once it is closed.
     made_companions: Option<Companions>,
 }
@@ -111,17 +109,17 @@ impl Drop for Companions {
             && let Ok(real) = self.of.canonicalize()
             && let Ok(connection) = Connection::open_with_flags(real, flags)
         {
-            let _ = migrate::version(&connection, &self.of);
+            let _ = State::of(&connection, &self.of);
         }
     }
 }
 
 impl Store {
-    /// Opens the file for writing, making it (mode 0600) or migrating it first if need be. What is opened can be
-    /// written, as far as writing a little can tell.
+    /// Opens the file for writing, and makes it first (mode 0600) if there is none. What is opened can be written, as far
+    /// as writing a little can tell.
     ///
     /// # Errors
-    /// When it is something else, newer, locked, or cannot be written.
+    /// When it is something else, of another version, locked, or cannot be written.
     pub fn create_or_open(path: &Path) -> Result<Self, StoreError> {
         make_private(path).map_err(|error| StoreError::from_io(path, &error))?;
         let found = std::fs::metadata(path).map_err(|error| StoreError::from_io(path, &error))?;
@@ -147,11 +145,30 @@ impl Store {
     }
 
     /// Opens an existing file for reading; a running experiment may write to it meanwhile. The file itself is never
-    /// written: a file of an older schema is copied, and the copy is upgraded and read.
+    /// written.
     ///
     /// # Errors
-    /// When it is absent, something else, newer, damaged, or has views or triggers that pgdyno did not make.
+    /// When it is absent, something else, of another version, damaged, or has views or triggers that pgdyno did not make.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        let (store, mut state) = Self::open_existing(path)?;
+        let start = Instant::now();
+        // Another program may be making it: it is there before its tables are.
+        while state == State::Empty && start.elapsed() < BEING_MADE {
+            std::thread::sleep(Duration::from_millis(10));
+            state = State::of(&store.connection, path)?;
+        }
+        if state == State::Empty {
+            return Err(StoreError::NotResults { path: path.to_owned() });
+        }
+        state.check(path)?;
+        schema::refuse_additions(&store.connection, path)?;
+        store.sql("PRAGMA query_only = ON;")?;
+        Ok(store)
+    }
+
+    /// Opens a file that is only read, whatever it is, unless somebody else could have put files next to it that SQLite
+    /// would apply to it.
+    fn open_existing(path: &Path) -> Result<(Self, State), StoreError> {
         match std::fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(StoreError::Absent { path: path.to_owned() });
@@ -163,39 +180,11 @@ impl Store {
             }
         }
         refuse_journal(path)?;
-        let (store, mut found) = Self::open_unchanged(path)?;
-        let start = Instant::now();
-        // Another program may be making it: it is there before its first table is.
-        while found == 0 && start.elapsed() < BEING_MADE {
-            migrate::refuse_foreign(&store.connection, path)?;
-            std::thread::sleep(Duration::from_millis(10));
-            found = migrate::version(&store.connection, path)?;
-        }
-        if found > migrate::NEWEST {
-            return Err(StoreError::Newer { path: path.to_owned(), found, known: migrate::NEWEST });
-        }
-        if found == 0 {
-            return Err(StoreError::NotResults { path: path.to_owned() });
-        }
-        migrate::refuse_foreign(&store.connection, path)?;
-        let found = schema::refuse_additions(&store.connection, path)?;
-        if found < migrate::NEWEST { store.upgraded_copy()?.reading() } else { store.reading() }
-    }
-
-    /// Copies the file into a temporary folder and brings the copy to the newest schema.
-    fn upgraded_copy(&self) -> Result<Self, StoreError> {
-        let folder =
-            tempfile::tempdir().map_err(|error| StoreError::from_io(&std::env::temp_dir(), &error))?;
-        let place = folder.path().join("upgraded.sqlite");
-        make_private(&place).map_err(|error| StoreError::from_io(&place, &error))?;
-        migrate::copy(&self.connection, &place)?;
-        let mut store = Self::open(&place, place.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        migrate::upgrade(&mut store.connection, &place)?;
-        Ok(Self { path: self.path.clone(), opened: self.opened, _copy: Some(folder), ..store })
+        Self::open_unchanged(path)
     }
 
     /// Opens a file that is only read. SQLite makes companions for that, which are removed again.
-    fn open_unchanged(path: &Path) -> Result<(Self, u32), StoreError> {
+    fn open_unchanged(path: &Path) -> Result<(Self, State), StoreError> {
         // Companions of ours would keep the file's owner from writing.
         if rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_err()
             && let Some(opened) = Self::open_unwritable(path)
@@ -203,16 +192,16 @@ impl Store {
             return opened;
         }
         let has_companion = ["-wal", "-shm"].iter().any(|suffix| companion(path, suffix).exists());
-        let (mut store, found) =
-            Self::open_versioned(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY)
+        let (mut store, state) =
+            Self::open_with_state(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY)
                 .or_else(|error| Self::open_unwritable(path).unwrap_or(Err(error)))?;
         store.made_companions = (!has_companion).then(|| Companions { of: path.to_owned() });
-        Ok((store, found))
+        Ok((store, state))
     }
 
     /// Opens a file whose folder cannot be written, so that no companions can be made: as one that does not change.
     /// Only where there is no log with runs that the file itself lacks; `None` where there is one.
-    fn open_unwritable(path: &Path) -> Option<Result<(Self, u32), StoreError>> {
+    fn open_unwritable(path: &Path) -> Option<Result<(Self, State), StoreError>> {
         if std::fs::metadata(companion(path, "-wal")).is_ok_and(|log| log.len() > 0) {
             return None;
         }
@@ -220,19 +209,19 @@ impl Store {
         let escaped = real.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
         let address = format!("file:{escaped}?immutable=1");
         let access = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        Some(Self::open_versioned(path, address.as_ref(), access))
+        Some(Self::open_with_state(path, address.as_ref(), access))
     }
 
-    /// Opens it and reads its version, since only the first reading shows whether that can be done.
-    fn open_versioned(path: &Path, address: &OsStr, access: OpenFlags) -> Result<(Self, u32), StoreError> {
+    /// Opens it and reads its state, since only the first reading shows whether that can be done.
+    fn open_with_state(path: &Path, address: &OsStr, access: OpenFlags) -> Result<(Self, State), StoreError> {
         let store = Self::open(path, address, access)?;
-        let found = migrate::version(&store.connection, path)?;
-        Ok((store, found))
+        let state = State::of(&store.connection, path)?;
+        Ok((store, state))
     }
 
     fn open(path: &Path, address: &OsStr, access: OpenFlags) -> Result<Self, StoreError> {
         let place = written::place(path).map_err(|error| StoreError::from_io(path, &error))?;
-        // Links were followed; another one can only have been put there since. It holds for copies of the file, too.
+        // Links were followed; another one can only have been put there since.
         let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let address = if address == path.as_os_str() { place.as_os_str() } else { address };
         let connection = Connection::open_with_flags(Path::new(address), flags)
@@ -241,26 +230,19 @@ impl Store {
             .busy_timeout(PATIENCE)
             .and_then(|()| schema::distrust(&connection))
             .map_err(|error| StoreError::from_sqlite(path, &error))?;
-        Ok(Self {
-            connection,
-            path: path.to_owned(),
-            opened: identity(path),
-            _copy: None,
-            made_companions: None,
-        })
+        Ok(Self { connection, path: path.to_owned(), opened: identity(path), made_companions: None })
     }
 
     fn set_up(&mut self) -> Result<(), StoreError> {
-        migrate::refuse_foreign(&self.connection, &self.path)?;
-        let found = migrate::version(&self.connection, &self.path)?;
-        if found > migrate::NEWEST {
-            return Err(StoreError::Newer { path: self.path.clone(), found, known: migrate::NEWEST });
-        }
+        let state = State::of(&self.connection, &self.path)?;
+        state.check(&self.path)?;
         schema::refuse_additions(&self.connection, &self.path)?;
         self.use_log()?;
         self.sql("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
-        migrate::to_newest(&mut self.connection, &self.path)?;
-        if found > 0 { self.try_writing() } else { Ok(()) }
+        match state {
+            State::Empty => schema::make(&mut self.connection, &self.path),
+            _ => self.try_writing(),
+        }
     }
 
     /// Sees that the path still leads to the file that was opened: what is written into a removed one is lost.
@@ -293,11 +275,6 @@ impl Store {
                 outcome => return outcome,
             }
         }
-    }
-
-    fn reading(self) -> Result<Self, StoreError> {
-        self.sql("PRAGMA query_only = ON;")?;
-        Ok(self)
     }
 
     fn sql(&self, text: &str) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 use record::{FunctionTime, Part, PlanNode, Run, StatementPlan};
 use rusqlite::{Row, Transaction, params};
 
-use super::text::json;
+use super::write::json;
 use super::{Sqlite, Store, rows};
 use crate::error::StoreError;
 

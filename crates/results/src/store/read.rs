@@ -237,7 +237,7 @@ impl Store {
         Ok(())
     }
 
-    /// Over the whole run.
+    /// The histogram over the whole run.
     fn histogram(&self, script: i64, kind: &str) -> Result<Histogram, StoreError> {
         let found = self.rows(
             "SELECT v2, sum_ns, sum_squares, min_ns, max_ns FROM hist

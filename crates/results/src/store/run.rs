@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 use stats::Encoded;
 
-use super::text::{json, word};
+use super::write::{json, word};
 use super::{ExperimentId, Finished, Sqlite, WHOLE_RUN, plans, tiles};
 use crate::spool::Spool;
 
@@ -114,7 +114,6 @@ fn settings_id(transaction: &Transaction<'_>, settings: &[Setting]) -> Sqlite<Op
     Ok(Some(id))
 }
 
-/// Counters, single figures, doubts.
 fn insert_figures(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()> {
     for (name, value) in &run.counts {
         transaction.execute("INSERT INTO run_count VALUES (?1, ?2, ?3)", params![id, name, *value as i64])?;

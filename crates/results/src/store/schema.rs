@@ -1,19 +1,112 @@
-//! Whether a file holds only what pgdyno made. A results file may come from somebody else, and a view or a trigger in it
-//! would run whenever the file is read or written.
+//! The tables of a results file, and whether a file has these and nothing else that pgdyno did not make. A results file may
+//! come from somebody else, and a view or a trigger in it would run whenever the file is read or written.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, TransactionBehavior};
 
-use super::{Sqlite, migrate};
+use super::Sqlite;
 use crate::error::StoreError;
+
+/// All tables, indexes and views; a table comes after the tables that it refers to.
+const SCHEMA: &str = include_str!("../schema.sql");
+
+/// SQLite's `application_id` of a results file: "pgdy".
+const APPLICATION: u32 = 0x7067_6479;
+
+/// SQLite's `user_version` of a results file.
+pub(super) const VERSION: u32 = 9;
+
+/// The last version without an `application_id`. It has the same tables and columns.
+pub(super) const LAST_EARLIER: u32 = 8;
 
 /// Tables that `ANALYZE` makes.
 const STATISTICS: [&str; 2] = ["sqlite_stat1", "sqlite_stat4"];
 
-/// One line of `sqlite_schema`.
+/// What the header and the tables of a file say about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// It has no tables: a new file.
+    Empty,
+    Present,
+    Newer(u32),
+    /// Made by a build that did not set [`APPLICATION`], with this schema.
+    Earlier(u32),
+    Foreign,
+}
+
+impl State {
+    pub(super) fn of(connection: &Connection, path: &Path) -> Result<Self, StoreError> {
+        let header = "SELECT application_id, user_version,
+                (SELECT count(*) FROM sqlite_schema WHERE type = 'table'),
+                (SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'meta')
+             FROM pragma_application_id, pragma_user_version";
+        connection
+            .query_row(header, [], |row| {
+                let (application, version): (i64, i64) = (row.get(0)?, row.get(1)?);
+                let (tables, meta): (u32, u32) = (row.get(2)?, row.get(3)?);
+                let version = u32::try_from(version).unwrap_or(u32::MAX);
+                let is_marked = application == i64::from(APPLICATION);
+                Ok(match version {
+                    _ if tables == 0 => Self::Empty,
+                    VERSION if is_marked => Self::Present,
+                    _ if is_marked => Self::Newer(version),
+                    1..=LAST_EARLIER if application == 0 && meta > 0 => Self::Earlier(version),
+                    _ => Self::Foreign,
+                })
+            })
+            .map_err(|error| StoreError::from_sqlite(path, &error))
+    }
+
+    /// Refuses all files except new files and files of [`VERSION`].
+    pub(super) fn check(self, path: &Path) -> Result<(), StoreError> {
+        let path = path.to_owned();
+        Err(match self {
+            Self::Empty | Self::Present => return Ok(()),
+            Self::Newer(found) => StoreError::Newer { path, found, known: VERSION },
+            Self::Earlier(LAST_EARLIER) => StoreError::Earlier { path },
+            Self::Earlier(found) => StoreError::TooOld { path, found },
+            Self::Foreign => StoreError::NotResults { path },
+        })
+    }
+}
+
+/// Makes all tables and views in an empty file; another program may do the same at the same time.
+pub(super) fn make(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let sqlite = |error: rusqlite::Error| StoreError::from_sqlite(path, &error);
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
+    if State::of(&transaction, path)? != State::Empty {
+        return Ok(());
+    }
+    let made_by = concat!("pgdyno ", env!("CARGO_PKG_VERSION"));
+    let facts = [("file_uuid", &*uuid::Uuid::new_v4().to_string()), ("created_by", made_by)];
+    let make = || {
+        transaction.execute_batch(SCHEMA)?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+        for fact in facts {
+            transaction.execute("INSERT INTO meta VALUES (?1, ?2)", fact)?;
+        }
+        Ok(())
+    };
+    make().and_then(|()| transaction.commit()).map_err(sqlite)
+}
+
+/// An empty database with all tables and views.
+fn sample() -> Sqlite<Connection> {
+    let connection = Connection::open_in_memory()?;
+    connection.execute_batch(SCHEMA)?;
+    Ok(connection)
+}
+
+/// Names of all tables; a table comes after the tables that it refers to.
+pub(super) fn tables() -> Sqlite<Vec<String>> {
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid";
+    sample()?.prepare(tables)?.query_map([], |row| row.get(0))?.collect()
+}
+
 #[derive(Debug)]
 struct Object {
     kind: String,
@@ -22,7 +115,7 @@ struct Object {
     sql: Option<String>,
 }
 
-/// Turns off what a hostile file needs (<https://www.sqlite.org/security.html>); no schema of pgdyno has triggers.
+/// Turns off what a hostile file needs (<https://www.sqlite.org/security.html>); results files have no triggers.
 pub(super) fn distrust(connection: &Connection) -> Sqlite<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -30,14 +123,11 @@ pub(super) fn distrust(connection: &Connection) -> Sqlite<()> {
     connection.pragma_update(None, "cell_size_check", true)
 }
 
-/// Refuses a file with views, triggers, virtual tables or expressions that its schema version does not have; gives that
-/// version. Plain tables and indexes that somebody added stay: they compute nothing.
-pub(super) fn refuse_additions(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
-    // Version and schema of one state: another program may be upgrading the file.
-    let state = connection.unchecked_transaction().map_err(|error| StoreError::from_sqlite(path, &error))?;
-    let version = migrate::version(&state, path)?;
-    match first_addition(&state, version) {
-        Ok(None) => Ok(version),
+/// Refuses a file with views, triggers, virtual tables or expressions that the schema does not have. Plain tables and
+/// indexes that somebody added stay: they compute nothing.
+pub(super) fn refuse_additions(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    match first_addition(connection) {
+        Ok(None) => Ok(()),
         Ok(Some(Object { kind, name, .. })) => {
             let known = ["view", "trigger", "index", "table"].into_iter().find(|known| *known == kind);
             Err(StoreError::Addition { path: path.to_owned(), kind: known.unwrap_or("object"), name })
@@ -46,13 +136,13 @@ pub(super) fn refuse_additions(connection: &Connection, path: &Path) -> Result<u
     }
 }
 
-fn first_addition(connection: &Connection, version: u32) -> Sqlite<Option<Object>> {
-    let own = objects(&migrate::sample(version)?)?;
+fn first_addition(connection: &Connection) -> Sqlite<Option<Object>> {
+    let own = objects(&sample()?)?;
     let own: BTreeMap<&str, &Object> = own.iter().map(|object| (object.name.as_str(), object)).collect();
     for object in objects(connection)? {
         let is_known = match own.get(object.name.as_str()) {
             Some(ours) => ours.kind == object.kind && ours.sql == object.sql,
-            None => computes_nothing(connection, &object)?,
+            None => computes_nothing(connection, &object.kind, &object.name)?,
         };
         if !is_known {
             return Ok(Some(object));
@@ -76,9 +166,9 @@ fn objects(connection: &Connection) -> Sqlite<Vec<Object>> {
 }
 
 /// Whether it is a table without generated columns, or an index without expressions.
-fn computes_nothing(connection: &Connection, object: &Object) -> Sqlite<bool> {
-    let plain = match object.kind.as_str() {
-        "table" if STATISTICS.contains(&object.name.as_str()) => return Ok(true),
+pub(super) fn computes_nothing(connection: &Connection, kind: &str, name: &str) -> Sqlite<bool> {
+    let plain = match kind {
+        "table" if STATISTICS.contains(&name) => return Ok(true),
         "table" => {
             "SELECT (SELECT count(*) = 1 FROM pragma_table_list(?1) WHERE type = 'table' AND schema = 'main')
                 AND NOT EXISTS (SELECT * FROM pragma_table_xinfo(?1) WHERE hidden <> 0)"
@@ -91,7 +181,7 @@ fn computes_nothing(connection: &Connection, object: &Object) -> Sqlite<bool> {
         }
         _ => return Ok(false),
     };
-    connection.query_row(plain, [&object.name], |row| row.get(0))
+    connection.query_row(plain, [name], |row| row.get(0))
 }
 
 #[cfg(test)]
@@ -141,5 +231,17 @@ mod tests {
         Store::create_or_open(&path).unwrap();
         let store = Store::open_read_only(&path).unwrap();
         assert!(store.query("SELECT * FROM notes").unwrap().rows.is_empty());
+    }
+
+    #[test]
+    fn two_programs_may_make_the_file_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new.sqlite");
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let starts: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| Store::create_or_open(&path).map(drop))).collect();
+            starts.into_iter().map(|start| start.join().unwrap()).collect()
+        });
+        assert!(opened.iter().all(Result::is_ok), "{opened:?}");
     }
 }

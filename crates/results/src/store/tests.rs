@@ -394,8 +394,8 @@ fn a_file_that_does_not_change_can_be_read_without_companions() {
     assert!(log.exists() && Store::open_unwritable(&path).is_none(), "its log holds what the file lacks");
     drop(store);
     assert!(!log.exists());
-    let (store, version) = Store::open_unwritable(&path).unwrap().unwrap();
-    assert_eq!((version, store.runs(id).unwrap().len()), (migrate::NEWEST, 3));
+    let (store, state) = Store::open_unwritable(&path).unwrap().unwrap();
+    assert_eq!((state, store.runs(id).unwrap().len()), (State::Present, 3));
     assert!(!log.exists());
 }
 
@@ -439,22 +439,6 @@ fn a_removed_or_replaced_file_is_noticed_before_a_run_is_lost() {
     assert!(store.store(id, &[finished(more.clone())]).is_err());
 }
 
-#[test]
-fn an_experiment_of_an_earlier_identity_goes_on_under_the_present_one() {
-    let (_folder, path) = place();
-    let (mut store, id) = filled(&path);
-    let before = experiment(&["A", "B"]);
-    store.adopt(&before.hash, "now").unwrap();
-    assert_eq!(store.newest_with_hash("now").unwrap(), Some(id));
-    let now = Experiment { hash: "now".into(), ..before.clone() };
-    let (same, invocation) = store.begin_experiment(&now, &host(), &target(), false).unwrap();
-    assert_eq!((same, invocation), (id, 2));
-    // Where the present identity has runs already, nothing is mixed into them.
-    let (other, _) = store.begin_experiment(&before, &host(), &target(), false).unwrap();
-    store.adopt(&before.hash, "now").unwrap();
-    assert_eq!(store.newest_with_hash(&before.hash).unwrap(), Some(other));
-}
-
 /// Of two commands that began a results file at once, one told that it was none.
 #[test]
 fn a_file_that_is_being_made_is_waited_for() {
@@ -470,7 +454,7 @@ fn a_file_that_is_being_made_is_waited_for() {
     maker.join().unwrap().unwrap();
 }
 
-/// Reading opened the file for writing, brought it to the newest schema, and left companions where there were none.
+/// Reading opened the file for writing, and left companions where there were none.
 #[test]
 fn reading_changes_nothing_in_the_folder() {
     let (folder, path) = place();

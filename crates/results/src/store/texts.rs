@@ -3,7 +3,7 @@
 use record::Text;
 use rusqlite::{Row, params};
 
-use super::text::{json, word};
+use super::write::{json, word};
 use super::{ExperimentId, Sqlite, Store, rows};
 use crate::error::StoreError;
 
@@ -33,7 +33,7 @@ impl Store {
         kept.map_err(|error| self.error(&error))
     }
 
-    /// The texts that an experiment used, by who uses them; none where they were not kept yet.
+    /// The texts that an experiment used, by who uses them; imported runs have none.
     ///
     /// # Errors
     /// When the file cannot be read, or is damaged.

@@ -3,7 +3,6 @@
 use record::{Experiment, Host, RunEvent, Target, Validity};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
-use super::text::{json, word};
 use super::{ExperimentId, Finished, Sqlite, Store, run};
 use crate::error::StoreError;
 
@@ -88,25 +87,6 @@ impl Store {
             Ok(())
         });
         superseded.map_err(|error| self.error(&error))
-    }
-
-    /// Gives experiments of one identity another one, where an earlier build told the same experiments apart by what
-    /// makes no difference. Nothing happens where there are none, or where the other identity has experiments already.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn adopt(&self, former: &str, hash: &str) -> Result<(), StoreError> {
-        let adopt = "UPDATE experiment SET hash = ?2 WHERE hash = ?1
-                     AND NOT EXISTS (SELECT 1 FROM experiment AS other WHERE other.hash = ?2)";
-        // A file that holds nothing to adopt is only read.
-        let known: bool = self
-            .connection
-            .query_row("SELECT EXISTS (SELECT 1 FROM experiment WHERE hash = ?1)", [former], |row| row.get(0))
-            .map_err(|error| self.error(&error))?;
-        if known {
-            self.connection.execute(adopt, params![former, hash]).map_err(|error| self.error(&error))?;
-        }
-        Ok(())
     }
 
     /// Stores runs that belong together with all they hold, in one durable transaction: after a crash all of them are
@@ -201,4 +181,14 @@ fn insert_target(transaction: &Transaction<'_>, target: &Target) -> Sqlite<i64> 
         params![kind, dsn_redacted, server_version, postgis_version, json(versions)],
     )?;
     Ok(transaction.last_insert_rowid())
+}
+
+/// A value as JSON text.
+pub(super) fn json<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("records are plain data")
+}
+
+/// The name under which serde knows a value, without quotes.
+pub(super) fn word<T: serde::Serialize>(value: &T) -> String {
+    json(value).trim_matches('"').to_owned()
 }

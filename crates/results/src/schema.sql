@@ -1,0 +1,449 @@
+-- Every table is explained in docs/schema.md.
+
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE host (
+    host_id      INTEGER PRIMARY KEY,
+    uuid         TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    cpu          TEXT NOT NULL,
+    cores        INTEGER NOT NULL,
+    memory_bytes INTEGER NOT NULL,
+    facts        TEXT NOT NULL,
+    UNIQUE (uuid, name, cpu, cores, memory_bytes, facts)
+) STRICT;
+
+CREATE TABLE target (
+    target_id       INTEGER PRIMARY KEY,
+    kind            TEXT NOT NULL,
+    dsn_redacted    TEXT NOT NULL,
+    server_version  TEXT NOT NULL,
+    postgis_version TEXT,
+    versions        TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE experiment (
+    experiment_id  INTEGER PRIMARY KEY,
+    uuid           TEXT NOT NULL UNIQUE,
+    hash           TEXT NOT NULL,
+    name           TEXT NOT NULL,
+    question       TEXT NOT NULL,
+    file_text      TEXT NOT NULL,
+    plan_json      TEXT NOT NULL,
+    seed           TEXT NOT NULL,
+    order_scheme   TEXT NOT NULL,
+    rounds         INTEGER NOT NULL,
+    compare_factor TEXT,
+    base           TEXT,
+    arms           TEXT NOT NULL,
+    margin         REAL NOT NULL,
+    taste          TEXT,
+    created_at     TEXT NOT NULL,
+    invocations    INTEGER NOT NULL DEFAULT 0,
+    host_id        INTEGER NOT NULL REFERENCES host,
+    target_id      INTEGER NOT NULL REFERENCES target,
+    -- What measures it, without passwords.
+    command        TEXT,
+    -- How often more rounds were asked for.
+    extended       INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX experiment_hash ON experiment (hash);
+
+-- The texts of scripts, queries and SQL files, each once, and who used them.
+CREATE TABLE text (
+    text_id  INTEGER PRIMARY KEY,
+    sha256   TEXT NOT NULL UNIQUE,
+    bytes    INTEGER NOT NULL,
+    -- Without secrets; nothing where it is too long to be kept, or no text.
+    text     TEXT,
+    -- Lines on which something was replaced, JSON.
+    replaced TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE experiment_text (
+    experiment_id INTEGER NOT NULL REFERENCES experiment,
+    used_by       TEXT NOT NULL,
+    name          TEXT NOT NULL,
+    kind          TEXT NOT NULL,
+    text_id       INTEGER NOT NULL REFERENCES text,
+    PRIMARY KEY (experiment_id, used_by, name)
+) STRICT;
+
+CREATE TABLE look (
+    experiment_id INTEGER NOT NULL REFERENCES experiment,
+    runs          INTEGER NOT NULL,
+    looked_at     TEXT NOT NULL,
+    PRIMARY KEY (experiment_id, runs)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE cell (
+    cell_id       INTEGER PRIMARY KEY,
+    experiment_id INTEGER NOT NULL REFERENCES experiment,
+    workload      TEXT NOT NULL,
+    factors       TEXT NOT NULL,
+    UNIQUE (experiment_id, workload, factors)
+) STRICT;
+
+CREATE TABLE cell_factor (
+    cell_id INTEGER NOT NULL REFERENCES cell,
+    name    TEXT NOT NULL,
+    value   TEXT NOT NULL,
+    PRIMARY KEY (cell_id, name)
+) STRICT;
+
+CREATE TABLE settings (
+    settings_id INTEGER PRIMARY KEY,
+    hash        TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE setting (
+    settings_id INTEGER NOT NULL REFERENCES settings,
+    name        TEXT NOT NULL,
+    value       TEXT NOT NULL,
+    source      TEXT NOT NULL,
+    PRIMARY KEY (settings_id, name)
+) STRICT;
+
+CREATE TABLE run (
+    run_id           INTEGER PRIMARY KEY,
+    uuid             TEXT NOT NULL UNIQUE,
+    experiment_id    INTEGER NOT NULL REFERENCES experiment,
+    cell_id          INTEGER NOT NULL REFERENCES cell,
+    kind             TEXT NOT NULL,
+    arm              TEXT,
+    beside           INTEGER NOT NULL,
+    round            INTEGER NOT NULL,
+    sequence         INTEGER NOT NULL,
+    position_in_pair INTEGER NOT NULL,
+    invocation       INTEGER NOT NULL,
+    started_at       TEXT NOT NULL,
+    load             TEXT NOT NULL,
+    offered_rate     REAL,
+    clients          INTEGER NOT NULL,
+    threads          INTEGER NOT NULL,
+    driver           TEXT NOT NULL,
+    seed             TEXT NOT NULL,
+    warmup_s         REAL NOT NULL,
+    measured_s       REAL NOT NULL,
+    validity         TEXT NOT NULL,
+    -- Why it is to be measured again; NULL where it counts.
+    set_aside        TEXT,
+    settings_id      INTEGER REFERENCES settings,
+    tps              REAL,
+    p50_us           REAL,
+    p95_us           REAL,
+    p99_us           REAL,
+    p999_us          REAL,
+    max_us           REAL
+) STRICT;
+CREATE INDEX run_experiment ON run (experiment_id, sequence);
+
+CREATE TABLE run_doubt (
+    run_id   INTEGER NOT NULL REFERENCES run,
+    position INTEGER NOT NULL,
+    reason   TEXT NOT NULL,
+    detail   TEXT NOT NULL,
+    PRIMARY KEY (run_id, position)
+) STRICT;
+
+CREATE TABLE run_count (
+    run_id INTEGER NOT NULL REFERENCES run,
+    name   TEXT NOT NULL,
+    value  INTEGER NOT NULL,
+    PRIMARY KEY (run_id, name)
+) STRICT;
+
+CREATE TABLE run_figure (
+    run_id INTEGER NOT NULL REFERENCES run,
+    name   TEXT NOT NULL,
+    value  REAL NOT NULL,
+    PRIMARY KEY (run_id, name)
+) STRICT;
+
+CREATE TABLE import_source (
+    run_id INTEGER NOT NULL REFERENCES run,
+    sha256 TEXT NOT NULL,
+    PRIMARY KEY (sha256, run_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE script (
+    script_id INTEGER PRIMARY KEY,
+    run_id    INTEGER NOT NULL REFERENCES run,
+    position  INTEGER NOT NULL,
+    name      TEXT NOT NULL,
+    text_hash TEXT NOT NULL,
+    weight    INTEGER NOT NULL,
+    counts    TEXT NOT NULL,
+    layer     TEXT,
+    zoom      INTEGER,
+    -- Whether a cache in front gave its answers, 0 or 1; NULL where there is none.
+    cached    INTEGER,
+    UNIQUE (run_id, position)
+) STRICT;
+
+CREATE TABLE hist (
+    script_id   INTEGER NOT NULL REFERENCES script,
+    kind        TEXT NOT NULL,
+    start_us    INTEGER NOT NULL,
+    length_us   INTEGER NOT NULL,
+    count       INTEGER NOT NULL,
+    sum_ns      TEXT NOT NULL,
+    sum_squares REAL NOT NULL,
+    min_ns      INTEGER,
+    max_ns      INTEGER,
+    v2          BLOB NOT NULL,
+    PRIMARY KEY (script_id, kind, start_us)
+) STRICT;
+
+CREATE TABLE series (
+    script_id INTEGER NOT NULL REFERENCES script,
+    start_us  INTEGER NOT NULL,
+    length_us INTEGER NOT NULL,
+    ok        INTEGER NOT NULL,
+    late      INTEGER NOT NULL,
+    failed    INTEGER NOT NULL,
+    skipped   INTEGER NOT NULL,
+    PRIMARY KEY (script_id, start_us)
+) STRICT;
+
+CREATE TABLE slice (
+    run_id     INTEGER NOT NULL REFERENCES run,
+    position   INTEGER NOT NULL,
+    quad       INTEGER NOT NULL,
+    start_us   INTEGER NOT NULL,
+    length_us  INTEGER NOT NULL,
+    drain_us   INTEGER NOT NULL,
+    succeeded  INTEGER NOT NULL,
+    at_work_us REAL NOT NULL,
+    steal_pct  REAL,
+    is_void    INTEGER NOT NULL,
+    PRIMARY KEY (run_id, position)
+) STRICT;
+
+CREATE TABLE phase (
+    run_id      INTEGER NOT NULL REFERENCES run,
+    position    INTEGER NOT NULL,
+    name        TEXT NOT NULL,
+    item        TEXT NOT NULL,
+    start_us    INTEGER NOT NULL,
+    duration_us INTEGER NOT NULL,
+    count       INTEGER,
+    source      TEXT NOT NULL,
+    PRIMARY KEY (run_id, position)
+) STRICT;
+
+CREATE TABLE relation (
+    run_id     INTEGER NOT NULL REFERENCES run,
+    position   INTEGER NOT NULL,
+    name       TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    table_name TEXT NOT NULL,
+    bytes      INTEGER NOT NULL,
+    rows       INTEGER NOT NULL,
+    PRIMARY KEY (run_id, position)
+) STRICT;
+
+CREATE TABLE artifact (
+    run_id     INTEGER NOT NULL REFERENCES run,
+    position   INTEGER NOT NULL,
+    name       TEXT NOT NULL,
+    media_type TEXT NOT NULL,
+    caption    TEXT NOT NULL,
+    bytes      BLOB NOT NULL,
+    PRIMARY KEY (run_id, position)
+) STRICT;
+
+CREATE TABLE event (
+    run_id   INTEGER NOT NULL REFERENCES run,
+    position INTEGER NOT NULL,
+    time_us  INTEGER NOT NULL,
+    kind     TEXT NOT NULL,
+    detail   TEXT NOT NULL,
+    PRIMARY KEY (run_id, position)
+) STRICT;
+
+CREATE TABLE sample (
+    run_id  INTEGER NOT NULL REFERENCES run,
+    scope   TEXT NOT NULL,
+    source  TEXT NOT NULL,
+    name    TEXT NOT NULL,
+    time_us INTEGER NOT NULL,
+    value   REAL NOT NULL
+) STRICT;
+CREATE INDEX sample_run ON sample (run_id, name, time_us);
+
+-- Plans of the statements of a sample of transactions, node by node, each with its own time.
+CREATE TABLE statement_plan (
+    run_id              INTEGER NOT NULL REFERENCES run,
+    position            INTEGER NOT NULL,
+    script              TEXT NOT NULL,
+    line                INTEGER NOT NULL,
+    -- Which transaction of the sample, from 0.
+    draw                INTEGER NOT NULL,
+    planning_ms         REAL NOT NULL,
+    execution_ms        REAL NOT NULL,
+    untimed_ms          REAL,
+    serialization_ms    REAL,
+    triggers_ms         REAL NOT NULL,
+    jit_ms              REAL NOT NULL,
+    evened_ms           REAL NOT NULL,
+    functions_evened_ms REAL NOT NULL,
+    PRIMARY KEY (run_id, position)
+) STRICT;
+
+CREATE TABLE plan_node (
+    run_id         INTEGER NOT NULL,
+    position       INTEGER NOT NULL,
+    node           INTEGER NOT NULL,
+    depth          INTEGER NOT NULL,
+    role           TEXT NOT NULL,
+    node_type      TEXT NOT NULL,
+    relation       TEXT NOT NULL,
+    index_name     TEXT NOT NULL,
+    part           TEXT NOT NULL,
+    own_ms         REAL NOT NULL,
+    rows           REAL NOT NULL,
+    loops          REAL NOT NULL,
+    hit_blocks     INTEGER NOT NULL,
+    read_blocks    INTEGER NOT NULL,
+    dirtied_blocks INTEGER NOT NULL,
+    io_ms          REAL,
+    -- JSON
+    functions      TEXT NOT NULL,
+    -- Of own_ms, booked with functions.
+    functions_ms   REAL NOT NULL,
+    PRIMARY KEY (run_id, position, node),
+    FOREIGN KEY (run_id, position) REFERENCES statement_plan
+) STRICT;
+
+-- What functions took of the time of an explained statement, as far as the server counts them.
+CREATE TABLE statement_function (
+    run_id    INTEGER NOT NULL,
+    position  INTEGER NOT NULL,
+    function  INTEGER NOT NULL,
+    name      TEXT NOT NULL,
+    calls     INTEGER NOT NULL,
+    self_ms   REAL NOT NULL,
+    part      TEXT NOT NULL,
+    booked_ms REAL NOT NULL,
+    PRIMARY KEY (run_id, position, function),
+    FOREIGN KEY (run_id, position) REFERENCES statement_plan
+) STRICT;
+
+-- Tiles that were asked for in the measured part of a run.
+CREATE TABLE tile (
+    run_id   INTEGER NOT NULL REFERENCES run,
+    -- Position of its script.
+    script   INTEGER NOT NULL,
+    z        INTEGER NOT NULL,
+    x        INTEGER NOT NULL,
+    y        INTEGER NOT NULL,
+    requests INTEGER NOT NULL,
+    mean_us  REAL NOT NULL,
+    max_us   REAL NOT NULL,
+    bytes    REAL NOT NULL,
+    PRIMARY KEY (run_id, script, z, x, y)
+) STRICT, WITHOUT ROWID;
+
+-- What tiles of a sample hold, over all of them, by script.
+CREATE TABLE tile_sample (
+    run_id       INTEGER NOT NULL REFERENCES run,
+    script       INTEGER NOT NULL,
+    tiles        INTEGER NOT NULL,
+    empty        INTEGER NOT NULL,
+    features_in  INTEGER,
+    features_out INTEGER,
+    vertices     INTEGER,
+    bytes        INTEGER NOT NULL,
+    PRIMARY KEY (run_id, script)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW v_experiment AS
+SELECT e.experiment_id, e.name, e.question, e.order_scheme, e.rounds, e.compare_factor, e.base, e.margin, e.created_at, e.invocations,
+       (SELECT count(*) FROM run r WHERE r.experiment_id = e.experiment_id) AS runs,
+       t.server_version, t.postgis_version, h.name AS host
+FROM experiment e JOIN target t USING (target_id) JOIN host h USING (host_id);
+
+CREATE VIEW v_run AS
+SELECT r.run_id, r.experiment_id, e.name AS experiment, r.kind, c.workload, r.arm, r.beside, r.round, r.sequence, r.position_in_pair,
+       r.invocation, c.factors, r.clients, r.threads, r.load, r.offered_rate, r.driver, r.started_at, r.warmup_s, r.measured_s,
+       r.tps, r.p50_us, r.p95_us, r.p99_us, r.p999_us, r.max_us,
+       (SELECT value FROM run_count n WHERE n.run_id = r.run_id AND n.name = 'due') AS due,
+       (SELECT value FROM run_count n WHERE n.run_id = r.run_id AND n.name = 'ok') AS ok,
+       (SELECT value FROM run_count n WHERE n.run_id = r.run_id AND n.name = 'late') AS late,
+       (SELECT value FROM run_count n WHERE n.run_id = r.run_id AND n.name = 'failed') AS failed,
+       (SELECT value FROM run_count n WHERE n.run_id = r.run_id AND n.name = 'skipped') AS skipped,
+       (SELECT value FROM run_count n WHERE n.run_id = r.run_id AND n.name = 'unfinished') AS unfinished,
+       (SELECT value FROM run_count n WHERE n.run_id = r.run_id AND n.name = 'rows') AS rows,
+       (SELECT value FROM run_count n WHERE n.run_id = r.run_id AND n.name = 'bytes') AS bytes,
+       r.validity,
+       (SELECT group_concat(d.reason || ': ' || d.detail, '; ') FROM run_doubt d WHERE d.run_id = r.run_id) AS doubts,
+       r.set_aside, r.seed
+FROM run r JOIN cell c USING (cell_id) JOIN experiment e ON e.experiment_id = r.experiment_id;
+
+CREATE VIEW v_cell AS
+SELECT r.experiment_id, e.name AS experiment, c.workload, c.factors, r.arm, count(*) AS runs,
+       avg(r.tps) AS tps_mean, max(r.tps) AS tps_max, min(r.tps) AS tps_min,
+       avg(r.p50_us) AS p50_us_mean, avg(r.p95_us) AS p95_us_mean, avg(r.p99_us) AS p99_us_mean
+FROM run r JOIN cell c USING (cell_id) JOIN experiment e ON e.experiment_id = r.experiment_id
+WHERE r.kind = 'client' AND r.validity <> 'invalid'
+GROUP BY r.experiment_id, e.name, c.workload, c.factors, r.arm;
+
+CREATE VIEW v_script AS
+SELECT s.script_id, s.run_id, s.position, s.name AS script, s.weight,
+       json_extract(s.counts, '$.ok') AS ok, json_extract(s.counts, '$.late') AS late,
+       json_extract(s.counts, '$.failed') AS failed, json_extract(s.counts, '$.skipped') AS skipped,
+       h.count AS measured, h.sum_ns / 1000.0 / h.count AS mean_us, h.min_ns / 1000.0 AS min_us, h.max_ns / 1000.0 AS max_us
+FROM script s LEFT JOIN hist h ON h.script_id = s.script_id AND h.kind = 'response' AND h.start_us = -1;
+
+CREATE VIEW v_run_setting AS
+SELECT r.run_id, s.name, s.value, s.source FROM run r JOIN setting s USING (settings_id);
+
+CREATE VIEW v_text AS
+SELECT u.experiment_id, u.used_by, u.name, u.kind, t.sha256, t.bytes, t.replaced, t.text
+FROM experiment_text u JOIN text t USING (text_id);
+
+-- Of what each statement's time is made, as the report shows it: its parts add up to planning and execution. What is booked with
+-- functions is no part of the nodes that call them.
+CREATE VIEW v_plan_part AS
+WITH part (run_id, position, part, own_ms) AS (
+    SELECT run_id, position, part, sum(own_ms - functions_ms) FROM plan_node GROUP BY run_id, position, part
+    UNION ALL
+    SELECT run_id, position, part, sum(booked_ms) FROM statement_function WHERE booked_ms > 0 GROUP BY run_id, position, part
+    UNION ALL
+    SELECT run_id, position, 'planning', planning_ms FROM statement_plan
+    UNION ALL
+    SELECT run_id, position, 'serialization', serialization_ms FROM statement_plan WHERE serialization_ms IS NOT NULL
+    UNION ALL
+    SELECT run_id, position, 'triggers', triggers_ms FROM statement_plan WHERE triggers_ms > 0
+    UNION ALL
+    SELECT p.run_id, p.position, 'outside', max(0, p.execution_ms - coalesce(p.serialization_ms, 0) - p.triggers_ms
+           - coalesce((SELECT sum(n.own_ms) FROM plan_node n WHERE n.run_id = p.run_id AND n.position = p.position), 0))
+    FROM statement_plan p
+)
+SELECT r.experiment_id, r.run_id, c.workload, c.factors, r.arm, p.script, p.line, p.draw, part.part, part.own_ms
+FROM part JOIN statement_plan p USING (run_id, position) JOIN run r USING (run_id) JOIN cell c USING (cell_id);
+
+-- Each tile over the rounds of an arm that count. Where arms are interleaved, a round in which one of them has no run that counts
+-- counts for none; an arm that has none in the whole cell takes nothing out. Trials of a search are no pairs.
+CREATE VIEW v_tile AS
+WITH valid AS (
+    SELECT run_id, experiment_id, cell_id, arm, round FROM run WHERE validity <> 'invalid' AND set_aside IS NULL
+), arms AS (
+    SELECT cell_id, count(DISTINCT arm) AS arms FROM valid GROUP BY cell_id
+), whole AS (
+    SELECT v.cell_id, v.round FROM valid v JOIN arms a USING (cell_id) GROUP BY v.cell_id, v.round, a.arms
+    HAVING count(DISTINCT v.arm) = a.arms
+)
+SELECT r.experiment_id, c.workload, c.factors, r.arm, s.name AS script, s.layer, s.cached, t.z, t.x, t.y,
+       sum(t.requests) AS requests, sum(t.mean_us * t.requests) / sum(t.requests) AS mean_us, max(t.max_us) AS max_us,
+       sum(t.bytes * t.requests) / sum(t.requests) AS bytes, min(t.script) AS position
+FROM valid r JOIN cell c USING (cell_id) JOIN experiment e ON e.experiment_id = r.experiment_id
+     -- In this order: there are few runs, and very many tiles.
+     CROSS JOIN tile t ON t.run_id = r.run_id JOIN script s ON s.run_id = t.run_id AND s.position = t.script
+WHERE e.order_scheme IN ('single', 'imported') OR json_extract(e.plan_json, '$.content.search') IS NOT NULL
+      OR (r.cell_id, r.round) IN (SELECT cell_id, round FROM whole)
+GROUP BY r.experiment_id, c.workload, c.factors, r.arm, s.name, s.layer, s.cached, t.z, t.x, t.y;
