@@ -14,7 +14,7 @@ use crate::comparison::{
     ArmComparison, Cell, CellComparison, Comparison, Figure, ScriptComparison, TakenApart,
 };
 
-/// What a comparison says.
+/// The verdicts of a comparison; every output and the exit code take them from here.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
     /// By arm in file order; within an arm by workload, then by cell.
@@ -22,7 +22,7 @@ pub struct Answer {
     pub outcome: Outcome,
 }
 
-/// One line of the answer.
+/// A verdict, and the figures that it rests on.
 #[derive(Debug, Clone, Serialize)]
 pub struct Line {
     pub arm: String,
@@ -38,7 +38,7 @@ pub struct Line {
     pub suspect: Option<SuspectRuns>,
 }
 
-/// What a line is about.
+/// The cells and scripts that a line covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub enum Part {
     /// All cells of an arm.
@@ -91,7 +91,7 @@ impl Answer {
         Self { lines, outcome }
     }
 
-    /// The lines of an arm.
+    /// In the order of [`Self::lines`].
     pub fn of_arm<'a>(&'a self, arm: &'a str) -> impl Iterator<Item = &'a Line> {
         self.lines.iter().filter(move |line| line.arm == arm)
     }

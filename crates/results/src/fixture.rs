@@ -129,7 +129,6 @@ pub(crate) fn experiment(arms: &[&str]) -> Experiment {
     }
 }
 
-/// A host.
 pub(crate) fn host() -> Host {
     Host {
         uuid: "h".into(),
@@ -141,7 +140,6 @@ pub(crate) fn host() -> Host {
     }
 }
 
-/// A target.
 pub(crate) fn target() -> Target {
     Target {
         kind: "url".into(),

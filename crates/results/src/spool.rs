@@ -109,7 +109,7 @@ impl SpoolWriter {
         }
     }
 
-    /// Everything that was taken.
+    /// Ends writing and gives the distributions back for reading.
     #[must_use]
     pub fn finish(self) -> Spool {
         match (self.file, self.lost) {

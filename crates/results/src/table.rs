@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// One value.
+/// The content of a cell of a table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::control::ControlArm;
 use crate::import::builtin_name;
 
-/// One of the two.
+/// One of the two experiments that are compared.
 #[derive(Debug, Clone)]
 pub struct Measured {
     /// What it is called here: `12`, `before.sqlite`.
@@ -29,7 +29,7 @@ pub struct Apart {
     pub notes: Vec<String>,
 }
 
-/// Why two experiments are not compared.
+/// Why two experiments cannot be compared.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApartError {
     #[error("{label} ({name}) has no runs of clients to compare")]
@@ -45,7 +45,7 @@ type Levels = BTreeMap<String, String>;
 const FACTOR: &str = "experiment";
 
 impl Apart {
-    /// The second against the first.
+    /// Takes `base` and `new` as the arms of one experiment.
     ///
     /// # Errors
     /// When one has nothing to compare, or they have no cell in common.

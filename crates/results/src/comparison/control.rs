@@ -23,11 +23,9 @@ pub(super) struct ControlArm {
 /// How the control itself changed from one experiment to the other.
 #[derive(Debug, Clone, Serialize)]
 pub struct Control {
-    /// Its name in both.
     pub arm: String,
     /// Whether it is the base of both.
     pub is_base: bool,
-    /// Its cells.
     pub cells: Vec<CellComparison>,
     /// One figure over them; `None` without a valid run in both.
     pub figure: Option<Figure>,

@@ -56,7 +56,6 @@ pub struct CrosstabRow {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crosstab {
     pub workload: String,
-    /// The factor that runs down.
     pub factor: String,
     /// Arms, base first; one unnamed column when nothing is compared.
     pub columns: Vec<String>,

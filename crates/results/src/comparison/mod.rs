@@ -37,7 +37,7 @@ pub use taken_apart::{Setting, TakenApart};
 
 use record::{Experiment, OrderScheme, Run, Validity};
 
-/// What is compared.
+/// The figure that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 pub enum Metric {
     Tps,
@@ -97,7 +97,7 @@ impl Metric {
         }
     }
 
-    /// Which direction is better.
+    /// Whether a higher or a lower value is better.
     #[must_use]
     pub fn better(self) -> Better {
         match self {
@@ -118,7 +118,7 @@ impl Metric {
     }
 }
 
-/// One cell's comparison.
+/// An arm against the base in one cell.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct CellComparison {
     pub cell: Cell,
@@ -172,7 +172,7 @@ impl Figure {
     }
 }
 
-/// One arm against the base.
+/// An arm against the base in all cells.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct ArmComparison {
     pub arm: String,
@@ -204,7 +204,7 @@ pub struct Comparison {
     pub rounds: usize,
     /// Whether the runs of a round belong together; else whole sets are compared.
     pub paired: bool,
-    /// What an estimate may be called.
+    /// Which verdicts an estimate may have.
     pub judge: Judge,
     /// What the arms of two experiments are compared relative to, where both have an arm in common.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,7 +231,7 @@ pub struct Tally {
 }
 
 impl ArmComparison {
-    /// Verdicts of the cells, counted.
+    /// Counts the verdicts of the cells.
     #[must_use]
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
@@ -419,7 +419,7 @@ fn estimates_rest_on(arms: &[ArmComparison]) -> usize {
     cells.filter_map(|cell| cell.estimate).map(|estimate| estimate.n).min().unwrap_or(0)
 }
 
-/// What an estimate may be called.
+/// Which verdicts an estimate may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub enum Judge {
     /// As the estimate says: arms were measured together, or relative to a control.
@@ -451,7 +451,6 @@ struct Way {
 }
 
 impl Way {
-    /// What an estimate is called.
     fn verdict(self, estimate: &Estimate) -> Verdict {
         let verdict = stats::verdict(estimate, self.margin, self.metric.better());
         match self.judge {
@@ -461,7 +460,6 @@ impl Way {
         }
     }
 
-    /// The mean of these cells.
     fn mean(self, cells: &[&CellComparison]) -> Option<GridEstimate> {
         if self.paired { mean(cells) } else { unpaired::mean(cells) }
     }

@@ -56,14 +56,13 @@ impl Cell {
     }
 }
 
-/// A pair that was left out.
+/// A pair of runs that does not count, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Excluded {
     pub round: u32,
     pub why: String,
 }
 
-/// The value of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Value {
     pub(super) value: f64,
@@ -113,7 +112,6 @@ pub(super) struct CellRuns {
     figures: BTreeMap<String, f64>,
     /// Whether the rate is offered on a schedule.
     pub(super) open: bool,
-    /// Whether they are jobs.
     pub(super) job: bool,
 }
 

@@ -133,7 +133,6 @@ pub(super) struct AggregateLog {
     pub(super) length_s: Option<i64>,
     /// Files, one per thread.
     pub(super) threads: u32,
-    /// Lines read.
     pub(super) rows: u64,
     pub(super) sha256: Vec<String>,
     /// What must be said with it.
@@ -190,7 +189,6 @@ impl AggregateLog {
         Ok(())
     }
 
-    /// All intervals together.
     pub(super) fn total(&self) -> Interval {
         self.intervals.values().fold(Interval::default(), |mut total, interval| {
             total.merge(interval);

@@ -33,14 +33,13 @@ pub struct FoundRun {
 }
 
 impl FoundRun {
-    /// The run.
+    /// The record that is stored; arm and round are chosen when it is.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
 }
 
-/// What is known of one run.
 pub(super) struct Parts<'a> {
     pub(super) report: Option<&'a Report>,
     pub(super) report_place: Option<String>,
@@ -51,7 +50,6 @@ pub(super) struct Parts<'a> {
     pub(super) options: &'a Options,
 }
 
-/// The record of a run.
 pub(super) fn run(parts: Parts<'_>) -> FoundRun {
     let Parts { report, report_place, changed_us, log, files, options } = parts;
     let files = files.iter().map(|file| file.display().to_string());

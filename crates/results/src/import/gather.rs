@@ -16,17 +16,15 @@ use super::sniff::Kind;
 use super::source::{Input, Source};
 use super::{Hints, ImportError, Options, Progress, names};
 
-/// What files hold.
+/// The runs in all files of one command.
 #[derive(Debug)]
 pub struct Found {
     /// Runs: those with a report in the order of the reports, then those of logs alone by time, those
     /// that pgdyno printed as JSON, loads.
     pub runs: Vec<FoundRun>,
-    /// Lines of logs read.
     pub rows: u64,
 }
 
-/// A report in its file.
 struct Reported {
     file: PathBuf,
     /// How many reports the file holds.
@@ -84,7 +82,6 @@ fn reports(sources: &mut [Source]) -> Result<Vec<Reported>, ImportError> {
     Ok(found)
 }
 
-/// Runs that pgdyno printed.
 fn json(sources: &mut [Source]) -> Result<Vec<FoundRun>, ImportError> {
     let mut found = Vec::new();
     for source in sources.iter_mut().filter(|source| source.kind == Kind::Json) {
@@ -94,7 +91,6 @@ fn json(sources: &mut [Source]) -> Result<Vec<FoundRun>, ImportError> {
     Ok(found)
 }
 
-/// Loads by osm2pgsql.
 fn loads(sources: &mut [Source], progress: &mut Progress<'_>) -> Result<Vec<FoundRun>, ImportError> {
     let mut found = Vec::new();
     for source in sources.iter_mut().filter(|source| source.kind == Kind::OsmLoad) {
@@ -104,7 +100,6 @@ fn loads(sources: &mut [Source], progress: &mut Progress<'_>) -> Result<Vec<Foun
     Ok(found)
 }
 
-/// Log files by run.
 fn log_files(sources: &[Source]) -> Vec<Vec<PathBuf>> {
     let logs: Vec<PathBuf> = sources
         .iter()
@@ -117,7 +112,7 @@ fn log_files(sources: &[Source]) -> Vec<Vec<PathBuf>> {
 struct Gathered<'a> {
     options: &'a Options,
     reports: Vec<Reported>,
-    /// Which reports have their log.
+    /// By report: whether its log was found.
     matched: Vec<bool>,
     /// Runs, with the number of their report.
     with: Vec<(Option<usize>, FoundRun)>,

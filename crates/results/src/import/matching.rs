@@ -4,7 +4,6 @@ use super::aggregate::AggregateLog;
 use super::log::TransactionLog;
 use super::report::model::Report;
 
-/// A log of either kind.
 #[derive(Debug)]
 pub(super) enum Log {
     Transactions(TransactionLog),

@@ -8,7 +8,6 @@ use std::time::SystemTime;
 use super::ImportError;
 use super::sniff::{HEAD, Kind, sniff};
 
-/// What is read from.
 pub(super) type Input = Box<dyn Read>;
 
 /// A file that was looked at.

@@ -9,7 +9,6 @@ use super::{ArmLimit, GeneratorLimit};
 
 /// A wait that took less than this share of the samples is not named.
 const LEAST_WAIT: f64 = 0.03;
-/// So many waits are named.
 const MOST_WAITS: usize = 4;
 
 /// What broke first, as far as that can be told.
@@ -22,7 +21,6 @@ pub enum Cause {
     Host,
     /// Other programs on the machine used its CPUs.
     OtherPrograms,
-    /// Transactions failed.
     Errors,
     /// Arrivals waited for a client to be free; the times from there on would have kept the promise.
     Clients,

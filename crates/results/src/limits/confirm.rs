@@ -4,7 +4,7 @@ use record::{PROMISE_BAD, Profile, Run};
 use serde::Serialize;
 use stats::{LimitClass, LimitGoal};
 
-use super::trial::{counted, kept};
+use super::{counted, kept};
 
 /// More trials than this of one shape, most of which did not count, are not worth going on.
 const MOST_TRIALS: usize = 10;
@@ -26,7 +26,6 @@ pub struct Confirmed<'r> {
     pub class: LimitClass,
     /// What was counted, in the order it was made.
     pub trials: Vec<&'r Run>,
-    /// Trials that did not count.
     pub uncounted: usize,
     /// Trials that are missing at least; 0 when it is decided, or given up.
     pub left: usize,

@@ -3,7 +3,7 @@
 use record::{AskedLimit, Run, Term};
 use serde::Serialize;
 
-use super::trial::kept;
+use super::kept;
 
 /// From this share on the CPUs of the generator's host have no time left, percent: busy, or taken by the hypervisor.
 const HOST_BUSY_PCT: f64 = 95.0;

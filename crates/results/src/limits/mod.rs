@@ -6,11 +6,12 @@ mod generator;
 mod peak;
 mod peaks;
 mod search;
-mod trial;
 
-use record::{AskedLimit, Experiment, Run, RunKind};
+use std::collections::BTreeMap;
+
+use record::{AskedLimit, Experiment, PROMISE_KEPT, Reason, Run, RunKind};
 use serde::Serialize;
-use stats::{LimitClass, LimitEnded};
+use stats::{LimitClass, LimitEnded, Trial};
 
 pub use self::broke::{Broke, BrokenTerm, Cause, Waited};
 pub use self::confirm::{Confirmed, Shaped};
@@ -18,6 +19,9 @@ pub use self::generator::GeneratorLimit;
 pub use self::peak::{FarPeak, WhyFar};
 pub use self::search::{ArmLimit, CellLimit, LimitNext, LimitState};
 use crate::comparison::Cell;
+
+/// A bad trial under a throttled or stolen processor does not count, but so often at a rate.
+const REPEATS: usize = 2;
 
 /// The limits that an experiment looks for.
 #[derive(Debug, Clone)]
@@ -29,7 +33,7 @@ pub struct Limits<'r> {
     pub cells: Vec<Found<'r>>,
 }
 
-/// The limit of one cell.
+/// What the search for the limit of a cell found.
 #[derive(Debug, Clone)]
 pub struct Found<'r> {
     /// Without the rate, and without the clients where these grow.
@@ -210,4 +214,33 @@ fn cell(asked: &AskedLimit, run: &Run) -> Cell {
         cell.factors.remove("clients");
     }
     cell
+}
+
+/// Trials that count.
+fn counted<'r>(trials: &[&'r Run]) -> Vec<&'r Run> {
+    let mut disturbed: BTreeMap<u64, usize> = BTreeMap::new();
+    let counts = |run: &&&'r Run| {
+        let Some(trial) = trial(run) else { return false };
+        if trial.good || !is_disturbed(run) {
+            return true;
+        }
+        let before = disturbed.entry(trial.rate.to_bits()).or_default();
+        *before += 1;
+        *before > REPEATS
+    };
+    trials.iter().filter(counts).copied().collect()
+}
+
+/// The run as a trial of its rate; `None` if it cannot be believed.
+fn trial(run: &Run) -> Option<Trial> {
+    let kept = run.figures.get(PROMISE_KEPT)?;
+    Some(Trial { rate: run.offered_rate?, good: *kept > 0.5 })
+}
+
+fn kept(run: &Run) -> bool {
+    trial(run).is_some_and(|trial| trial.good)
+}
+
+fn is_disturbed(run: &Run) -> bool {
+    run.doubts.iter().any(|doubt| matches!(doubt.reason, Reason::Throttled | Reason::Steal))
 }

@@ -26,7 +26,6 @@ pub enum WhyFar {
     },
     /// Arrivals at random times come in bursts, and what waits in them takes so long.
     Bursts,
-    /// Nothing that is known.
     Unknown,
 }
 

@@ -7,16 +7,15 @@ const MOST: usize = 2;
 /// With less growth than this from one number of clients to twice as many, more bring nothing.
 const GROWTH: f64 = 1.1;
 
-/// Those of a cell.
+/// Runs of a cell as fast as the clients can.
 pub(super) struct Peaks<'r> {
-    /// Whatever came of them.
+    /// In the order they were made, counted or not.
     tried: Vec<&'r Run>,
     /// Clients and transactions per second of those that count, by clients.
     counted: Vec<(u32, f64)>,
 }
 
 impl<'r> Peaks<'r> {
-    /// Among the runs of a cell.
     pub(super) fn of(runs: &[&'r Run]) -> Self {
         let tried: Vec<&Run> = runs.iter().copied().filter(|run| run.offered_rate.is_none()).collect();
         let counts = |run: &&Run| Some((run.clients, *run.figures.get(PEAK)?));
@@ -30,7 +29,6 @@ impl<'r> Peaks<'r> {
         self.counted.iter().copied().max_by(|(_, one), (_, other)| one.total_cmp(other))
     }
 
-    /// That run.
     pub(super) fn fastest_run(&self) -> Option<&'r Run> {
         let per_s = |run: &&Run| run.figures.get(PEAK).copied();
         let counted = self.tried.iter().copied().filter(|run| per_s(run).is_some());

@@ -8,7 +8,7 @@ use stats::{LimitEnded, LimitRange, LimitSearch, LimitStep, Trial};
 use super::confirm::{Confirmed, Shaped, is_confirming};
 use super::generator::GeneratorLimit;
 use super::peaks::Peaks;
-use super::trial::{counted, trial};
+use super::{counted, trial};
 
 /// Without bounds of one's own: shares of the peak between which the limit is looked for.
 const LOWEST: f64 = 0.01;
@@ -55,8 +55,12 @@ pub enum LimitNext {
         between: [Option<f64>; 2],
     },
     /// A trial of this arm, whose limit is known, under a rate that changes.
-    Confirm { shaped: Shaped, clients: u32, round: u32, arm: Option<String> },
-    /// Nothing.
+    Confirm {
+        shaped: Shaped,
+        clients: u32,
+        round: u32,
+        arm: Option<String>,
+    },
     Ended,
 }
 
@@ -64,9 +68,7 @@ pub enum LimitNext {
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum LimitState {
-    /// It goes on.
     Searching,
-    /// It ended.
     Ended(LimitEnded),
     /// So many trials did not decide it.
     GivenUp,
@@ -95,9 +97,9 @@ pub struct CellLimit<'r> {
     pub arms: Vec<ArmLimit<'r>>,
     /// Fastest run as fast as the clients could, transactions per second, of the base arm.
     pub peak_per_s: Option<f64>,
-    /// That run.
+    /// The run with [`Self::peak_per_s`].
     pub peak_run: Option<&'r Run>,
-    /// How many clients that was.
+    /// Clients of [`Self::peak_run`].
     pub peak_clients: u32,
     /// Clients of the trials; of the next peak run where there were none yet.
     pub clients: u32,
@@ -406,7 +408,7 @@ fn place(run: &Run) -> (u64, u32) {
     (run.offered_rate.unwrap_or_default().to_bits(), run.round)
 }
 
-/// Where all arms were tried.
+/// Rates and numbers of trials at which all arms were tried.
 fn together(trials: &[&Run], arms: usize) -> BTreeSet<(u64, u32)> {
     let mut tried: BTreeMap<(u64, u32), BTreeSet<&Option<String>>> = BTreeMap::new();
     for run in trials {

@@ -28,11 +28,9 @@ pub struct Place {
 /// What was asked of one of them, over one run or several of an arm.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
-    /// Name of the layer.
     pub layer: String,
     /// Transactions that came, in time or late: a tile each, or a view.
     pub requests: u64,
-    /// Tiles of these.
     pub tiles: u64,
     pub failed: u64,
     /// Of `requests`, those that held something; `None` where it was not counted.

@@ -8,7 +8,6 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// Takes a row in.
     pub(super) fn add(&mut self, client: u32, number: u64) {
         let place = client as usize;
         if place >= self.seen.len() {

@@ -14,7 +14,6 @@ pub(in crate::import) enum Outcome {
     Other,
 }
 
-/// A line of a per-transaction log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::import) struct Row {
     /// Client, from 0.

@@ -11,7 +11,6 @@ use crate::import::lines::Lines;
 /// Rows looked at before anything is decided.
 const AHEAD: usize = 256;
 
-/// One file.
 pub(super) struct Rows<R> {
     pub(super) file: PathBuf,
     lines: Lines<R>,
@@ -45,7 +44,6 @@ impl<R: Read> Rows<R> {
         self.columns
     }
 
-    /// Goes to the next row.
     pub(super) fn advance(&mut self) -> Result<(), ImportError> {
         self.current = match self.ahead.pop_front() {
             Some(row) => Some(row),

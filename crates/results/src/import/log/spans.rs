@@ -18,7 +18,6 @@ const MOST_IN_ALL: usize = 2_000;
 /// The shortest span, µs.
 const SECOND: i64 = 1_000_000;
 
-/// One span of one script.
 #[derive(Debug, Clone, Default)]
 struct Span {
     counts: Counts,

@@ -23,7 +23,6 @@ impl Tally {
         Self { service: columns.lag.is_some().then(Histogram::new), ..Self::default() }
     }
 
-    /// Takes a transaction in.
     pub(super) fn add(&mut self, row: &Row, columns: Columns, limit_us: Option<f64>) {
         tally(&mut self.counts, row, columns, limit_us);
         if let Outcome::Done(us) = row.outcome {
@@ -36,7 +35,6 @@ impl Tally {
     }
 }
 
-/// Takes a transaction in.
 pub(super) fn tally(counts: &mut Counts, row: &Row, columns: Columns, limit_us: Option<f64>) {
     match row.outcome {
         Outcome::Done(us) if limit_us.is_some_and(|limit| us as f64 > limit) => counts.late += 1,

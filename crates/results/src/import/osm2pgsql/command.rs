@@ -52,7 +52,6 @@ const DATA: [&str; 7] = [".pbf", ".osm", ".osc", ".o5m", ".gz", ".bz2", ".xml"];
 /// Words that may stand before the program's name: `sudo -u postgres env LANG=C nice -n 5 time osm2pgsql`.
 const MOST_BEFORE: usize = 16;
 
-/// What a command line says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CommandLine {
     /// Options by their long names, flags as `yes`, and `extract`, the file's name.

@@ -5,7 +5,6 @@
 //! with all statements) is read in a stream.
 
 mod command;
-mod judge;
 mod pieces;
 mod reader;
 mod resources;

@@ -8,7 +8,6 @@ const CHUNK: usize = 256 * 1024;
 /// Bytes kept of a piece; nothing that is read from a log stands farther back.
 const LONGEST: usize = 16 * 1024;
 
-/// Reads pieces.
 pub(super) struct Pieces<R> {
     input: R,
     buffer: Vec<u8>,

@@ -14,7 +14,6 @@ const MOST_LOADS: usize = 10_000;
 /// Lines of a load that failed that are looked at for more about why.
 const LINES_ABOUT_AN_ERROR: u32 = 8;
 
-/// One load.
 #[derive(Debug)]
 pub(super) struct Load {
     /// Line of its first words, from 1.
@@ -33,7 +32,6 @@ pub(super) struct Load {
     pub(super) postgis: Option<String>,
 }
 
-/// Reads line by line.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     /// The command line seen last, for the load that follows.
@@ -119,7 +117,6 @@ impl Reader {
         Ok(())
     }
 
-    /// All loads.
     pub(super) fn finish(mut self) -> Vec<Load> {
         let _ = self.close();
         self.done

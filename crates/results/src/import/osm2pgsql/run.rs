@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use record::{Artifact, Load as LoadKind, Phase, PhaseSource, Run, RunEvent, RunKey, RunKind, Setting};
+use record::{
+    Artifact, Doubt, Load as LoadKind, Phase, PhaseSource, Reason, Run, RunEvent, RunKey, RunKind, Setting,
+    Validity,
+};
 
-use super::judge::judge;
 use super::reader::Load;
 use crate::import::found::{FoundRun, events};
 use crate::spool::Spool;
@@ -14,6 +16,8 @@ use crate::spool::Spool;
 const WORKLOAD: &str = "osm";
 /// Seconds that time stamps and osm2pgsql's own figure may be apart.
 const APART_S: u64 = 5;
+/// Below this, whole seconds say little: one of them is a tenth.
+const FEW_SECONDS: u64 = 10;
 
 /// The run of a load in a file, which may hold several.
 pub(super) fn of(load: Load, path: &Path, several: bool, changed_us: i64) -> FoundRun {
@@ -158,4 +162,34 @@ fn place(phases: &mut [Phase]) {
         phase.start_us = end_us;
     }
     phases.sort_by_key(|phase| phase.start_us);
+}
+
+/// The verdict with its reasons; suspect at best, since nobody watched how it was measured.
+fn judge(load: &Load, by: &str) -> (Validity, Vec<Doubt>) {
+    let mut doubts = vec![Doubt {
+        reason: Reason::Imported,
+        detail: format!("measured by {by}; neither its server nor its machine was watched"),
+    }];
+    let mut validity = Validity::Suspect;
+    let mut failed = |detail: String| {
+        validity = Validity::Invalid;
+        doubts.push(Doubt { reason: Reason::Errors, detail });
+    };
+    if let Some(error) = &load.told.error {
+        failed(error.clone());
+    }
+    if let Some(how) = &load.resources.failed {
+        failed(how.clone());
+    }
+    match load.told.overall_s {
+        None if load.told.error.is_none() && load.resources.failed.is_none() => {
+            failed("the log ends early: it does not say how long osm2pgsql took".to_owned());
+        }
+        Some(seconds @ 0..FEW_SECONDS) => {
+            let detail = format!("{seconds} s, in whole seconds");
+            doubts.push(Doubt { reason: Reason::TooShort, detail });
+        }
+        _ => {}
+    }
+    (validity, doubts)
 }

@@ -1,6 +1,5 @@
 //! Passwords that a log may quote.
 
-/// Stands in place of a password.
 const HIDDEN: &str = "***";
 
 /// A line without the passwords of connection strings in it.

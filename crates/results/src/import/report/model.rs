@@ -36,7 +36,6 @@ pub(in crate::import) struct Report {
     pub(in crate::import) skipped_processed: bool,
     /// Mean and maximum of the schedule lag, ms; present with `-R` only.
     pub(in crate::import) lag_ms: Option<(f64, f64)>,
-    /// Initial connection time, ms.
     pub(in crate::import) connect_ms: Option<f64>,
     /// Mean time to connect, ms (`-C`).
     pub(in crate::import) reconnect_ms: Option<f64>,
@@ -47,7 +46,6 @@ pub(in crate::import) struct Report {
     /// Scripts, where there are several; one nameless script that holds the statements with a single one and `-r`.
     pub(in crate::import) scripts: Vec<ReportScript>,
     pub(in crate::import) seed: Option<u64>,
-    /// Progress lines before the report.
     pub(in crate::import) progress: Vec<Progress>,
     pub(in crate::import) aborted: u64,
     /// Whether pgbench called the results incomplete.
@@ -68,7 +66,6 @@ pub(in crate::import) struct Figures {
     pub(in crate::import) stddev_ms: Option<f64>,
 }
 
-/// One script of several.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::import) struct ReportScript {
     pub(in crate::import) name: String,
@@ -82,7 +79,6 @@ pub(in crate::import) struct ReportScript {
     pub(in crate::import) statements: Vec<Statement>,
 }
 
-/// A statement of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::import) struct Statement {
     pub(in crate::import) latency_ms: f64,
@@ -92,7 +88,7 @@ pub(in crate::import) struct Statement {
     pub(in crate::import) text: String,
 }
 
-/// A progress line.
+/// A line of `pgbench -P`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in crate::import) struct Progress {
     /// Seconds since the start, or since 1970 (`--progress-timestamp`).
@@ -158,7 +154,6 @@ impl Report {
         self.scripts.iter().map(one).collect()
     }
 
-    /// Counters over all scripts.
     pub(in crate::import) fn counts(&self) -> Counts {
         let late = self.late.unwrap_or(0).min(self.succeeded());
         self.figures.counts(self.succeeded() - late, late)
