@@ -43,14 +43,14 @@ test: ## every check: format, lints, docs, unit, property, snapshot and end-to-e
 versions: ## PostgreSQL 17 and 18 beside the system's own, to compare versions (no PostGIS)
 	@setup/versions
 
-bench: ## pgdyno's own cost beside pgbench, redis-benchmark, wrk and oha (setup/install oha), as a Markdown page (BENCH='cost --pairs 9': parts of it; BENCH=throttle: are machines that change noticed, 20 minutes; BENCH=answer, BENCH=believe: its comparisons, an hour and two; BENCH=announced: do ten commands take as long as they say)
-	@setup/install rust postgres redis nginx wrk pgbouncer openssl osm2pgsql
+bench: ## pgdyno's own cost beside pgbench, redis-benchmark, wrk and oha (setup/install oha), as a Markdown page (BENCH='cost --pairs 9': parts of it; BENCH=believe: its comparisons, an hour; BENCH=announced: do ten commands take as long as they say)
+	@setup/install rust postgres redis nginx wrk openssl osm2pgsql
 	@$(MAKE) --no-print-directory build
 	@cargo build --release --locked --quiet -p pgdyno-benches
 	@PGDYNO_DATA=$$(setup/malta) exec $${CARGO_TARGET_DIR:-target}/release/pgdyno-benches --pgdyno $(BIN) $(BENCH)
 
-microbench: ## evaluator, codec, recorder, schedule and synthetic extracts by themselves
-	cargo bench --locked -p pgdyno-script -p pgdyno-protocol -p pgdyno-stats -p pgdyno-engine -p pgdyno-osm --bench '*'
+microbench: ## evaluator, codec, recorder and schedule by themselves
+	cargo bench --locked -p pgdyno-script -p pgdyno-protocol -p pgdyno-stats -p pgdyno-engine --bench '*'
 
 dist: ## the packages, in dist/: archive, Debian package, wheel, crates, SBOM, sums (of the last commit; packaging/README.md)
 	@setup/install dist

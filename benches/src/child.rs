@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -18,58 +18,28 @@ pub(crate) struct Ran {
     pub(crate) output: String,
     /// What it printed on standard error.
     pub(crate) errors: String,
-    /// User CPU, s.
-    pub(crate) user_s: f64,
-    /// System CPU, s.
-    pub(crate) system_s: f64,
+    /// User and system CPU, s.
+    pub(crate) cpu_s: f64,
     /// From its start to its end, s.
     pub(crate) wall_s: f64,
-    /// Most memory it had at once, KiB. The kernel begins the count with what the parent had at its most before.
-    pub(crate) peak_kib: u64,
 }
 
-impl Ran {
-    /// User and system CPU, s.
-    pub(crate) fn cpu_s(&self) -> f64 {
-        self.user_s + self.system_s
-    }
+/// Runs a program to its end.
+///
+/// # Errors
+/// When it failed, with what it said; when a signal ended it.
+pub(crate) fn run(program: &Path, arguments: &[OsString], env: &[(String, String)]) -> anyhow::Result<Ran> {
+    run_until(program, arguments, env, 0..=0)
 }
 
-/// Runs a program to its end; `cpus` pins it.
-pub(crate) fn run(
+/// The same, where each of these statuses is a good end.
+pub(crate) fn run_until(
     program: &Path,
     arguments: &[OsString],
     env: &[(String, String)],
-    cpus: Option<&str>,
+    good: RangeInclusive<i32>,
 ) -> anyhow::Result<Ran> {
-    start(program, arguments, env, cpus)?.finish()
-}
-
-/// A program that runs.
-pub(crate) struct Started {
-    /// As it is called in errors.
-    name: String,
-    since: Instant,
-    child: Child,
-    output: Reader,
-    errors: Reader,
-}
-
-/// Starts a program; `cpus` pins it.
-pub(crate) fn start(
-    program: &Path,
-    arguments: &[OsString],
-    env: &[(String, String)],
-    cpus: Option<&str>,
-) -> anyhow::Result<Started> {
-    let mut command = match cpus {
-        Some(cpus) => {
-            let mut command = Command::new("taskset");
-            command.arg("-c").arg(cpus).arg(program);
-            command
-        }
-        None => Command::new(program),
-    };
+    let mut command = Command::new(program);
     let name = format!("{} {arguments:?}", program.display());
     command.args(arguments).envs(env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -77,37 +47,15 @@ pub(crate) fn start(
     let mut child = stop::start_load(|| command.spawn().with_context(|| format!("cannot start {name}")))?;
     let output = read_all(child.stdout.take());
     let errors = read_all(child.stderr.take());
-    Ok(Started { name, since, child, output, errors })
-}
-
-impl Started {
-    /// Its pid, a zombie's when it has ended.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+    let (output, errors) = (join(output), join(errors));
+    stop::load_ended();
+    let (status, usage) = wait(child.id())?;
+    let wall_s = since.elapsed().as_secs_f64();
+    stop::check()?;
+    if !good.contains(&status) {
+        bail!("{name} ended with status {status}:\n{errors}{output}");
     }
-
-    /// Waits for its end.
-    ///
-    /// # Errors
-    /// When it failed, with what it said; when a signal ended it.
-    pub(crate) fn finish(self) -> anyhow::Result<Ran> {
-        self.finish_with(0..=0)
-    }
-
-    /// The same, where each of these statuses is a good end.
-    pub(crate) fn finish_with(self, good: RangeInclusive<i32>) -> anyhow::Result<Ran> {
-        let Self { name, since, child, output, errors } = self;
-        let (output, errors) = (join(output), join(errors));
-        stop::load_ended();
-        let (status, usage) = wait(child.id())?;
-        let wall_s = since.elapsed().as_secs_f64();
-        stop::check()?;
-        if !good.contains(&status) {
-            bail!("{name} ended with status {status}:\n{errors}{output}");
-        }
-        let (user_s, system_s) = (seconds(usage.ru_utime), seconds(usage.ru_stime));
-        Ok(Ran { output, errors, user_s, system_s, wall_s, peak_kib: usage.ru_maxrss as u64 })
-    }
+    Ok(Ran { output, errors, cpu_s: seconds(usage.ru_utime) + seconds(usage.ru_stime), wall_s })
 }
 
 type Reader = Option<std::thread::JoinHandle<String>>;

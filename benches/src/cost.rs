@@ -7,7 +7,7 @@ use crate::child::{self, Ran};
 use crate::pairs::{Sample, compare};
 use crate::printed::{processed, tps};
 use crate::server::{Server, Way};
-use crate::{Args, Missing, What, page, pin};
+use crate::{Args, Missing, What, page};
 
 /// From this many clients on connecting is subtracted: pgbench does it inside its `-T`.
 const MANY: u32 = 256;
@@ -16,7 +16,7 @@ const LONG: u32 = 20;
 /// What pgdyno says to a driver that the kernel does not let it have.
 const REFUSED: &str = "io_uring was asked for, and cannot be had";
 /// Scale of pgbench's tables.
-pub(crate) const SCALE: u32 = 10;
+const SCALE: u32 = 10;
 
 /// How the client runs.
 pub(crate) struct Manner {
@@ -30,8 +30,6 @@ pub(crate) struct Manner {
     clients: &'static [u32],
     /// Transactions per second; as many as possible when `None`.
     rate: Option<u32>,
-    /// Server and client on a CPU each.
-    apart: bool,
 }
 
 impl Manner {
@@ -45,7 +43,6 @@ impl Manner {
             modes: &["prepared", "simple"],
             clients: &[1, 8, 64, 512],
             rate: None,
-            apart: false,
         }
     }
 
@@ -53,12 +50,6 @@ impl Manner {
     pub(crate) fn epoll() -> Self {
         let title = "Unix socket, one thread, portable driver";
         Self { what: What::Epoll, title, drivers: &[Some("portable")], modes: &["prepared"], ..Self::usual() }
-    }
-
-    /// Client and server on CPUs of their own.
-    pub(crate) fn pinned() -> Self {
-        let title = "Unix socket, one thread, server and client on different CPUs";
-        Self { what: What::Pinned, title, clients: &[8, 64], apart: true, ..Self::usual() }
     }
 
     /// Over the loopback network.
@@ -97,19 +88,13 @@ impl Manner {
 pub(crate) fn by_clients(options: &Args, manner: &Manner) -> anyhow::Result<()> {
     let clients = options.clients_or(manner.clients);
     println!("{}", page::title(options, manner.what, manner.title, &page::clients_option(&clients)));
-    let apart = if manner.apart { Some(pin::two_cpus()?) } else { None };
     let most = clients.iter().copied().max().unwrap_or_default();
     let server = Server::start(options, manner.way, SCALE, most)?;
-    if let Some((servers, ours)) = &apart {
-        server.pin(servers)?;
-        println!("Server on CPU {servers}, client on CPU {ours}.\n");
-    }
     println!("{}", page::COST_HEAD);
-    let cpus = apart.as_ref().map(|(_, ours)| ours.as_str());
     for mode in manner.modes {
         for driver in manner.drivers {
             for clients in &clients {
-                let load = Load { server: &server, manner, driver: *driver, mode, clients: *clients, cpus };
+                let load = Load { server: &server, manner, driver: *driver, mode, clients: *clients };
                 match row(options, &load) {
                     Err(error) if format!("{error:#}").contains(REFUSED) => {
                         println!("| {} | {clients} | {} |", load.name(), Missing(REFUSED.into()));
@@ -124,7 +109,7 @@ pub(crate) fn by_clients(options: &Args, manner: &Manner) -> anyhow::Result<()> 
 
 fn row(options: &Args, load: &Load<'_>) -> anyhow::Result<()> {
     let compared = compare(
-        options.pairs(load.manner.what),
+        options.pairs(),
         options.patience(),
         || load.sample(&options.pgdyno, true, options.seconds),
         || load.sample(&load.server.pgbench, false, options.seconds),
@@ -140,7 +125,6 @@ struct Load<'a> {
     driver: Option<&'static str>,
     mode: &'a str,
     clients: u32,
-    cpus: Option<&'a str>,
 }
 
 impl Load<'_> {
@@ -166,41 +150,37 @@ impl Load<'_> {
                 arguments.extend(["--driver".into(), driver.into()]);
             }
         }
-        if let Some(cpus) = self.cpus.filter(|_| ours) {
-            // pgbench has no such option; both are pinned alike.
-            arguments.extend(["--client-cpus".into(), cpus.into()]);
-        }
         arguments.extend(select_only(self.mode, self.clients));
         if let Some(rate) = self.manner.rate.filter(|_| length[0] == "-T") {
             arguments.extend(["-R".into(), rate.to_string().into()]);
         }
         arguments.extend(length.iter().map(OsString::from));
-        child::run(program, &arguments, &self.server.env, self.cpus)
+        child::run(program, &arguments, &self.server.env)
     }
 }
 
 /// Arguments of the load, but for its length.
-pub(crate) fn select_only(mode: &str, clients: u32) -> Vec<OsString> {
+fn select_only(mode: &str, clients: u32) -> Vec<OsString> {
     ["-n", "-S", "-M", mode, "-j", "1", "-c", &clients.to_string()].map(OsString::from).to_vec()
 }
 
 /// Cost and speed of a run of so many seconds, if so wanted less a run of one transaction per client.
-pub(crate) fn without_connecting(
+fn without_connecting(
     seconds: u32,
     subtract: bool,
     run: impl Fn(&[String]) -> anyhow::Result<Ran>,
 ) -> anyhow::Result<Sample> {
     let whole = run(&["-T".to_owned(), seconds.to_string()])?;
-    let (mut cpu_s, mut count) = (whole.cpu_s(), processed(&whole)?);
+    let (mut cpu_s, mut count) = (whole.cpu_s, processed(&whole)?);
     if subtract {
         let start = run(&["-t".to_owned(), "1".to_owned()])?;
-        cpu_s -= start.cpu_s();
+        cpu_s -= start.cpu_s;
         count -= processed(&start)?;
     }
     Ok(Sample { cost: cpu_s * 1e6 / count, speed: tps(&whole)? })
 }
 
 /// Whether connecting so many clients is worth subtracting, and the length of a run then, s.
-pub(crate) fn length(clients: u32, seconds: u32) -> (bool, u32) {
+fn length(clients: u32, seconds: u32) -> (bool, u32) {
     if clients >= MANY { (true, seconds.max(LONG)) } else { (false, seconds) }
 }

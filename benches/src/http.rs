@@ -1,4 +1,4 @@
-//! Bodies of 1 kB and 20 kB of nginx at 50 connections, beside wrk, oha and a loop that does nothing else.
+//! Bodies of 1 kB and 20 kB of nginx at 50 connections, compared with wrk and oha.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use target::child::{Child, Program};
 
 use crate::child;
 use crate::pairs::{Sample, compare};
-use crate::{Args, Missing, What, daemon, http_floor, http_load, or_told, page};
+use crate::{Args, Missing, What, daemon, http_load, or_told, page};
 
 const CLIENTS: &str = "50";
 /// Workers of the server: with one it has no time left, and clients sleep in between; with one for each CPU clients are what it waits for.
@@ -30,7 +30,6 @@ fn before(options: &Args, workers: &str) -> anyhow::Result<()> {
     let server = Nginx::start(workers)?;
     let installed =
         |name: &str| found(name).ok_or_else(|| Missing(format!("no {name}; setup/install {name}")).into());
-    beside(options, &server, "bare loop", std::env::current_exe().context("this program"), by_bare)?;
     or_told(beside(options, &server, "wrk", installed("wrk"), by_wrk))?;
     or_told(beside(options, &server, "oha", installed("oha"), by_oha))
 }
@@ -50,7 +49,7 @@ fn beside(
     for bytes in BODIES {
         let url = server.url(bytes);
         let compared = compare(
-            options.pairs(What::Http),
+            options.pairs(),
             options.patience(),
             || ours(&url, options.seconds),
             || by(&program, &url, options.seconds),
@@ -67,28 +66,19 @@ fn found(name: &str) -> Option<PathBuf> {
 }
 
 fn ours(url: &str, seconds: u32) -> anyhow::Result<Sample> {
-    by_word(&std::env::current_exe()?, http_load::WORD, url, seconds)
-}
-
-/// The least that a client can cost here.
-fn by_bare(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
-    by_word(program, http_floor::WORD, url, seconds)
-}
-
-fn by_word(program: &Path, word: &str, url: &str, seconds: u32) -> anyhow::Result<Sample> {
-    let words = [word, url, CLIENTS, &seconds.to_string()];
-    let ran = child::run(program, &words.map(OsString::from), &[], None)?;
+    let words = [http_load::WORD, url, CLIENTS, &seconds.to_string()];
+    let ran = child::run(&std::env::current_exe()?, &words.map(OsString::from), &[])?;
     let mut numbers = ran.output.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
     let (Some(requests), Some(speed)) = (numbers.next(), numbers.next()) else {
         bail!("the load printed: {}", ran.output);
     };
-    Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
+    Ok(Sample { cost: ran.cpu_s * 1e6 / requests, speed })
 }
 
 /// `  123456 requests in 5.00s, 135.2MB read` and `Requests/sec:  24691.2`.
 fn by_wrk(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
     let words = ["-t", "1", "-c", CLIENTS, "-d", &seconds.to_string(), url];
-    let ran = child::run(program, &words.map(OsString::from), &[], None)?;
+    let ran = child::run(program, &words.map(OsString::from), &[])?;
     let before = |mark: &str| {
         let line = ran.output.lines().find(|line| line.contains(mark))?;
         line.split_whitespace().next()?.parse::<f64>().ok()
@@ -99,7 +89,7 @@ fn by_wrk(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
         .zip(speed)
         .filter(|_| !ran.output.contains("Socket errors") && !ran.output.contains("Non-2xx"))
         .with_context(|| format!("wrk printed:\n{}", ran.output))?;
-    Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
+    Ok(Sample { cost: ran.cpu_s * 1e6 / requests, speed })
 }
 
 fn by_oha(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
@@ -107,14 +97,14 @@ fn by_oha(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
     let words =
         ["--no-tui", "--output-format", "json", "-c", CLIENTS, "-z", &duration, "--disable-compression", url];
     let env = [("TOKIO_WORKER_THREADS".to_owned(), "1".to_owned())];
-    let ran = child::run(program, &words.map(OsString::from), &env, None)?;
+    let ran = child::run(program, &words.map(OsString::from), &env)?;
     let told: serde_json::Value =
         serde_json::from_str(&ran.output).with_context(|| format!("oha printed:\n{}", ran.output))?;
     let requests = told["statusCodeDistribution"]["200"].as_f64();
     let (requests, speed) = requests
         .zip(told["summary"]["requestsPerSec"].as_f64())
         .with_context(|| format!("oha printed:\n{}", ran.output))?;
-    Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
+    Ok(Sample { cost: ran.cpu_s * 1e6 / requests, speed })
 }
 
 /// A private nginx; it goes with this value.

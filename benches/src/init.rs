@@ -26,11 +26,11 @@ pub(crate) fn tables(options: &Args) -> anyhow::Result<()> {
             arguments.extend(["-i", "-q", "-s", &SCALE.to_string()].map(OsString::from));
             // What the one before left to be written is not ours.
             server.checkpoint()?;
-            let ran = child::run(program, &arguments, &server.env, None)?;
-            Ok(Sample { cost: ran.wall_s, speed: ran.cpu_s() })
+            let ran = child::run(program, &arguments, &server.env)?;
+            Ok(Sample { cost: ran.wall_s, speed: ran.cpu_s })
         };
         let compared = compare(
-            options.pairs(crate::What::Init),
+            options.pairs(),
             options.patience(),
             || measure(&options.pgdyno, true),
             || measure(&server.pgbench, false),

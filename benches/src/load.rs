@@ -31,7 +31,7 @@ pub(crate) fn beside_osm2pgsql(options: &Args) -> anyhow::Result<()> {
     println!("{}", page::LOAD_HEAD);
     let (mut shares, mut cpu, mut cpu_by_hand) = (Vec::new(), Vec::new(), Vec::new());
     let compared = compare(
-        options.pairs(What::Load),
+        options.pairs(),
         options.patience(),
         || {
             anew()?;
@@ -43,7 +43,7 @@ pub(crate) fn beside_osm2pgsql(options: &Args) -> anyhow::Result<()> {
         || {
             anew()?;
             let ran = by_hand(&server, extract)?;
-            cpu_by_hand.push(ran.cpu_s());
+            cpu_by_hand.push(ran.cpu_s);
             Ok(Sample { cost: ran.wall_s, speed: ran.wall_s })
         },
     )?;
@@ -71,13 +71,13 @@ fn measured(
     let mut load =
         words(&["osm", "load", "--cache", CACHE_MB, "--replace", "--url", server.dsn()?, "--results"]);
     load.extend([results.into(), extract.into()]);
-    let ran = child::run(&options.pgdyno, &load, &[], None)?;
+    let ran = child::run(&options.pgdyno, &load, &[])?;
     let newest = "SELECT measured_s, sum(value) FILTER (WHERE name = 'pgdyno_cpu_s'), \
                          sum(value) FILTER (WHERE name IN ('child_user_cpu_s', 'child_system_cpu_s')) \
                   FROM run JOIN run_figure USING (run_id) GROUP BY run_id ORDER BY run_id DESC LIMIT 1";
     let mut asked = words(&["sql", newest, "--format", "csv", "--results"]);
     asked.push(results.into());
-    let told = child::run(&options.pgdyno, &asked, &[], None)?.output;
+    let told = child::run(&options.pgdyno, &asked, &[])?.output;
     let stored = told.lines().nth(1).unwrap_or_default().split(',');
     let stored: Vec<f64> = stored.filter_map(|figure| figure.trim().parse().ok()).collect();
     let [took_s, own_s, program_s] = stored[..] else { bail!("no load was stored") };
@@ -107,5 +107,5 @@ fn by_hand(server: &Server, extract: &Path) -> anyhow::Result<Ran> {
     ];
     let mut words: Vec<OsString> = words.iter().map(OsString::from).collect();
     words.push(extract.into());
-    child::run(Path::new("osm2pgsql"), &words, &[], None)
+    child::run(Path::new("osm2pgsql"), &words, &[])
 }

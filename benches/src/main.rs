@@ -9,41 +9,19 @@ mod announced;
 mod child;
 mod cost;
 mod daemon;
-mod fixed_rate;
-#[cfg(target_os = "linux")]
-mod floor;
-#[cfg(target_os = "linux")]
-mod floor_load;
-#[cfg(target_os = "linux")]
-mod floor_talk;
-mod growth;
 mod http;
-mod http_floor;
 mod http_load;
 mod init;
-mod known;
-#[cfg(target_os = "linux")]
-mod lag;
-#[cfg(target_os = "linux")]
-mod lag_loop;
-mod limits;
 mod load;
-mod many;
-mod memory;
 mod page;
 mod pairs;
-mod pin;
-mod pooler;
 mod printed;
 mod quiet;
 mod redis;
 mod redis_load;
 mod server;
-mod sink;
 mod slices;
 mod stop;
-#[cfg(target_os = "linux")]
-mod throttle;
 mod tile_load;
 mod tiles;
 mod truth;
@@ -58,7 +36,7 @@ use target::child::{WATCHDOG_ARGUMENT, watchdog_main};
 /// Measures what pgdyno costs, beside pgbench and redis-benchmark, and how much it sees.
 #[derive(Debug, Parser)]
 struct Args {
-    /// What to measure [default: all but limit, throttle, answer, believe and announced, which take long]
+    /// What to measure [default: all but believe and announced, which take long]
     #[arg(value_enum)]
     what: Vec<What>,
     /// The program under test
@@ -67,26 +45,24 @@ struct Args {
     /// The real pgbench [default: that of the server]
     #[arg(long)]
     pgbench: Option<PathBuf>,
-    /// Pairs per row, repetitions of a comparison [default: 5; 9 for pinned; by part for believe]
+    /// Pairs per row, comparisons of each part of believe [default: 5; 100 and 3 for believe]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pairs: Option<u32>,
     /// Seconds of each run; at least 20 where connecting many clients is subtracted
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
-    /// Numbers of clients [default: 1,8,64,512; 8,16,64 for tcp and tls; 8,64 for pinned and floor; 16 for open and lag]
+    /// Numbers of clients [default: 1,8,64,512; 8,16,64 for tcp and tls; 16 for open]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     clients: Vec<u32>,
-    /// Minutes of each run whose memory is watched
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..))]
-    minutes: u32,
     /// Wait at most so many seconds for a quiet machine before each pair
     #[arg(long, default_value_t = 60)]
     patience: u64,
-    /// OpenStreetMap extract whose tiles are asked for
+    /// OpenStreetMap extract that is loaded
     #[arg(long, env = "PGDYNO_DATA", hide_env_values = true)]
     data: Option<PathBuf>,
-    #[command(flatten)]
-    slices: slices::Options,
+    /// Parts of believe [default: all]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    part: Vec<slices::believe::Part>,
 }
 
 impl Args {
@@ -95,9 +71,9 @@ impl Args {
         if self.clients.is_empty() { usual.to_vec() } else { self.clients.clone() }
     }
 
-    /// The number of pairs asked for, or else the usual one of this measurement.
-    fn pairs(&self, what: What) -> u32 {
-        self.pairs.unwrap_or(if what == What::Pinned { 9 } else { 5 })
+    /// The number of pairs asked for, or else the usual one.
+    fn pairs(&self) -> u32 {
+        self.pairs.unwrap_or(5)
     }
 
     fn patience(&self) -> Duration {
@@ -112,29 +88,17 @@ enum What {
     Cost,
     /// The same with epoll only
     Epoll,
-    /// Client and server on different CPUs, pgdyno told that its CPU is its own
-    Pinned,
     /// Over TCP on 127.0.0.1, prepared
     Tcp,
     /// The same with TLS
     Tls,
     /// Open load: 5,000 transactions per second, both drivers
     Open,
-    /// How late the arrivals of an open load start, beside bare timers
-    Lag,
-    /// Beside the least that any client can cost here
-    Floor,
-    /// 5,000 clients beside 50 at the same rate
-    Many,
-    /// 2,000 clients beside 50 at the same rate, through PgBouncer
-    Pooler,
-    /// Memory per client, and over a long run of `pgbench`, `bench` and `run`
-    Memory,
     /// 32,000-byte values of Redis
     Redis,
-    /// Bodies of 1 kB and 20 kB of nginx, beside a bare loop, wrk and oha
+    /// Bodies of 1 kB and 20 kB of nginx, compared with wrk and oha
     Http,
-    /// Map tiles, beside pgbench with the same query and a loop with psycopg
+    /// Map tiles, compared with pgbench and the same query
     Tiles,
     /// Making pgbench's tables at scale 50
     Init,
@@ -142,13 +106,7 @@ enum What {
     Load,
     /// Recorded latency beside the timestamps of a server with known delays
     Truth,
-    /// Limits of servers of known capacity, searched with and without disturbance
-    Limit,
-    /// Whether a machine that is slowed down in mid-run is noticed, and how often one that is not (20 min)
-    Throttle,
-    /// How narrow the interval of a minute's comparison is, in slices and run by run
-    Answer,
-    /// Whether such intervals can be believed
+    /// Whether intervals of comparisons in slices hold what they promise (an hour)
     Believe,
     /// Whether ten commands take as long as they announce (10 min)
     Announced,
@@ -157,7 +115,7 @@ enum What {
 impl What {
     /// Whether it speaks of what is said of runs and comparisons; the others speak of cost.
     fn compares(self) -> bool {
-        matches!(self, Self::Limit | Self::Answer | Self::Believe | Self::Throttle | Self::Announced)
+        matches!(self, Self::Believe | Self::Announced)
     }
 }
 
@@ -179,14 +137,10 @@ fn main() -> anyhow::Result<()> {
         Some((first, rest)) if first == WATCHDOG_ARGUMENT => std::process::exit(watchdog_main(rest)),
         Some((first, rest)) if first == redis_load::WORD => return redis_load::main(rest),
         Some((first, rest)) if first == http_load::WORD => return http_load::main(rest),
-        Some((first, rest)) if first == http_floor::WORD => return http_floor::main(rest),
         Some((first, rest)) if first == tile_load::WORD => return tile_load::main(rest),
-        #[cfg(target_os = "linux")]
-        Some((first, rest)) if first == floor_load::WORD => return floor_load::main(rest),
         _ => {}
     }
     let options = Args::parse();
-    limits::raise_open_files();
     stop::listen()?;
     let all = || What::value_variants().iter().copied().filter(|what| !what.compares()).collect();
     let wanted: Vec<What> = if options.what.is_empty() { all() } else { options.what.clone() };
@@ -210,36 +164,15 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
     match what {
         What::Cost => cost::by_clients(options, &cost::Manner::usual()),
         What::Epoll => cost::by_clients(options, &cost::Manner::epoll()),
-        What::Pinned => cost::by_clients(options, &cost::Manner::pinned()),
         What::Tcp => cost::by_clients(options, &cost::Manner::tcp()),
         What::Tls => cost::by_clients(options, &cost::Manner::tls()),
         What::Open => cost::by_clients(options, &cost::Manner::open()),
-        #[cfg(target_os = "linux")]
-        What::Floor => floor::beside(options),
-        #[cfg(not(target_os = "linux"))]
-        What::Floor => Err(Missing("io_uring is Linux's".into()).into()),
-        #[cfg(target_os = "linux")]
-        What::Lag => lag::of_arrivals(options),
-        #[cfg(not(target_os = "linux"))]
-        What::Lag => Err(Missing("its bare timers are Linux's".into()).into()),
-        What::Many => many::clients(options),
-        What::Pooler => pooler::clients(options),
-        What::Memory => {
-            or_told(memory::per_client(options))?;
-            growth::over_time(options)
-        }
         What::Redis => redis::values(options),
         What::Http => http::bodies(options),
         What::Tiles => tiles::beside(options),
         What::Init => init::tables(options),
         What::Load => load::beside_osm2pgsql(options),
         What::Truth => truth::of_latency(options),
-        What::Limit => known::limits(options),
-        #[cfg(target_os = "linux")]
-        What::Throttle => throttle::notice(options),
-        #[cfg(not(target_os = "linux"))]
-        What::Throttle => Err(Missing("processes and quotas as Linux has them".into()).into()),
-        What::Answer => slices::answer::of_a_minute(options),
         What::Believe => slices::believe::parts(options),
         What::Announced => announced::times(options),
     }

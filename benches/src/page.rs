@@ -5,7 +5,7 @@ use std::process::Command;
 
 use clap::ValueEnum;
 
-use crate::pairs::{Compared, Noise, Rounds, Spread};
+use crate::pairs::{Compared, Noise, Spread};
 use crate::{Args, What};
 
 /// What the figures are of.
@@ -30,7 +30,7 @@ fn kernel() -> String {
 /// Heading of a table, and the command that makes it; `more` are options that only this table knows.
 pub(crate) fn title(options: &Args, what: What, title: &str, more: &str) -> String {
     let name = what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-    let (pairs, seconds) = (options.pairs(what), options.seconds);
+    let (pairs, seconds) = (options.pairs(), options.seconds);
     format!("\n## {title}\n\n`make bench BENCH='{name} --pairs {pairs} --seconds {seconds}{more}'`\n")
 }
 
@@ -57,45 +57,6 @@ pub(crate) fn cost_row(mode: &str, clients: u32, compared: &Compared) -> String 
         theirs.speed,
         ratio(*speed),
         noise(compared.noise)
-    )
-}
-
-/// Heads of the columns of [`floor_row`].
-pub(crate) const FLOOR_HEAD: &str = "\
-| mode | clients | CPU per tx: pgdyno | floor | pgbench | **pgdyno / floor** | **floor / pgbench** | tps: pgdyno | floor | pgbench | CPU pressure, steal |
-| --- | ---: | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | ---: |";
-
-/// One row: ours, the floor and pgbench, the sides of the rounds in this order.
-pub(crate) fn floor_row(mode: &str, clients: u32, rounds: &Rounds) -> String {
-    let [ours, floor, pgbench] = [0, 1, 2].map(|side| rounds.median(side));
-    format!(
-        "| {mode} | {clients} | {:.2} µs | {:.2} µs | {:.2} µs | {} | {} | {:.0} | {:.0} | {:.0} | {} |",
-        ours.cost,
-        floor.cost,
-        pgbench.cost,
-        ratio(rounds.cost_ratio(0, 1)),
-        ratio(rounds.cost_ratio(1, 2)),
-        ours.speed,
-        floor.speed,
-        pgbench.speed,
-        noise(rounds.noise)
-    )
-}
-
-/// Heads of the columns of [`lag_row`].
-pub(crate) const LAG_HEAD: &str = "\
-| driver | clients | p99 | timer at the same time | **above it** (range) | CPU pressure, steal |
-| --- | ---: | ---: | ---: | --- | ---: |";
-
-/// One row: a side of the rounds, whose cost is its own lag and whose speed that of the timer beside it.
-pub(crate) fn lag_row(driver: &str, clients: u32, rounds: &Rounds, side: usize) -> String {
-    let lag = rounds.median(side);
-    let (median, least, greatest) = rounds.spread(|samples| samples[side].cost - samples[side].speed);
-    format!(
-        "| {driver} | {clients} | {:.0} µs | {:.0} µs | **{median:+.0} µs** ({least:+.0} to {greatest:+.0}) | {} |",
-        lag.cost,
-        lag.speed,
-        noise(rounds.noise)
     )
 }
 
@@ -139,25 +100,6 @@ pub(crate) fn load_row(compared: &Compared, own: Spread, cpu: Spread) -> String 
     )
 }
 
-/// Heads of the columns of [`many_row`].
-pub(crate) const MANY_HEAD: &str = "\
-| clients | CPU per tx: many | few | **ratio** (range) | achieved tps: many | few | CPU pressure, steal |
-| --- | ---: | ---: | --- | ---: | ---: | ---: |";
-
-/// One row: many clients beside few.
-pub(crate) fn many_row(many: u32, few: u32, compared: &Compared) -> String {
-    let Compared { ours, theirs, cost, .. } = compared;
-    format!(
-        "| {many}, {few} | {:.2} µs | {:.2} µs | {} | {:.0} | {:.0} | {} |",
-        ours.cost,
-        theirs.cost,
-        ratio(*cost),
-        ours.speed,
-        theirs.speed,
-        noise(compared.noise)
-    )
-}
-
 /// Median and range.
 fn ratio((median, least, greatest): Spread) -> String {
     format!("**{median:.2}** ({least:.2}-{greatest:.2})")
@@ -168,7 +110,7 @@ fn noise(noise: Noise) -> String {
     let percent = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{share:.0} %"));
     let loud = match noise.loud {
         0 => String::new(),
-        loud => format!(" ({loud} of {} not quiet)", noise.rounds),
+        loud => format!(" ({loud} of {} not quiet)", noise.pairs),
     };
     format!("{}{loud}, {}", percent(noise.pressure), percent(noise.steal))
 }
@@ -179,7 +121,7 @@ mod tests {
 
     #[test]
     fn loud_pairs_are_told() {
-        let seen = Noise { pressure: Some(3.2), loud: 0, rounds: 5, steal: Some(0.4) };
+        let seen = Noise { pressure: Some(3.2), loud: 0, pairs: 5, steal: Some(0.4) };
         assert_eq!(noise(Noise::default()), "-, -");
         assert_eq!(noise(seen), "3 %, 0 %");
         assert_eq!(noise(Noise { pressure: Some(54.0), loud: 2, ..seen }), "54 % (2 of 5 not quiet), 0 %");

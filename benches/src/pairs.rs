@@ -1,4 +1,4 @@
-//! Things measured in turn, compared round by round.
+//! Two sides measured in turn, compared pair by pair.
 
 use std::time::Duration;
 
@@ -18,25 +18,22 @@ pub(crate) struct Sample {
 /// Median, least and greatest.
 pub(crate) type Spread = (f64, f64, f64);
 
-/// How one side is measured once.
-pub(crate) type Side<'a> = &'a mut dyn FnMut() -> anyhow::Result<Sample>;
-
-/// How loud the machine was, as far as the kernel tells. No round is left out for it.
+/// How loud the machine was, as far as the kernel tells. No pair is left out for it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Noise {
-    /// Greatest CPU pressure seen before a round, percent.
+    /// Greatest CPU pressure seen before a pair, percent.
     pub(crate) pressure: Option<f64>,
-    /// Rounds before which it was above what counts as quiet.
+    /// Pairs before which it was above what counts as quiet.
     pub(crate) loud: usize,
-    /// Rounds.
-    pub(crate) rounds: usize,
-    /// Greatest share of CPU time that the hypervisor took during a round, percent.
+    /// Pairs.
+    pub(crate) pairs: usize,
+    /// Greatest share of CPU time that the hypervisor took during a pair, percent.
     pub(crate) steal: Option<f64>,
 }
 
 impl Noise {
     fn before(&mut self, pressure: Option<f64>) {
-        self.rounds += 1;
+        self.pairs += 1;
         self.loud += usize::from(pressure.is_some_and(quiet::is_loud));
         self.pressure = greatest(self.pressure, pressure);
     }
@@ -50,59 +47,6 @@ fn greatest(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).reduce(f64::max)
 }
 
-/// Every side's sample of each round.
-pub(crate) struct Rounds {
-    taken: Vec<Vec<Sample>>,
-    /// What else was heard.
-    pub(crate) noise: Noise,
-}
-
-/// Measures all sides so many times, in the order given and in the opposite one by turns.
-pub(crate) fn rounds(count: u32, patience: Duration, sides: &mut [Side<'_>]) -> anyhow::Result<Rounds> {
-    let mut taken = Vec::new();
-    let mut noise = Noise::default();
-    for round in 0..count {
-        noise.before(quiet::wait(patience));
-        let start = HostSample::take(None);
-        let forward = round % 2 == 0;
-        let mut samples = Vec::new();
-        for turn in 0..sides.len() {
-            let side = if forward { turn } else { sides.len() - 1 - turn };
-            samples.push(sides[side]()?);
-        }
-        if !forward {
-            samples.reverse();
-        }
-        noise.during(HostSample::take(None).figures_since(&start).get("steal_pct").copied());
-        taken.push(samples);
-    }
-    Ok(Rounds { taken, noise })
-}
-
-impl Rounds {
-    /// A figure of each round, over all rounds.
-    pub(crate) fn spread(&self, figure: impl Fn(&[Sample]) -> f64) -> Spread {
-        spread(self.taken.iter().map(|samples| figure(samples)).collect())
-    }
-
-    /// Medians of one side.
-    pub(crate) fn median(&self, side: usize) -> Sample {
-        let (cost, ..) = self.spread(|samples| samples[side].cost);
-        let (speed, ..) = self.spread(|samples| samples[side].speed);
-        Sample { cost, speed }
-    }
-
-    /// Cost of one side through that of another.
-    pub(crate) fn cost_ratio(&self, side: usize, other: usize) -> Spread {
-        self.spread(|samples| samples[side].cost / samples[other].cost)
-    }
-
-    /// Speed of one side through that of another.
-    pub(crate) fn speed_ratio(&self, side: usize, other: usize) -> Spread {
-        self.spread(|samples| samples[side].speed / samples[other].speed)
-    }
-}
-
 /// Two sides: medians of both, and of the pairs' ratios with their range.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compared {
@@ -114,7 +58,7 @@ pub(crate) struct Compared {
     pub(crate) cost: Spread,
     /// The same of the speeds.
     pub(crate) speed: Spread,
-    /// As of [`Rounds`].
+    /// How loud the machine was.
     pub(crate) noise: Noise,
 }
 
@@ -125,13 +69,31 @@ pub(crate) fn compare(
     mut ours: impl FnMut() -> anyhow::Result<Sample>,
     mut theirs: impl FnMut() -> anyhow::Result<Sample>,
 ) -> anyhow::Result<Compared> {
-    let rounds = rounds(pairs, patience, &mut [&mut ours, &mut theirs])?;
+    let mut taken = Vec::new();
+    let mut noise = Noise::default();
+    for pair in 0..pairs {
+        noise.before(quiet::wait(patience));
+        let start = HostSample::take(None);
+        taken.push(if pair % 2 == 0 {
+            let own = ours()?;
+            [own, theirs()?]
+        } else {
+            let other = theirs()?;
+            [ours()?, other]
+        });
+        noise.during(HostSample::take(None).figures_since(&start).get("steal_pct").copied());
+    }
+    let over_all = |figure: &dyn Fn(&[Sample; 2]) -> f64| spread(taken.iter().map(figure).collect());
+    let median = |side: usize| Sample {
+        cost: over_all(&|pair| pair[side].cost).0,
+        speed: over_all(&|pair| pair[side].speed).0,
+    };
     Ok(Compared {
-        ours: rounds.median(0),
-        theirs: rounds.median(1),
-        cost: rounds.cost_ratio(0, 1),
-        speed: rounds.speed_ratio(0, 1),
-        noise: rounds.noise,
+        ours: median(0),
+        theirs: median(1),
+        cost: over_all(&|[ours, theirs]| ours.cost / theirs.cost),
+        speed: over_all(&|[ours, theirs]| ours.speed / theirs.speed),
+        noise,
     })
 }
 
@@ -172,11 +134,11 @@ mod tests {
             noise.before(pressure);
             noise.during(steal);
         }
-        assert_eq!(noise, Noise { pressure: Some(54.0), loud: 1, rounds: 3, steal: Some(20.0) });
+        assert_eq!(noise, Noise { pressure: Some(54.0), loud: 1, pairs: 3, steal: Some(20.0) });
     }
 
     #[test]
-    fn the_order_of_sides_alternates_and_samples_stay_with_theirs() {
+    fn the_order_of_sides_alternates() {
         let order = RefCell::new(String::new());
         let side = |name: char, cost: f64| {
             let order = &order;
@@ -185,10 +147,8 @@ mod tests {
                 Ok(Sample { cost, speed: 1.0 })
             }
         };
-        let (mut a, mut b, mut c) = (side('a', 1.0), side('b', 2.0), side('c', 4.0));
-        let taken = rounds(3, Duration::ZERO, &mut [&mut a, &mut b, &mut c]).unwrap();
-        assert_eq!(*order.borrow(), "abccbaabc");
-        assert_eq!(taken.cost_ratio(0, 1), (0.5, 0.5, 0.5));
-        assert_eq!(taken.cost_ratio(2, 0), (4.0, 4.0, 4.0));
+        let compared = compare(3, Duration::ZERO, side('a', 1.0), side('b', 2.0)).unwrap();
+        assert_eq!(*order.borrow(), "abbaab");
+        assert_eq!(compared.cost, (0.5, 0.5, 0.5));
     }
 }

@@ -28,14 +28,7 @@ mod tests {
     #[test]
     fn figures_are_found_in_a_report() {
         let output = "number of transactions actually processed: 1234/2000\ntps = 617.5 (without initial connection time)\n";
-        let ran = Ran {
-            output: output.into(),
-            errors: String::new(),
-            user_s: 0.0,
-            system_s: 0.0,
-            wall_s: 0.0,
-            peak_kib: 0,
-        };
+        let ran = Ran { output: output.into(), errors: String::new(), cpu_s: 0.0, wall_s: 0.0 };
         assert_eq!(processed(&ran).unwrap(), 1234.0);
         assert_eq!(tps(&ran).unwrap(), 617.5);
         assert!(number("tps = \n", "tps = ").is_err());

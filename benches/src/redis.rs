@@ -72,7 +72,7 @@ pub(crate) fn values(options: &Args) -> anyhow::Result<()> {
         server.load("fill", row, 0)?;
         theirs(&server, Row { command: "SET", ..row })?;
         let compared = compare(
-            options.pairs(What::Redis),
+            options.pairs(),
             options.patience(),
             || ours(options, &server, row),
             || theirs(&server, row),
@@ -88,7 +88,7 @@ fn ours(options: &Args, server: &Redis, row: Row) -> anyhow::Result<Sample> {
     let (Some(requests), Some(speed)) = (numbers.next(), numbers.next()) else {
         bail!("the load printed: {}", ran.output);
     };
-    Ok(Sample { cost: ran.cpu_s() * 1e6 / requests, speed })
+    Ok(Sample { cost: ran.cpu_s * 1e6 / requests, speed })
 }
 
 fn theirs(server: &Redis, row: Row) -> anyhow::Result<Sample> {
@@ -112,11 +112,11 @@ fn theirs(server: &Redis, row: Row) -> anyhow::Result<Sample> {
         &pipeline,
         "--csv",
     ];
-    let ran = child::run(Path::new("redis-benchmark"), &arguments.map(OsString::from), &[], None)?;
+    let ran = child::run(Path::new("redis-benchmark"), &arguments.map(OsString::from), &[])?;
     let line = ran.output.lines().last().unwrap_or_default();
     let speed = line.split(',').nth(1).and_then(|word| word.trim_matches('"').parse().ok());
     let speed = speed.with_context(|| format!("redis-benchmark printed:\n{}", ran.output))?;
-    Ok(Sample { cost: ran.cpu_s() * 1e6 / row.requests(), speed })
+    Ok(Sample { cost: ran.cpu_s * 1e6 / row.requests(), speed })
 }
 
 /// A private Redis; it goes with this value.
@@ -142,6 +142,6 @@ impl Redis {
         let socket = self.socket.display().to_string();
         let [clients, pipeline, seconds] = [CLIENTS, row.pipeline, seconds].map(|number| number.to_string());
         let words = [redis_load::WORD, what, &socket, &clients, &row.sizes(), &pipeline, &seconds];
-        child::run(&std::env::current_exe()?, &words.map(OsString::from), &[], None)
+        child::run(&std::env::current_exe()?, &words.map(OsString::from), &[])
     }
 }

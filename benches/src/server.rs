@@ -10,7 +10,7 @@ use target::child::{Account, Watchdog};
 use target::home::Home;
 use target::managed::{Cluster, SUPERUSER, Via};
 
-use crate::{Args, Missing, child, pin, stop};
+use crate::{Args, Missing, child, stop};
 
 /// Database of the tables.
 pub(crate) const DATABASE: &str = "pgdyno";
@@ -84,28 +84,12 @@ impl Server {
         own.map(|(_, value)| value.as_str()).context("no connection string")
     }
 
-    /// Its first process.
-    ///
-    /// # Errors
-    /// It does not run.
-    pub(crate) fn pid(&self) -> anyhow::Result<u32> {
-        self.cluster.pid().context("the server does not run")
-    }
-
     /// Has it do something, as its superuser.
     ///
     /// # Errors
     /// When the server refuses.
     pub(crate) fn execute(&self, statement: &str) -> anyhow::Result<()> {
         execute(&self.cluster, statement)
-    }
-
-    /// Keeps all its processes on these CPUs.
-    ///
-    /// # Errors
-    /// When the system refuses.
-    pub(crate) fn pin(&self, cpus: &str) -> anyhow::Result<()> {
-        pin::server(self.pid()?, cpus)
     }
 
     /// Writes out what is still to be written, so that it does not fall into a measurement.
@@ -148,7 +132,7 @@ fn environment(cluster: &Cluster, way: Way) -> anyhow::Result<Vec<(String, Strin
 
 fn make_tables(pgdyno: &Path, env: &[(String, String)], scale: u32) -> anyhow::Result<()> {
     let words = ["pgbench", "-i", "-q", "-s", &scale.to_string()].map(OsString::from);
-    child::run(pgdyno, &words, env, None).context("no tables").map(drop)
+    child::run(pgdyno, &words, env).context("no tables").map(drop)
 }
 
 /// Lets clients tell their password as it is. Answering to scram-sha-256 takes a client milliseconds, thousands of times

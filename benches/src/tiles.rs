@@ -1,15 +1,15 @@
-//! Map tiles by clients, beside pgbench with the same query and a loop in Python with psycopg, as people write it.
+//! Map tiles by clients, compared with pgbench and the same query.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
-use crate::child::{self, Ran};
+use crate::child;
 use crate::pairs::{Sample, compare};
 use crate::printed::{processed, tps};
 use crate::server::{Server, Way};
-use crate::{Args, Missing, What, daemon, or_told, page, tile_load};
+use crate::{Args, What, page, tile_load};
 
 const CLIENTS: &str = "4";
 /// What tiles are made of: 200,000 boxes on a square of about 30 km.
@@ -31,30 +31,14 @@ pub(crate) fn beside(options: &Args) -> anyhow::Result<()> {
     server.execute(DATA)?;
     let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
     let files = Files::write(folder.path())?;
-    println!("{}", page::COST_HEAD.replace("pgbench", "other").replace("per tx", "per tile"));
-    or_told(row(
-        options,
-        "pgbench, prepared",
+    println!("{}", page::COST_HEAD.replace("per tx", "per tile"));
+    let compared = compare(
+        options.pairs(),
+        options.patience(),
         || ours(options, &server, &files),
         || by_pgbench(options, &server, &files),
-    ))?;
-    let python = python()?;
-    row(
-        options,
-        "loop with psycopg",
-        || ours(options, &server, &files),
-        || by_psycopg(options, &server, &files, &python),
-    )
-}
-
-fn row(
-    options: &Args,
-    name: &str,
-    ours: impl FnMut() -> anyhow::Result<Sample>,
-    theirs: impl FnMut() -> anyhow::Result<Sample>,
-) -> anyhow::Result<()> {
-    let compared = compare(options.pairs(What::Tiles), options.patience(), ours, theirs)?;
-    println!("{}", page::cost_row(name, 4, &compared));
+    )?;
+    println!("{}", page::cost_row("prepared", 4, &compared));
     Ok(())
 }
 
@@ -62,7 +46,6 @@ fn row(
 struct Files {
     ours: PathBuf,
     pgbench: PathBuf,
-    python: PathBuf,
 }
 
 impl Files {
@@ -76,11 +59,7 @@ impl Files {
         let draws = format!(
             "\\set z 15\n\\set x random({first_x}, {last_x})\n\\set y random({first_y}, {last_y})\n{QUERY};\n"
         );
-        Ok(Self {
-            ours: write("tile.sql", QUERY.to_owned())?,
-            pgbench: write("pgbench.sql", draws)?,
-            python: write("loop.py", include_str!("tiles/loop.py").to_owned())?,
-        })
+        Ok(Self { ours: write("tile.sql", QUERY.to_owned())?, pgbench: write("pgbench.sql", draws)? })
     }
 }
 
@@ -88,42 +67,18 @@ fn ours(options: &Args, server: &Server, files: &Files) -> anyhow::Result<Sample
     let socket = server.socket_folder().join(format!(".s.PGSQL.{}", server.port())).display().to_string();
     let seconds = options.seconds.to_string();
     let words = [tile_load::WORD, &socket, &files.ours.display().to_string(), CLIENTS, &seconds];
-    two_numbers(&child::run(&std::env::current_exe()?, &words.map(OsString::from), &[], None)?)
+    let ran = child::run(&std::env::current_exe()?, &words.map(OsString::from), &[])?;
+    let mut numbers = ran.output.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
+    let (Some(tiles), Some(speed)) = (numbers.next(), numbers.next()) else {
+        bail!("the load printed: {}", ran.output);
+    };
+    Ok(Sample { cost: ran.cpu_s * 1e6 / tiles, speed })
 }
 
 fn by_pgbench(options: &Args, server: &Server, files: &Files) -> anyhow::Result<Sample> {
     let seconds = options.seconds.to_string();
     let script = files.pgbench.display().to_string();
     let words = ["-n", "-M", "prepared", "-c", CLIENTS, "-j", "1", "-T", &seconds, "-f", &script];
-    let ran = child::run(&server.pgbench, &words.map(OsString::from), &server.env, None)?;
-    Ok(Sample { cost: ran.cpu_s() * 1e6 / processed(&ran)?, speed: tps(&ran)? })
-}
-
-fn by_psycopg(options: &Args, server: &Server, files: &Files, python: &Path) -> anyhow::Result<Sample> {
-    let seconds = options.seconds.to_string();
-    let query = QUERY.replace(":z", "%s").replace(":x", "%s").replace(":y", "%s");
-    let numbers = COLUMNS.iter().chain(&ROWS).map(u32::to_string);
-    let mut words: Vec<OsString> = vec![files.python.clone().into(), server.dsn()?.into(), query.into()];
-    words.extend([CLIENTS.into(), seconds.into()]);
-    words.extend(numbers.map(OsString::from));
-    two_numbers(&child::run(python, &words, &[], None)?)
-}
-
-/// Tiles and tiles per second.
-fn two_numbers(ran: &Ran) -> anyhow::Result<Sample> {
-    let mut numbers = ran.output.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
-    let (Some(tiles), Some(speed)) = (numbers.next(), numbers.next()) else {
-        bail!("the load printed: {}", ran.output);
-    };
-    Ok(Sample { cost: ran.cpu_s() * 1e6 / tiles, speed })
-}
-
-/// A Python that has psycopg 3.
-fn python() -> anyhow::Result<PathBuf> {
-    let found = ["/usr/bin/python3"].map(PathBuf::from).into_iter().chain(daemon::found("python3"));
-    let has = |python: &PathBuf| {
-        child::run(python, &["-c", "import psycopg"].map(OsString::from), &[], None).is_ok()
-    };
-    let python = found.into_iter().find(has);
-    python.with_context(|| Missing("no psycopg 3; setup/install psycopg".into()))
+    let ran = child::run(&server.pgbench, &words.map(OsString::from), &server.env)?;
+    Ok(Sample { cost: ran.cpu_s * 1e6 / processed(&ran)?, speed: tps(&ran)? })
 }

@@ -107,7 +107,7 @@ fn drive(
     Ok((figures, sink.figures()?))
 }
 
-pub(crate) fn plan(load: Load, length: Duration) -> Plan {
+fn plan(load: Load, length: Duration) -> Plan {
     let ns = |duration: Duration| duration.as_nanos() as Time;
     let patience = ns(Duration::from_secs(20));
     Plan {

@@ -7,12 +7,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use target::host::HostSample;
 
-use super::file::{Comparison, Slices, Workload, scripts};
-use super::stored::{self, Answer, Quad};
+use super::file::Comparison;
+use super::stored::{self, Answer};
 use crate::child::Ran;
-use crate::{Args, Missing, child, daemon, quiet, stop};
+use crate::{Args, child, quiet, stop};
 
 /// Exit codes that are verdicts.
 const VERDICTS: RangeInclusive<i32> = 0..=3;
@@ -36,10 +35,6 @@ pub(crate) struct Compared {
     pub(crate) wall_s: f64,
     /// What the hypervisor took in the runs, mean over them, %.
     pub(crate) stolen_pct: Option<f64>,
-    /// The same around the whole command.
-    pub(crate) stolen_around_pct: Option<f64>,
-    /// Empty where arms did not take turns.
-    pub(crate) quads: Vec<Quad>,
 }
 
 /// The program under test; its folder goes with this value.
@@ -50,20 +45,13 @@ pub(crate) struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Calibrates the host first, unless that is not wanted, and says what was advised.
+    /// Calibrates the host first, and says what was advised.
     ///
     /// # Errors
     /// The program is not there, or cannot calibrate.
     pub(crate) fn start(options: &'a Args) -> anyhow::Result<Self> {
         let program = Self::start_plain(options)?;
-        for (name, text) in scripts() {
-            std::fs::write(program.folder().join(name), text)?;
-        }
-        let placement = match options.slices.uncalibrated {
-            true => "not calibrated: client threads and servers of both arms on all CPUs by turns".to_owned(),
-            false => program.calibrate()?,
-        };
-        println!("\nPlacement: {placement}.\n");
+        println!("\nPlacement: {}.\n", program.calibrate()?);
         Ok(program)
     }
 
@@ -79,11 +67,6 @@ impl<'a> Program<'a> {
         Ok(Self { options, path, folder })
     }
 
-    /// Where it has its servers, results and files.
-    pub(crate) fn folder(&self) -> &std::path::Path {
-        self.folder.path()
-    }
-
     fn calibrate(&self) -> anyhow::Result<String> {
         quiet::wait(self.options.patience());
         let json = self.run(&["calibrate", "--format", "json"], 0..=0)?.output;
@@ -93,22 +76,10 @@ impl<'a> Program<'a> {
     /// Makes the data of a workload, so that no comparison is charged with that.
     ///
     /// # Errors
-    /// [`Missing`] where tiles cannot be had here; else what the program said.
+    /// What the program said.
     pub(crate) fn prepare(&self, comparison: &Comparison) -> anyhow::Result<()> {
-        let tiles = comparison.workload == Workload::Polygons;
-        if tiles && self.options.data.as_ref().is_none_or(|extract| !extract.is_file()) {
-            return Err(Missing("polygons need an OpenStreetMap extract: --data FILE".into()).into());
-        }
-        if tiles && daemon::found("osm2pgsql").is_none() {
-            return Err(Missing("polygons need osm2pgsql".into()).into());
-        }
-        let tiny = Comparison { rounds: 2, each_ms: 200, slices: Slices::Never, ..comparison.clone() };
-        match self.compare(&tiny) {
-            Err(error) if tiles && stop::check().is_ok() => {
-                Err(Missing(format!("polygons: {error:#}")).into())
-            }
-            prepared => prepared.map(drop),
-        }
+        let tiny = Comparison { rounds: 2, each_ms: 200, ..comparison.clone() };
+        self.carry_out(&tiny, &["--slices", "false"]).map(drop)
     }
 
     /// Compares, once the machine is quiet.
@@ -116,22 +87,21 @@ impl<'a> Program<'a> {
     /// # Errors
     /// The program failed, or came to no interval.
     pub(crate) fn compare(&self, comparison: &Comparison) -> anyhow::Result<Compared> {
-        quiet::wait(self.options.patience());
-        let file = self.folder.path().join("comparison.toml");
-        std::fs::write(&file, comparison.text())?;
-        let file = file.display().to_string();
-        let before = HostSample::take(None);
-        // Each is an experiment of its own, also where one like it was done.
-        let ran = self.run(&["run", &file, "--again", "--format", "json"], VERDICTS)?;
-        let around = HostSample::take(None).figures_since(&before).get("steal_pct").copied();
-        let [base, _] = comparison.arms.names();
+        let ran = self.carry_out(comparison, &[])?;
         Ok(Compared {
             answer: Answer::parse(&ran.output)?,
             wall_s: ran.wall_s,
             stolen_pct: stored::stolen(&self.sql(stored::STOLEN)?)?,
-            stolen_around_pct: around,
-            quads: stored::quads(&self.sql(stored::QUADS)?, base)?,
         })
+    }
+
+    fn carry_out(&self, comparison: &Comparison, more: &[&str]) -> anyhow::Result<Ran> {
+        quiet::wait(self.options.patience());
+        let file = self.folder.path().join("comparison.toml");
+        std::fs::write(&file, comparison.text())?;
+        let file = file.display().to_string();
+        // Each is a separate experiment, also where one like it was done.
+        self.run(&[&["run", &file, "--again", "--format", "json"], more].concat(), VERDICTS)
     }
 
     fn sql(&self, query: &str) -> anyhow::Result<String> {
@@ -145,11 +115,8 @@ impl<'a> Program<'a> {
     pub(crate) fn run(&self, words: &[&str], good: RangeInclusive<i32>) -> anyhow::Result<Ran> {
         let mut words: Vec<OsString> = words.iter().map(Into::into).collect();
         words.extend(["--results".into(), self.folder.path().join("results.sqlite").into()]);
-        let mut env = vec![("PGDYNO_HOME".to_owned(), self.folder.path().join("home").display().to_string())];
-        env.extend(
-            self.options.data.as_ref().map(|data| ("PGDYNO_DATA".to_owned(), data.display().to_string())),
-        );
-        child::start(&self.path, &words, &env, None)?.finish_with(good)
+        let env = [("PGDYNO_HOME".to_owned(), self.folder.path().join("home").display().to_string())];
+        child::run_until(&self.path, &words, &env, good)
     }
 
     /// Whether a process names the folder in its command line.
@@ -172,7 +139,7 @@ pub(crate) struct Tries {
 }
 
 impl Tries {
-    /// Compares; a failure is told on standard error.
+    /// Compares; none where it failed, with the reason on standard error.
     ///
     /// # Errors
     /// It was one too many in a row, or a signal came.
@@ -180,11 +147,11 @@ impl Tries {
         &mut self,
         program: &Program<'_>,
         comparison: &Comparison,
-    ) -> anyhow::Result<Result<Compared, String>> {
+    ) -> anyhow::Result<Option<Compared>> {
         match program.compare(comparison) {
             Ok(compared) => {
                 self.in_a_row = 0;
-                Ok(Ok(compared))
+                Ok(Some(compared))
             }
             Err(error) => {
                 stop::check()?;
@@ -193,7 +160,7 @@ impl Tries {
                 if self.in_a_row == FAILURES {
                     return Err(error.context(format!("{FAILURES} comparisons in a row")));
                 }
-                Ok(Err(reason(&error)))
+                Ok(None)
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Figures of several comparisons, and cells of the tables they stand in.
 
 /// Of values in order; `None` of none.
-pub(crate) fn median(sorted: &[f64]) -> Option<f64> {
+fn median(sorted: &[f64]) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     Some((sorted[last / 2] + sorted[last.div_ceil(2)]) / 2.0)
 }
