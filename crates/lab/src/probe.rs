@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use record::Run;
 use results::ExperimentId;
 use target::Stop;
-use workloads::{Alone, probe};
+use workloads::jobs::Job;
+use workloads::probe;
 
 use crate::error::{Class, LabError, explain};
 use crate::jobs;
@@ -45,12 +46,12 @@ pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Resul
 
 fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Done, LabError> {
     let token = uuid::Uuid::new_v4().simple().to_string();
-    let job = Alone::Probe(options.probe.clone()).job(&token[..12])?;
+    let job = probe::Probe::new(options.probe.clone(), &token[..12]);
     try_results(Some(&options.results), &mut *progress)?;
     progress.step(Step::Target, "make, start or reach the server");
     let mut stage = Stage::open(&options.target, options.pg_bin.clone(), &mut *progress, stop)?;
     let at = Surroundings::of(&stage)?;
-    let record = match jobs::alone(&mut stage, &*job, &mut *progress, stop) {
+    let record = match jobs::alone(&mut stage, &job, &mut *progress, stop) {
         Ok(record) => record,
         Err(_) if stop.at_once() => {
             return Err(LabError::Interrupted { kept: 0, planned: 0, again: false });

@@ -3,7 +3,8 @@
 //! Every workload has the same parts in the same order: *options* (what a user may write), *check* (does the target
 //! have what it needs), *prepare* (choose, as plain data, what will be asked), *guard* (prove that it does something),
 //! *client* (driven by the engine) or *job* (run once to its end), and *what it records*. A [`Workload`] is either a
-//! [`ClientWorkload`] or a [`JobWorkload`]; all stand on one list, [`Spec`], [`Preparation`] and [`Alone`].
+//! [`ClientWorkload`] or a [`JobWorkload`]; all stand on one list, [`Spec`] and [`Preparation`], except [`probe`],
+//! a job that is done for what it finds.
 //!
 //! Nothing here starts a program, opens a connection or reads a clock: child programs, time and control connections are
 //! handed in.
@@ -38,7 +39,7 @@ pub use answers::{Answer, AnswerColumn, Sampled, ScriptAnswers};
 pub use error::WorkloadError;
 pub use fields::fields;
 pub use link::address_of;
-pub use list::{Alone, Preparation, PreparedFrom, Spec};
+pub use list::{Preparation, PreparedFrom, Spec};
 pub use place::{HttpPlace, Places, PostgresPlace, RedisServer, ServerPlace, Site};
 pub use plans::{Explained, Kept, Slowest};
 pub use workload::{

@@ -1,5 +1,4 @@
-//! The list of workloads: what clients ask ([`Spec`]), the jobs that put data on a target first ([`Preparation`]), and those
-//! that are done for what they find ([`Alone`]).
+//! The list of workloads: what clients ask ([`Spec`]), and the jobs that put data on a target first ([`Preparation`]).
 //! Adding one touches its folder and this file.
 
 use std::fmt;
@@ -14,7 +13,7 @@ use crate::jobs::{Job, file_name, must_be_readable};
 use crate::pgbench::init;
 use crate::sql_file::SqlFile;
 use crate::workload::Work;
-use crate::{http, osm, pgbench, probe, redis, tiles};
+use crate::{http, osm, pgbench, redis, tiles};
 
 /// One workload of an experiment file, e.g. `tiles = { table = "planet_osm_polygon" }`.
 ///
@@ -354,28 +353,6 @@ impl Preparation {
             osm: self.osm.iter().map(osm::Options::portable).collect(),
             pgbench: self.pgbench.clone(),
             sql: self.sql.iter().map(|path| file_name(path).into()).collect(),
-        }
-    }
-}
-
-/// A job that stands for itself: it prepares nothing, and nothing of it stays on the target.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Alone {
-    /// What the hardware is worth.
-    Probe(probe::Options),
-}
-
-impl Alone {
-    /// The job; `token`, letters and digits that no other has, tells what it makes meanwhile from everybody else's.
-    ///
-    /// # Errors
-    /// When an option is out of range.
-    pub fn job(&self, token: &str) -> Result<Box<dyn Job>, WorkloadError> {
-        match self {
-            Self::Probe(options) => {
-                options.validate()?;
-                Ok(Box::new(probe::Probe::new(options.clone(), token)))
-            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use protocol::postgres::sql::Sql;
 
+use super::figures::Needs;
 use super::options::Options;
 use crate::error::WorkloadError;
 
@@ -89,6 +90,14 @@ impl Server {
         match &self.writes {
             Writes::All => None,
             Writes::Temporary(why) | Writes::Nothing(why) => Some(why),
+        }
+    }
+
+    /// Why a figure with these needs must not be measured.
+    pub(super) fn forbids(&self, needs: Needs) -> Option<String> {
+        match (needs, &self.writes) {
+            (Needs::Nothing, _) | (_, Writes::All) | (Needs::Temporary, Writes::Temporary(_)) => None,
+            (_, Writes::Temporary(why) | Writes::Nothing(why)) => Some(format!("it writes, and {why}")),
         }
     }
 

@@ -1,20 +1,64 @@
-//! The list of what a probe measures.
+//! What a probe measures: a file of SQL for each figure, whose header says what it is.
+//!
+//! The header is TOML in comments: the fields of [`Figure`], and `as`, another figure whose header and statements hold where a
+//! file has none. Behind a blank line follow the statements, with variables as in psql. Those before `-- each shot:` are sent once.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 /// One figure of a probe.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Figure {
     /// As it is stored, its unit last.
+    #[serde(skip)]
     pub name: &'static str,
     /// For people, without its unit.
-    pub title: &'static str,
+    pub title: String,
     pub unit: Unit,
     pub better: Better,
     /// What it says to somebody who chooses or watches a server, in one line.
-    pub meaning: &'static str,
+    pub meaning: String,
+    /// What is being done, in words; figures with the same words stand next to each other.
+    pub(super) part: String,
+    /// Of the whole time, 0..1.
+    pub(super) share: f64,
+    #[serde(default)]
+    pub(super) needs: Needs,
+    /// Whether all backends work at once.
+    #[serde(default)]
+    pub(super) all_backends: bool,
+    #[serde(default)]
+    pub(super) data: Data,
+    /// Units of a shot [default: 1].
+    #[serde(default)]
+    pub(super) work: Option<String>,
+    /// What each shot must give.
+    #[serde(default)]
+    pub(super) gives: Option<String>,
+    /// Shots that are enough, where the statements are sent again and again (those of a part by turns) and not once.
+    #[serde(default)]
+    pub(super) most: Option<usize>,
+    /// First shots, which do not count.
+    #[serde(default)]
+    pub(super) warm_up: usize,
+    /// A shot is the time of a message by the client's clock; else see [`super::shots`].
+    #[serde(default)]
+    pub(super) client_clock: bool,
+    /// What exactly is measured.
+    #[serde(default)]
+    pub(super) detail: String,
+    /// Sent once, before the shots; may be empty.
+    #[serde(skip)]
+    pub(super) before: &'static str,
+    #[serde(skip)]
+    pub(super) statements: &'static str,
 }
 
 /// What a figure counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Microseconds.
     Us,
@@ -37,55 +81,112 @@ impl Unit {
 }
 
 /// Which of two values is that of the better machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Better {
     Higher,
     Lower,
 }
 
-macro_rules! figures {
-    ($($constant:ident: $name:literal, $title:literal, $unit:ident, $better:ident, $meaning:literal;)*) => {
-        $(pub(super) const $constant: &Figure = &Figure {
-            name: $name, title: $title, unit: Unit::$unit, better: Better::$better, meaning: $meaning,
-        };)*
-        /// All figures, in the order they are measured and shown.
-        pub const FIGURES: &[&Figure] = &[$($constant),*];
-    };
+/// What must be allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Needs {
+    #[default]
+    Nothing,
+    /// Temporary tables.
+    Temporary,
+    /// A schema to write to.
+    Schema,
 }
 
-figures! {
-    ROUND_TRIP: "round_trip_us", "round trip, empty query", Us, Lower,
-        "what each statement pays before any work: network, TLS, wake-ups";
-    SELECT_1: "select_1_us", "round trip, SELECT 1", Us, Lower,
-        "the least that a statement with an answer takes here";
-    CPU_ONE: "cpu_one_rows_per_s", "CPU, one backend", RowsPerS, Higher,
-        "how fast one query runs that only computes";
-    CPU_ALL: "cpu_all_rows_per_s", "CPU, all backends", RowsPerS, Higher,
-        "what all CPUs do together: the ceiling of a busy server";
-    MEMORY_ONE: "memory_one_bytes_per_s", "memory, one backend", BytesPerS, Higher,
-        "how fast one backend reads through memory: large hashes, sorts, values";
-    MEMORY_ALL: "memory_all_bytes_per_s", "memory, all backends", BytesPerS, Higher,
-        "what memory gives all of them at once: many servers end here before their CPUs";
-    COMMIT: "commit_us", "commit", Us, Lower,
-        "how long COMMIT takes until WAL is on disk: the pace of small writes";
-    COMMIT_ASYNC: "commit_async_us", "commit, not waited for", Us, Lower,
-        "the same with synchronous_commit = off: what is left is no disk";
-    INDEX: "index_build_rows_per_s", "index build", RowsPerS, Higher,
-        "CREATE INDEX over integers in memory: restores, migrations, REINDEX";
-    READ_CACHED: "seq_read_cached_pages_per_s", "sequential read, cached", PagesPerS, Higher,
-        "scanning pages in shared_buffers, before anything is done with their rows";
-    READ_BEYOND: "seq_read_beyond_bytes_per_s", "sequential read, beyond", BytesPerS, Higher,
-        "scanning pages that are not in shared_buffers";
-    RANDOM_CACHED: "random_read_cached_us", "random page, cached", Us, Lower,
-        "finding one page in shared_buffers: what an index scan does for each row";
-    RANDOM_BEYOND: "random_read_beyond_us", "random page, beyond", Us, Lower,
-        "fetching one page that is not in shared_buffers";
+/// What is made for a figure beforehand, with variables that say where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Data {
+    #[default]
+    None,
+    Texts,
+    CachedPages,
+    PagesBeyond,
 }
+
+/// Figures that others are judged by.
+pub(super) const CPU_ONE: &str = "cpu_one_rows_per_s";
+pub(super) const CPU_ALL: &str = "cpu_all_rows_per_s";
+pub(super) const COMMIT: &str = "commit_us";
+pub(super) const COMMIT_ASYNC: &str = "commit_async_us";
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("sql/", $name, ".sql")))),*] };
+}
+
+/// What writes comes last: its way to the disk would disturb the others.
+const FILES: [(&str, &str); 13] = files![
+    "round_trip_us",
+    "select_1_us",
+    "cpu_one_rows_per_s",
+    "cpu_all_rows_per_s",
+    "memory_one_bytes_per_s",
+    "memory_all_bytes_per_s",
+    "commit_us",
+    "commit_async_us",
+    "index_build_rows_per_s",
+    "seq_read_cached_pages_per_s",
+    "seq_read_beyond_bytes_per_s",
+    "random_read_cached_us",
+    "random_read_beyond_us",
+];
+
+/// All figures, in the order they are measured and shown.
+pub static FIGURES: LazyLock<Vec<Figure>> = LazyLock::new(|| FILES.into_iter().map(read).collect());
 
 /// The figure of this name.
 #[must_use]
 pub fn figure(name: &str) -> Option<&'static Figure> {
-    FIGURES.iter().copied().find(|figure| figure.name == name)
+    FIGURES.iter().find(|figure| figure.name == name)
+}
+
+fn read((name, text): (&'static str, &'static str)) -> Figure {
+    let (mut header, mut statements) = parts_of(text);
+    if let Some(base) = header.remove("as") {
+        let base = FILES.into_iter().find(|(name, _)| base.as_str() == Some(name)).expect("a figure");
+        let (more, others) = parts_of(base.1);
+        for (key, value) in more {
+            header.entry(key).or_insert(value);
+        }
+        statements = if statements.is_empty() { others } else { statements };
+    }
+    let figure: Figure = header.try_into().unwrap_or_else(|error| panic!("{name}.sql: {error}"));
+    let (before, statements) = statements.split_once("-- each shot:\n").unwrap_or(("", statements));
+    Figure { name, before, statements, ..figure }
+}
+
+/// Header and statements.
+fn parts_of(text: &'static str) -> (toml::Table, &'static str) {
+    let (header, statements) = text.split_once("\n\n").unwrap_or((text, ""));
+    let header: Vec<&str> = header.lines().map(|line| line.trim_start_matches("-- ")).collect();
+    (header.join("\n").parse().unwrap_or_else(|error| panic!("{error}: {text}")), statements.trim_end())
+}
+
+/// What stands for the variables of a file.
+pub(super) type Values = Vec<(&'static str, String)>;
+
+/// The text with values in the place of its variables: `:name`, but not the `::name` of a cast.
+pub(super) fn fill(text: &str, values: &Values) -> String {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(':') {
+        let (before, from) = rest.split_at(at);
+        let colons = from.len() - from.trim_start_matches(':').len();
+        let is_of_name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let name = from[colons..].split(|c| !is_of_name(c)).next().unwrap_or_default();
+        let value = values.iter().find(|(own, _)| colons == 1 && *own == name);
+        filled += before;
+        filled += value.map_or(&from[..colons + name.len()], |(_, value)| value);
+        rest = &from[colons + name.len()..];
+    }
+    filled + rest
 }
 
 #[cfg(test)]
@@ -97,7 +198,21 @@ mod tests {
         for (number, figure) in FIGURES.iter().enumerate() {
             assert!(figure.name.ends_with(figure.unit.name()), "{}", figure.name);
             assert!(figure.meaning.len() <= 78, "{}: one line", figure.name);
+            assert!(!figure.statements.is_empty(), "{}", figure.name);
             assert_eq!(FIGURES.iter().position(|other| other.name == figure.name), Some(number));
+        }
+    }
+
+    #[test]
+    fn variables_are_filled_in_and_casts_stay() {
+        let values = vec![("piece", "512".to_owned()), ("time_ms", "20".to_owned())];
+        let cases = [
+            ("(:piece)::tid, :pieces", "(512)::tid, :pieces"),
+            ("interval ':time_ms ms'; a::piece", "interval '20 ms'; a::piece"),
+            ("no variables: none", "no variables: none"),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(fill(text, &values), wanted);
         }
     }
 }

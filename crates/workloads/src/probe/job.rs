@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use super::check::Server;
 use super::facts;
+use super::figures::{CPU_ONE, FIGURES, Figure};
 use super::leftovers::sweep;
 use super::options::Options;
-use super::parts::{PARTS, Part, Work};
 use super::record::{Found, Probed};
-use super::remarks::{busy, doubtful, steal};
+use super::remarks::{busy, doubtful, flush, steal};
 use super::scratch::Scratch;
 use super::shots::{Session, reason};
+use super::work::Work;
 use crate::error::WorkloadError;
 use crate::jobs::{Inputs, Job, JobReport, JobSite};
 use protocol::postgres::sql::Sql;
@@ -46,7 +47,6 @@ impl Job for Probe {
     }
 
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
-        self.options.validate()?;
         let started_us = site.runtime.now_us();
         let server = Server::ask(site.sql, &self.options)?;
         let mut remarks = Vec::new();
@@ -69,11 +69,15 @@ impl Job for Probe {
             scratch: &self.scratch,
             started_us,
             backends: None,
+            pages: None,
         };
         let mut found = Vec::new();
-        for part in PARTS {
-            found.extend(carry_out(part, &mut work, site.doing)?);
+        // Statements that are sent again and again take turns with others of their part.
+        for figures in FIGURES.chunk_by(|a, b| a.part == b.part && a.most.is_some() && b.most.is_some()) {
+            let of = carry_out(figures, &found, &mut work, site.doing)?;
+            found.extend(of);
         }
+        flush(&mut found);
         let elapsed_us = work.now_us();
         let (stolen, remark) = steal(before, host.ticks(site.sql));
         facts.push(stolen);
@@ -93,18 +97,22 @@ impl Job for Probe {
 }
 
 fn carry_out(
-    part: &Part,
+    figures: &[Figure],
+    before: &[Found],
     work: &mut Work<'_>,
     doing: &mut dyn FnMut(String),
 ) -> Result<Vec<Found>, WorkloadError> {
-    if let Some(why) = part.forbidden(work.server) {
-        return Ok(part.not_available(&why));
+    let [figure, ..] = figures else { return Ok(Vec::new()) };
+    let not_available = |why: &str| figures.iter().map(|figure| Found::not_available(figure, why)).collect();
+    if let Some(why) = work.server.forbids(figure.needs) {
+        return Ok(not_available(&why));
     }
     let left = work.options.time.saturating_sub(Duration::from_micros(work.now_us()));
-    doing(format!("{}; {} s left at most", part.doing, left.as_secs()));
-    match (part.measure)(work) {
+    doing(format!("{}; {} s left at most", figure.part, left.as_secs()));
+    let one = before.iter().find(|found| found.name == CPU_ONE);
+    match work.measure(figures, one) {
         Err(error) if work.is_the_end(&error) => Err(error),
-        Err(error) => Ok(part.not_available(&reason(&error))),
+        Err(error) => Ok(not_available(&reason(&error))),
         Ok(found) => Ok(found),
     }
 }
@@ -119,7 +127,7 @@ mod tests {
 
     use super::*;
     use crate::jobs::{ChildEnd, ChildOrder, Connection, Output, RunChild, Runtime};
-    use crate::probe::{FIGURES, State};
+    use crate::probe::State;
 
     /// A server that gives no rows but what it is, and remembers what it was asked.
     #[derive(Clone, Default)]

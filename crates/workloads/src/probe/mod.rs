@@ -1,6 +1,7 @@
 //! Probes: what a database's hardware is worth, with nothing but SQL.
 //!
-//! Each part is a query of fixed cost, asked again and again; what is kept are its single shots. The server times
+//! Each figure is a file in `sql/`: fixed work that is done again and again, and a header that says what it is (`figures`). One
+//! runner (`work`) makes the data that the file asks for, sends its statements, and keeps the single shots. The server times
 //! them by its own clock, so that the network is in none of them but the round trip. `docs/probe.md` says of each query why it
 //! measures what it says.
 //!
@@ -8,18 +9,21 @@
 //! a schema of its own), guard (each shot gives the one right result), job, and what it records.
 
 mod check;
+mod cpu;
 mod facts;
 mod figures;
 mod job;
 mod leftovers;
 mod options;
-mod parts;
+mod pages;
 mod record;
 mod remarks;
 mod scratch;
 mod shots;
 mod spread;
+mod texts;
 mod together;
+mod work;
 
 pub use figures::{Better, FIGURES, Figure, Unit, figure};
 pub use job::Probe;

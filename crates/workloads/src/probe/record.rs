@@ -176,7 +176,7 @@ mod tests {
 
     use ::record::{RunKey, RunKind};
 
-    use super::super::figures::{CPU_ONE, INDEX};
+    use super::super::figures::CPU_ONE;
     use super::*;
 
     #[test]
@@ -185,8 +185,8 @@ mod tests {
         let probed = Probed {
             restricted: Some("a standby".into()),
             found: vec![
-                Found::new(CPU_ONE, (1000, &shots), |us| 100.0 / us, "one"),
-                Found::not_available(INDEX, "a standby"),
+                Found::new(figure(CPU_ONE).unwrap(), (1000, &shots), |us| 100.0 / us, "one"),
+                Found::not_available(figure("index_build_rows_per_s").unwrap(), "a standby"),
             ],
             facts: vec![Fact::known("CPUs", "2"), Fact::unknown("memory", "no right")],
             remarks: vec!["busy".into()],

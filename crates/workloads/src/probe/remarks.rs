@@ -55,12 +55,24 @@ pub(super) fn steal(before: Result<Ticks, String>, after: Result<Ticks, String>)
     }
 }
 
+/// What waiting for the disk takes of a commit.
+pub(super) fn flush(found: &mut [Found]) {
+    let median = |name: &str| Some(found.iter().find(|found| found.name == name)?.spread()?.median);
+    let Some((waited, not)) = median(COMMIT).zip(median(COMMIT_ASYNC)) else { return };
+    let detail = match waited - not {
+        us if us <= 0.0 => "nothing of it is waiting for the disk".to_owned(),
+        us if us < 1000.0 => format!("{us:.0} µs of it waiting for the disk"),
+        us => format!("{:.2} ms of it waiting for the disk", us / 1000.0),
+    };
+    found.iter_mut().filter(|found| found.name == COMMIT).for_each(|found| found.detail.clone_from(&detail));
+}
+
 /// What the figures themselves, or settings, say against them.
 pub(super) fn doubtful(found: &[Found], facts: &[Fact]) -> Vec<String> {
     let set = |name: &str| facts.iter().find(|fact| fact.name == name)?.value.as_deref().ok();
     let median = |name: &str| found.iter().find(|found| found.name == name)?.spread();
     let mut told = Vec::new();
-    let commits = median(COMMIT.name).zip(median(COMMIT_ASYNC.name));
+    let commits = median(COMMIT).zip(median(COMMIT_ASYNC));
     if set("fsync") == Some("off") {
         told.push(
             "fsync is off: commits reach no disk, and a crash of the host may lose the whole database"
@@ -75,7 +87,7 @@ pub(super) fn doubtful(found: &[Found], facts: &[Fact]) -> Vec<String> {
             (waited.median - not.median).max(0.0)
         ));
     }
-    let (one, all) = (median(CPU_ONE.name), median(CPU_ALL.name));
+    let (one, all) = (median(CPU_ONE), median(CPU_ALL));
     if let Some(one) = one.filter(|one| one.shots >= 5 && one.high > one.low * APART) {
         told.push(format!(
             "the same work took a backend {:.1} times as long in one moment as in another: others, or a throttle, took CPU \
@@ -106,6 +118,7 @@ pub(super) fn doubtful(found: &[Found], facts: &[Fact]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::check::Writes;
+    use super::super::figures::figure;
     use super::super::shots::Shot;
     use super::*;
 
@@ -128,7 +141,7 @@ mod tests {
     #[test]
     fn work_that_takes_longer_now_and_then_is_doubted() {
         let shots = |all: &[f64]| all.iter().map(|us| Shot { at_us: 0, us: *us }).collect::<Vec<_>>();
-        let of = |figure, all: &[f64]| Found::new(figure, (0, &shots(all)), |us| 1.0 / us, "");
+        let of = |name, all: &[f64]| Found::new(figure(name).unwrap(), (0, &shots(all)), |us| 1.0 / us, "");
         let steady = [10.0, 10.5, 11.0, 10.0, 12.0];
         let cases: [([f64; 5], [f64; 5], Option<&str>); 3] = [
             (steady, [5.0, 5.0, 5.5, 5.0, 6.0], None),
@@ -150,8 +163,22 @@ mod tests {
     }
 
     #[test]
+    fn a_commit_says_what_of_it_is_waiting() {
+        let of = |name, us| Found::new(figure(name).unwrap(), (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
+        for (waited, wanted) in [
+            (900.0, "880 µs of it waiting for the disk"),
+            (3020.0, "3.00 ms of it waiting for the disk"),
+            (10.0, "nothing of it is waiting for the disk"),
+        ] {
+            let mut found = [of(COMMIT, waited), of(COMMIT_ASYNC, 20.0)];
+            flush(&mut found);
+            assert_eq!((found[0].detail.as_str(), found[1].detail.as_str()), (wanted, ""));
+        }
+    }
+
+    #[test]
     fn disks_that_do_not_wait_are_doubted() {
-        let of = |figure, us| Found::new(figure, (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
+        let of = |name, us| Found::new(figure(name).unwrap(), (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
         let found = |sync| [of(COMMIT, sync), of(COMMIT_ASYNC, 20.0)];
         let fact = |name, value| Fact::known(name, value);
         let cases: [(f64, Vec<Fact>, &[&str]); 4] = [

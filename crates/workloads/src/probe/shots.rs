@@ -1,8 +1,8 @@
-//! Shots: one query that does fixed work again and again until its time is over, and tells the server's clock after each.
+//! Shots: fixed work that is done again and again, with the server's clock read after each.
 //!
 //! All of it is one message to the server: no network, no client and no other statement lies between two shots, and a pooler
-//! may hand every message to another server process. How many there are is decided by the query itself, so that a
-//! slow server takes no longer than a fast one.
+//! may hand every message to another server process. A message reads the clock (`:clock_us`) into columns: each
+//! `ended_us` ends a shot, which began with the clock read before it. The first one of a message, or a `started_us`, only begins one.
 
 use std::time::Duration;
 
@@ -11,8 +11,6 @@ use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
 use crate::error::WorkloadError;
 use crate::jobs::Connection;
 
-/// The number of the last of as many shots as any query takes.
-pub(super) const LAST: &str = "9999";
 /// Why a figure is not available for which there was too little time.
 pub(super) const NOT_ONE: &str = "cut: not one shot came to its end in time";
 /// The server's clock, µs.
@@ -38,16 +36,11 @@ impl Session {
     }
 
     /// Results of statements that stand in one transaction and one message; none of them takes longer than `most`.
-    pub(super) fn ask(
-        &mut self,
-        settings: &str,
-        work: &str,
-        most: Duration,
-    ) -> Result<Vec<ResultSet>, SqlError> {
+    pub(super) fn ask(&mut self, statements: &str, most: Duration) -> Result<Vec<ResultSet>, SqlError> {
         let begin = if self.read_only { "BEGIN READ ONLY" } else { "BEGIN" };
         let bound = most.as_millis().max(1);
-        let text =
-            format!("{begin}; SET LOCAL statement_timeout = {bound}; {FIXED}; {settings}{work}; COMMIT");
+        // A comment of theirs may be the last line.
+        let text = format!("{begin}; SET LOCAL statement_timeout = {bound}; {FIXED}; {statements}\n; COMMIT");
         let done = long(&mut *self.sql).query(&text);
         if done.as_ref().is_err_and(|error| error.sqlstate.is_some()) {
             // Best effort: the error says more than that of a connection which does not even roll back.
@@ -56,60 +49,53 @@ impl Session {
         Ok(done?.into_iter().filter(|set| !set.columns.is_empty()).collect())
     }
 
-    /// Ends of shots by the server's clock, µs; the first shot is there to begin with, and counts for nothing.
-    pub(super) fn shots(&mut self, query: &Query<'_>) -> Result<Vec<i64>, WorkloadError> {
-        // The last shot may begin just before the end.
-        let most = query.time * 2 + Duration::from_secs(5);
-        let sets = self.ask(query.settings, &query.text(), most).map_err(WorkloadError::sql(query.doing))?;
-        ends(sets.last().unwrap_or(&ResultSet::default()), query)
+    /// The clock readings of a message, those without a gap together.
+    pub(super) fn clocks(&mut self, message: &Message) -> Result<Vec<Vec<i64>>, WorkloadError> {
+        let sets = self
+            .ask(&message.statements, message.bound)
+            .map_err(WorkloadError::sql(message.doing.as_str()))?;
+        clocks(&sets, message)
     }
 }
 
-/// What is shot.
+/// Statements with their values, and what is known of them.
 #[derive(Debug, Clone)]
-pub(super) struct Query<'a> {
+pub(super) struct Message {
     /// In words, for errors.
-    pub(super) doing: &'a str,
-    /// `SET LOCAL …; ` that it needs.
-    pub(super) settings: &'a str,
-    /// An expression that does the work; `shot` is the number of the shot, and must be in it.
-    pub(super) work: &'a str,
-    /// What it gives each time.
-    pub(super) gives: &'a str,
-    /// What stands before the series of shots in FROM, e.g. values to work on.
-    pub(super) from: &'a str,
-    /// Highest number of a shot, an expression.
-    pub(super) last: &'a str,
-    /// No shot begins later.
-    pub(super) time: Duration,
-}
-
-impl Query<'_> {
-    pub(super) fn text(&self) -> String {
-        let Self { work, from, last, .. } = self;
-        let bound = self.time.as_millis();
-        format!(
-            "SELECT shot, {work} AS gives, {CLOCK_US} AS ended_us FROM {from}generate_series(0, {last}) AS shot \
-             WHERE clock_timestamp() < (SELECT clock_timestamp() + interval '{bound} milliseconds')"
-        )
-    }
+    pub(super) doing: String,
+    pub(super) statements: String,
+    /// What each shot must give.
+    pub(super) gives: Option<String>,
+    /// Longest time of a statement.
+    pub(super) bound: Duration,
 }
 
 /// The guard: each shot gave what it must.
-fn ends(set: &ResultSet, query: &Query<'_>) -> Result<Vec<i64>, WorkloadError> {
-    let mut ends = Vec::with_capacity(set.rows.len());
-    for row in &set.rows {
-        let [_, gives, ended] = &row[..] else { continue };
-        if gives.as_deref() != Some(query.gives) {
-            return Err(WorkloadError::Answer {
-                doing: query.doing.to_owned(),
-                wanted: query.gives.to_owned(),
-                got: gives.clone().unwrap_or_else(|| "NULL".to_owned()),
-            });
+fn clocks(sets: &[ResultSet], message: &Message) -> Result<Vec<Vec<i64>>, WorkloadError> {
+    let mut found: Vec<Vec<i64>> = Vec::new();
+    for set in sets {
+        let at = |name: &str| set.columns.iter().position(|column| column == name);
+        let (gives, ended) = (at("gives"), at("ended_us"));
+        let Some(clock) = ended.or_else(|| at("started_us")) else { continue };
+        if ended.is_none() || found.is_empty() {
+            found.push(Vec::new());
         }
-        ends.extend(ended.as_deref().and_then(|ended| ended.parse::<i64>().ok()));
+        for row in &set.rows {
+            let value = |column: usize| row.get(column).and_then(Option::as_deref);
+            if let (Some(column), Some(wanted)) = (gives, &message.gives)
+                && value(column) != Some(wanted)
+            {
+                return Err(WorkloadError::Answer {
+                    doing: message.doing.clone(),
+                    wanted: wanted.clone(),
+                    got: value(column).unwrap_or("NULL").to_owned(),
+                });
+            }
+            let now: Option<i64> = value(clock).and_then(|now| now.parse().ok());
+            found.last_mut().expect("pushed above").extend(now);
+        }
     }
-    Ok(ends)
+    Ok(found)
 }
 
 /// One shot: when it ended, counted from the first, and how long it took, µs.
@@ -141,25 +127,6 @@ pub(super) fn reason(error: &WorkloadError) -> String {
 mod tests {
     use super::*;
 
-    fn query() -> Query<'static> {
-        Query {
-            doing: "counting",
-            settings: "",
-            work: "(SELECT 1 + shot * 0)",
-            gives: "1",
-            from: "",
-            last: "9",
-            time: Duration::from_millis(20),
-        }
-    }
-
-    #[test]
-    fn the_query_ends_by_itself() {
-        let text = query().text();
-        assert!(text.contains("generate_series(0, 9) AS shot WHERE clock_timestamp() <"), "{text}");
-        assert!(text.ends_with("interval '20 milliseconds')"), "{text}");
-    }
-
     #[test]
     fn shots_lie_between_ends() {
         let shot = |at_us, us| Shot { at_us, us };
@@ -168,14 +135,45 @@ mod tests {
         assert_eq!(between(&[100, 110, 105, 125]), [shot(10, 10.0), shot(25, 20.0)]);
     }
 
+    fn set(columns: &[&str], rows: &[&[&str]]) -> ResultSet {
+        ResultSet {
+            columns: columns.iter().map(|name| (*name).to_owned()).collect(),
+            rows: rows
+                .iter()
+                .map(|row| row.iter().map(|value| Some((*value).to_owned())).collect())
+                .collect(),
+            types: Vec::new(),
+            tag: String::new(),
+        }
+    }
+
+    fn message() -> Message {
+        Message {
+            doing: "counting".to_owned(),
+            statements: String::new(),
+            gives: Some("1".to_owned()),
+            bound: Duration::from_secs(1),
+        }
+    }
+
     #[test]
     fn a_shot_that_gives_anything_else_is_no_shot() {
-        let row = |gives: &str| ["0", gives, "17"].map(|value| Some(value.to_owned())).to_vec();
-        let set =
-            |rows| ResultSet { columns: vec!["shot".into()], rows, types: Vec::new(), tag: String::new() };
-        assert_eq!(ends(&set(vec![row("1"), row("1")]), &query()).unwrap(), [17, 17]);
-        let error = ends(&set(vec![row("1"), row("2")]), &query()).unwrap_err();
+        let shots = |second| set(&["shot", "gives", "ended_us"], &[&["0", "1", "17"], &["1", second, "18"]]);
+        assert_eq!(clocks(&[shots("1")], &message()).unwrap(), [[17, 18]]);
+        let error = clocks(&[shots("2")], &message()).unwrap_err();
         assert_eq!(error.to_string(), "while counting: the server answered 2 where it must be 1");
+    }
+
+    #[test]
+    fn a_clock_that_is_read_before_the_work_begins_a_shot() {
+        let sets = [
+            set(&["x"], &[&["4"]]),
+            set(&["started_us"], &[&["10"]]),
+            set(&["ended_us"], &[&["15"]]),
+            set(&["started_us"], &[&["30"]]),
+            set(&["ended_us"], &[&["36"]]),
+        ];
+        assert_eq!(clocks(&sets, &message()).unwrap(), [[10, 15], [30, 36]]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use super::shots::{Query, Session, Shot};
+use super::shots::{Message, Session, Shot};
 use crate::error::WorkloadError;
 use crate::jobs::Runtime;
 
@@ -14,7 +14,7 @@ const SLICES: usize = 20;
 pub(super) fn shoot(
     runtime: &dyn Runtime,
     backends: u32,
-    query: &Query<'_>,
+    message: &Message,
     read_only: bool,
 ) -> Result<Vec<Vec<i64>>, WorkloadError> {
     let connect = || {
@@ -30,7 +30,7 @@ pub(super) fn shoot(
     thread::scope(|scope| {
         let shooting = |session: &mut Session| {
             together.wait();
-            session.shots(query)
+            session.clocks(message).map(|clocks| clocks.concat())
         };
         let threads: Vec<_> =
             sessions.iter_mut().map(|session| scope.spawn(move || shooting(session))).collect();

@@ -133,9 +133,9 @@ fn table(found: &[Stored], for_people: bool) -> Table {
         }
     }
     let mut table = Table { columns, ..Table::default() };
-    for figure in FIGURES {
+    for figure in FIGURES.iter() {
         let base = found[0].probed.get(figure.name);
-        let mut row = vec![Value::from(if for_people { figure.title } else { figure.name })];
+        let mut row = vec![Value::from(if for_people { &figure.title } else { figure.name })];
         for (at, stored) in found.iter().enumerate() {
             let own = stored.probed.get(figure.name);
             let times = (at > 0).then(|| Times::of(figure, base, own)).flatten();

@@ -39,7 +39,7 @@ fn text(server: &str, probed: &Probed) -> String {
         out += format!("{:TITLE$} {number:FIGURE$} {beside}", figure.title).trim_end();
         out.push('\n');
         let cut = cut(found);
-        for below in [figure.meaning, &found.detail, &cut].into_iter().filter(|line| !line.is_empty()) {
+        for below in [&figure.meaning, &found.detail, &cut].into_iter().filter(|line| !line.is_empty()) {
             wrapped(&mut out, below, "  ");
         }
     }
@@ -128,10 +128,10 @@ fn for_people(probed: &Probed) -> Table {
         let beside_meaning: Vec<String> =
             [found.detail.clone(), cut(found)].into_iter().filter(|text| !text.is_empty()).collect();
         let says = match beside_meaning.is_empty() {
-            true => figure.meaning.to_owned(),
+            true => figure.meaning.clone(),
             false => format!("{} ({})", figure.meaning, beside_meaning.join("; ")),
         };
-        table.push(vec![figure.title.into(), number.into(), beside.into(), says.into()]);
+        table.push(vec![figure.title.clone().into(), number.into(), beside.into(), says.into()]);
     }
     for fact in &probed.facts {
         let [value, why] = match &fact.value {

@@ -1,0 +1,273 @@
+//! The pages that reading is measured by, and where they come from: shared_buffers, or beyond, which is the operating system's
+//! cache or the disk.
+//!
+//! The pages hold one row each, so that it is pages that cost and not rows, of bytes that do not compress. They are written
+//! by `CREATE TABLE AS` and frozen by `VACUUM`, which both go through a small ring of buffers: most pages are never in shared_buffers
+//! before they are read, however large those are. The first half is scanned piece by piece, each piece once; from the
+//! second half single pages are fetched in no order, each once. The first piece is read before the cached figures.
+
+use std::time::Duration;
+
+use protocol::postgres::sql::{Sql, long};
+use serde_json::Value;
+
+use super::facts::mb;
+use super::figures::{Data, Figure, Unit, Values, fill};
+use super::options::INDEX_BYTES;
+use super::shots::reason;
+use super::work::{Setup, Work};
+use crate::error::WorkloadError;
+
+/// Of the whole time, what writing may take.
+const SHARE: f64 = 0.2;
+/// Bytes that are written to see how long all will take.
+const PILOT_BYTES: u64 = 8 << 20;
+/// The ring that `CREATE TABLE AS` writes through; what it wrote last is in shared_buffers.
+const RING_BYTES: u64 = 16 << 20;
+/// A piece of a scan.
+const PIECE_BYTES: u64 = 4 << 20;
+/// Pages of one random shot, as its files of SQL have it.
+const AT_ONCE: u64 = 64;
+/// Number of the last shot of what is cached: more than any server does in the time.
+const LAST: u64 = 9999;
+/// Bytes of a page that are not its filler.
+const AROUND_BYTES: u64 = 192;
+/// More of the pages must come from where the figure says.
+const MOSTLY: f64 = 0.9;
+
+/// Pages that were written.
+#[derive(Debug, Clone)]
+pub(super) struct Pages {
+    layout: Layout,
+    /// Of a piece that nobody had read.
+    beyond: Origin,
+    /// Why they are fewer than asked for.
+    cut: Option<String>,
+}
+
+/// How a figure reads them, or why it cannot; the first one has them written.
+///
+/// # Errors
+/// The probe is at its end, or the server does not say where pages come from.
+pub(super) fn setup(work: &mut Work<'_>, figure: &Figure) -> Result<Result<Setup, String>, WorkloadError> {
+    let pages = match work.pages.take() {
+        Some(pages) => pages,
+        None => match write_all(work) {
+            Ok(pages) => pages.ok_or_else(|| work.no_time()),
+            Err(error) if work.is_the_end(&error) => return Err(error),
+            Err(error) => Err(reason(&error)),
+        },
+    };
+    work.pages = Some(pages.clone());
+    let pages = match pages {
+        Ok(pages) => pages,
+        Err(why) => return Ok(Err(why)),
+    };
+    let is_beyond = figure.data == Data::PagesBeyond;
+    let origin = if is_beyond {
+        pages.beyond
+    } else {
+        // The first look brings back what a small server has given up.
+        work.origin(&pages.layout, 0)?;
+        work.origin(&pages.layout, 0)?
+    };
+    let mut detail = match origin.detail(is_beyond) {
+        Ok(detail) => detail,
+        Err(why) => return Ok(Err(why)),
+    };
+    // Once is enough.
+    if is_beyond && figure.unit != Unit::Us {
+        detail += &format!(
+            "; {}",
+            sizes(
+                pages.layout.blocks * pages.layout.block_bytes,
+                work.server.shared_buffers_bytes,
+                work.host.memory_bytes
+            )
+        );
+    }
+    let cut = pages.cut.filter(|_| is_beyond);
+    Ok(Ok(Setup { values: pages.layout.values(is_beyond), backends: None, detail, cut }))
+}
+
+/// Writes as many as fit into the space and the time; none where even the pilot took all the time.
+fn write_all(work: &mut Work<'_>) -> Result<Option<Pages>, WorkloadError> {
+    let Some(time) = work.time_to_write(SHARE) else { return Ok(None) };
+    let wanted = work.options.space_bytes - INDEX_BYTES;
+    let start = work.now_us();
+    write(work, PILOT_BYTES, time)?;
+    let took_us = (work.now_us() - start).max(1) as f64;
+    let drop = format!("DROP TABLE {}", work.scratch.table("pages"));
+    work.session.ask(&drop, time).map_err(WorkloadError::sql("dropping scratch data"))?;
+    let Some(left) = time.checked_sub(Duration::from_micros(work.now_us() - start)) else { return Ok(None) };
+    // What is written later goes to a disk that is busy with what was before.
+    let possible = PILOT_BYTES as f64 / took_us * left.as_micros() as f64 * 0.6;
+    let bytes = wanted.min(possible as u64) >> 20 << 20;
+    if bytes < PILOT_BYTES {
+        return Ok(None);
+    }
+    write(work, bytes, time)?;
+    let cut = (bytes < wanted).then(|| format!("time to write {} of {} only", mb(bytes), mb(wanted)));
+    let layout = Layout::of(bytes, work.server.block_bytes);
+    let beyond = work.origin(&layout, layout.pieces + 1)?;
+    Ok(Some(Pages { layout, beyond, cut }))
+}
+
+/// The table of pages, read once and frozen, so that reading it later writes nothing.
+fn write(work: &mut Work<'_>, bytes: u64, time: Duration) -> Result<(), WorkloadError> {
+    let failed = || WorkloadError::sql("writing scratch data");
+    let (table, block) = (work.scratch.table("pages"), work.server.block_bytes);
+    let values = vec![
+        ("pages", table.clone()),
+        ("most_bytes", (block - 32).to_string()),
+        ("filler_bytes", (block - AROUND_BYTES).to_string()),
+        ("blocks", (bytes / block).to_string()),
+    ];
+    let create = fill(include_str!("sql/pages.sql"), &values);
+    work.session.ask(&create, time * 2 + Duration::from_secs(10)).map_err(failed())?;
+    long(work.session.sql()).execute(&format!("VACUUM (FREEZE) {table}")).map_err(failed())
+}
+
+/// Where the pages of a scratch table are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Layout {
+    block_bytes: u64,
+    blocks: u64,
+    /// Pages of a piece.
+    piece: u64,
+    /// Pieces that are scanned, behind the first; one more, the last, is only explained.
+    pieces: u64,
+    /// First of the pages that are fetched one by one, and how many there are.
+    random: (u64, u64),
+}
+
+impl Layout {
+    fn of(bytes: u64, block_bytes: u64) -> Self {
+        let blocks = bytes / block_bytes;
+        // What the ring left is at the end.
+        let cold = blocks - (RING_BYTES / block_bytes).min(blocks / 4);
+        let piece = (PIECE_BYTES / block_bytes).min(cold / 16).max(1);
+        let pieces = cold / 2 / piece - 2;
+        let first = (pieces + 2) * piece;
+        Self { block_bytes, blocks, piece, pieces, random: (first, cold - first) }
+    }
+
+    /// As files of SQL name them: of pages that are read once, or of the first piece again and again.
+    fn values(&self, is_beyond: bool) -> Values {
+        let (first, count) = if is_beyond { self.random } else { (0, self.piece) };
+        let last = |all: u64| if is_beyond { all.saturating_sub(1) } else { LAST };
+        let values = [
+            ("piece", self.piece),
+            ("piece_bytes", self.piece * self.block_bytes),
+            ("is_new", u64::from(is_beyond)),
+            ("last_piece", last(self.pieces)),
+            ("first", first),
+            ("count", count),
+            ("step", stride(count)),
+            ("last_fetch", last(count / AT_ONCE)),
+            ("fillers_bytes", AT_ONCE * (self.block_bytes - AROUND_BYTES)),
+        ];
+        values.map(|(name, value)| (name, value.to_string())).to_vec()
+    }
+}
+
+/// A step that leads to each of so many pages once before it comes back, far from one to the next.
+fn stride(pages: u64) -> u64 {
+    let golden = (pages as f64 * 0.618) as u64;
+    (golden.max(1)..).find(|step| gcd(*step, pages) == 1).unwrap_or(1)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Where pages come from, as one scan shows by its counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Origin {
+    hit: u64,
+    read: u64,
+}
+
+impl Origin {
+    /// What is to be said of a figure, or why it is none.
+    fn detail(self, is_beyond: bool) -> Result<String, String> {
+        let beyond = self.read as f64 / (self.hit + self.read).max(1) as f64;
+        let (share, place) = match is_beyond {
+            true => (beyond, "from beyond shared_buffers"),
+            false => (1.0 - beyond, "from shared_buffers"),
+        };
+        let told = format!("{:.0} % of the pages {place}", share * 100.0);
+        if share >= MOSTLY { Ok(told) } else { Err(format!("only {told}")) }
+    }
+}
+
+impl Work<'_> {
+    /// Looks where the pages of a piece come from, by reading it.
+    fn origin(&mut self, layout: &Layout, piece: u64) -> Result<Origin, WorkloadError> {
+        let values = vec![
+            ("pages", self.scratch.table("pages")),
+            ("from", (piece * layout.piece).to_string()),
+            ("to", ((piece + 1) * layout.piece).to_string()),
+        ];
+        let explain = fill(include_str!("sql/pages_origin.sql"), &values);
+        let failed = WorkloadError::sql("looking where pages come from");
+        let sets = self.session.ask(&explain, Duration::from_secs(30)).map_err(failed)?;
+        let text = sets.last().and_then(|set| set.rows.first()?.first()?.clone()).unwrap_or_default();
+        let plan: Value = serde_json::from_str(&text).unwrap_or_default();
+        let blocks = |name: &str| plan[0]["Plan"][name].as_u64().unwrap_or(0);
+        Ok(Origin { hit: blocks("Shared Hit Blocks"), read: blocks("Shared Read Blocks") })
+    }
+}
+
+/// What the sizes say of where pages come from that are not in shared_buffers.
+fn sizes(data: u64, shared_buffers: u64, memory: Option<u64>) -> String {
+    let (data, buffers) = (mb(data), format!("{} of shared_buffers", mb(shared_buffers)));
+    match memory {
+        Some(memory) => format!(
+            "{data} of data, {buffers}, {} of memory: most likely from the operating system's cache, not from the disk",
+            mb(memory)
+        ),
+        None => format!(
+            "{data} of data, {buffers}: from the operating system's cache or from the disk, SQL cannot tell which"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_and_single_pages_lie_apart() {
+        for bytes in [8 << 20, 100 << 20, 232 << 20, 1 << 40] {
+            let layout = Layout::of(bytes, 8192);
+            let (first, pages) = layout.random;
+            assert!(layout.pieces >= 6, "{layout:?}");
+            assert_eq!(
+                first,
+                (layout.pieces + 2) * layout.piece,
+                "one piece is cached, and one is only explained"
+            );
+            assert!(first + pages <= layout.blocks && pages > layout.blocks / 4, "{layout:?}");
+        }
+    }
+
+    #[test]
+    fn every_page_comes_once() {
+        for pages in [1, 2, 64, 511, 12_800] {
+            let step = stride(pages);
+            let seen: std::collections::BTreeSet<u64> = (0..pages).map(|k| k * step % pages).collect();
+            assert_eq!(seen.len() as u64, pages);
+        }
+    }
+
+    #[test]
+    fn a_figure_says_where_its_pages_came_from() {
+        let detail = |hit, read, is_beyond| Origin { hit, read }.detail(is_beyond);
+        assert_eq!(detail(1, 99, true).unwrap(), "99 % of the pages from beyond shared_buffers");
+        assert_eq!(detail(100, 0, false).unwrap(), "100 % of the pages from shared_buffers");
+        assert_eq!(detail(50, 50, true).unwrap_err(), "only 50 % of the pages from beyond shared_buffers");
+        assert!(sizes(1, 1, None).ends_with("SQL cannot tell which"));
+        assert!(sizes(1 << 30, 1 << 27, Some(1 << 34)).contains("not from the disk"));
+    }
+}

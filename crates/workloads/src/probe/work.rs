@@ -1,0 +1,224 @@
+//! The runner of figures: what a file of SQL asks for is made, its statements are sent, and their shots become a figure.
+
+use std::time::Duration;
+
+use super::check::Server;
+use super::facts::Host;
+use super::figures::{Data, Figure, Unit, Values, fill};
+use super::options::Options;
+use super::pages::Pages;
+use super::record::Found;
+use super::scratch::Scratch;
+use super::shots::{CLOCK_US, Message, Session, Shot, between, reason};
+use super::{cpu, pages, texts, together};
+use crate::error::WorkloadError;
+use crate::jobs::Runtime;
+
+/// Longest time for a figure: more shots tell no more.
+const LONGEST: Duration = Duration::from_secs(15);
+/// Least time in which anything can be seen.
+const LEAST: Duration = Duration::from_millis(30);
+/// How much longer than twice its time a statement may take: the last shot may begin just before the end.
+const BOUND: Duration = Duration::from_secs(10);
+
+/// What figures are measured with.
+pub(super) struct Work<'a> {
+    pub(super) runtime: &'a dyn Runtime,
+    pub(super) session: Session,
+    pub(super) server: &'a Server,
+    pub(super) host: &'a Host,
+    pub(super) options: &'a Options,
+    pub(super) scratch: &'a Scratch,
+    pub(super) started_us: u64,
+    /// How many backends "all" are, once it is known.
+    pub(super) backends: Option<u32>,
+    /// Pages that were written, or why there are none.
+    pub(super) pages: Option<Result<Pages, String>>,
+}
+
+/// How a figure is measured on this server.
+#[derive(Debug, Default)]
+pub(super) struct Setup {
+    pub(super) values: Values,
+    /// More than one work at once.
+    pub(super) backends: Option<u32>,
+    pub(super) detail: String,
+    /// What kept its data from being whole.
+    pub(super) cut: Option<String>,
+}
+
+impl Work<'_> {
+    /// Measures figures of a part; those whose statements are sent again and again take turns, so that what disturbs one
+    /// disturbs the other.
+    ///
+    /// # Errors
+    /// The probe is at its end, or none of the figures came about.
+    pub(super) fn measure(
+        &mut self,
+        part: &[Figure],
+        one: Option<&Found>,
+    ) -> Result<Vec<Found>, WorkloadError> {
+        let [figure, ..] = part else { return Ok(Vec::new()) };
+        let setup = match figure.data {
+            Data::None if figure.all_backends => return Ok(vec![cpu::all(self, figure, one)?]),
+            Data::None => Ok(Setup { detail: figure.detail.clone(), ..Setup::default() }),
+            Data::Texts => texts::setup(self, figure),
+            Data::CachedPages | Data::PagesBeyond => pages::setup(self, figure)?,
+        };
+        let setup = match setup {
+            Ok(setup) => setup,
+            Err(why) => return Ok(part.iter().map(|figure| Found::not_available(figure, &why)).collect()),
+        };
+        let Some(time) = self.time(part.iter().map(|figure| figure.share).sum()) else {
+            return Ok(part.iter().map(|figure| self.too_late(figure)).collect());
+        };
+        if setup.backends.is_some() {
+            let shots = self.shots_of_all(figure, &setup, time);
+            return Ok(vec![self.found(figure, shots, &setup)?]);
+        }
+        let (start, shots) = self.shots_by_turns(part, &setup, time)?;
+        let found =
+            part.iter().zip(shots).map(|(figure, shots)| self.found(figure, Ok((start, shots)), &setup));
+        found.collect()
+    }
+
+    /// When they began, µs since the probe did, and the shots of each figure.
+    fn shots_by_turns(
+        &mut self,
+        figures: &[Figure],
+        setup: &Setup,
+        time: Duration,
+    ) -> Result<(u64, Vec<Vec<Shot>>), WorkloadError> {
+        for figure in figures.iter().filter(|figure| !figure.before.is_empty()) {
+            let before = self.message(figure, figure.before, setup, time);
+            self.session
+                .ask(&before.statements, before.bound)
+                .map_err(WorkloadError::sql(before.doing.as_str()))?;
+        }
+        let messages: Vec<Message> =
+            figures.iter().map(|figure| self.message(figure, figure.statements, setup, time)).collect();
+        let mut shots = vec![Vec::new(); figures.len()];
+        let start = self.now_us();
+        loop {
+            let mut is_enough = false;
+            for ((figure, message), shots) in figures.iter().zip(&messages).zip(&mut shots) {
+                shots.extend(self.shots_of(figure, message, start)?);
+                is_enough |= figure.most.is_none_or(|most| shots.len() >= most + figure.warm_up);
+            }
+            if is_enough || self.now_us() - start >= time.as_micros() as u64 {
+                break;
+            }
+        }
+        for (figure, shots) in figures.iter().zip(&mut shots) {
+            shots.drain(..figure.warm_up.min(shots.len()));
+        }
+        Ok((start, shots))
+    }
+
+    /// The shots of one message.
+    fn shots_of(
+        &mut self,
+        figure: &Figure,
+        message: &Message,
+        start: u64,
+    ) -> Result<Vec<Shot>, WorkloadError> {
+        let sent = self.now_us();
+        let at = |now: u64| (now - start) as i64;
+        if figure.client_clock {
+            let sent = self.runtime.now_us();
+            self.session
+                .sql()
+                .query(&message.statements)
+                .map_err(WorkloadError::sql(message.doing.as_str()))?;
+            let us = (self.runtime.now_us() - sent) as f64;
+            return Ok(vec![Shot { at_us: at(self.now_us()), us }]);
+        }
+        let clocks = self.session.clocks(message)?;
+        let shots = clocks.iter().flat_map(|clocks| between(clocks));
+        Ok(shots.map(|shot| Shot { at_us: at(sent) + shot.at_us, ..shot }).collect())
+    }
+
+    /// When they began, and shots per second of several backends at once.
+    pub(super) fn shots_of_all(
+        &self,
+        figure: &Figure,
+        setup: &Setup,
+        time: Duration,
+    ) -> Result<(u64, Vec<Shot>), WorkloadError> {
+        let (start, message) = (self.now_us(), self.message(figure, figure.statements, setup, time));
+        let backends = setup.backends.unwrap_or(1);
+        let ends = together::shoot(self.runtime, backends, &message, self.server.is_read_only())?;
+        Ok((start, together::rates(&ends)))
+    }
+
+    fn message(&self, figure: &Figure, statements: &str, setup: &Setup, time: Duration) -> Message {
+        let mut values = setup.values.clone();
+        values.extend([
+            ("clock_us", CLOCK_US.to_owned()),
+            ("time_ms", time.as_millis().to_string()),
+            ("commits", self.scratch.table("commits")),
+            ("pages", self.scratch.table("pages")),
+        ]);
+        Message {
+            doing: figure.part.clone(),
+            statements: fill(statements, &values),
+            gives: figure.gives.as_ref().map(|gives| fill(gives, &values)),
+            bound: time * 2 + BOUND,
+        }
+    }
+
+    /// What came of shots; a figure that the server does not give is not available, and the others are measured all the same.
+    pub(super) fn found(
+        &self,
+        figure: &Figure,
+        shots: Result<(u64, Vec<Shot>), WorkloadError>,
+        setup: &Setup,
+    ) -> Result<Found, WorkloadError> {
+        let work =
+            figure.work.as_ref().map_or(1.0, |work| fill(work, &setup.values).parse().expect("a number"));
+        let value = |shot: f64| match (figure.unit, setup.backends) {
+            (Unit::Us, _) => shot / work,
+            (_, None) => work / shot * 1e6,
+            (_, Some(_)) => shot * work,
+        };
+        match shots {
+            Ok((start, shots)) => {
+                Ok(Found::new(figure, (start, &shots), value, setup.detail.as_str()).cut(setup.cut.clone()))
+            }
+            Err(error) if self.is_the_end(&error) => Err(error),
+            Err(error) => Ok(Found::not_available(figure, reason(&error))),
+        }
+    }
+
+    /// µs since the probe began.
+    pub(super) fn now_us(&self) -> u64 {
+        self.runtime.now_us().saturating_sub(self.started_us)
+    }
+
+    /// A share of all the time there is, as far as it is left; nothing where too little is.
+    pub(super) fn time(&self, share: f64) -> Option<Duration> {
+        self.time_to_write(share).map(|time| time.min(LONGEST))
+    }
+
+    /// The same for what takes longer, the more of it is asked for.
+    pub(super) fn time_to_write(&self, share: f64) -> Option<Duration> {
+        let left = self.options.time.saturating_sub(Duration::from_micros(self.now_us()));
+        Some(self.options.time.mul_f64(share).min(left)).filter(|time| *time >= LEAST)
+    }
+
+    /// Why a figure is not available for which no time is left.
+    pub(super) fn no_time(&self) -> String {
+        format!("cut: no time left of {:?}", self.options.time)
+    }
+
+    /// A figure for which no time is left.
+    pub(super) fn too_late(&self, figure: &Figure) -> Found {
+        Found::not_available(figure, self.no_time())
+    }
+
+    /// Whether an error ends the probe: the connection is lost, or the user stops.
+    pub(super) fn is_the_end(&self, error: &WorkloadError) -> bool {
+        let lost = matches!(error, WorkloadError::Sql { error, .. } if error.sqlstate.is_none());
+        lost || self.runtime.stopped()
+    }
+}
