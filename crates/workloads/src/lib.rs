@@ -3,8 +3,8 @@
 //! Every workload has the same parts in the same order: *options* (what a user may write), *check* (does the target
 //! have what it needs), *prepare* (choose, as plain data, what will be asked), *guard* (prove that it does something),
 //! *client* (driven by the engine) or *job* (run once to its end), and *what it records*. A [`Workload`] is either a
-//! [`ClientWorkload`] or a [`JobWorkload`]; all stand on one list, [`Spec`] and [`Preparation`], except [`probe`],
-//! a job that is done for what it finds.
+//! [`ClientWorkload`] or a [`JobWorkload`]; one list has all of them, [`Spec`] and [`Preparation`]. [`probe`] is
+//! a job that no experiment asks for.
 //!
 //! Nothing here starts a program, opens a connection or reads a clock: child programs, time and control connections are
 //! handed in.

@@ -13,7 +13,7 @@ const WORTH: f64 = 1.05;
 /// Most backends tried by growing.
 const GROWN: u32 = 256;
 
-/// The figure of all backends, beside that of one.
+/// The figure of all backends, compared with the figure of one.
 pub(super) fn all(work: &mut Work<'_>, figure: &Figure, one: Option<&Found>) -> Result<Found, WorkloadError> {
     let one = one.and_then(Found::spread);
     let Some(time) = work.time(figure.share) else { return Ok(work.too_late(figure)) };

@@ -37,7 +37,7 @@ pub struct Figure {
     /// What each shot must give.
     #[serde(default)]
     pub(super) gives: Option<String>,
-    /// Shots that are enough, where the statements are sent again and again (those of a part by turns) and not once.
+    /// Shots that are enough, where the statements are sent repeatedly (figures of a part by turns) and not once.
     #[serde(default)]
     pub(super) most: Option<usize>,
     /// First shots, which do not count.
@@ -169,7 +169,7 @@ fn parts_of(text: &'static str) -> (toml::Table, &'static str) {
     (header.join("\n").parse().unwrap_or_else(|error| panic!("{error}: {text}")), statements.trim_end())
 }
 
-/// What stands for the variables of a file.
+/// Values of a file's variables.
 pub(super) type Values = Vec<(&'static str, String)>;
 
 /// The text with values in the place of its variables: `:name`, but not the `::name` of a cast.

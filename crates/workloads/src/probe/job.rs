@@ -71,10 +71,14 @@ impl Job for Probe {
             backends: None,
             pages: None,
         };
-        let mut found = Vec::new();
+        let (mut found, mut part) = (Vec::new(), "");
         // Statements that are sent again and again take turns with others of their part.
         for figures in FIGURES.chunk_by(|a, b| a.part == b.part && a.most.is_some() && b.most.is_some()) {
-            let of = carry_out(figures, &found, &mut work, site.doing)?;
+            let is_new = figures.first().is_some_and(|figure| figure.part != part);
+            let mut quiet = |_: String| {};
+            let doing: &mut dyn FnMut(String) = if is_new { &mut *site.doing } else { &mut quiet };
+            let of = carry_out(figures, &found, &mut work, doing)?;
+            part = figures.last().map_or("", |figure| figure.part.as_str());
             found.extend(of);
         }
         flush(&mut found);
@@ -183,7 +187,7 @@ mod tests {
         }
     }
 
-    fn probe(server: &Server) -> (Probe, JobReport) {
+    fn probe(server: &Server) -> (Probe, JobReport, Vec<String>) {
         let probe = Probe::new(Options { backends: Some(2), ..Options::default() }, "a1");
         let database = Database {
             host: String::new(),
@@ -192,6 +196,7 @@ mod tests {
             dbname: String::new(),
             password: None,
         };
+        let mut told = Vec::new();
         let report = probe.run(&mut JobSite {
             sql: &mut server.clone(),
             runtime: server,
@@ -200,9 +205,9 @@ mod tests {
             cpus: 1,
             extracts: std::path::Path::new("nowhere"),
             remark: &mut |_| {},
-            doing: &mut |_| {},
+            doing: &mut |what| told.push(what),
         });
-        (probe, report.unwrap())
+        (probe, report.unwrap(), told)
     }
 
     fn is_writing(asked: &str) -> bool {
@@ -212,7 +217,8 @@ mod tests {
     #[test]
     fn a_standby_is_asked_nothing_that_writes() {
         let server = Server { standby: true, ..Server::default() };
-        let (_, report) = probe(&server);
+        let (_, report, told) = probe(&server);
+        assert_eq!(told.len(), 3, "a line for each part: {told:?}");
         let asked = server.asked.lock().unwrap();
         assert!(!asked.iter().any(|asked| is_writing(asked)), "{asked:#?}");
         let shots: Vec<_> = asked.iter().filter(|asked| asked.starts_with("BEGIN")).collect();
@@ -230,7 +236,7 @@ mod tests {
     #[test]
     fn scratch_data_are_marked_before_they_are_written_and_dropped_without_those_of_others() {
         let server = Server::default();
-        let (probe, _) = probe(&server);
+        let (probe, ..) = probe(&server);
         let first = server.asked.lock().unwrap().iter().find(|asked| is_writing(asked)).cloned().unwrap();
         assert!(first.starts_with("BEGIN; CREATE SCHEMA \"pgdyno_probe_a1\"; COMMENT ON SCHEMA"), "{first}");
         server.asked.lock().unwrap().clear();

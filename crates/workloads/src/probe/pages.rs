@@ -189,7 +189,7 @@ struct Origin {
 }
 
 impl Origin {
-    /// What is to be said of a figure, or why it is none.
+    /// The detail of a figure, or why it is not available.
     fn detail(self, is_beyond: bool) -> Result<String, String> {
         let beyond = self.read as f64 / (self.hit + self.read).max(1) as f64;
         let (share, place) = match is_beyond {

@@ -16,7 +16,7 @@ pub(super) fn setup(work: &Work<'_>, figure: &Figure) -> Result<Setup, String> {
         true => all.ok_or("it is not known how many backends \"all\" are")?,
         false => 1,
     };
-    // A quarter of what the host has left: nothing of it is to be swapped out, and no cache to be emptied for it.
+    // A quarter of the available memory: the host must neither swap nor empty its caches.
     let most = work.host.available_bytes.map_or(u64::MAX, |bytes| bytes / 4).min(work.options.space_bytes);
     let text = (most / 2 / u64::from(backends)).min(LONGEST) >> 10 << 10;
     if text < SHORTEST {

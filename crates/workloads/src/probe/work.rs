@@ -48,8 +48,7 @@ pub(super) struct Setup {
 }
 
 impl Work<'_> {
-    /// Measures figures of a part; those whose statements are sent again and again take turns, so that what disturbs one
-    /// disturbs the other.
+    /// Measures figures of a part. They take turns where their statements are sent repeatedly: a disturbance meets both.
     ///
     /// # Errors
     /// The probe is at its end, or none of the figures came about.
@@ -167,7 +166,7 @@ impl Work<'_> {
         }
     }
 
-    /// What came of shots; a figure that the server does not give is not available, and the others are measured all the same.
+    /// The figure of these shots. It is not available where the server refused them; the probe goes on.
     pub(super) fn found(
         &self,
         figure: &Figure,
@@ -195,7 +194,7 @@ impl Work<'_> {
         self.runtime.now_us().saturating_sub(self.started_us)
     }
 
-    /// A share of all the time there is, as far as it is left; nothing where too little is.
+    /// A share of the whole time, at most what is left; `None` where that is too short.
     pub(super) fn time(&self, share: f64) -> Option<Duration> {
         self.time_to_write(share).map(|time| time.min(LONGEST))
     }
