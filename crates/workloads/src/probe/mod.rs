@@ -9,19 +9,16 @@
 //! a schema of its own), guard (each shot gives the one right result), job, and what it records.
 
 mod check;
-mod cpu;
 mod facts;
 mod figures;
 mod job;
 mod leftovers;
 mod options;
-mod pages;
 mod record;
 mod remarks;
 mod scratch;
 mod shots;
 mod spread;
-mod texts;
 mod together;
 mod work;
 

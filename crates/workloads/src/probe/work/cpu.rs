@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::figures::Figure;
-use super::record::Found;
-use super::spread::Spread;
-use super::work::{Setup, Work};
+use super::{Setup, Work};
 use crate::error::WorkloadError;
+use crate::probe::figures::Figure;
+use crate::probe::record::Found;
+use crate::probe::spread::Spread;
 
 /// Where the CPUs are not known: twice the backends must do so much more to be worth it.
 const WORTH: f64 = 1.05;

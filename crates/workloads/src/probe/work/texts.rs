@@ -1,8 +1,8 @@
 //! The texts that memory is measured by: two equal ones for each backend, larger than the processor's cache where there is room.
 
-use super::facts::mb;
-use super::figures::Figure;
-use super::work::{Setup, Work};
+use super::{Setup, Work};
+use crate::probe::facts::mb;
+use crate::probe::figures::Figure;
 
 /// PostgreSQL has no text above 1 GB.
 const LONGEST: u64 = 512 << 20;

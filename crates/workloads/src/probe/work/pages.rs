@@ -11,12 +11,12 @@ use std::time::Duration;
 use protocol::postgres::sql::{Sql, long};
 use serde_json::Value;
 
-use super::facts::mb;
-use super::figures::{Data, Figure, Unit, Values, fill};
-use super::options::INDEX_BYTES;
-use super::shots::reason;
-use super::work::{Setup, Work};
+use super::{Setup, Work};
 use crate::error::WorkloadError;
+use crate::probe::facts::mb;
+use crate::probe::figures::{Data, Figure, Unit, Values, fill};
+use crate::probe::options::INDEX_BYTES;
+use crate::probe::shots::reason;
 
 /// Of the whole time, what writing may take.
 const SHARE: f64 = 0.2;
@@ -37,7 +37,7 @@ const MOSTLY: f64 = 0.9;
 
 /// Pages that were written.
 #[derive(Debug, Clone)]
-pub(super) struct Pages {
+pub(in crate::probe) struct Pages {
     layout: Layout,
     /// Of a piece that nobody had read.
     beyond: Origin,
@@ -123,7 +123,7 @@ fn write(work: &mut Work<'_>, bytes: u64, time: Duration) -> Result<(), Workload
         ("filler_bytes", (block - AROUND_BYTES).to_string()),
         ("blocks", (bytes / block).to_string()),
     ];
-    let create = fill(include_str!("sql/pages.sql"), &values);
+    let create = fill(include_str!("../sql/pages.sql"), &values);
     work.session.ask(&create, time * 2 + Duration::from_secs(10)).map_err(failed())?;
     long(work.session.sql()).execute(&format!("VACUUM (FREEZE) {table}")).map_err(failed())
 }
@@ -209,7 +209,7 @@ impl Work<'_> {
             ("from", (piece * layout.piece).to_string()),
             ("to", ((piece + 1) * layout.piece).to_string()),
         ];
-        let explain = fill(include_str!("sql/pages_origin.sql"), &values);
+        let explain = fill(include_str!("../sql/pages_origin.sql"), &values);
         let failed = WorkloadError::sql("looking where pages come from");
         let sets = self.session.ask(&explain, Duration::from_secs(30)).map_err(failed)?;
         let text = sets.last().and_then(|set| set.rows.first()?.first()?.clone()).unwrap_or_default();

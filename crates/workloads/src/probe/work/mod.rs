@@ -1,16 +1,20 @@
 //! The runner of figures: what a file of SQL asks for is made, its statements are sent, and their shots become a figure.
 
+mod cpu;
+mod pages;
+mod texts;
+
 use std::time::Duration;
 
+use self::pages::Pages;
 use super::check::Server;
 use super::facts::Host;
 use super::figures::{Data, Figure, Unit, Values, fill};
 use super::options::Options;
-use super::pages::Pages;
 use super::record::Found;
 use super::scratch::Scratch;
 use super::shots::{CLOCK_US, Message, Session, Shot, between, reason};
-use super::{cpu, pages, texts, together};
+use super::together;
 use crate::error::WorkloadError;
 use crate::jobs::Runtime;
 
@@ -38,13 +42,13 @@ pub(super) struct Work<'a> {
 
 /// How a figure is measured on this server.
 #[derive(Debug, Default)]
-pub(super) struct Setup {
-    pub(super) values: Values,
+struct Setup {
+    values: Values,
     /// More than one work at once.
-    pub(super) backends: Option<u32>,
-    pub(super) detail: String,
+    backends: Option<u32>,
+    detail: String,
     /// What kept its data from being whole.
-    pub(super) cut: Option<String>,
+    cut: Option<String>,
 }
 
 impl Work<'_> {
@@ -138,7 +142,7 @@ impl Work<'_> {
     }
 
     /// When they began, and shots per second of several backends at once.
-    pub(super) fn shots_of_all(
+    fn shots_of_all(
         &self,
         figure: &Figure,
         setup: &Setup,
@@ -167,7 +171,7 @@ impl Work<'_> {
     }
 
     /// The figure of these shots. It is not available where the server refused them; the probe goes on.
-    pub(super) fn found(
+    fn found(
         &self,
         figure: &Figure,
         shots: Result<(u64, Vec<Shot>), WorkloadError>,
@@ -195,23 +199,23 @@ impl Work<'_> {
     }
 
     /// A share of the whole time, at most what is left; `None` where that is too short.
-    pub(super) fn time(&self, share: f64) -> Option<Duration> {
+    fn time(&self, share: f64) -> Option<Duration> {
         self.time_to_write(share).map(|time| time.min(LONGEST))
     }
 
     /// The same for what takes longer, the more of it is asked for.
-    pub(super) fn time_to_write(&self, share: f64) -> Option<Duration> {
+    fn time_to_write(&self, share: f64) -> Option<Duration> {
         let left = self.options.time.saturating_sub(Duration::from_micros(self.now_us()));
         Some(self.options.time.mul_f64(share).min(left)).filter(|time| *time >= LEAST)
     }
 
     /// Why a figure is not available for which no time is left.
-    pub(super) fn no_time(&self) -> String {
+    fn no_time(&self) -> String {
         format!("cut: no time left of {:?}", self.options.time)
     }
 
     /// A figure for which no time is left.
-    pub(super) fn too_late(&self, figure: &Figure) -> Found {
+    fn too_late(&self, figure: &Figure) -> Found {
         Found::not_available(figure, self.no_time())
     }
 
