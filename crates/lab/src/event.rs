@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use record::{Arrivals, Doubt, PROMISE_BAD, PROMISE_KEPT, Promise, Run, Validity};
+use record::{Arrivals, Doubt, PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT, Promise, Run, Validity};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stats::Histogram;
 
@@ -194,10 +194,9 @@ pub enum LabEvent {
         arrivals: Option<Box<Arrivals>>,
         /// How its promise was kept; only where there is one.
         promise: Option<Promise>,
-        /// Of a trial of a search that counts: whether it kept the promise, and the share of what was offered that broke the term
-        /// that was kept worst, percent.
+        /// Of a trial of a search that counts.
         #[serde(default)]
-        trial: Option<(bool, f64)>,
+        trial: Option<Trial>,
         /// Whether it can be believed.
         validity: Validity,
         doubts: Vec<Doubt>,
@@ -309,8 +308,22 @@ impl LabEvent {
     }
 }
 
-fn trial(run: &Run) -> Option<(bool, f64)> {
-    Some((*run.figures.get(PROMISE_KEPT)? > 0.5, *run.figures.get(PROMISE_BAD)?))
+fn trial(run: &Run) -> Option<Trial> {
+    Some(Trial {
+        kept: *run.figures.get(PROMISE_KEPT)? > 0.5,
+        bad_pct: *run.figures.get(PROMISE_BAD)?,
+        left_pct: run.figures.get(PROMISE_LEFT).copied(),
+    })
+}
+
+/// How a trial of a search kept the promise.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Trial {
+    pub kept: bool,
+    /// Share of what was offered that broke the term which was kept worst, percent.
+    pub bad_pct: f64,
+    /// Share of arrivals that still waited at the end or were skipped, percent, where that alone breaks every promise.
+    pub left_pct: Option<f64>,
 }
 
 /// Is told what happens.

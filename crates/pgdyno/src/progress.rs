@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ::report::visible;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::runner::{LabEvent, Progress, ScriptSecond, Step};
+use lab::runner::{LabEvent, Progress, ScriptSecond, Step, Trial};
 use owo_colors::OwoColorize;
 use record::{Arrivals, Doubt, Promise, Reason, Validity};
 use report::numbers;
@@ -189,7 +189,7 @@ impl Progress for Screen {
                     },
                     of_commands(commands_per_s, hit_pct),
                     match trial {
-                        Some((kept, bad_pct)) => trial_words(kept, bad_pct),
+                        Some(trial) => trial_words(trial),
                         None => in_time(arrivals.as_deref(), promise.as_ref()),
                     }
                 );
@@ -267,9 +267,12 @@ fn in_time(arrivals: Option<&Arrivals>, promise: Option<&Promise>) -> String {
 }
 
 /// How a trial of a search kept the promise.
-fn trial_words(kept: bool, bad_pct: f64) -> String {
-    let kept = if kept { "kept" } else { "BROKEN" };
-    format!("; promise {kept}, {} bad", numbers::percent(bad_pct / 100.0))
+fn trial_words(trial: Trial) -> String {
+    let kept = if trial.kept { "kept" } else { "BROKEN" };
+    let percent = |pct: f64| numbers::percent(pct / 100.0);
+    let left =
+        trial.left_pct.map(|left| format!(", {} still waiting or skipped: a queue grows", percent(left)));
+    format!("; promise {kept}, {} bad{}", percent(trial.bad_pct), left.unwrap_or_default())
 }
 
 /// `45 s`, `3 min 05 s`, `2 h 10 min`.

@@ -41,7 +41,7 @@ pub use explained::{FunctionTime, Part, PlanNode, StatementPlan};
 pub use figures::{COMMANDS_PER_TX, COMPLETED, HIT_PCT, LEFT_OPEN, STALLED_S};
 pub use file_command::{ExecutedBy, FileCommand};
 pub use job::{Phase, PhaseSource, Relation, RelationKind};
-pub use limit::{AskedLimit, CLIENTS_LIMIT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT};
+pub use limit::{AskedLimit, CLIENTS_LIMIT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT};
 pub use map::{MapPart, TileFigures, TileSample, same_layers};
 pub use outage::Outage;
 pub use prices::{Price, Prices};

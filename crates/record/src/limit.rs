@@ -10,6 +10,9 @@ use crate::profile::Profile;
 use crate::run::Run;
 use crate::term::{Kept, Term};
 
+/// Figure of a trial: share of its arrivals that still waited at the end or were skipped, percent, where that alone breaks every
+/// promise.
+pub const PROMISE_LEFT: &str = "promise_left_pct";
 /// Figure of a run that was a trial: 1 where it kept the promise, else 0; none where it cannot count.
 pub const PROMISE_KEPT: &str = "promise_kept";
 /// Figure of a run as fast as the clients can, of a search: transactions per second; none where it cannot count.
@@ -47,6 +50,8 @@ pub struct JudgedTrial {
     pub kept: bool,
     /// Share of what was offered that broke the term which was kept worst.
     pub bad_share: f64,
+    /// Share of what was offered that still waited at the end, was skipped or was taken by nobody, where that was too much.
+    pub left_share: Option<f64>,
     /// Whether the times from the actual starts on would have kept it: arrivals waited for a client.
     pub by_clients: bool,
 }
@@ -84,21 +89,28 @@ impl AskedLimit {
         let kept: Vec<Kept> = self.promise.iter().filter_map(|term| term.kept(run)).collect();
         let worst =
             kept.iter().max_by(|a, b| (a.bad_share() / a.share).total_cmp(&(b.bad_share() / b.share)))?;
-        let holds = kept.iter().all(Kept::holds) && keeps_up(run);
+        let left_share = left_share(run);
+        let holds = kept.iter().all(Kept::holds) && left_share.is_none();
         let in_service: Vec<Kept> =
             self.promise.iter().filter_map(|term| term.kept_in_service(run)).collect();
         let in_service = !in_service.is_empty() && in_service.iter().all(Kept::holds);
-        Some(JudgedTrial { kept: holds, bad_share: worst.bad_share(), by_clients: !holds && in_service })
+        Some(JudgedTrial {
+            kept: holds,
+            bad_share: worst.bad_share(),
+            left_share,
+            by_clients: !holds && in_service,
+        })
     }
 }
 
-/// Whether what arrived was also started, but for as many as there are clients, and [`KEPT_UP`]: a queue that grows breaks every
-/// promise in the end.
-fn keeps_up(run: &Run) -> bool {
-    let Some(arrivals) = Arrivals::of(run) else { return true };
+/// Share of what arrived that was not started in time, where it is more than [`KEPT_UP`] allows and more than there are clients: a
+/// queue that grows breaks every promise in the end.
+fn left_share(run: &Run) -> Option<f64> {
+    let arrivals = Arrivals::of(run)?;
     let untaken = (arrivals.offered - arrivals.due as f64).max(0.0);
     let left = (run.count("drained") + arrivals.skipped + arrivals.unfinished) as f64 + untaken;
-    left <= f64::from(run.clients).max((1.0 - KEPT_UP) * arrivals.offered)
+    let is_too_much = left > f64::from(run.clients).max((1.0 - KEPT_UP) * arrivals.offered);
+    is_too_much.then(|| left / arrivals.offered)
 }
 
 #[cfg(test)]

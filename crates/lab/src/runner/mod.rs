@@ -44,7 +44,7 @@ use crate::beside;
 use crate::collectors::{self, Encryption, Look, Watched};
 use crate::error::{Class, LabError};
 pub(crate) use crate::event::Tell;
-pub use crate::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step};
+pub use crate::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step, Trial};
 use crate::fixed_cost::Probe;
 use crate::measure::{Keep, Measured, Measurement, NotStarted, measure};
 use crate::plan::PlannedRun;

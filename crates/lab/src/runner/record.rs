@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    AskedLimit, CLIENTS_LIMIT, Counts, HIT_PCT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, Reason, Run,
-    RunEvent, RunKind, ScriptRecord, TileFigures, changes_data,
+    AskedLimit, CLIENTS_LIMIT, Counts, HIT_PCT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT,
+    Reason, Run, RunEvent, RunKind, ScriptRecord, TileFigures, changes_data,
 };
 use workloads::{ScriptInfo, TileItem};
 
@@ -155,11 +155,14 @@ fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::Measured) ->
         let counts = per_second.is_finite() && per_second > 0.0;
         return counts.then(|| (PEAK.to_owned(), per_second)).into_iter().collect();
     }
-    let Some(JudgedTrial { kept, bad_share, by_clients }) = asked.judge(run) else { return Vec::new() };
+    let Some(JudgedTrial { kept, bad_share, left_share, by_clients }) = asked.judge(run) else {
+        return Vec::new();
+    };
     let figures = [
         (PROMISE_KEPT, f64::from(u8::from(kept))),
         (PROMISE_BAD, 100.0 * bad_share),
         (CLIENTS_LIMIT, f64::from(u8::from(by_clients))),
     ];
-    figures.map(|(name, value)| (name.to_owned(), value)).into()
+    let left = left_share.map(|share| (PROMISE_LEFT, 100.0 * share));
+    figures.into_iter().chain(left).map(|(name, value)| (name.to_owned(), value)).collect()
 }

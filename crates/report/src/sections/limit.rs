@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use record::{PROMISE_BAD, PROMISE_KEPT, Run, Term};
+use record::{PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT, Run, Term};
 use results::answer::SuspectRuns;
 use results::limits::{
     ArmLimit, Broke, Cause, Confirmed, FarPeak, Found, GeneratorLimit, LimitState, Limits, Ratio,
@@ -71,6 +71,8 @@ struct ArmView {
     /// Trials below the lower bound that broke the promise, all trials there, and the share that broke it in the worst of them,
     /// percent.
     broken_below: Option<(usize, usize, f64)>,
+    /// Trials whose response times kept the promise, and whose queue did not.
+    broken_by_queue: usize,
     /// Whether clients were added until more of them did not do more: arrivals that wait for one wait for the server.
     saturated: bool,
     /// Each rate that was tried, ascending.
@@ -256,6 +258,11 @@ impl ArmView {
             irregular: arm.is_irregular(),
             confirmed: arm.confirmed.iter().map(ShapeView::of).collect(),
             broken_below: lower.map(|lower| broken_below(&rates, lower)),
+            broken_by_queue: arm
+                .trials
+                .iter()
+                .filter(|run| run.figures.contains_key(PROMISE_LEFT) && limits.asked.broken(run).is_empty())
+                .count(),
             saturated: limits.asked.grow_clients && !still_growing,
             rates,
         }
@@ -321,10 +328,22 @@ impl ArmView {
                 self.contradiction_words()
             ));
         }
+        lines.extend(self.queue_words().map(|words| format!("{of}{words}")));
         lines.extend(self.below_words().map(|words| format!("{of}{words}")));
         lines.extend(self.broke.iter().map(|broke| format!("{of}{}", broke_words(broke, self.saturated))));
         lines.extend(self.confirmed.iter().map(|shape| format!("{of}{}", shape.words())));
         lines
+    }
+
+    /// Trials that broke the promise by their queue alone: their response times kept it.
+    fn queue_words(&self) -> Option<String> {
+        let verb = if self.broken_by_queue == 1 { "broke" } else { "each broke" };
+        (self.broken_by_queue > 0).then(|| {
+            format!(
+                "{} {verb} the promise only because more than 1 % of the arrivals still waited at the end or were skipped: such a queue grows",
+                numbers::counted(self.broken_by_queue, "trial")
+            )
+        })
     }
 
     /// How many trials are on the wrong side of the bounds.
