@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Fetched;
 use super::checksum;
-use super::date::day;
 use super::error::FetchError;
 use super::index::{Entry, Index};
 use super::partial::with_suffix;
@@ -87,13 +86,12 @@ impl Cache {
         Ok(self.folder.join(format!("{}.osm.pbf", file_name(&entry.id))))
     }
 
-    /// Place of an extract of this date.
+    /// Place of an extract of this day in UTC.
     pub(super) fn path(&self, entry: &Entry, last_modified: Option<Timestamp>) -> PathBuf {
-        let date = last_modified.map(|time| format!("-{}", day(time))).unwrap_or_default();
+        let date = last_modified.map(|time| time.strftime("-%Y-%m-%d").to_string()).unwrap_or_default();
         self.folder.join(format!("{}{date}.osm.pbf", file_name(&entry.id)))
     }
 
-    /// Writes the note of a file.
     pub(super) fn note(&self, kept: &Kept, path: &Path) -> Result<(), FetchError> {
         let note = with_suffix(path, ".json");
         let text = serde_json::to_vec_pretty(kept).expect("plain data");
@@ -117,7 +115,6 @@ impl Cache {
 }
 
 impl Kept {
-    /// Of a file that was fetched just now.
     pub(super) fn of(fetched: &Fetched) -> Result<Self, FetchError> {
         let Fetched { entry, url, path, md5, last_modified, .. } = fetched;
         let (bytes, written_ns) =
@@ -158,6 +155,14 @@ fn file_name(id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_are_named_by_their_day() {
+        let entry = Entry { id: "malta".into(), parent: None, name: "Malta".into(), url: String::new() };
+        let time = super::super::http::time("Fri, 20 Nov 2026 21:21:18 GMT");
+        let path = Cache::at(Path::new("/x")).path(&entry, time);
+        assert_eq!(path, Path::new("/x/malta-2026-11-20.osm.pbf"));
+    }
 
     #[test]
     fn names_of_files_stay_in_their_folder() {

@@ -9,7 +9,6 @@ use md5::{Digest, Md5};
 use super::error::FetchError;
 use super::watch::Watch;
 
-/// Bytes read at once.
 const CHUNK: usize = 1 << 20;
 
 /// The sum in a file such as `0123…cdef  malta-latest.osm.pbf`, lower case.
@@ -19,7 +18,6 @@ pub(super) fn parse(bytes: &[u8]) -> Option<String> {
     (sum.len() == 32 && sum.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| sum.to_ascii_lowercase())
 }
 
-/// The sum of a file, hex.
 pub(super) fn of_file(path: &Path, watch: &dyn Watch) -> Result<String, FetchError> {
     let failed = |error| FetchError::file(path, error);
     let mut file = File::open(path).map_err(failed)?;

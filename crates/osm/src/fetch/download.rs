@@ -9,7 +9,6 @@ use super::watch::{Anew, Event, Watch};
 /// What a page for people stands in place of.
 const WANTED: &str = "an extract";
 
-/// How large an extract may be.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sizes {
     /// As the user asked.

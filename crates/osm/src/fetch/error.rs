@@ -10,7 +10,6 @@ pub enum FetchError {
     /// A mirror's address that is none.
     #[error("{url}: not an address of a web server")]
     Address { url: String },
-    /// No connection came about.
     #[error("{url}: the server cannot be reached: {why}")]
     Unreachable { url: String, why: String },
     /// Nobody who is trusted here vouches for the server.
@@ -39,20 +38,12 @@ pub enum FetchError {
     )]
     TooLarge {
         url: String,
-        /// In bytes.
         most: u64,
         /// Whether the server said how large it is.
         announced: bool,
     },
-    /// The disk has no room for it.
     #[error("{url}: {} are still to come, and {} has {} free", record::bytes(*missing), folder.display(), record::bytes(*free))]
-    NoRoom {
-        url: String,
-        folder: PathBuf,
-        /// Bytes still to come.
-        missing: u64,
-        free: u64,
-    },
+    NoRoom { url: String, folder: PathBuf, missing: u64, free: u64 },
     /// A redirect that gives up encryption.
     #[error("{url}: the server redirects to {to}, which is not encrypted")]
     Downgrade { url: String, to: String },
@@ -60,14 +51,12 @@ pub enum FetchError {
     NotIndex { url: String, why: String },
     #[error("{url}: there is no MD5 sum in it")]
     NoChecksum { url: String },
-    /// No extract has this name.
     #[error("no extract is called {name}{}", or_near(near))]
     Unknown {
         name: String,
         /// Ids that are spelt alike, the nearest first.
         near: Vec<String>,
     },
-    /// Several extracts have this name.
     #[error("{name} can be any of {}", ids.join(", "))]
     Ambiguous { name: String, ids: Vec<String> },
     /// What came is not what the server's sum is of; it was removed.

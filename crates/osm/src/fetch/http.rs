@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
 use ureq::ResponseExt;
 use ureq::http::{HeaderMap, Response, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
@@ -20,7 +22,6 @@ const PIECE: usize = 64 * 1024;
 /// Pieces that wait for being taken.
 const QUEUE: usize = 16;
 
-/// Somebody who asks.
 #[derive(Debug)]
 pub(super) struct Client {
     agent: ureq::Agent,
@@ -29,7 +30,6 @@ pub(super) struct Client {
     pub(super) allow_http: bool,
 }
 
-/// What an answer begins with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) status: u16,
@@ -51,7 +51,6 @@ pub(super) struct Answer<'a> {
     waiting: Waiting<'a>,
 }
 
-/// An answer that is waited for.
 struct Waiting<'a> {
     url: &'a str,
     pieces: Receiver<Piece>,
@@ -65,7 +64,6 @@ enum Piece {
     Failed(Failure),
 }
 
-/// Why there is no answer.
 enum Failure {
     Unreachable(String),
     Untrusted(String),
@@ -324,9 +322,22 @@ fn of_error(error: &ureq::Error) -> Failure {
     }
 }
 
+/// The time of a header such as `Last-Modified: Fri, 20 Nov 2026 21:21:18 GMT`.
+pub(super) fn time(text: &str) -> Option<Timestamp> {
+    static PARSER: DateTimeParser = DateTimeParser::new();
+    PARSER.parse_timestamp(text.trim()).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_read() {
+        let read = time("Fri, 20 Nov 2026 21:21:18 GMT").unwrap();
+        assert_eq!(read.to_string(), "2026-11-20T21:21:18Z");
+        assert_eq!(time("yesterday"), None);
+    }
 
     #[test]
     fn a_redirect_that_gives_up_encryption_is_found_anywhere_on_the_way() {

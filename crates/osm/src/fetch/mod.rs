@@ -7,7 +7,6 @@
 
 mod cache;
 mod checksum;
-mod date;
 mod download;
 mod error;
 mod http;
@@ -53,7 +52,6 @@ pub struct Source {
 pub enum Destination<'a> {
     /// Beside the others that are kept, under its name and date.
     Cache(&'a Cache),
-    /// Into this file.
     File(&'a Path),
 }
 
@@ -65,7 +63,6 @@ pub struct Fetched {
     pub url: String,
     pub path: PathBuf,
     pub bytes: u64,
-    /// MD5 sum, hex.
     pub md5: String,
     /// When the server's file was last changed, RFC 3339 in UTC, where it says so.
     pub last_modified: Option<String>,
@@ -178,7 +175,7 @@ impl Source {
                 return Err(bad(error.problem));
             }
         };
-        let last_modified = state.last_modified.as_deref().and_then(date::of_http);
+        let last_modified = state.last_modified.as_deref().and_then(http::time);
         let path = match to {
             Destination::Cache(cache) => cache.path(entry, last_modified),
             Destination::File(path) => path.to_owned(),

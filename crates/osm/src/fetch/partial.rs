@@ -11,7 +11,6 @@ use super::error::FetchError;
 use super::http::Head;
 use super::site::shown;
 
-/// What a partial file is a part of.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
     /// What was asked for, without a password.
@@ -22,7 +21,6 @@ pub(super) struct State {
     pub(super) from: String,
     etag: Option<String>,
     pub(super) last_modified: Option<String>,
-    /// Bytes of the whole file.
     pub(super) total: Option<u64>,
 }
 
@@ -64,12 +62,10 @@ impl Partial {
         &self.path
     }
 
-    /// The folder that it is in.
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
     }
 
-    /// Bytes that are free where it is.
     pub(super) fn free(&self) -> Result<u64, FetchError> {
         let found = rustix::fs::fstatvfs(&self.file);
         let found = found.map_err(|error| FetchError::file(&self.path, error.into()))?;
@@ -80,7 +76,6 @@ impl Partial {
         &self.state
     }
 
-    /// Bytes that are there.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
@@ -126,7 +121,6 @@ impl Partial {
         written_anew(&path, &text).map_err(|error| FetchError::file(&path, error))
     }
 
-    /// Adds what came.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
         let written = self.file.write_all(bytes);
         self.length = match &written {
@@ -137,7 +131,6 @@ impl Partial {
         written.map_err(|error| FetchError::file(&self.path, error))
     }
 
-    /// Drops all that is there.
     pub(super) fn truncate(&mut self) -> Result<(), FetchError> {
         let failed = |error| FetchError::file(&self.path, error);
         self.file.set_len(0).map_err(failed)?;
@@ -146,7 +139,6 @@ impl Partial {
         Ok(())
     }
 
-    /// Removes it.
     pub(super) fn discard(&self) -> Result<(), FetchError> {
         for path in [self.path.clone(), state_path(&self.path)] {
             match std::fs::remove_file(&path) {
@@ -205,7 +197,6 @@ fn state_path(path: &Path) -> PathBuf {
     with_suffix(path, ".json")
 }
 
-/// A path with something added to its name.
 pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -31,7 +31,6 @@ impl Site {
         ["localhost", "127.", "[::1]"].iter().any(|local| host.starts_with(local))
     }
 
-    /// URL of the index.
     pub(super) fn index(&self) -> String {
         format!("{}{INDEX}", self.mirror.as_deref().unwrap_or(GEOFABRIK))
     }

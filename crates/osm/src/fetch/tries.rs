@@ -30,7 +30,6 @@ impl Default for Patience {
     }
 }
 
-/// Counts tries that failed.
 pub(super) struct Tries<'a> {
     patience: &'a Patience,
     failed: u32,

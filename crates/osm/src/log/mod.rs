@@ -22,7 +22,6 @@ const MOST_PHASES: usize = 10_000;
 pub struct Told {
     /// Phases by start.
     pub phases: Vec<Phase>,
-    /// Version of osm2pgsql.
     pub version: Option<String>,
     /// Largest address space osm2pgsql says it used, bytes.
     pub peak_memory_bytes: Option<u64>,

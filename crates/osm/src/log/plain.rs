@@ -4,7 +4,6 @@ use super::line::Line;
 use super::{MOST_PHASES, one_after_the_other, reported};
 use record::Phase;
 
-/// Phases told so far.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     reading: Vec<Phase>,

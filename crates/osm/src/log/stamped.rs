@@ -11,7 +11,6 @@ use super::line::Line;
 use super::{MOST_PHASES, one_after_the_other, reported, stamped_phase};
 use record::Phase;
 
-/// What has been seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Stamped {
     phases: Vec<Phase>,
@@ -22,7 +21,6 @@ pub(super) struct Stamped {
     flushing_since: Option<u64>,
 }
 
-/// The step a table is in.
 #[derive(Debug)]
 struct Open {
     name: &'static str,
@@ -112,7 +110,6 @@ impl Stamped {
     }
 }
 
-/// A step of a table's post-processing.
 struct Step<'a> {
     name: &'static str,
     item: String,
