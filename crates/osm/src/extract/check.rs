@@ -1,18 +1,13 @@
 //! Before a load: is the extract whole?
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use record::given;
 
 use super::object::Kind;
-use super::pbf::{blob_header, is_sorted, last_kind, unpacked};
-
-/// Longest blob header the format allows (<https://wiki.openstreetmap.org/wiki/PBF_Format>).
-const LONGEST_HEADER: u32 = 64 * 1024;
-/// Longest blob the format allows.
-const LONGEST_BLOB: u64 = 32 * 1024 * 1024;
+use super::pbf::{Blob, last_kind};
+use super::read::read_header;
 
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +42,7 @@ pub fn check(path: &Path) -> Result<Extract, FileError> {
     }
     let (mut at, mut header, mut last) = (0, None, None);
     while at < length {
-        let blob = check_blob(&mut file, at, length).map_err(|error| wrong(error.in_words(at, length)))?;
+        let blob = Blob::at(&mut file, at, length).map_err(|error| wrong(error.in_words(at, length)))?;
         at = blob.end;
         if header.is_none() {
             header = Some(blob);
@@ -58,8 +53,9 @@ pub fn check(path: &Path) -> Result<Extract, FileError> {
     let Some(last) = last else {
         return Err(wrong("holds no objects, nothing but a header; get the extract again".to_owned()));
     };
-    let header = header.and_then(|blob| blob.read(&mut file));
-    let sorted = header.is_some_and(|header| is_sorted(&header));
+    let header = header.and_then(|blob| read_header(&blob.read(&mut file)?));
+    let sorted =
+        header.is_some_and(|header| header.optional_features.iter().any(|it| it == "Sort.Type_then_ID"));
     let kind = last.read(&mut file).and_then(|block| last_kind(&block)).filter(|_| sorted);
     let doubt = match kind {
         Some(Kind::Nodes) => {
@@ -70,78 +66,6 @@ pub fn check(path: &Path) -> Result<Extract, FileError> {
     };
     let doubt = doubt.map(|why| format!("{} ends early, as far as its header tells: {why}", path.display()));
     Ok(Extract { doubt })
-}
-
-/// Where a blob's data are.
-struct Blob {
-    start: u64,
-    end: u64,
-    is_data: bool,
-}
-
-impl Blob {
-    /// The block in it, if it is packed in a way that we know.
-    fn read(&self, file: &mut File) -> Option<Vec<u8>> {
-        let mut blob = vec![0; usize::try_from(self.end - self.start).ok()?];
-        file.seek(SeekFrom::Start(self.start)).ok()?;
-        file.read_exact(&mut blob).ok()?;
-        unpacked(&blob)
-    }
-}
-
-/// Why a blob is not one.
-enum Broken {
-    NotPbf,
-    CutShort,
-    Io(io::Error),
-}
-
-impl Broken {
-    fn in_words(&self, at: u64, length: u64) -> String {
-        match self {
-            Self::NotPbf if at == 0 => {
-                "is not an OSM extract in PBF (no OSMHeader at its start); pgdyno takes .osm.pbf files"
-                    .to_owned()
-            }
-            Self::NotPbf => format!("is damaged at byte {at} of {length}; get the extract again"),
-            Self::CutShort => {
-                format!(
-                    "is cut short: the block at byte {at} goes beyond its {length} bytes; get the extract again"
-                )
-            }
-            Self::Io(error) => error.to_string(),
-        }
-    }
-}
-
-impl From<io::Error> for Broken {
-    fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::UnexpectedEof { Self::CutShort } else { Self::Io(error) }
-    }
-}
-
-/// Checks the blob at `at`.
-fn check_blob(file: &mut File, at: u64, length: u64) -> Result<Blob, Broken> {
-    let mut size = [0; 4];
-    file.read_exact(&mut size)?;
-    let size = u32::from_be_bytes(size);
-    if size == 0 || size > LONGEST_HEADER {
-        return Err(Broken::NotPbf);
-    }
-    let mut header = vec![0; size as usize];
-    file.read_exact(&mut header).map_err(|error| if at == 0 { Broken::NotPbf } else { error.into() })?;
-    let (kind, data_size) = blob_header(&header).ok_or(Broken::NotPbf)?;
-    let right_kind = if at == 0 { kind == b"OSMHeader" } else { kind != b"OSMHeader" };
-    if !right_kind || data_size > LONGEST_BLOB {
-        return Err(Broken::NotPbf);
-    }
-    let start = at + 4 + u64::from(size);
-    let blob = Blob { start, end: start + data_size, is_data: kind == b"OSMData" };
-    if blob.end > length {
-        return Err(Broken::CutShort);
-    }
-    file.seek(SeekFrom::Start(blob.end))?;
-    Ok(blob)
 }
 
 #[cfg(test)]
@@ -232,7 +156,6 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_bytes_are_survived(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
-            let _ = blob_header(&bytes);
             let _ = verdict(&bytes);
         }
     }

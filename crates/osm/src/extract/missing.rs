@@ -1,11 +1,11 @@
 //! Ways whose nodes are not in the extract: a cut-out may have some at its edge. A load leaves such nodes out without a word.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
+use record::given;
+
 use super::object::Object;
-use super::read::{ReadError, read};
+use super::read::read;
 
 /// What an extract refers to and does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,15 +41,15 @@ impl Missing {
     }
 }
 
-/// Counts them. 8 bytes of memory for each node of the extract; it is read once, and once more where ways stand before nodes.
-///
-/// # Errors
-/// [`ReadError`].
-pub fn missing(path: &Path) -> Result<Missing, ReadError> {
+/// Counts them, in 8 bytes of memory for each node of the extract. It is read once, and again where ways stand before nodes.
+/// `None` where we cannot read it.
+#[must_use]
+pub fn missing(path: &Path) -> Option<Missing> {
     let mut seen = Seen::default();
     let mut found = Missing::default();
     let mut is_sorted = true;
-    pass(path, &mut |object| match object {
+    let mut file = given::open(path).ok()?;
+    read(&mut file, &mut |object| match object {
         Object::Node(node) => {
             is_sorted &= found.ways == 0;
             seen.add(node.id);
@@ -59,17 +59,13 @@ pub fn missing(path: &Path) -> Result<Missing, ReadError> {
     })?;
     if !is_sorted {
         found = Missing::default();
-        pass(path, &mut |object| {
+        read(&mut file, &mut |object| {
             if let Object::Way(way) = object {
                 found.count(&way.nodes, &mut seen);
             }
         })?;
     }
-    Ok(found)
-}
-
-fn pass(path: &Path, each: &mut dyn FnMut(Object)) -> Result<(), ReadError> {
-    read(BufReader::with_capacity(1 << 20, File::open(path)?), each).map(drop)
+    Some(found)
 }
 
 impl Missing {
@@ -107,21 +103,20 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Bbox, Block, Kind, header_blob};
+    use super::super::{Bbox, Block, Kind, Node, Way, header_blob};
     use super::*;
 
     fn file(kinds: [Kind; 2]) -> tempfile::NamedTempFile {
         let mut bytes = header_blob(Bbox { west: 0, south: 0, east: 10, north: 10 });
         for kind in kinds {
-            let mut block = Block::new(kind);
-            match kind {
-                Kind::Nodes => {
-                    [1, 2, 4].into_iter().for_each(|id| block.push_node(id, 0, 0, std::iter::empty()))
+            let mut block = Block::default();
+            if kind == Kind::Nodes {
+                for id in [1, 2, 4] {
+                    block.push(&Object::Node(Node { id, lat: 0, lon: 0, tags: Vec::new() }));
                 }
-                _ => {
-                    for (id, nodes) in [(1, &[1, 2, 4][..]), (2, &[1, 3, 2]), (3, &[5, 6, 4])] {
-                        block.push_way(id, std::iter::empty(), nodes.iter().copied());
-                    }
+            } else {
+                for (id, nodes) in [(1, vec![1, 2, 4]), (2, vec![1, 3, 2]), (3, vec![5, 6, 4])] {
+                    block.push(&Object::Way(Way { id, tags: Vec::new(), nodes }));
                 }
             }
             bytes.extend(block.take_blob());

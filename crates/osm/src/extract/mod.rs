@@ -1,7 +1,6 @@
 //! Extracts: files in OSM's PBF format.
 
 mod check;
-mod encode;
 mod missing;
 mod object;
 mod pbf;
@@ -10,6 +9,6 @@ mod write;
 
 pub use check::{Extract, FileError, check};
 pub use missing::{Missing, missing};
-pub use object::{Kind, Member, Node, Object, Relation, Way};
-pub use read::{Header, ReadError, read};
-pub use write::{Bbox, Block, header_blob};
+pub use object::{Bbox, Kind, Member, Node, Object, Relation, Tag, Way};
+pub use read::{Header, read};
+pub use write::{Block, header_blob};

@@ -8,6 +8,31 @@ pub enum Kind {
     Relations,
 }
 
+/// A rectangle of coordinates in 1e-7 degrees, its edges included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bbox {
+    pub west: i32,
+    pub south: i32,
+    pub east: i32,
+    pub north: i32,
+}
+
+impl Bbox {
+    /// The smallest that holds both.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            west: self.west.min(other.west),
+            south: self.south.min(other.south),
+            east: self.east.max(other.east),
+            north: self.north.max(other.north),
+        }
+    }
+}
+
+/// A key and its value.
+pub type Tag = (String, String);
+
 /// A point.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Node {
@@ -16,15 +41,15 @@ pub struct Node {
     pub lat: i32,
     /// In 1e-7 degrees, east of Greenwich: -1,800,000,000 to 1,800,000,000.
     pub lon: i32,
-    pub tags: Vec<(String, String)>,
+    pub tags: Vec<Tag>,
 }
 
 /// A line, or an area if its first node is its last.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Way {
     pub id: i64,
-    pub tags: Vec<(String, String)>,
-    /// Ids of its nodes, in order.
+    pub tags: Vec<Tag>,
+    /// Ids, in order.
     pub nodes: Vec<i64>,
 }
 
@@ -32,7 +57,7 @@ pub struct Way {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Relation {
     pub id: i64,
-    pub tags: Vec<(String, String)>,
+    pub tags: Vec<Tag>,
     pub members: Vec<Member>,
 }
 
@@ -64,9 +89,9 @@ impl Object {
         }
     }
 
-    /// Its tags, in the order of the file.
+    /// In the order of the file.
     #[must_use]
-    pub fn tags(&self) -> &[(String, String)] {
+    pub fn tags(&self) -> &[Tag] {
         match self {
             Self::Node(node) => &node.tags,
             Self::Way(way) => &way.tags,

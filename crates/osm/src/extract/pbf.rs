@@ -1,11 +1,82 @@
 //! OSM's PBF format below its objects, read: <https://wiki.openstreetmap.org/wiki/PBF_Format>.
 
-use std::io::Read;
+use std::io::{self, Read, Seek, SeekFrom};
 
 use super::object::Kind;
 
-/// Longest block, unpacked, that the format allows.
-const LONGEST_BLOCK: u64 = 32 * 1024 * 1024;
+/// Longest blob header that the format allows.
+const LONGEST_HEADER: u32 = 64 * 1024;
+/// Longest blob that the format allows, packed and unpacked.
+const LONGEST_BLOB: u64 = 32 * 1024 * 1024;
+
+/// Where the data of a blob are in a file.
+pub(super) struct Blob {
+    start: u64,
+    pub end: u64,
+    pub is_data: bool,
+}
+
+impl Blob {
+    /// The blob at a byte of a file of this length, whose first blob must be the header.
+    pub(super) fn at(file: &mut (impl Read + Seek), at: u64, length: u64) -> Result<Self, Broken> {
+        let mut size = [0; 4];
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(&mut size)?;
+        let size = u32::from_be_bytes(size);
+        if size == 0 || size > LONGEST_HEADER {
+            return Err(Broken::NotPbf);
+        }
+        let mut header = vec![0; size as usize];
+        file.read_exact(&mut header).map_err(|error| if at == 0 { Broken::NotPbf } else { error.into() })?;
+        let (kind, data_size) = blob_header(&header).ok_or(Broken::NotPbf)?;
+        let right_kind = if at == 0 { kind == b"OSMHeader" } else { kind != b"OSMHeader" };
+        if !right_kind || data_size > LONGEST_BLOB {
+            return Err(Broken::NotPbf);
+        }
+        let start = at + 4 + u64::from(size);
+        let blob = Self { start, end: start + data_size, is_data: kind == b"OSMData" };
+        if blob.end > length { Err(Broken::CutShort) } else { Ok(blob) }
+    }
+
+    /// The block in it; `None` where it is packed in a way that we do not know.
+    pub(super) fn read(&self, file: &mut (impl Read + Seek)) -> Option<Vec<u8>> {
+        let mut blob = vec![0; usize::try_from(self.end - self.start).ok()?];
+        file.seek(SeekFrom::Start(self.start)).ok()?;
+        file.read_exact(&mut blob).ok()?;
+        unpacked(&blob)
+    }
+}
+
+/// Why a blob cannot be read.
+pub(super) enum Broken {
+    NotPbf,
+    CutShort,
+    Io(io::Error),
+}
+
+impl Broken {
+    pub(super) fn in_words(&self, at: u64, length: u64) -> String {
+        match self {
+            Self::NotPbf if at == 0 => {
+                "is not an OSM extract in PBF (no OSMHeader at its start); pgdyno takes .osm.pbf files"
+                    .to_owned()
+            }
+            Self::NotPbf => format!("is damaged at byte {at} of {length}; get the extract again"),
+            Self::CutShort => {
+                format!(
+                    "is cut short: the block at byte {at} goes beyond its {length} bytes; get the extract again"
+                )
+            }
+            Self::Io(error) => error.to_string(),
+        }
+    }
+}
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::UnexpectedEof { Self::CutShort } else { Self::Io(error) }
+    }
+}
 
 /// One field of a message: its number and what is in it.
 pub(super) enum Field<'a> {
@@ -54,8 +125,36 @@ pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
+/// Numbers packed together; `None` where they are cut.
+pub(super) fn numbers(mut packed: &[u8]) -> impl Iterator<Item = Option<u64>> {
+    std::iter::from_fn(move || {
+        if packed.is_empty() {
+            return None;
+        }
+        let number = varint(&mut packed);
+        if number.is_none() {
+            packed = &[];
+        }
+        Some(number)
+    })
+}
+
+/// Numbers packed as differences to the number before.
+pub(super) fn sums(packed: &[u8]) -> impl Iterator<Item = Option<i64>> {
+    let mut sum = 0_i64;
+    numbers(packed).map(move |difference| {
+        sum = sum.wrapping_add(signed(difference?));
+        Some(sum)
+    })
+}
+
+/// A number that may be negative.
+pub(super) fn signed(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
 /// Type and data size of a BlobHeader message: fields 1 (bytes) and 3 (varint); others are passed over.
-pub(super) fn blob_header(bytes: &[u8]) -> Option<(&[u8], u64)> {
+fn blob_header(bytes: &[u8]) -> Option<(&[u8], u64)> {
     let (mut kind, mut size) = (None, None);
     for field in fields(bytes) {
         match field? {
@@ -68,25 +167,20 @@ pub(super) fn blob_header(bytes: &[u8]) -> Option<(&[u8], u64)> {
 }
 
 /// What is packed in a Blob message: as it is (field 1) or by zlib (3); `None` for what else there is.
-pub(super) fn unpacked(blob: &[u8]) -> Option<Vec<u8>> {
+fn unpacked(blob: &[u8]) -> Option<Vec<u8>> {
     for field in fields(blob) {
         match field? {
             Field::Bytes(1, raw) => return Some(raw.to_vec()),
             Field::Bytes(3, packed) => {
                 let mut block = Vec::new();
                 let reader = flate2::read::ZlibDecoder::new(packed);
-                reader.take(LONGEST_BLOCK).read_to_end(&mut block).ok()?;
+                reader.take(LONGEST_BLOB).read_to_end(&mut block).ok()?;
                 return Some(block);
             }
             _ => {}
         }
     }
     None
-}
-
-/// Whether a header block (OSMHeader) says that its objects are sorted: nodes, then ways, then relations.
-pub(super) fn is_sorted(header: &[u8]) -> bool {
-    fields(header).flatten().any(|field| matches!(field, Field::Bytes(5, b"Sort.Type_then_ID")))
 }
 
 /// The last kind of objects in a block of data (OSMData), in the order of a sorted file; `None` when there are none, or
@@ -140,14 +234,13 @@ pub(super) mod tests {
             assert_eq!(unpacked(&packed(&block, zlib)).unwrap(), block);
         }
         assert_eq!(unpacked(&bytes(4, b"lzma")), None);
-        assert!(is_sorted(&[bytes(4, b"DenseNodes"), bytes(5, b"Sort.Type_then_ID")].concat()));
-        assert!(!is_sorted(&bytes(4, b"DenseNodes")));
     }
 
     proptest::proptest! {
         #[test]
         fn any_bytes_are_survived(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
-            let _ = (blob_header(&bytes), unpacked(&bytes), is_sorted(&bytes), last_kind(&bytes));
+            let _ = (blob_header(&bytes), unpacked(&bytes), last_kind(&bytes));
+            let _ = (numbers(&bytes).count(), sums(&bytes).count());
         }
     }
 }

@@ -7,8 +7,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use super::encode::{Deltas, put_bytes, put_number, put_signed, put_varint};
-use super::object::Kind;
+use super::object::{Bbox, Kind, Object, Tag};
 
 /// Most objects in a block, as other writers have it.
 const MOST_OBJECTS: usize = 8000;
@@ -16,28 +15,6 @@ const MOST_OBJECTS: usize = 8000;
 const FULL_BYTES: usize = 8 * 1024 * 1024;
 /// Nanodegrees in the unit of coordinates, 1e-7 degrees.
 const NANODEGREES: i64 = 100;
-
-/// A rectangle of coordinates in 1e-7 degrees, its edges included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bbox {
-    pub west: i32,
-    pub south: i32,
-    pub east: i32,
-    pub north: i32,
-}
-
-impl Bbox {
-    /// The smallest that holds both.
-    #[must_use]
-    pub fn with(self, other: Self) -> Self {
-        Self {
-            west: self.west.min(other.west),
-            south: self.south.min(other.south),
-            east: self.east.max(other.east),
-            north: self.north.max(other.north),
-        }
-    }
-}
 
 /// The first blob of a file whose objects are sorted by kind, then by id, without history.
 #[must_use]
@@ -56,21 +33,14 @@ pub fn header_blob(bbox: Bbox) -> Vec<u8> {
     blob("OSMHeader", &header)
 }
 
-/// Objects of one kind on their way into a blob.
-///
-/// Push objects until it [is full](Self::is_full), take the blob, go on.
-#[derive(Debug)]
+/// Objects on their way into a blob. Push objects of one kind until it [is full](Self::is_full), take the blob, go on.
+#[derive(Debug, Default)]
 pub struct Block {
-    kind: Kind,
     objects: usize,
     strings: Strings,
     dense: Dense,
     /// Ways or relations as fields of a group.
     group: Vec<u8>,
-    /// One way or relation, and a packed field of it; kept for their room.
-    message: Vec<u8>,
-    packed: Vec<u8>,
-    deltas: Deltas,
 }
 
 /// Nodes, column by column.
@@ -85,21 +55,6 @@ struct Dense {
 }
 
 impl Block {
-    /// An empty one for objects of a kind.
-    #[must_use]
-    pub fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            objects: 0,
-            strings: Strings::default(),
-            dense: Dense::default(),
-            group: Vec::new(),
-            message: Vec::new(),
-            packed: Vec::new(),
-            deltas: Deltas::default(),
-        }
-    }
-
     /// Whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -112,156 +67,96 @@ impl Block {
         self.objects >= MOST_OBJECTS || self.group.len() >= FULL_BYTES
     }
 
-    /// Adds a node; coordinates in 1e-7 degrees.
-    ///
-    /// # Panics
-    /// In a block of another kind.
-    pub fn push_node<'a>(
-        &mut self,
-        id: i64,
-        lat: i32,
-        lon: i32,
-        tags: impl Iterator<Item = (&'a str, &'a str)>,
-    ) {
-        assert_eq!(self.kind, Kind::Nodes);
+    /// Adds an object of the same kind as those before.
+    pub fn push(&mut self, object: &Object) {
         self.objects += 1;
-        let dense = &mut self.dense;
-        dense.ids.push(id);
-        dense.lats.push(i64::from(lat));
-        dense.lons.push(i64::from(lon));
+        let mut message = Vec::new();
+        match object {
+            Object::Node(node) => {
+                let dense = &mut self.dense;
+                dense.ids.push(node.id);
+                dense.lats.push(i64::from(node.lat));
+                dense.lons.push(i64::from(node.lon));
+                for text in node.tags.iter().flat_map(|(key, value)| [key, value]) {
+                    dense.tagged = true;
+                    put_varint(&mut dense.tags, self.strings.index(text));
+                }
+                dense.tags.push(0);
+            }
+            Object::Way(way) => {
+                self.put_id_and_tags(&mut message, way.id, &way.tags);
+                put_bytes(&mut message, 8, &Deltas::of(way.nodes.iter().copied()).bytes);
+                put_bytes(&mut self.group, 3, &message);
+            }
+            Object::Relation(relation) => {
+                self.put_id_and_tags(&mut message, relation.id, &relation.tags);
+                let members = || relation.members.iter();
+                let mut roles = Vec::new();
+                members().for_each(|member| put_varint(&mut roles, self.strings.index(&member.role)));
+                put_bytes(&mut message, 8, &roles);
+                put_bytes(&mut message, 9, &Deltas::of(members().map(|member| member.id)).bytes);
+                let kinds = members().map(|member| match member.kind {
+                    Kind::Nodes => 0,
+                    Kind::Ways => 1,
+                    Kind::Relations => 2,
+                });
+                put_bytes(&mut message, 10, &kinds.collect::<Vec<u8>>());
+                put_bytes(&mut self.group, 4, &message);
+            }
+        }
+    }
+
+    fn put_id_and_tags(&mut self, message: &mut Vec<u8>, id: i64, tags: &[Tag]) {
+        put_number(message, 1, id as u64);
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
         for (key, value) in tags {
-            dense.tagged = true;
-            put_varint(&mut dense.tags, self.strings.index(key).into());
-            put_varint(&mut dense.tags, self.strings.index(value).into());
+            put_varint(&mut keys, self.strings.index(key));
+            put_varint(&mut values, self.strings.index(value));
         }
-        dense.tags.push(0);
-    }
-
-    /// Adds a way through the nodes of these ids.
-    ///
-    /// # Panics
-    /// In a block of another kind.
-    pub fn push_way<'a>(
-        &mut self,
-        id: i64,
-        tags: impl Iterator<Item = (&'a str, &'a str)> + Clone,
-        nodes: impl Iterator<Item = i64>,
-    ) {
-        assert_eq!(self.kind, Kind::Ways);
-        self.begin(id, tags);
-        nodes.for_each(|node| self.deltas.push(node));
-        put_bytes(&mut self.message, 8, &self.deltas.bytes);
-        put_bytes(&mut self.group, 3, &self.message);
-    }
-
-    /// Adds a relation; of each member its kind, id and role.
-    ///
-    /// # Panics
-    /// In a block of another kind.
-    pub fn push_relation<'a>(
-        &mut self,
-        id: i64,
-        tags: impl Iterator<Item = (&'a str, &'a str)> + Clone,
-        members: impl Iterator<Item = (Kind, i64, &'a str)> + Clone,
-    ) {
-        assert_eq!(self.kind, Kind::Relations);
-        self.begin(id, tags);
-        self.packed.clear();
-        for (_, member, role) in members.clone() {
-            put_varint(&mut self.packed, self.strings.index(role).into());
-            self.deltas.push(member);
-        }
-        put_bytes(&mut self.message, 8, &self.packed);
-        put_bytes(&mut self.message, 9, &self.deltas.bytes);
-        self.packed.clear();
-        self.packed.extend(members.map(|(kind, ..)| match kind {
-            Kind::Nodes => 0,
-            Kind::Ways => 1,
-            Kind::Relations => 2,
-        }));
-        put_bytes(&mut self.message, 10, &self.packed);
-        put_bytes(&mut self.group, 4, &self.message);
-    }
-
-    /// What ways and relations begin with.
-    fn begin<'a>(&mut self, id: i64, tags: impl Iterator<Item = (&'a str, &'a str)> + Clone) {
-        self.objects += 1;
-        self.deltas.clear();
-        self.message.clear();
-        put_number(&mut self.message, 1, id as u64);
-        for (field, of_value) in [(2, false), (3, true)] {
-            self.packed.clear();
-            for (key, value) in tags.clone() {
-                let text = if of_value { value } else { key };
-                put_varint(&mut self.packed, self.strings.index(text).into());
-            }
-            if !self.packed.is_empty() {
-                put_bytes(&mut self.message, field, &self.packed);
-            }
-        }
+        put_bytes(message, 2, &keys);
+        put_bytes(message, 3, &values);
     }
 
     /// What was pushed as a blob, and an empty block again.
     pub fn take_blob(&mut self) -> Vec<u8> {
-        if self.kind == Kind::Nodes {
-            self.message.clear();
-            put_bytes(&mut self.message, 1, &self.dense.ids.bytes);
-            put_bytes(&mut self.message, 8, &self.dense.lats.bytes);
-            put_bytes(&mut self.message, 9, &self.dense.lons.bytes);
-            if self.dense.tagged {
-                put_bytes(&mut self.message, 10, &self.dense.tags);
+        let Self { strings, dense, mut group, .. } = std::mem::take(self);
+        if !dense.ids.bytes.is_empty() {
+            let mut nodes = Vec::new();
+            put_bytes(&mut nodes, 1, &dense.ids.bytes);
+            put_bytes(&mut nodes, 8, &dense.lats.bytes);
+            put_bytes(&mut nodes, 9, &dense.lons.bytes);
+            if dense.tagged {
+                put_bytes(&mut nodes, 10, &dense.tags);
             }
-            put_bytes(&mut self.group, 2, &self.message);
+            put_bytes(&mut group, 2, &nodes);
         }
-        let mut block = Vec::with_capacity(self.group.len() + 4096);
-        put_bytes(&mut block, 1, &self.strings.table());
-        put_bytes(&mut block, 2, &self.group);
-        self.clear();
+        let mut table = Vec::with_capacity(strings.listed.len() + 2);
+        put_bytes(&mut table, 1, b"");
+        table.extend_from_slice(&strings.listed);
+        let mut block = Vec::with_capacity(table.len() + group.len() + 16);
+        put_bytes(&mut block, 1, &table);
+        put_bytes(&mut block, 2, &group);
         blob("OSMData", &block)
-    }
-
-    fn clear(&mut self) {
-        self.objects = 0;
-        self.strings.clear();
-        self.group.clear();
-        let dense = &mut self.dense;
-        for column in [&mut dense.ids, &mut dense.lats, &mut dense.lons] {
-            column.clear();
-        }
-        dense.tags.clear();
-        dense.tagged = false;
     }
 }
 
-/// The strings of a block in the order in which they come first. The format wants nothing at 0.
+/// The strings of a block in the order in which they come first. The format wants an empty one at 0.
 #[derive(Debug, Default)]
 struct Strings {
-    found: HashMap<Box<str>, u32>,
+    found: HashMap<Box<str>, u64>,
     /// As fields of a table.
     listed: Vec<u8>,
 }
 
 impl Strings {
-    fn index(&mut self, text: &str) -> u32 {
+    fn index(&mut self, text: &str) -> u64 {
         if let Some(index) = self.found.get(text) {
             return *index;
         }
-        let index = self.found.len() as u32 + 1;
+        let index = self.found.len() as u64 + 1;
         self.found.insert(text.into(), index);
         put_bytes(&mut self.listed, 1, text.as_bytes());
         index
-    }
-
-    fn table(&self) -> Vec<u8> {
-        let mut table = Vec::with_capacity(self.listed.len() + 2);
-        put_bytes(&mut table, 1, b"");
-        table.extend_from_slice(&self.listed);
-        table
-    }
-
-    fn clear(&mut self) {
-        self.found.clear();
-        self.listed.clear();
     }
 }
 
@@ -280,4 +175,71 @@ fn blob(kind: &str, block: &[u8]) -> Vec<u8> {
     out.extend_from_slice(&header);
     out.extend_from_slice(&data);
     out
+}
+
+/// Appends a number in groups of seven bits, the lowest first
+/// (<https://protobuf.dev/programming-guides/encoding/>).
+fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a number that may be negative; small numbers of either sign take few bytes.
+fn put_signed(out: &mut Vec<u8>, value: i64) {
+    put_varint(out, (value << 1 ^ value >> 63) as u64);
+}
+
+/// Appends a field that is a number.
+fn put_number(out: &mut Vec<u8>, field: u64, value: u64) {
+    put_varint(out, field << 3);
+    put_varint(out, value);
+}
+
+/// Appends a field of bytes: a string, a message, or packed numbers.
+fn put_bytes(out: &mut Vec<u8>, field: u64, value: &[u8]) {
+    put_varint(out, field << 3 | 2);
+    put_varint(out, value.len() as u64);
+    out.extend_from_slice(value);
+}
+
+/// Numbers packed as differences to the number before.
+#[derive(Debug, Default)]
+struct Deltas {
+    bytes: Vec<u8>,
+    last: i64,
+}
+
+impl Deltas {
+    fn of(values: impl Iterator<Item = i64>) -> Self {
+        let mut deltas = Self::default();
+        values.for_each(|value| deltas.push(value));
+        deltas
+    }
+
+    fn push(&mut self, value: i64) {
+        put_signed(&mut self.bytes, value.wrapping_sub(self.last));
+        self.last = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::object::Way;
+    use super::*;
+
+    #[test]
+    fn blocks_are_full_at_as_many_objects_as_others_write() {
+        let mut block = Block::default();
+        for id in 0..8000 {
+            assert!(!block.is_full());
+            let tags = vec![("highway".to_owned(), "path".to_owned())];
+            block.push(&Object::Way(Way { id, tags, nodes: vec![1, 2] }));
+        }
+        assert!(block.is_full());
+        block.take_blob();
+        assert!(!block.is_full() && block.is_empty());
+    }
 }

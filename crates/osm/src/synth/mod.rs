@@ -1,45 +1,26 @@
 //! Synthetic extracts at any scale: land that looks like real land to a database, without being any.
 //!
-//! Roads share nodes where they meet, buildings stand along them, land use and water have holes, trees stand near
-//! benches, boundaries are relations of ways that neighbours share. All is drawn cell by cell from a seed; a scale says
-//! how many cells there are. So what is in an extract is in every larger one of that seed, with the same id.
+//! Streets share nodes where they meet, areas have holes, trees stand near benches, boundaries are relations of ways that
+//! neighbours share. All is drawn cell by cell from a seed; a scale says how many cells there are. So what is in an extract
+//! is in every larger one of that seed, with the same id.
 //!
-//! Left out: metadata of objects (versions, times, users), bridges and tunnels where ways cross.
+//! Left out: what only a reader of the map notices, such as streets that lead somewhere, and metadata of objects (versions,
+//! times, users).
 
-mod areas;
-mod block_site;
-mod blocks;
-mod boundaries;
-mod buildings;
 mod cell;
-mod greens;
 mod grid;
-mod ground;
 mod kept;
-mod land;
-mod lanes;
-mod names;
-mod net;
-mod passes;
 mod piece;
-mod places;
-mod points;
 mod rng;
-mod roads;
 mod scale;
-mod settlement;
-mod shape;
-mod site;
-mod streets;
-mod tracks;
-mod trig;
-mod waterways;
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
 
-use crate::extract::{Bbox, Kind, header_blob};
-use grid::{Cell, PATCH, PATCHES};
+use crate::extract::{Bbox, Block, Kind, header_blob};
+use grid::Cell;
 pub use kept::{KeepError, Synthetic, USUAL_SEED, VERSION};
 pub use scale::{Scale, ScaleError};
 
@@ -70,7 +51,7 @@ pub struct Made {
     pub relations: u64,
     /// Length of the file.
     pub bytes: u64,
-    /// That of the header: around all objects, by up to a patch (140 m) more than they need.
+    /// Around all cells, as the header says.
     pub bbox: Bbox,
 }
 
@@ -97,10 +78,11 @@ pub fn write(
     told: &mut dyn FnMut(Progress),
     stop: &dyn Fn() -> bool,
 ) -> Result<Made, SynthError> {
-    let bbox = bbox(options.scale.cells());
+    let cells = (0..options.scale.cells()).map(|index| Cell::nth(index).bbox());
+    let bbox = cells.reduce(Bbox::with).expect("a scale has a cell");
     let header = header_blob(bbox);
     out.write_all(&header)?;
-    let mut pass = |kind| passes::write(kind, options, out, told, stop);
+    let mut pass = |kind| write_kind(kind, options, out, told, stop);
     let (nodes, ways, relations) = (pass(Kind::Nodes)?, pass(Kind::Ways)?, pass(Kind::Relations)?);
     out.flush()?;
     Ok(Made {
@@ -112,16 +94,82 @@ pub fn write(
     })
 }
 
-/// Around so many cells, which may lean out by part of a patch.
-fn bbox(cells: u64) -> Bbox {
-    let around = |index| {
-        let (west, south) = Cell::nth(index).corner();
-        Bbox {
-            west: west - PATCH.0,
-            south: south - PATCH.1,
-            east: west + (PATCHES + 1) * PATCH.0,
-            north: south + (PATCHES + 1) * PATCH.1,
+/// Cells that a thread draws at a time. They share blocks, which are the larger for it: a county.
+const UNIT: u64 = 9;
+
+/// Blobs of a unit of cells.
+#[derive(Default)]
+struct Unit {
+    blobs: Vec<Vec<u8>>,
+    objects: u64,
+}
+
+/// Objects and bytes of a kind.
+struct Written {
+    objects: u64,
+    bytes: u64,
+}
+
+/// Writes the objects of a kind, in the order of their ids. Each kind draws every cell again, so that what is in memory does
+/// not grow with the scale.
+///
+/// Units are dealt out to the threads in turn and taken back in turn; each thread is at most two units ahead.
+fn write_kind(
+    kind: Kind,
+    options: &Options,
+    out: &mut dyn Write,
+    told: &mut dyn FnMut(Progress),
+    stop: &dyn Fn() -> bool,
+) -> Result<Written, SynthError> {
+    let cells = options.scale.cells();
+    let units = cells.div_ceil(UNIT);
+    let threads = (options.threads.get() as u64).min(units);
+    thread::scope(|scope| {
+        let receivers: Vec<Receiver<Unit>> = (0..threads)
+            .map(|thread| {
+                let (sender, receiver) = sync_channel(1);
+                let dealt = (thread..units).step_by(threads as usize);
+                scope.spawn(move || send(kind, options.seed, cells, dealt, &sender));
+                receiver
+            })
+            .collect();
+        let mut written = Written { objects: 0, bytes: 0 };
+        for unit in 0..units {
+            if stop() {
+                return Err(SynthError::Stopped);
+            }
+            // The scope reports a thread that panicked.
+            let Ok(made) = receivers[(unit % threads) as usize].recv() else { break };
+            for blob in &made.blobs {
+                out.write_all(blob)?;
+                written.bytes += blob.len() as u64;
+            }
+            written.objects += made.objects;
+            told(Progress { kind, cells: ((unit + 1) * UNIT).min(cells), of_cells: cells });
         }
-    };
-    (1..cells).map(around).fold(around(0), Bbox::with)
+        Ok(written)
+    })
+}
+
+/// Makes units until all are made or nobody takes them any more.
+fn send(kind: Kind, seed: u64, cells: u64, units: impl Iterator<Item = u64>, to: &SyncSender<Unit>) {
+    for unit in units {
+        let (mut made, mut block) = (Unit::default(), Block::default());
+        for index in unit * UNIT..((unit + 1) * UNIT).min(cells) {
+            let objects = cell::draw(seed, index).finish();
+            for object in objects.iter().filter(|object| object.key().0 == kind) {
+                made.objects += 1;
+                block.push(object);
+                if block.is_full() {
+                    made.blobs.push(block.take_blob());
+                }
+            }
+        }
+        if !block.is_empty() {
+            made.blobs.push(block.take_blob());
+        }
+        if to.send(made).is_err() {
+            return;
+        }
+    }
 }

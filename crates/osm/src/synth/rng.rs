@@ -1,25 +1,16 @@
-//! Draws that depend on nothing but a key: what one feature draws never moves what another one does, in whatever order
-//! and thread they are made.
+//! Draws that depend on nothing but a key: a cell is the same in whatever order and thread cells are drawn.
 
-/// What is drawn; with a feature of it, the key of a stream.
+/// What is drawn; with a number, the key of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layer {
-    Lattice = 1,
-    Seat,
+    /// All that is in a cell, by its number.
+    Cell = 1,
+    Lattice,
+    /// The settlement of a cell, which its neighbours ask for.
     Settlement,
-    Urban,
-    Crossing,
-    Road,
+    /// What runs through a row or a column of cells.
     Row,
     Column,
-    Lane,
-    Light,
-    Block,
-    Quarter,
-    Water,
-    Track,
-    Place,
-    Name,
 }
 
 /// SplitMix64 (Steele, Lea and Flood, 2014), started at a mixed key.
@@ -38,18 +29,12 @@ fn mixed(mut bits: u64) -> u64 {
 }
 
 impl Draws {
-    /// The stream of one feature of a layer.
-    pub(super) fn new(seed: u64, layer: Layer, feature: u64) -> Self {
+    pub(super) fn new(seed: u64, layer: Layer, number: u64) -> Self {
         let layer = mixed(seed.wrapping_add(GOLDEN)) ^ (layer as u64).wrapping_mul(GOLDEN);
-        Self { state: mixed(mixed(layer) ^ feature) }
+        Self { state: mixed(mixed(layer) ^ number) }
     }
 
-    /// That of a feature at a place on a grid.
-    pub(super) fn at(seed: u64, layer: Layer, x: i32, y: i32) -> Self {
-        Self::new(seed, layer, u64::from(x as u32) << 32 | u64::from(y as u32))
-    }
-
-    pub(super) fn bits(&mut self) -> u64 {
+    fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN);
         mixed(self.state)
     }
@@ -76,18 +61,6 @@ impl Draws {
         from[self.below(from.len() as u32) as usize]
     }
 
-    /// One of several, each as often as its weight says.
-    pub(super) fn weighted<T: Copy>(&mut self, from: &[(u32, T)]) -> T {
-        let mut left = self.below(from.iter().map(|(weight, _)| weight).sum());
-        for (weight, value) in from {
-            if left < *weight {
-                return *value;
-            }
-            left -= weight;
-        }
-        unreachable!("what is left is less than the sum of the weights")
-    }
-
     /// A number with a long tail (Pareto, exponent 1): above `scale * k` once in k, at most `most`.
     pub(super) fn long_tailed(&mut self, scale: f64, most: f64) -> f64 {
         (scale / (1.0 - self.share())).min(most)
@@ -100,24 +73,22 @@ mod tests {
 
     #[test]
     fn streams_differ_by_each_part_of_their_key_and_repeat() {
-        let first = |seed, layer, feature| Draws::new(seed, layer, feature).bits();
-        let key = first(1, Layer::Road, 5);
-        assert_eq!(key, first(1, Layer::Road, 5));
-        for other in [first(2, Layer::Road, 5), first(1, Layer::Row, 5), first(1, Layer::Road, 6)] {
+        let first = |seed, layer, number| Draws::new(seed, layer, number).bits();
+        let key = first(1, Layer::Cell, 5);
+        assert_eq!(key, first(1, Layer::Cell, 5));
+        for other in [first(2, Layer::Cell, 5), first(1, Layer::Row, 5), first(1, Layer::Cell, 6)] {
             assert_ne!(key, other);
         }
     }
 
     #[test]
     fn draws_fill_their_ranges_evenly() {
-        let mut draws = Draws::new(7, Layer::Name, 0);
+        let mut draws = Draws::new(7, Layer::Cell, 0);
         let mut found = [0; 10];
         (0..10_000).for_each(|_| found[draws.below(10) as usize] += 1);
         assert!(found.iter().all(|count| (900..1100).contains(count)), "{found:?}");
         let mean = (0..10_000).map(|_| draws.share()).sum::<f64>() / 10_000.0;
         assert!((0.49..0.51).contains(&mean), "{mean}");
-        let heavy = (0..10_000).filter(|_| draws.weighted(&[(1, false), (3, true)])).count();
-        assert!((7200..7800).contains(&heavy), "{heavy}");
         let long = (0..10_000).filter(|_| draws.long_tailed(3.0, 1500.0) > 30.0).count();
         assert!((900..1100).contains(&long), "{long}");
     }

@@ -5,6 +5,7 @@ mod content;
 mod measure;
 mod valid;
 
+use std::io::Cursor;
 use std::num::NonZeroUsize;
 
 use osm::extract::{Header, Object, read};
@@ -33,7 +34,7 @@ impl Extract {
 /// What a file says of itself, and all that is in it.
 pub fn objects(bytes: &[u8]) -> (Header, Vec<Object>) {
     let mut objects = Vec::new();
-    let header = read(bytes, &mut |object| objects.push(object)).unwrap();
+    let header = read(&mut Cursor::new(bytes), &mut |object| objects.push(object)).unwrap();
     (header, objects)
 }
 

@@ -588,7 +588,7 @@ fn synthetic_extracts_are_made_first_and_kept() {
         .collect();
     kept.sort();
     let wanted =
-        ["0.008-seed-1", "0.008-seed-3", "0.016-seed-1"].map(|of| format!("synthetic-{of}-v1.osm.pbf"));
+        ["0.008-seed-1", "0.008-seed-3", "0.016-seed-1"].map(|of| format!("synthetic-{of}-v2.osm.pbf"));
     assert_eq!(kept, wanted.map(std::ffi::OsString::from));
     let bytes = "select count(distinct value) from run_figure join v_run using (run_id) where run_figure.name = 'extract_bytes' and v_run.workload = 'import'";
     assert_eq!(place.sql(bytes), "2");
@@ -600,14 +600,17 @@ fn synthetic_extracts_are_made_first_and_kept() {
 /// A cut-out may refer to nodes that it does not have.
 #[test]
 fn what_is_missing_in_an_extract_is_told_and_no_error() {
-    use osm::extract::{Bbox, Block, Kind, header_blob};
+    use osm::extract::{Bbox, Block, Node, Object, Way, header_blob};
     let (place, server) = with_postgis();
     let mut bytes = header_blob(Bbox { west: 0, south: 0, east: 10_000_000, north: 10_000_000 });
-    let mut nodes = Block::new(Kind::Nodes);
-    (1..=4).for_each(|id| nodes.push_node(id, id as i32 * 1_000_000, 1_000_000, std::iter::empty()));
-    let mut ways = Block::new(Kind::Ways);
-    for (id, through) in [(1, [1, 2, 3]), (2, [3, 4, 9]), (3, [1, 8, 9])] {
-        ways.push_way(id, [("highway", "track")].into_iter(), through.into_iter());
+    let (mut nodes, mut ways) = (Block::default(), Block::default());
+    for id in 1..=4 {
+        let (lat, lon) = (id as i32 * 1_000_000, 1_000_000);
+        nodes.push(&Object::Node(Node { id, lat, lon, tags: Vec::new() }));
+    }
+    for (id, nodes) in [(1, vec![1, 2, 3]), (2, vec![3, 4, 9]), (3, vec![1, 8, 9])] {
+        let tags = vec![("highway".to_owned(), "track".to_owned())];
+        ways.push(&Object::Way(Way { id, tags, nodes }));
     }
     bytes.extend([nodes.take_blob(), ways.take_blob()].concat());
     place.write("cut.osm.pbf", bytes);

@@ -101,7 +101,7 @@ impl Load {
             return None;
         }
         // What cannot be read by us osm2pgsql may read still.
-        let missing = extract::missing(extract).ok()?.words()?;
+        let missing = extract::missing(extract)?.words()?;
         Some(format!("{}: {missing}", file_name(extract)))
     }
 
