@@ -3,6 +3,8 @@
 //! Only what can hide a semicolon or a backslash is understood: quotes, comments, parentheses and the bodies of
 //! `BEGIN ATOMIC ... END` functions. `standard_conforming_strings` is taken to be on; bytes above 127 are letters.
 
+use std::ops::Range;
+
 use crate::number::is_space;
 use crate::symbols::{is_name_part, is_name_start};
 
@@ -36,6 +38,22 @@ pub(crate) struct RawStatement {
     /// Statements joined by `\;`.
     pub(crate) parts: usize,
     pub(crate) stop: Stop,
+}
+
+/// A piece of a text, where statements do not matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Token {
+    /// `'…'` or `$$…$$`, with its quotes and an `E` before them.
+    String,
+    Number,
+    /// `-- …`, without the line end.
+    LineComment,
+    /// `/* … */`.
+    Comment,
+    /// `\name`: the position is behind the name.
+    Command,
+    /// A name, a variable, an operator, or blanks.
+    Other,
 }
 
 impl<'t> Lexer<'t> {
@@ -79,6 +97,43 @@ impl<'t> Lexer<'t> {
             }
         }
         raw
+    }
+
+    /// The next piece of the text, and where it stands.
+    pub(crate) fn token(&mut self) -> Option<(Token, Range<usize>)> {
+        let start = self.position;
+        let first = *self.text.get(start)?;
+        let token = match first {
+            b'-' if self.at_blank(first) => Token::LineComment,
+            b'/' if self.text.get(start + 1) == Some(&b'*') => Token::Comment,
+            b'\\' => {
+                let name = self.end_of(start + 1, |byte| byte.is_ascii_alphabetic());
+                // `\;` and `\:` are parts of a statement.
+                let is_command = name > start + 1;
+                self.position = if is_command { name } else { start + 1 };
+                return Some((if is_command { Token::Command } else { Token::Other }, start..self.position));
+            }
+            b'\'' => Token::String,
+            b'e' | b'E' if self.text.get(start + 1) == Some(&b'\'') => Token::String,
+            b'0'..=b'9' => Token::Number,
+            b'.' if self.text.get(start + 1).is_some_and(u8::is_ascii_digit) => Token::Number,
+            _ => Token::Other,
+        };
+        self.position = if self.at_blank(first) { self.after_blank() } else { self.after_token(first) };
+        let is_dollar_quoted = first == b'$' && self.text[start + 1..self.position].contains(&b'$');
+        Some((if is_dollar_quoted { Token::String } else { token }, start..self.position))
+    }
+
+    /// Passes the rest of a backslash command, up to a line end that no backslash stands before; whether there is any.
+    pub(crate) fn skip_arguments(&mut self) -> bool {
+        let start = self.position;
+        while let Some(&byte) = self.text.get(self.position) {
+            if byte == b'\n' && self.text[self.position - 1] != b'\\' {
+                break;
+            }
+            self.position += 1;
+        }
+        !self.text[start..self.position].trim_ascii().is_empty()
     }
 
     /// Passes blanks or a line comment, which only belong to a statement that has begun.
