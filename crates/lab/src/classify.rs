@@ -300,7 +300,6 @@ impl Classified for ChangeError {
         match self {
             Self::NoUndo { .. }
             | Self::NoDo
-            | Self::SecretUndo
             | Self::Empty(_)
             | Self::ManyChecks
             | Self::OpenTransaction { .. } => Class::BadInput,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use protocol::postgres::Env;
-use protocol::postgres::conninfo::Shown;
+use protocol::postgres::conninfo::ConnectionString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -34,10 +34,10 @@ pub enum TargetSpec {
     },
     /// A server somewhere.
     Url {
-        /// Connection string, variables expanded; may hold a password, so it is never stored.
+        /// Variables expanded. It may hold a password, so it is never stored.
         #[serde(skip)]
-        url: String,
-        /// What of it may be shown.
+        url: ConnectionString,
+        /// What is shown of it.
         shown: String,
         /// Where it leads, without spelling and user: two targets with the same place are one.
         place: String,
@@ -54,10 +54,15 @@ pub enum TargetSpec {
 impl TargetSpec {
     /// A server by its description: anything that libpq takes.
     #[must_use]
-    pub fn url(url: String, redis: Option<String>, change_server: bool) -> Self {
-        let Shown { text, place, .. } = Shown::of(&url, &Env::process());
-        let place = place.unwrap_or_else(|| text.clone());
-        Self::Url { url, shown: text, place, redis, change_server, tile_servers: Vec::new() }
+    pub fn url(url: ConnectionString, redis: Option<String>, change_server: bool) -> Self {
+        let (shown, place) = match url.resolve(&Env::process()) {
+            Ok(config) => (url.in_words(), config.place()),
+            Err(error) => {
+                let why = format!("(not shown: {error})");
+                (why.clone(), why)
+            }
+        };
+        Self::Url { url, shown, place, redis, change_server, tile_servers: Vec::new() }
     }
 
     /// A private server of this name with these extensions in its database, without Redis or tile servers.

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use osm::fetch::FetchError;
-use protocol::postgres::conninfo::may_hold_password;
 use results::answer::{self, Answer};
 use results::import::ImportError;
 use results::limits::{Came, Limits, RatioVerdict};
@@ -70,7 +69,7 @@ impl Failure {
 
 /// clap's own errors: help and version go to standard output with 0, wrong usage is [`USAGE`].
 ///
-/// A value is shown unless it may be a connection string or a piece of one, which may hold a password.
+/// A value is shown unless it has characters that connection strings have.
 pub(crate) fn usage(error: clap::Error) -> ExitCode {
     let error = without_values(error);
     let _ = error.print();
@@ -83,9 +82,8 @@ const LONGEST_SHOWN: usize = 60;
 fn without_values(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind as Kind, ContextValue as Value};
     let shown = |text: &str| {
-        // Connection strings with mistakes have these.
         let plain = |c: char| !c.is_control() && !":@%;=".contains(c);
-        text.len() <= LONGEST_SHOWN && text.chars().all(plain) && !may_hold_password(text)
+        text.len() <= LONGEST_SHOWN && text.chars().all(plain)
     };
     for kind in [Kind::InvalidValue, Kind::InvalidSubcommand, Kind::TrailingArg] {
         let hidden = matches!(error.get(kind), Some(Value::String(text)) if !shown(text));

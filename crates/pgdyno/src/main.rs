@@ -5,7 +5,6 @@ mod exit;
 mod options;
 mod print;
 mod progress;
-mod secrets;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -35,7 +34,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(error),
     };
-    print::warn_of_secrets();
+    commands::warn_of_passwords();
     exit::from(commands::run(cli))
 }
 

@@ -1,6 +1,5 @@
 //! The only place that writes to standard output and standard error. Whatever comes from others (names, file names,
-//! what a server says) is escaped here, so that nothing in it drives the terminal or passes for a line of ours; and
-//! arguments that hold a password are left out wherever a message would quote them.
+//! what a server says) is escaped here, so that nothing in it drives the terminal or passes for a line of ours.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -9,8 +8,6 @@ use std::sync::{Mutex, PoisonError};
 
 use ::report::visible;
 use owo_colors::OwoColorize;
-
-use crate::secrets;
 
 /// Writes data to standard output, escaped also in a pipe or a file, which may be shown later. That a reader went away
 /// (`| head`) is not an error.
@@ -36,13 +33,12 @@ pub(crate) fn bytes(bytes: &[u8]) -> std::io::Result<()> {
 
 /// Writes one line of talk to standard error.
 pub(crate) fn talk(line: &str) {
-    write(&visible::line(&secrets::covered(line)));
+    write(&visible::line(line));
 }
 
 /// The same with a word of ours in it that may be coloured.
 pub(crate) fn talk_marked(before: &str, mark: &dyn Display, behind: &str) {
-    let part = |text: &str| visible::line(&secrets::covered(text)).into_owned();
-    write(&format!("{}{mark}{}", part(before), part(behind)));
+    write(&format!("{}{mark}{}", visible::line(before), visible::line(behind)));
 }
 
 /// Writes text to standard error as it is: the caller has escaped what is not ours.
@@ -52,7 +48,7 @@ pub(crate) fn talk_as_is(text: &str) {
 
 /// A warning.
 pub(crate) fn warning(text: &str) {
-    write(&format!("{} {}", "warning:".yellow().bold(), visible::block(&secrets::covered(text))));
+    write(&format!("{} {}", "warning:".yellow().bold(), visible::block(text)));
 }
 
 /// A warning that may come from many connections and is shown once.
@@ -65,16 +61,15 @@ pub(crate) fn warning_once(text: &str) {
 
 /// An error, with what to try. Lines behind the first are marked as part of it.
 pub(crate) fn error(text: &str, hint: Option<&str>) {
-    write(&format!("{} {}", "error:".red().bold(), visible::block(&secrets::covered(text))));
+    write(&format!("{} {}", "error:".red().bold(), visible::block(text)));
     if let Some(hint) = hint {
-        write(&format!(" {} {}", "try:".cyan().bold(), visible::block(&secrets::covered(hint))));
+        write(&format!(" {} {}", "try:".cyan().bold(), visible::block(hint)));
     }
 }
 
 /// An error of several lines that are all ours.
 pub(crate) fn error_lines(lines: &[String]) {
-    let shown: Vec<_> =
-        lines.iter().map(|line| visible::line(&secrets::covered(line)).into_owned()).collect();
+    let shown: Vec<_> = lines.iter().map(|line| visible::line(line)).collect();
     write(&format!("{} {}", "error:".red().bold(), shown.join("\n")));
 }
 
@@ -98,14 +93,4 @@ fn write(line: &str) {
 /// Whether talk goes to a person who sees lines redrawn.
 pub(crate) fn is_interactive() -> bool {
     std::io::stderr().is_terminal()
-}
-
-/// A password among our own arguments can be read by every user of this machine: say so once.
-pub(crate) fn warn_of_secrets() {
-    if secrets::among_arguments() {
-        warning(
-            "a password stands among the arguments, where other users of this machine can read it; \
-             use PGPASSWORD, a passfile (~/.pgpass) or a service file",
-        );
-    }
 }

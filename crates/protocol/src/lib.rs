@@ -6,6 +6,7 @@
 //! certificates), and only when a connection is being described, never while one is in use.
 
 mod address;
+mod credentials;
 pub mod http;
 pub mod limits;
 mod nearest;
@@ -15,5 +16,6 @@ pub mod redis;
 pub mod wording;
 
 pub use address::Address;
+pub use credentials::without_credentials;
 pub use nearest::nearest;
 pub use percent::percent_encoded;

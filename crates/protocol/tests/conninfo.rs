@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use protocol::postgres::conninfo::{
-    ClientCertificate, RootCertificates, Shown, TargetSession, TlsVersion, Verification,
+    ClientCertificate, ConnectionString, RootCertificates, TargetSession, TlsVersion, Verification,
 };
 use protocol::postgres::{
     AuthMethod, ChannelBinding, Config, ConnInfoError, Env, Host, Parameters, PasswordSource, SslMode,
@@ -605,8 +605,9 @@ fn a_password_in_the_wrong_place_is_never_quoted() {
     let service =
         |line: String| env().with_file("/home/os/.pg_service.conf", format!("[s]\n{line}\n"), 0o644);
     for dsn in misplaced::misplaced() {
-        let shown = Shown::of(&dsn, &env());
-        let mut texts = vec![shown.text, shown.place.unwrap_or_default()];
+        let mut texts = Vec::new();
+        let read = ConnectionString::parse(&dsn).ok();
+        texts.extend(read.map(|string| format!("{string} {string:?} {}", string.in_words())));
         let mut tell = |described: Result<Config, ConnInfoError>| match described {
             Ok(config) => {
                 let warnings = config.warnings.join(" ");

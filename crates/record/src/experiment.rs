@@ -12,7 +12,7 @@ pub struct Experiment {
     /// File name without folder and ending.
     pub name: String,
     pub question: String,
-    /// The file's text, secrets removed.
+    /// The file's text, without the credentials of addresses.
     pub file_text: String,
     /// The expanded plan, JSON.
     pub plan_json: String,

@@ -9,7 +9,7 @@ pub struct FileCommand {
     pub key: String,
     /// Line of the file, from 1; `None` where there is no file.
     pub line: Option<usize>,
-    /// What is executed or used, in words, on one line: `the shell command "make"`. Never what may be a password.
+    /// What is executed or used, in words, on one line: `the shell command "make"`.
     pub runs: String,
     /// Who executes it; `None` for what is used and not executed.
     pub by: Option<ExecutedBy>,

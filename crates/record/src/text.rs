@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A script, query or SQL file as it was used, without secrets.
+/// A script, query or SQL file, unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Text {
     /// `workload sorts`, `prepare.sql`.
@@ -14,9 +14,9 @@ pub struct Text {
     pub hash: String,
     /// Length of what was used, bytes.
     pub bytes: u64,
-    /// Without secrets; `None` where it is too long to be kept, or no text.
+    /// `None` where it is too long to be kept, or no text.
     pub text: Option<String>,
-    /// Lines, from 1, on which something was replaced because it may be a password.
+    /// Lines, from 1, on which an earlier pgdyno replaced what may have been a password; none today.
     pub replaced: Vec<u32>,
 }
 

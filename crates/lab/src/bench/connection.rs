@@ -1,5 +1,6 @@
 //! Where a single run goes, by what was written on the command line.
 
+use protocol::postgres::conninfo::ConnectionString;
 use protocol::postgres::{Env, Parameters};
 
 use crate::error::{Class, LabError};
@@ -41,8 +42,9 @@ pub fn at(
     });
     read.map_err(|error| LabError::failed(Class::Usage, error.to_string(), ""))?;
     // What cannot be meant is said now: written into a file without its secrets, nothing would be left of it but the environment.
-    let meant = Parameters::parse(&url).and_then(|parameters| parameters.resolve(&Env::process()));
-    meant.map_err(|error| LabError::failed(Class::Usage, format!("connection string: {error}"), ""))?;
+    let wrong = |error| LabError::failed(Class::Usage, format!("connection string: {error}"), "");
+    let url = ConnectionString::parse(&url).map_err(wrong)?;
+    url.resolve(&Env::process()).map_err(wrong)?;
     Ok(TargetSpec::url(url, None, false))
 }
 
@@ -56,7 +58,7 @@ mod tests {
 
     fn url(dsn: Option<&str>, host: Option<&str>, user: Option<&str>) -> Option<String> {
         match at(dsn, host, None, user).ok()? {
-            TargetSpec::Url { url, .. } => Some(url),
+            TargetSpec::Url { url, .. } => Some(url.with_secrets().to_owned()),
             TargetSpec::Managed { .. } => None,
         }
     }

@@ -84,7 +84,7 @@ pub fn examine(spec: &TargetSpec) -> Result<Examined, LabError> {
         LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {error}"), "")
     })?;
     let home = Home::locate()?;
-    let target = Target::url(url, Rights::Look, &[], &home, &watchdog)?;
+    let target = Target::url(url.with_secrets(), Rights::Look, &[], &home, &watchdog)?;
     let mut control = target.control().map_err(target::TargetError::from)?;
     let facts = Facts::ask(&mut control).map_err(|error| {
         LabError::failed(Class::Refused, format!("asking what the role may do: {error}"), "")

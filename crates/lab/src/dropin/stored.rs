@@ -9,6 +9,7 @@ use target::settings::recorded;
 use workloads::Workload;
 use workloads::pgbench::{self, Pgbench};
 
+use crate::bench;
 use crate::collectors::{self, Collector, Watched};
 use crate::error::{Class, LabError};
 use crate::known_host::KnownHost;
@@ -39,7 +40,7 @@ impl Recorder {
     pub fn open(path: &Path, dsn: &str) -> Result<Self, LabError> {
         // Early: a file that cannot be used is better known before the run.
         Store::try_out(path)?;
-        let target = TargetSpec::url(dsn.to_owned(), None, false);
+        let target = bench::at(Some(dsn), None, None, None)?;
         let mut stage = Stage::beside(&target)?;
         let settings = recorded(stage.control()?)?;
         let at = Surroundings::of(&stage)?;

@@ -13,7 +13,7 @@ use super::placed::placed;
 use super::{Outcome, Stored};
 use crate::classify::advice;
 use crate::error::{Class, LabError};
-use crate::experiment::{ExperimentFile, without_secrets};
+use crate::experiment::{ExperimentFile, plain_data};
 use crate::few;
 use crate::jobs::{self, Prepared};
 use crate::lateness::judge_by_host;
@@ -516,7 +516,7 @@ pub(super) fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<record::Ar
         name: plan.name.clone(),
         question: plan.question.clone(),
         file_text: file.text.clone(),
-        plan_json: without_secrets(&serde_json::to_value(plan).expect("plans are plain data")).to_string(),
+        plan_json: plain_data(&serde_json::to_value(plan).expect("plans are plain data")).to_string(),
         seed: plan.seed,
         order_scheme: plan.scheme().into(),
         rounds: plan.rounds,

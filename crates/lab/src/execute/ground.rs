@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use results::Store;
 use sha2::{Digest, Sha256};
-use target::change::{Change, ChangeError};
+use target::change::Change;
 use target::child::Watchdog;
 use target::home::Home;
 use target::managed::{self, Cluster};
@@ -267,18 +267,15 @@ fn prepared(
 fn can_do_without(file: &ExperimentFile, plan: &Plan, why: &str) -> Result<(), LabError> {
     let name = plan.content.compared();
     let without = plan.content.named.changes.get(name).into_iter().flatten();
-    let lacks = |change: &Change| change.validate(false).err();
-    let Some((level, lack)) = without.into_iter().find_map(|(level, change)| Some((level, lacks(change)?)))
-    else {
+    let lacks = |change: &Change| change.validate(false).is_err();
+    let Some((level, _)) = without.into_iter().find(|(_, change)| lacks(change)) else {
         return Ok(());
     };
-    let lack =
-        if matches!(lack, ChangeError::SecretUndo) { "has a password in its undo" } else { "has no undo" };
     let head = format!("[change.{name}.{level}]");
     let line = file.text.lines().position(|line| line.trim_start().starts_with(&head));
     let line = line.map(|line| format!("{}:", line + 1)).unwrap_or_default();
     let what = format!(
-        "{}:{line} {head} {lack}, and arms cannot stand on copies of their own: {why}",
+        "{}:{line} {head} has no undo, and arms cannot stand on copies of their own: {why}",
         file.path.display()
     );
     Err(LabError::failed(

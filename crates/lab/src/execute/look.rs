@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use protocol::postgres::Config;
 use protocol::postgres::conninfo::Env;
 
 use super::arms::check_arms;
@@ -100,7 +99,7 @@ fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabE
             })
         }
         TargetSpec::Url { url, change_server, .. } => {
-            let mut config = Config::parse(Some(url), &Env::process()).map_err(TargetError::from)?;
+            let mut config = url.resolve(&Env::process()).map_err(TargetError::from)?;
             config.application_name.get_or_insert_with(|| "pgdyno".to_owned());
             config.connect_timeout.get_or_insert(BOUND);
             let means = |control: &mut Control| Means {

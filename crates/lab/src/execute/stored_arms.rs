@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use protocol::without_credentials;
 use target::Stop;
 use target::change::Change;
 use target::child::Watchdog;
@@ -9,7 +10,6 @@ use target::pooler::Installed;
 use target::storage::Storage;
 
 use crate::error::{Class, LabError};
-use crate::experiment::shown_value;
 use crate::factors::{SETTINGS, STORAGE};
 use crate::plan::Plan;
 use crate::setup::{At, Connection};
@@ -33,7 +33,8 @@ fn arm(
     let settings = content.arms.iter().find(|arm| arm.name.as_ref() == Some(&name));
     if let Some(arm) = settings.filter(|_| content.compared() == SETTINGS) {
         let settings = arm.settings.iter();
-        let shown = |(name, value): (&String, &String)| (name.clone(), shown_value(value).to_owned());
+        let shown =
+            |(name, value): (&String, &String)| (name.clone(), without_credentials(value).into_owned());
         let unsafe_settings = arm.weakens.clone();
         return Ok(record::Arm {
             settings: settings.map(shown).collect(),

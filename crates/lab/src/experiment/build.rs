@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use protocol::postgres::Parameters;
+use protocol::postgres::conninfo::ConnectionString;
 use record::{AskedLimit, Prices, Profile};
 use toml::Value;
 use toml::de::DeValue;
@@ -202,11 +202,16 @@ impl Builder<'_, '_> {
                 let tile_servers = self.tile_servers(table, &tile_servers);
                 let redis = redis.map(|redis| self.redis_url(table, &redis).unwrap_or(redis));
                 let Some(url) = self.expanded(&[table, &["url"]].concat(), &url) else { return any };
-                if let Err(error) = Parameters::parse(&url) {
-                    let place = [table, &["url"]].concat();
-                    self.document.wrong(&place, format!("`{}`: {error}", place.join(".")), None);
+                match ConnectionString::parse(&url) {
+                    Ok(url) => {
+                        let target = TargetSpec::url(url, redis, change_server);
+                        return target.with_tile_servers(tile_servers);
+                    }
+                    Err(error) => {
+                        let place = [table, &["url"]].concat();
+                        self.document.wrong(&place, format!("`{}`: {error}", place.join(".")), None);
+                    }
                 }
-                return TargetSpec::url(url, redis, change_server).with_tile_servers(tile_servers);
             }
             Some(_) if self.document.is_wrong(table) => {}
             Some(_) => self.document.missing(table, "url"),

@@ -81,7 +81,7 @@ impl Found<'_, '_> {
         for (name, levels) in changes {
             for (level, Change { do_, undo, .. }) in levels {
                 for (part, step) in [("do", do_), ("undo", undo)] {
-                    if let Some(Step::Command(command)) = step.as_ref().map(Step::covered) {
+                    if let Some(Step::Command(command)) = step {
                         let runs = format!("the shell command {}", quoted(&command));
                         self.add(&["change", name, level, part], runs, ExecutedBy::Pgdyno);
                     }

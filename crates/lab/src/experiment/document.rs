@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use super::hidden::Hidden;
+use super::kept;
 use super::problem::Problem;
 use super::wording;
 
@@ -55,9 +55,16 @@ impl<'a> Document<'a> {
     /// Where the key that is given a second time stands first.
     fn first_of(&self, second: &Range<usize>) -> Option<String> {
         let name = self.text.get(second.clone())?.trim_matches(['"', '\'']);
-        let first =
-            Hidden::of(self.text).first_of(second.start, name).filter(|first| *first < second.start)?;
-        Some(format!("the first `{name}` is in line {}", self.line(first)))
+        let lines: Vec<&str> = self.text.lines().take(self.line(second.start)).collect();
+        let (line, before) = lines.split_last()?;
+        let key = |line: &str| line.split(['=', '#']).next().map(str::trim).unwrap_or_default().to_owned();
+        let first = before.iter().rposition(|other| key(other) == key(line))?;
+        Some(format!("the first `{name}` is in line {}", first + 1))
+    }
+
+    /// The text that is stored: without the credentials of addresses.
+    pub(super) fn kept_text(&self) -> String {
+        kept::text(self.text, &self.written)
     }
 
     /// Whether the grammar is kept, so that anything can be read.
@@ -229,11 +236,10 @@ impl<'a> Document<'a> {
 
     /// All problems in the order of the file.
     pub(super) fn into_problems(mut self) -> Vec<Problem> {
-        let hidden = Hidden::of(self.text);
         self.noted.sort_by_key(|noted| noted.span.start);
         self.noted
             .into_iter()
-            .map(|noted| Problem::at(&hidden, &noted.span, noted.message, noted.hint))
+            .map(|noted| Problem::at(self.text, &noted.span, noted.message, noted.hint))
             .collect()
     }
 }

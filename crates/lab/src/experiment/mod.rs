@@ -8,7 +8,7 @@ mod checks;
 mod commands;
 mod document;
 mod factors;
-mod hidden;
+mod kept;
 mod model;
 mod outside;
 mod problem;
@@ -26,12 +26,12 @@ use std::path::{Path, PathBuf};
 use target::change::Part;
 
 use build::Builder;
+use protocol::postgres::conninfo::ConnectionString;
 use record::FileCommand;
 
 use document::Document;
 pub use factors::Factors;
-use hidden::Hidden;
-pub(crate) use hidden::{shown_value, without_secrets};
+pub(crate) use kept::plain_data;
 pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
 pub use model::{AskedSlices, CellOrder, ExperimentFile, Slices, asked_slices};
 pub use problem::{FileProblems, Problem};
@@ -87,8 +87,7 @@ fn assemble(
     if !document.is_toml() {
         return Err(FileProblems { file: path.display().to_string(), problems: document.into_problems() });
     }
-    let url = document.value(&["target", "url"]).and_then(|url| url.as_str()).map(hidden::kept_url);
-    let kept = Hidden::of(text).text(url.as_deref());
+    let kept = document.kept_text();
     let one = |document: &mut Document<'_>| {
         let mut file = Builder { document, path, variables, look }.file(&kept);
         file.balance_rounds();
@@ -168,7 +167,7 @@ impl ExperimentFile {
         assemble(path, text, false, &|name| std::env::var(name).ok(), true)
     }
 
-    /// Its text as it is kept with what it measures: without what may be a password.
+    /// The text that is stored with its runs: without the credentials of addresses.
     #[must_use]
     pub fn kept_text(&self) -> &str {
         &self.text
@@ -225,7 +224,7 @@ impl ExperimentFile {
 
     /// Logs in with what these connection strings say and the file does not, such as a password: at the servers of the
     /// file that they lead to. Neither the file nor its identity changes.
-    pub fn log_in_by(&mut self, urls: &[String]) {
+    pub fn log_in_by(&mut self, urls: &[ConnectionString]) {
         for target in self.named.servers.values_mut().chain([&mut self.target]) {
             let same = |given: &TargetSpec| given.is_place_of(target);
             let given = urls.iter().map(|url| TargetSpec::url(url.clone(), None, false)).find(same);

@@ -5,8 +5,6 @@ use std::ops::Range;
 
 use protocol::nearest;
 
-use super::hidden::{HIDDEN, Hidden, covered};
-
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -18,7 +16,7 @@ pub struct Problem {
     pub message: String,
     /// What to write instead, where that can be said.
     pub hint: Option<String>,
-    /// The line of the file, without what may be a password.
+    /// The line of the file, perhaps without its value.
     text: String,
     /// Which characters of it are meant.
     mark: Range<usize>,
@@ -26,30 +24,28 @@ pub struct Problem {
 
 impl Problem {
     /// A problem at a range of bytes of the file's text.
-    pub(super) fn at(
-        hidden: &Hidden<'_>,
-        span: &Range<usize>,
-        message: String,
-        hint: Option<String>,
-    ) -> Self {
-        let source = hidden.source;
+    pub(super) fn at(source: &str, span: &Range<usize>, message: String, hint: Option<String>) -> Self {
         let start = floor(source, span.start);
         let line_start = source[..start].rfind('\n').map_or(0, |end| end + 1);
         let line_end = source[start..].find('\n').map_or(source.len(), |length| start + length);
         let end = floor(source, span.end).clamp(start, line_end);
         let before = source[line_start..start].chars().count();
-        let around = (!hidden.shows(start)).then(|| hidden.around(start));
-        let text = hidden.line(&(line_start..line_end));
         let width = source[start..end].trim_end().chars().count().max(1);
-        let mark = match text.find(HIDDEN).map(|at| text[..at].chars().count()) {
-            Some(cover) if before + width > cover => cover..cover + HIDDEN.chars().count(),
-            _ => before..before + width,
+        let line = source[line_start..line_end].trim_end();
+        let (text, message, mark) = match may_hold_address(&source[..line_start], line) {
+            false => (line.to_owned(), message, before..before + width),
+            true => {
+                let text = without_value(line);
+                let length = text.chars().count();
+                let first = before.min(length - 1);
+                (text, without_quoted(&message), first..(before + width).clamp(first + 1, length))
+            }
         };
         Self {
             line: source[..start].matches('\n').count() + 1,
             column: before + 1,
-            message: covered(&message, around),
-            hint: hint.map(|hint| covered(&hint, around)),
+            message,
+            hint,
             text,
             mark,
         }
@@ -65,6 +61,55 @@ impl Problem {
             format!(" {line} | {}", text.replace('\t', " ")),
             format!(" {:margin$} | {:skip$}{}{hint}", "", "", "^".repeat(mark.len()), skip = mark.start),
         ]
+    }
+}
+
+/// Replaces a value that is not shown.
+const NOT_SHOWN: &str = "(not shown)";
+
+/// Whether a line may hold the address of a server, perhaps a wrong one. Such lines are in a server's table, or begin with a
+/// key for addresses. Headers and keys of other kinds with plain values are no such lines.
+fn may_hold_address(before: &str, line: &str) -> bool {
+    let begins = |line: &str, names: &[&str]| {
+        let name = line.trim_start_matches(|c: char| c.is_whitespace() || "[\"'#".contains(c));
+        names.iter().any(|known| name.starts_with(known))
+    };
+    let is_plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_-. {}[],".contains(c));
+    let is_other = match line.split_once('=') {
+        // Texts in quotes hold no `=`.
+        Some((key, value)) => {
+            let mut parts = value.split(['"', '\'']).enumerate();
+            let fits =
+                |(at, part): (usize, &str)| is_plain(&part.replace('=', if at % 2 == 0 { "" } else { "=" }));
+            OTHERS.contains(&key.trim()) && parts.all(fits)
+        }
+        None => line.trim_start().starts_with('[') && is_plain(line),
+    };
+    let header = before.lines().rfind(|line| line.trim_start().starts_with('['));
+    let is_of_server = begins(line, &["target", "server", "url"])
+        || header.is_some_and(|header| begins(header, &["target", "server"]));
+    is_of_server && !is_other
+}
+
+/// Keys of a server that hold no address.
+const OTHERS: [&str; 3] = ["managed", "change_server", "tile_servers"];
+
+/// A line with its key alone.
+fn without_value(line: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-. ".contains(c);
+    match line.split_once('=').filter(|(key, _)| key.chars().all(is_plain)) {
+        Some((key, _)) => format!("{key}= {NOT_SHOWN}"),
+        None => NOT_SHOWN.to_owned(),
+    }
+}
+
+/// A message without the value that it quotes. The value may contain quotes.
+fn without_quoted(message: &str) -> String {
+    match (message.find('"'), message.rfind('"')) {
+        (Some(first), Some(last)) if first < last => {
+            format!("{}{NOT_SHOWN}{}", &message[..first], &message[last + 1..])
+        }
+        _ => message.to_owned(),
     }
 }
 
@@ -119,8 +164,7 @@ mod tests {
     fn a_problem_points_at_its_place() {
         let source = "a = 1\n# frü \"x\"\n";
         let start = source.find('"').unwrap();
-        let problem =
-            Problem::at(&Hidden::of(source), &(start..start + 3), "bad".into(), Some("try y".into()));
+        let problem = Problem::at(source, &(start..start + 3), "bad".into(), Some("try y".into()));
         assert_eq!((problem.line, problem.column), (2, 7));
         let all = FileProblems { file: "f.toml".into(), problems: vec![problem] };
         assert_eq!(all.to_string(), "f.toml:2:7: bad\n 2 | # frü \"x\"\n   |       ^^^ try y");
@@ -129,8 +173,36 @@ mod tests {
     #[test]
     fn places_outside_the_text_do_not_panic() {
         for span in [0..0, 5..90, 90..95] {
-            let problem = Problem::at(&Hidden::of("ä"), &span, String::new(), None);
+            let problem = Problem::at("ä", &span, String::new(), None);
             assert_eq!(problem.line, 1);
+        }
+    }
+
+    #[test]
+    fn a_line_that_may_hold_an_address_is_shown_without_its_value() {
+        for (source, at, wanted) in [
+            (
+                "[target]\nurl = \"h geheim\"",
+                "\"h",
+                "x.toml:2:7: no (not shown)\n 2 | url = (not shown)\n   |       ^^^^^^^^^^",
+            ),
+            ("[server.a]\ngeheim@h", "geheim", "x.toml:2:1: no (not shown)\n 2 | (not shown)\n   | ^^^^^^^^"),
+            (
+                "target.url = 'geheim@h'",
+                "'geheim",
+                "x.toml:1:14: no (not shown)\n 1 | target.url = (not shown)\n   |              ^^^^^^^^^^",
+            ),
+            (
+                "[target]\nmanaged = { redis = 1 }",
+                "1",
+                "x.toml:2:21: no \"it\"\n 2 | managed = { redis = 1 }\n   |                     ^",
+            ),
+        ] {
+            let start = source.find(at).unwrap();
+            let end = source[start..].find('\n').map_or(source.len(), |end| start + end);
+            let end = if at == "1" { start + 1 } else { end };
+            let problem = Problem::at(source, &(start..end), "no \"it\"".into(), None);
+            assert_eq!(problem.lines("x.toml").join("\n"), wanted);
         }
     }
 

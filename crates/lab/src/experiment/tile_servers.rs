@@ -1,6 +1,5 @@
 //! `tile_servers` of a target: a list of names, or of tables with more.
 
-use protocol::postgres::conninfo::may_hold_password;
 use target::tile_server::{Kind, Options};
 use toml::{Table, Value};
 
@@ -25,11 +24,6 @@ pub(super) fn read(value: &Value) -> Result<Options, String> {
 
 const ADVICE: &str = "write \"tipg\", \"martin\" or { kind = \"martin\", workers = 2 }";
 
-/// Whether it could be a connection string by mistake, which must stand in nothing that is kept.
-fn is_no_path(text: &str) -> bool {
-    text.contains(['=', '@']) || text.contains("://") || may_hold_password(text)
-}
-
 fn kind(name: &str) -> Result<Kind, String> {
     let known = Kind::ALL.into_iter().find(|kind| kind.name() == name);
     known.ok_or_else(|| format!("cannot be \"{name}\"\n{ADVICE}"))
@@ -51,9 +45,6 @@ fn of_table(table: &Table) -> Result<Options, String> {
         table.get(key).map(read).transpose().map(|number| number.map(|number| number as u32))
     };
     let program = text("program")?;
-    if program.is_some_and(is_no_path) {
-        return Err("cannot have a connection string as program: it is a path".to_owned());
-    }
     Ok(Options {
         kind: kind(text("kind")?.ok_or_else(|| format!("needs a kind\n{ADVICE}"))?)?,
         workers: number("workers")?,

@@ -214,11 +214,6 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
     own.into_iter().chain(varied).map(|(table, keys)| (table.to_owned(), keys)).chain(in_full).collect()
 }
 
-/// Keys right below a path (the empty path is the root).
-pub(super) fn below(path: &str) -> Vec<&'static str> {
-    tables().into_iter().find(|(table, _)| table == path).map_or_else(Vec::new, |(_, keys)| keys)
-}
-
 /// A level of a factor of one's own.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -311,6 +306,11 @@ impl<'de> Deserialize<'de> for WrittenSlices {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Keys right below a path (the empty path is the root).
+    fn below(path: &str) -> Vec<&'static str> {
+        tables().into_iter().find(|(table, _)| table == path).map_or_else(Vec::new, |(_, keys)| keys)
+    }
 
     #[test]
     fn keys_right_below() {

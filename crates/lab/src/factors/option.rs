@@ -1,5 +1,6 @@
 //! Any option of a workload: `polygons.min_pixels` is what `[workload.polygons] tiles = { min_pixels = … }` says.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use protocol::nearest;
@@ -40,7 +41,7 @@ impl Factor for WorkloadOption {
     fn read(&self, key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
         let (workload, option) = parts(key);
         let level = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        if level.contains("://") && protocol::postgres::conninfo::may_hold_password(&level) {
+        if matches!(protocol::without_credentials(&level), Cow::Owned(_)) {
             // A level's text is its name, in results and reports.
             return Err(
                 "a level with a password in it would be shown; write two workloads and compare `workload`"

@@ -167,7 +167,8 @@ mod tests {
         assert!(asked(1).unwrap()[0].contains("scale 1: about 15"), "{:?}", asked(1));
         // 32 TB.
         assert!(asked(i32::MAX as u32 / 1000).is_err());
-        let url = TargetSpec::url("postgres://elsewhere/x".into(), None, false);
+        let url = protocol::postgres::conninfo::ConnectionString::parse("postgres://elsewhere/x").unwrap();
+        let url = TargetSpec::url(url, None, false);
         let prepare = of(i32::MAX as u32);
         let said = foresee([(url, &prepare)].into_iter()).unwrap();
         assert!(said[0].ends_with("is not known"), "{said:?}");

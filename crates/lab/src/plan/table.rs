@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use protocol::without_credentials;
 use record::AskedLimit;
 use results::{Table, Value};
 use target::storage::Holds;
@@ -9,7 +10,6 @@ use target::storage::Holds;
 use super::cost::CACHE;
 use super::restarts::arms_need_restart;
 use super::{Generator, NotRun, Plan, PlannedRun, SHOWN_APART, Scheme, Standing};
-use crate::experiment::shown_value;
 use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::At;
 use crate::target_spec::TargetSpec;
@@ -372,7 +372,7 @@ fn search_words(asked: &AskedLimit, compares: bool) -> String {
 fn arm_words(of: &str, arm: &crate::setup::Arm) -> String {
     let name = arm.name.as_deref().unwrap_or_default();
     let settings: Vec<_> =
-        arm.settings.iter().map(|(name, value)| format!("{name} = {}", shown_value(value))).collect();
+        arm.settings.iter().map(|(name, value)| format!("{name} = {}", without_credentials(value))).collect();
     let what = if settings.is_empty() { "the server's own settings".to_owned() } else { settings.join(", ") };
     let safety =
         if arm.weakens.is_empty() { String::new() } else { format!("; weakens: {}", arm.weakens.join(", ")) };

@@ -12,7 +12,7 @@ use workloads::{ScriptInfo, pgbench};
 
 use crate::error::LabError;
 use crate::event::{Progress, Step, Tell};
-use crate::experiment::without_secrets;
+use crate::experiment::plain_data;
 use crate::setup::Setup;
 use crate::stage::Stage;
 use crate::target_spec::TargetSpec;
@@ -90,7 +90,7 @@ impl Identity<'_> {
             name: self.name.to_owned(),
             question: self.question.to_owned(),
             file_text: String::new(),
-            plan_json: without_secrets(&self.content).to_string(),
+            plan_json: plain_data(&self.content).to_string(),
             seed: self.seed,
             order_scheme: record::OrderScheme::Single,
             rounds: round,

@@ -1,8 +1,7 @@
-//! What an experiment asks by, kept without secrets: scripts, queries, SQL files.
+//! Scripts, queries and SQL files of an experiment, stored unchanged.
 
 use std::path::Path;
 
-use protocol::postgres::conninfo::without_passwords;
 use record::{Text, TextKind, given};
 use sha2::{Digest, Sha256};
 use workloads::{Preparation, Workload};
@@ -13,15 +12,14 @@ const LONGEST: usize = 1 << 20;
 /// A text as it is kept.
 fn kept(used_by: &str, name: &str, kind: TextKind, bytes: &[u8]) -> Text {
     let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LONGEST && !text.contains('\0'));
-    let covered = text.map(without_passwords);
     Text {
         used_by: used_by.to_owned(),
         name: name.to_owned(),
         kind,
         hash: record::hex(&Sha256::digest(bytes)),
         bytes: bytes.len() as u64,
-        replaced: covered.as_ref().map_or_else(Vec::new, |covered| covered.lines.clone()),
-        text: covered.map(|covered| covered.text),
+        text: text.map(str::to_owned),
+        replaced: Vec::new(),
     }
 }
 
@@ -45,11 +43,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_has_no_password_and_the_hash_of_what_was_used() {
+    fn a_text_is_kept_as_it_was_used_unless_it_is_long_or_binary() {
         let used = b"SELECT dblink_connect('host=h password=geheim');\n";
         let text = kept("prepare.sql", "a.sql", TextKind::File, used);
-        assert_eq!(text.text.as_deref(), Some("SELECT dblink_connect('host=h password=(hidden)');\n"));
-        assert_eq!((text.replaced, text.bytes), (vec![1], used.len() as u64));
+        assert_eq!(text.text.as_deref().map(str::as_bytes), Some(&used[..]));
+        assert_eq!(text.bytes, used.len() as u64);
         assert_eq!(text.hash, record::hex(&Sha256::digest(used)));
         for not_kept in [&[0xff, b'a'][..], b"a\0b", &vec![b'a'; LONGEST + 1]] {
             let text = kept("prepare.sql", "a.sql", TextKind::File, not_kept);

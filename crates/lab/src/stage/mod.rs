@@ -184,7 +184,7 @@ impl Stage {
             }
             TargetSpec::Url { url, redis, change_server, .. } => {
                 let rights = if *change_server { Rights::Change } else { least };
-                let target = Target::url(url, rights, &[], &home, &watchdog)?;
+                let target = Target::url(url.with_secrets(), rights, &[], &home, &watchdog)?;
                 let redis_place = redis.as_deref().map(redis_at).transpose()?;
                 (Self::at(target, (None, redis_place), watchdog, stop), removed)
             }

@@ -39,6 +39,7 @@ use ::target::home::Home;
 
 use crate::exit::Outcome;
 use crate::options::{Format, Selection};
+pub(crate) use typed::warn_of_passwords;
 
 /// Measure PostgreSQL and PostGIS under a known load, and compare: what is faster, by how much, how sure
 #[derive(Debug, clap::Parser)]

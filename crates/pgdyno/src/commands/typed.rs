@@ -1,26 +1,35 @@
-//! The command as it was typed, to be kept with an experiment and typed again: without passwords, and without what is
-//! said anew each time.
+//! The typed command, which is stored with an experiment so that it can be typed again. Addresses in it lose their
+//! credentials. Options that concern one invocation only are left out.
 
-use protocol::postgres::Env;
-use protocol::postgres::conninfo::Shown;
+use std::borrow::Cow;
+
+use protocol::without_credentials;
 use record::shell::Command;
 
-use crate::secrets::Argument;
+use crate::print::warning;
 
-/// What stands in place of what cannot be shown at all.
-const LEFT_OUT: &str = "...";
+/// Warns, once, of a password among our own arguments: every user of this machine can read it there.
+pub(crate) fn warn_of_passwords() {
+    if arguments().iter().any(|argument| matches!(shown(argument), Cow::Owned(_))) {
+        warning(
+            "a password stands among the arguments, where other users of this machine can read it; \
+             use PGPASSWORD, a passfile (~/.pgpass) or a service file",
+        );
+    }
+}
 
 /// This process's own.
 pub(super) fn command() -> Command {
-    let arguments: Vec<String> =
-        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
-    of(&arguments)
+    of(&arguments())
+}
+
+fn arguments() -> Vec<String> {
+    std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
 fn of(arguments: &[String]) -> Command {
     let mut words = vec!["pgdyno".to_owned()];
     let mut rest = arguments.iter();
-    let mut before = None;
     while let Some(argument) = rest.next() {
         let (option, value) = argument
             .split_once('=')
@@ -35,24 +44,39 @@ fn of(arguments: &[String]) -> Command {
                     rest.next();
                 }
             }
-            _ => words.push(without_password(before, argument)),
+            _ => words.push(shown(argument).into_owned()),
         }
-        before = Some(argument.as_str());
     }
     words.into_iter().collect::<Command>().without_consent()
 }
 
-/// An argument as it may be kept: of a connection string all but what is secret.
-fn without_password(before: Option<&str>, argument: &str) -> String {
-    let given = Argument::of(before, argument);
-    if !given.is_telling() {
-        return argument.to_owned();
-    }
-    let shown = Shown::of(given.value, &Env::empty().with_user("somebody")).dsn;
-    match (given.kind, shown) {
-        (Some(kind @ "url"), Some(shown)) => format!("{}{kind}: {shown}", given.option),
-        (None, Some(shown)) => format!("{}{shown}", given.option),
-        _ => format!("{}{LEFT_OUT}", given.option),
+/// An argument as it may be shown: the value of an option, or what `url:` or `via:` names, where that is an address.
+pub(crate) fn shown(argument: &str) -> Cow<'_, str> {
+    // A value may stand directly behind short options.
+    let starts = match argument.find('=').filter(|_| argument.starts_with("--")) {
+        Some(at) => at + 1..=at + 1,
+        None if argument.starts_with('-') => 2..=MOST_SHORT,
+        None => 0..=0,
+    };
+    let parts = starts.filter_map(|start| argument.split_at_checked(start));
+    let found = parts.filter_map(|(option, value)| Some((option, shown_value(value)?))).next();
+    found.map_or(argument.into(), |(option, value)| format!("{option}{value}").into())
+}
+
+/// Where a value may begin that stands behind a cluster of short options, such as `-nSd`.
+const MOST_SHORT: usize = 8;
+
+/// A value without its credentials, if it has any.
+fn shown_value(value: &str) -> Option<String> {
+    let kind = match value.split_once(':') {
+        Some((kind, _)) if matches!(kind.trim(), "url" | "via") => kind.len() + 1,
+        _ => 0,
+    };
+    let (kind, address) = value.split_at(kind);
+    let gap = if kind.is_empty() { "" } else { " " };
+    match without_credentials(address.trim_start()) {
+        Cow::Owned(shown) => Some(format!("{kind}{gap}{shown}")),
+        Cow::Borrowed(_) => None,
     }
 }
 
@@ -78,8 +102,13 @@ mod tests {
                 "pgdyno bench --against 'url: host=h dbname=shop user=me' 'host=g dbname=shop user=me'",
             ),
             (&["bench", "--against=url:host=h password=geheim"], "pgdyno bench '--against=url: host=h'"),
-            (&["bench", "--against", "sql: alter role r password 'geheim'"], "pgdyno bench --against ..."),
-            // A weight was taken for a password.
+            (
+                &["tiles", "--via", "http://me:geheim@h/{z}/{x}/{y}", "-d", "host=h password=geheim"],
+                "pgdyno tiles --via 'http://h/{z}/{x}/{y}' -d host=h",
+            ),
+            (&["bench", "-nSdpostgres://me:geheim@h/d"], "pgdyno bench '-nSdhost=h dbname=d user=me'"),
+            (&["bench", "--dbname=host=h password=geheim"], "pgdyno bench --dbname=host=h"),
+            // Only addresses are changed.
             (
                 &["bench", "--against", "script: ad.sql@2, b.sql", "--undo", "drop index i -- a:b @c"],
                 "pgdyno bench --against 'script: ad.sql@2, b.sql' --undo 'drop index i -- a:b @c'",

@@ -469,12 +469,6 @@ fn mistakes_in_factors_are_one_message_with_their_line() {
             says: &["has no undo", "DROP INDEX IF EXISTS"],
         },
         Mistake {
-            right: "do = \"CREATE INDEX t_x ON public.t (x)\"\nundo = \"DROP INDEX IF EXISTS public.t_x\"\n",
-            wrong: "do = { command = \"true\" }\nundo = \"DROP ROLE r /* password='geheim' */\"\n",
-            at: "[change.index.with]",
-            says: &["undo holds a password", "psql -f undo.sql"],
-        },
-        Mistake {
             right: "do = \"CREATE INDEX t_x ON public.t (x)\"\n",
             wrong: "",
             at: "[change.index.with]",

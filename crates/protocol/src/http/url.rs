@@ -145,6 +145,35 @@ impl Url {
         if self.port == usual { host } else { format!("{host}:{}", self.port) }
     }
 
+    /// Whether `Display` leaves out user and password, or a value that services log in by.
+    #[must_use]
+    pub fn has_credentials(&self) -> bool {
+        self.authorization.is_some() || self.written_path() != self.shown_path()
+    }
+
+    /// The path with its places as they were written.
+    fn written_path(&self) -> String {
+        let written = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            place => {
+                let known = Piece::PLACES.iter().find(|(_, known)| known == place);
+                known.map_or_else(String::new, |(written, _)| (*written).to_owned())
+            }
+        };
+        self.path.iter().map(written).collect()
+    }
+
+    /// The same without what services log in by in a query, by its name.
+    fn shown_path(&self) -> String {
+        let path = self.written_path();
+        let Some((path, query)) = path.split_once('?') else { return path };
+        let shown = query.split('&').map(|pair| match pair.split_once('=') {
+            Some((name, value)) if logs_in(name) && !is_place(value) => format!("{name}=hidden"),
+            _ => pair.to_owned(),
+        });
+        format!("{path}?{}", shown.collect::<Vec<_>>().join("&"))
+    }
+
     /// What `Authorization` says: user and password, in base64. A secret.
     #[must_use]
     pub fn authorization(&self) -> Option<&str> {
@@ -156,22 +185,7 @@ impl Url {
 impl fmt::Display for Url {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.secure { "https" } else { "http" };
-        write!(formatter, "{scheme}://{}", self.authority())?;
-        let mut path = String::new();
-        for piece in &self.path {
-            let place = Piece::PLACES.iter().find(|(_, place)| place == piece);
-            match (piece, place) {
-                (Piece::Text(text), _) => path.push_str(text),
-                (_, Some((written, _))) => path.push_str(written),
-                (_, None) => {}
-            }
-        }
-        let Some((path, query)) = path.split_once('?') else { return formatter.write_str(&path) };
-        let hidden = query.split('&').map(|pair| match pair.split_once('=') {
-            Some((name, value)) if logs_in(name) && !is_place(value) => format!("{name}=hidden"),
-            _ => pair.to_owned(),
-        });
-        write!(formatter, "{path}?{}", hidden.collect::<Vec<_>>().join("&"))
+        write!(formatter, "{scheme}://{}{}", self.authority(), self.shown_path())
     }
 }
 

@@ -162,7 +162,7 @@ impl Kit {
             let lines: Vec<String> = text.replaced.iter().map(u32::to_string).collect();
             let line = if lines.len() == 1 { "line" } else { "lines" };
             self.notes.push(format!(
-                "{path}, {line} {}: what may be a password is replaced by (hidden); with it back it is the same experiment.",
+                "{path}, {line} {}: an earlier pgdyno replaced what may be a password by (hidden); with it back it is the same experiment.",
                 lines.join(", ")
             ));
         }

@@ -39,12 +39,6 @@ pub enum ChangeError {
     },
     #[error("an undo without a do: there would be nothing to undo")]
     NoDo,
-    /// It is written down before the change is made.
-    #[error(
-        "the undo holds a password, and it is kept in a file until it is run; let a command read it where only you can: \
-         undo = {{ command = \"psql -f undo.sql\" }}"
-    )]
-    SecretUndo,
     #[error("the {0} is empty")]
     Empty(Part),
     #[error("the check is more than one statement; it must be one that returns true")]
@@ -131,7 +125,7 @@ impl ChangeError {
     pub fn part(&self) -> Option<Part> {
         match self {
             Self::NotAllowed { .. } => Some(Part::Do),
-            Self::NoDo | Self::SecretUndo | Self::Busy { .. } | Self::Alive { .. } => Some(Part::Undo),
+            Self::NoDo | Self::Busy { .. } | Self::Alive { .. } => Some(Part::Undo),
             Self::ManyChecks | Self::NotTrue { .. } => Some(Part::Check),
             Self::Empty(part)
             | Self::Sql { part, .. }

@@ -11,7 +11,6 @@ mod statements;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use protocol::postgres::conninfo::{REPLACED, may_hold_password, without_passwords};
 use serde::{Deserialize, Serialize};
 
 pub use environment::Environment;
@@ -75,9 +74,6 @@ impl Change {
         match (&self.do_, &self.undo) {
             (Some(_), None) if !thrown_away => return Err(ChangeError::NoUndo { what: self.words() }),
             (None, Some(_)) => return Err(ChangeError::NoDo),
-            (Some(_), Some(undo)) if !thrown_away && undo.holds_password() => {
-                return Err(ChangeError::SecretUndo);
-            }
             _ => {}
         }
         for (part, step) in [(Part::Do, &self.do_), (Part::Undo, &self.undo)] {
@@ -103,15 +99,6 @@ impl Change {
         if parts.is_empty() { self.words() } else { parts.join(", ") }
     }
 
-    /// As it is written down to be undone: do and check are only told from there, and passwords in them are left out.
-    pub(crate) fn to_undo(&self) -> Self {
-        Self {
-            do_: self.do_.as_ref().map(Step::covered),
-            undo: self.undo.clone(),
-            check: self.check.as_deref().map(|check| without_passwords(check).text),
-        }
-    }
-
     /// What it does, in short: `"CREATE INDEX i ON t (x)"`.
     #[must_use]
     pub fn words(&self) -> String {
@@ -127,23 +114,7 @@ impl Step {
         }
     }
 
-    fn holds_password(&self) -> bool {
-        *self != self.covered()
-    }
-
-    /// The same without passwords: to be shown, not to be run.
-    #[must_use]
-    pub fn covered(&self) -> Self {
-        match self {
-            Self::Sql(sql) => Self::Sql(without_passwords(sql).text),
-            Self::Command(command) if command.split_whitespace().any(gives_password) => {
-                Self::Command(REPLACED.to_owned())
-            }
-            Self::Command(command) => Self::Command(without_passwords(command).text),
-        }
-    }
-
-    /// Its beginning on one line; never what may be a password.
+    /// Its beginning on one line.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
@@ -151,13 +122,6 @@ impl Step {
             Self::Command(command) => format!("command {}", shown(command)),
         }
     }
-}
-
-/// `PGPASSWORD=…` and the like: a shell has no quotes around its literals.
-fn gives_password(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, value)| {
-        !value.is_empty() && !value.starts_with('$') && may_hold_password(&format!("{name}="))
-    })
 }
 
 #[cfg(test)]
@@ -186,22 +150,6 @@ mod tests {
             (Change { undo: sql("SELECT 1"), ..Change::default() }, Some("an undo without a do")),
             (Change { do_: sql(" -- x\n;"), undo: sql("x"), check: None }, Some("the do is empty")),
             (Change { do_: command("x"), undo: command(" \n"), check: None }, Some("the undo is empty")),
-            (
-                Change { do_: sql("x"), undo: sql("DROP ROLE r /* password='geheim' */"), check: None },
-                Some("the undo holds a password"),
-            ),
-            (
-                Change {
-                    do_: sql("x"),
-                    undo: command("PGPASSWORD=geheim psql -c 'DROP ROLE r'"),
-                    check: None,
-                },
-                Some("the undo holds a password"),
-            ),
-            (
-                Change { do_: sql("ALTER ROLE r PASSWORD 'geheim'"), undo: sql("DROP ROLE r"), check: None },
-                None,
-            ),
             (Change { check: check("/* */"), ..Change::default() }, Some("the check is empty")),
             (Change { check: check("SELECT 1; SELECT 2"), ..Change::default() }, Some("the check is more")),
         ];

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use osm::extract;
 use osm::log::{LogParser, Told, table_made};
 use osm::synth::Synthetic;
-use protocol::postgres::conninfo::without_passwords;
 use protocol::postgres::sql::{Sql, quote_identifier};
 
 use super::command::Command;
@@ -271,10 +270,10 @@ impl Job for Load {
             phases: log.phases,
             elapsed_us: end.wall_us,
             versions: [("osm2pgsql".to_owned(), log.version.unwrap_or(begun.program.version))].into(),
-            log: without_passwords(&log.text).text,
+            log: log.text,
             tables: tables.iter().map(|table| plain(table)).collect(),
             is_empty,
-            failed: why.map(|why| without_passwords(&why).text),
+            failed: why,
             ..JobReport::default()
         })
     }

@@ -1,11 +1,12 @@
 //! What pgbench's users type by habit and `pgdyno bench` does not do: told with the very command that does.
 
 use clap::{Arg, ArgMatches, Command};
+use protocol::postgres::Env;
+use protocol::postgres::conninfo::ConnectionString;
 use record::shell;
 
 use crate::commands::pgbench::{Mode, mode_of};
 use crate::exit::{Failure, USAGE};
-use crate::secrets::Argument;
 
 /// What only the drop-in does.
 const ELSEWHERE: [(&str, &str); 9] = [
@@ -158,10 +159,10 @@ impl Word {
 
 fn word(argument: &Arg, value: String) -> Word {
     let long = argument.get_long().map(str::to_owned);
-    // A password is not for quoting.
-    let name = long.as_deref().map(|long| format!("--{long}")).unwrap_or_default();
-    let telling = Argument::of_option(&name, &value).is_telling();
-    let value = if telling { "CONNECTION".to_owned() } else { value };
+    let value = match long.as_deref() {
+        None | Some("host" | "port" | "username" | "dbname") => address(value),
+        _ => value,
+    };
     let takes_value =
         argument.is_positional() || argument.get_num_args().is_some_and(|count| count.min_values() > 0);
     let text = match (argument.get_short(), &long) {
@@ -172,4 +173,12 @@ fn word(argument: &Arg, value: String) -> Word {
         (None, None) => shell::word(&value).into_owned(),
     };
     Word { long, text, value }
+}
+
+/// A database, or a part of an address, as it is shown. An address that cannot be read may hold a password anywhere.
+fn address(value: String) -> String {
+    let is_name = !value.contains([':', '@', '=', '/', '%']);
+    let read = || ConnectionString::parse(&value).ok().filter(|read| !read.has_secret());
+    let is_shown = is_name || read().is_some_and(|read| read.resolve(&Env::process()).is_ok());
+    if is_shown { value } else { "CONNECTION".to_owned() }
 }

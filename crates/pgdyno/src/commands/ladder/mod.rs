@@ -19,6 +19,6 @@ const SAVED_BY: &str = "Made by pgdyno ladder; docs/experiment.md explains every
 const NOWHERE: &str = "ladder";
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let of = args.made.used(NOWHERE, Shown::Ladders, None);
+    let of = args.made.used(NOWHERE, Shown::Ladders);
     of.carry_out(|folder| file::written(args, folder)).map_err(|error| args.made.target.or_managed(error))
 }

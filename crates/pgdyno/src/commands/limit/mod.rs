@@ -19,8 +19,7 @@ const NOWHERE: &str = "limit";
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let change = against::change(&args.compare)?;
-    let compared = change.as_ref().map(|change| (&args.compare, change));
-    let of = args.made.used(NOWHERE, Shown::Answer, compared);
+    let of = args.made.used(NOWHERE, Shown::Answer);
     of.carry_out(|folder| file::written(args, change.as_ref(), folder))
         .map_err(|error| args.made.target.or_managed(error))
 }

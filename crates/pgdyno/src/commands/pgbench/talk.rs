@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 use ::report::visible;
 
-use crate::{print, secrets};
+use crate::print;
 
 /// How the program calls itself.
 pub(crate) const NAME: &str = "pgbench";
@@ -81,13 +81,13 @@ impl Talk {
     /// The message with its line break. As in pgbench it may have several lines. Lines that do not begin as libpq's do are
     /// marked, and control characters are escaped.
     pub(crate) fn line(&self, level: Level, text: &str) -> String {
-        let text = secrets::covered(text.strip_suffix('\n').unwrap_or(text));
+        let text = text.strip_suffix('\n').unwrap_or(text);
         match level {
-            Level::Plain => return format!("{}\n", visible::lines(&text)),
-            Level::Foreign => return format!("{}\n", foreign(&text)),
+            Level::Plain => return format!("{}\n", visible::lines(text)),
+            Level::Foreign => return format!("{}\n", foreign(text)),
             _ => {}
         }
-        let text = marked(&text);
+        let text = marked(text);
         let name = painted(&format!("{NAME}: "), self.colors.locus.as_deref());
         let kind = match level {
             Level::Warning => painted("warning: ", self.colors.warning.as_deref()),

@@ -78,7 +78,7 @@ pub(super) fn written(args: &TilesArgs, against: &Against, folder: &Folder) -> a
     Ok(Made {
         name: plain(&short).replace(' ', "-"),
         text,
-        logins: servers.iter().flatten().filter_map(|server| server.url().map(str::to_owned)).collect(),
+        logins: servers.iter().flatten().filter_map(|server| server.url().cloned()).collect(),
         left_out: servers.iter().flatten().any(|server| server.has_secret()),
     })
 }

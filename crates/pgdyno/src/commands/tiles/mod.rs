@@ -14,7 +14,7 @@ pub(super) use args::TilesArgs as Args;
 
 use self::against::Against;
 use super::bench::against::made::Use;
-use super::bench::against::{has_secret, usage};
+use super::bench::against::usage;
 use super::run::Shown;
 use crate::exit::Outcome;
 
@@ -26,11 +26,6 @@ const NOWHERE: &str = "tiles";
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let against = Against::read(&args.arms.against)?;
-    let compare = args.arms.compare();
-    let compared = match &against {
-        Against::Change(change) => Some((&compare, change)),
-        Against::Layers(_) | Against::Ways(_) => None,
-    };
     if args.save.is_some() && args.tiles.via.as_ref().is_some_and(ways::has_login) {
         let what = "--via: a user and a password stand in the URL, which no file is to hold";
         return Err(usage(what, "leave --save out, or user and password"));
@@ -42,7 +37,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         dry_run: args.dry_run,
         again: args.again,
         same: args.arms.same,
-        has_secret: has_secret(&[], compared),
         report: args.report.as_deref(),
         output: &args.output,
         shown: Shown::Tiles,

@@ -1,6 +1,8 @@
 //! By which ways tiles are fetched: `--via`, and `--against 'via: …'`.
 
-use protocol::postgres::conninfo::may_hold_password;
+use std::borrow::Cow;
+
+use protocol::without_credentials;
 use toml::Value;
 use workloads::tiles::Via;
 
@@ -41,7 +43,7 @@ pub(super) fn listed(written: &str) -> anyhow::Result<Vec<Via>> {
 
 /// Whether a user and a password may stand in a URL.
 pub(super) fn has_login(via: &Via) -> bool {
-    matches!(via, Via::Http(url) if may_hold_password(url))
+    matches!(via, Via::Http(url) if matches!(without_credentials(url), Cow::Owned(_)))
 }
 
 /// As the file has it.

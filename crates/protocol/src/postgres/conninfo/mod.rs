@@ -5,7 +5,7 @@
 //! file, the environment, built-in defaults.
 
 mod config;
-mod covered;
+mod connection_string;
 mod describe;
 mod env;
 mod error;
@@ -18,12 +18,11 @@ mod password;
 mod resolve;
 mod secret;
 mod service;
-mod shown;
 mod text;
 mod uri;
 
 pub use config::Config;
-pub use covered::{Covered, REPLACED, without_passwords};
+pub use connection_string::ConnectionString;
 pub use env::Env;
 pub use error::{ConnInfoError, UriError};
 pub use hosts::{Host, HostSpec};
@@ -32,5 +31,3 @@ pub use options::{
 };
 pub use parameters::{Origin, Parameters};
 pub use password::{Password, PasswordSource};
-pub use secret::{describes_connection, may_hold_password, sql_may_hold_password};
-pub use shown::Shown;

@@ -9,7 +9,6 @@ mod pieces;
 mod reader;
 mod resources;
 mod run;
-mod secrets;
 mod stamp;
 
 use std::io::Read;

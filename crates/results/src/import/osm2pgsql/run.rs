@@ -100,7 +100,7 @@ fn artifact(load: &Load) -> Artifact {
     Artifact {
         name: format!("log/{WORKLOAD}"),
         media_type: "text/plain".to_owned(),
-        caption: "what osm2pgsql said, without progress, statements and passwords".to_owned(),
+        caption: "what osm2pgsql said, without progress and statements".to_owned(),
         bytes: load.told.text.clone().into_bytes(),
     }
 }

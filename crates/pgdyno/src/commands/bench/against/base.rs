@@ -4,8 +4,7 @@ use std::path::Path;
 
 use lab::bench;
 use lab::target_spec::TargetSpec;
-use protocol::postgres::Env;
-use protocol::postgres::conninfo::Shown;
+use protocol::postgres::conninfo::ConnectionString;
 use script::Weighted;
 use toml::Value;
 
@@ -20,8 +19,8 @@ use crate::commands::bench::asked::Asked;
 pub(in crate::commands) enum Server {
     /// A private server of this name, the extensions in its database, and whether it has a Redis beside it.
     Managed { name: String, extensions: &'static [&'static str], redis: bool },
-    /// As it was given, a password included, which never leaves this program.
-    Url(String),
+    /// A server by address. Its password never leaves this program.
+    Url(ConnectionString),
 }
 
 impl Server {
@@ -80,7 +79,7 @@ impl Server {
     }
 
     /// Its connection string, where it has one.
-    pub(in crate::commands) fn url(&self) -> Option<&str> {
+    pub(in crate::commands) fn url(&self) -> Option<&ConnectionString> {
         match self {
             Self::Managed { .. } => None,
             Self::Url(url) => Some(url),
@@ -102,22 +101,13 @@ impl Server {
                 let redis = redis.then_some(("redis", Value::Boolean(true)));
                 ("managed", inline([name, extensions, redis].into_iter().flatten()))
             }
-            Self::Url(url) => ("url", Value::from(url_without_secrets(url).replace('$', "$$"))),
+            Self::Url(url) => ("url", Value::from(url.to_string().replace('$', "$$"))),
         }
     }
 
     /// Whether something in its connection string must not be written down.
     pub(in crate::commands) fn has_secret(&self) -> bool {
-        self.url().is_some_and(|url| url_without_secrets(url) != url.trim())
-    }
-}
-
-/// The same place, to be logged in at with a passfile or the environment.
-fn url_without_secrets(url: &str) -> String {
-    let shown = Shown::of(url, &Env::process());
-    match shown.dsn {
-        Some(_) if shown.text == url.trim() => url.trim().to_owned(),
-        dsn => dsn.expect("what cannot be read was refused when it was given"),
+        self.url().is_some_and(ConnectionString::has_secret)
     }
 }
 

@@ -1,6 +1,6 @@
 //! From the command line to the experiment file that does it.
 
-use protocol::postgres::conninfo::{sql_may_hold_password, without_passwords};
+use protocol::without_credentials;
 use target::managed::{Choice, FindError, Installation};
 use toml::Value;
 
@@ -13,7 +13,6 @@ use super::{BenchArgs, usage};
 use crate::commands::bench::against_args::Compare;
 use crate::commands::bench::asked::Asked;
 use crate::exit::{Failure, MISSING};
-use crate::secrets::is_telling_text;
 
 /// A minute of measuring: 12 rounds of 5 s, shared by the two sides.
 const ROUNDS: u32 = 12;
@@ -133,7 +132,7 @@ pub(in crate::commands) fn written(of: &Compared<'_>, folder: &Folder) -> anyhow
     Ok(Made {
         name: plain(&format!("{}-{}", base.name, sides.short)).replace(' ', "-"),
         text,
-        logins: servers.iter().flatten().filter_map(|server| server.url().map(str::to_owned)).collect(),
+        logins: servers.iter().flatten().filter_map(|server| server.url().cloned()).collect(),
         left_out: servers.iter().flatten().any(|server| server.has_secret()),
     })
 }
@@ -228,13 +227,7 @@ pub(in crate::commands) fn can_be_changed(
                 (!own.change_server && !server.is_managed(), "--change-server"),
             ];
             let lacks: Vec<&str> = lacks.iter().filter(|(lacks, _)| *lacks).map(|(_, what)| *what).collect();
-            let secret = own.undo.as_deref().is_some_and(|undo| !without_passwords(undo).lines.is_empty());
             match lacks.is_empty() {
-                true if secret => {
-                    let what = "--undo holds a password, and an undo is kept in a file until it is run";
-                    let hint = "an experiment file whose undo is a command: undo = { command = \"psql -f undo.sql\" }";
-                    Err(usage(what, hint))
-                }
                 true => Ok(()),
                 false => {
                     let what = match by_turns {
@@ -262,9 +255,7 @@ fn of_settings(
             tables.entry("max_connections", Value::Integer(connections.into()));
         }
     };
-    // What may be secret stands in the file alone, which hides it.
-    let value = |value: &str| if is_telling_text(value) { "set".to_owned() } else { value.to_owned() };
-    let each = settings.iter().map(|(name, of)| format!("{name} {}", value(of)));
+    let each = settings.iter().map(|(name, of)| format!("{name} {}", without_credentials(of)));
     let name = plain(&each.collect::<Vec<_>>().join(" and "));
     tables.table(&["settings", "base"]);
     make_room(tables, false);
@@ -273,7 +264,7 @@ fn of_settings(
     for (name, value) in settings {
         tables.entry(name, scalar(value));
     }
-    let each = settings.iter().map(|(name, of)| format!("{name} = {}", value(of)));
+    let each = settings.iter().map(|(name, of)| format!("{name} = {}", without_credentials(of)));
     let other = format!("{workload} with {}", each.collect::<Vec<_>>().join(", "));
     let called = ["without".to_owned(), other];
     Sides { factor: "settings", base: "base".into(), levels: Vec::new(), called, short: name }
@@ -349,8 +340,7 @@ fn of_sql(sql: &str, undo: Option<&str>, workload: &str, tables: &mut TomlText) 
     if let Some(undo) = undo {
         tables.entry("undo", undo);
     }
-    let done = if sql_may_hold_password(sql) { "the SQL" } else { sql };
-    let called = ["before".to_owned(), format!("{workload} after: {done}")];
+    let called = ["before".to_owned(), format!("{workload} after: {sql}")];
     let short = "after-sql".to_owned();
     Sides { factor: "sql", base: "before".into(), levels: Vec::new(), called, short }
 }

@@ -61,11 +61,10 @@ impl Change {
     }
 }
 
-/// What was written, unless it may be a connection string in the wrong place.
+/// What was written, unless it has characters that connection strings have.
 fn shown(written: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-./ =".contains(c);
-    let telling = protocol::postgres::conninfo::may_hold_password(written);
-    if written.len() <= 80 && written.chars().all(plain) && !telling {
+    let plain = |c: char| c.is_alphanumeric() || "_-./ ".contains(c);
+    if written.len() <= 80 && written.chars().all(plain) {
         written.to_owned()
     } else {
         "(not shown)".to_owned()

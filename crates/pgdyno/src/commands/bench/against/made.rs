@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use lab::experiment::ExperimentFile;
+use protocol::postgres::conninfo::ConnectionString;
 
 use super::base::Folder;
-use super::{NOWHERE, saved, told, usage};
+use super::{NOWHERE, saved, told};
 use crate::commands::bench::asked::Asked;
 use crate::commands::run::{How, Shown};
 use crate::exit::Outcome;
@@ -20,7 +21,7 @@ pub(in crate::commands) struct Made {
     pub(in crate::commands) name: String,
     pub(in crate::commands) text: String,
     /// Connection strings as they were given: their passwords stand nowhere else.
-    pub(in crate::commands) logins: Vec<String>,
+    pub(in crate::commands) logins: Vec<ConnectionString>,
     /// Whether there are passwords in them.
     pub(in crate::commands) left_out: bool,
 }
@@ -36,8 +37,6 @@ pub(in crate::commands) struct Use<'a> {
     pub(in crate::commands) again: bool,
     /// Whether arms that are the same are compared.
     pub(in crate::commands) same: bool,
-    /// Whether something that the file has as it is may hold a password.
-    pub(in crate::commands) has_secret: bool,
     pub(in crate::commands) report: Option<&'a Path>,
     pub(in crate::commands) output: &'a Output,
     pub(in crate::commands) shown: Shown,
@@ -67,10 +66,6 @@ impl Use<'_> {
             is_brief: self.nowhere == NOWHERE,
         };
         how.can_report()?;
-        if self.save.is_some() && self.has_secret {
-            let what = "settings, SQL or variables given here may hold a password, which no file is to hold";
-            return Err(usage(what, "leave --save out; what is run then keeps no such text"));
-        }
         let made = make(&Folder::of(self.save))?;
         let file = made.read(self.nowhere, self.save)?;
         if let Some(path) = self.save {

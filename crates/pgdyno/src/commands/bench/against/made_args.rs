@@ -2,10 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::has_secret;
-use super::kind::Change;
 use super::made::Use;
-use crate::commands::bench::against_args::Compare;
 use crate::commands::bench::asked::Asked;
 use crate::commands::bench::{Conduct, Scripts, Tables, Target};
 use crate::commands::run::Shown;
@@ -45,12 +42,7 @@ impl MadeArgs {
     }
 
     /// What is to be done with the file; messages call it `nowhere`.
-    pub(in crate::commands) fn used(
-        &self,
-        nowhere: &'static str,
-        shown: Shown,
-        compared: Option<(&Compare, &Change)>,
-    ) -> Use<'_> {
+    pub(in crate::commands) fn used(&self, nowhere: &'static str, shown: Shown) -> Use<'_> {
         Use {
             nowhere,
             asked: Some(self.asked()),
@@ -58,7 +50,6 @@ impl MadeArgs {
             dry_run: self.dry_run,
             again: self.again,
             same: false,
-            has_secret: has_secret(&self.scripts.define, compared),
             report: self.report.as_deref(),
             output: &self.output,
             shown,

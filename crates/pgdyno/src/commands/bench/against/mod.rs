@@ -13,8 +13,6 @@ mod tests;
 mod told;
 pub(in crate::commands) mod toml_text;
 
-use protocol::postgres::conninfo::sql_may_hold_password;
-
 use self::kind::Change;
 use self::made::Use;
 use super::against_args::Compare;
@@ -22,7 +20,6 @@ use super::asked::Asked;
 use super::{BenchArgs, check_bounds};
 use crate::commands::run::Shown;
 use crate::exit::{Failure, Outcome, USAGE};
-use crate::secrets::is_telling_text;
 
 /// First line of what is saved.
 const SAVED_BY: &str = "Made by pgdyno bench --against; docs/experiment.md explains every key.";
@@ -50,7 +47,6 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
         dry_run: own.dry_run,
         again: own.again,
         same: own.same,
-        has_secret: has_secret(&args.scripts.define, Some((&own.compare, &change))),
         report: own.report.as_deref(),
         output: &args.output,
         shown: Shown::Answer,
@@ -84,23 +80,6 @@ fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
         return Err(usage("-t cannot be had with --against", hint));
     }
     Ok(())
-}
-
-/// Whether variables, settings or SQL, which a file has as they are, may hold a password; connection strings are written
-/// without theirs.
-pub(in crate::commands) fn has_secret(define: &[String], compared: Option<(&Compare, &Change)>) -> bool {
-    let undo = compared.and_then(|(compare, _)| compare.undo.as_deref());
-    let sql = match compared {
-        Some((_, Change::Sql(sql))) => Some(sql.as_str()),
-        _ => None,
-    };
-    let settings = match compared {
-        Some((_, Change::Settings(settings))) => settings.as_slice(),
-        _ => &[],
-    };
-    let given = settings.iter().map(|(_, value)| value).chain(define);
-    undo.into_iter().chain(sql).any(sql_may_hold_password)
-        || given.into_iter().any(|text| is_telling_text(text))
 }
 
 /// Wrong usage, with what to write instead where that is known.

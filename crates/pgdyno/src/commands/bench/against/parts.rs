@@ -61,7 +61,7 @@ impl Begun {
         Made {
             name: plain(&self.workload.name).replace(' ', "-"),
             text: self.text.into_text(),
-            logins: self.server.url().map(str::to_owned).into_iter().collect(),
+            logins: self.server.url().cloned().into_iter().collect(),
             left_out: self.server.has_secret(),
         }
     }

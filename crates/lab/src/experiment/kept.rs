@@ -1,0 +1,51 @@
+//! What is kept of an experiment file: its text and its plan, without the credentials of addresses in them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use protocol::without_credentials;
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::DeValue;
+
+/// The text of a file without credentials. It can be read again.
+pub(super) fn text(text: &str, document: &Spanned<DeValue<'_>>) -> String {
+    let mut found = Vec::new();
+    find_addresses(document, &mut found);
+    found.sort_by_key(|(span, _)| span.start);
+    let mut kept = String::with_capacity(text.len());
+    let mut end = 0;
+    for (span, shown) in found {
+        kept.push_str(&text[end..span.start]);
+        // Strings of JSON are strings of TOML.
+        kept.push_str(&Value::from(shown).to_string());
+        end = span.end;
+    }
+    kept + &text[end..]
+}
+
+/// Texts that are addresses with credentials: where they stand, and what is kept of them.
+fn find_addresses(value: &Spanned<DeValue<'_>>, found: &mut Vec<(Range<usize>, String)>) {
+    match value.get_ref() {
+        DeValue::String(text) => {
+            if let Cow::Owned(shown) = without_credentials(text) {
+                found.push((value.span(), shown));
+            }
+        }
+        DeValue::Array(list) => list.iter().for_each(|value| find_addresses(value, found)),
+        DeValue::Table(table) => table.iter().for_each(|(_, value)| find_addresses(value, found)),
+        _ => {}
+    }
+}
+
+/// A plan without credentials.
+pub(crate) fn plain_data(value: &Value) -> Value {
+    match value {
+        Value::Object(entries) => {
+            entries.iter().map(|(name, value)| (name.clone(), plain_data(value))).collect()
+        }
+        Value::Array(values) => values.iter().map(plain_data).collect(),
+        Value::String(text) => without_credentials(text).into(),
+        other => other.clone(),
+    }
+}
