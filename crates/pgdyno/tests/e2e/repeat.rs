@@ -221,3 +221,46 @@ fn scripts_of_a_single_run_are_kept_as_they_are() {
     }
     run(written.to_str().unwrap());
 }
+
+/// A results file held what its author did not want to send by mail.
+#[test]
+fn an_experiment_can_be_sent_to_others_without_its_values() {
+    let place = Place::new();
+    let server = Server::start();
+    place.write("one.sql", "-- for geheim\n\\set a 4711\nSELECT 'geheim', :a, :b WHERE 4711 > 0;\n");
+    let url = server.network_url("scram", "geheim", "?sslmode=disable");
+    let variable = "b=4711";
+    place.run(["bench", "-f", "one.sql", "-n", "-t", "2", "-D", variable, &url]).expect(0);
+    place.write(
+        "two.toml",
+        format!(
+            "question = \"?\" # geheim\n[target]\nurl = \"{url}\"\nchange_server = true\n\
+             [workload.w]\npgbench = {{ files = [\"one.sql\"], define = {{ b = 4711 }}, vacuum = false }}\n\
+             [change.c.x]\n[change.c.y]\ndo = \"SELECT 'geheim' AS geheime_namen\"\n\
+             undo = {{ command = \"true geheim\" }}\n[factors]\nc = [\"x\", \"y\"]\n\
+             [measure]\nwarmup = \"0s\"\nduration = \"200ms\"\nrounds = 1\n"
+        ),
+    );
+    let done = place.run(["run", "two.toml", "--allow-commands"]);
+    assert!(matches!(done.status.code(), Some(0..=3)), "{}", done.stderr);
+    for experiment in ["1", "2"] {
+        let folder = place.path().join(format!("redacted-{experiment}"));
+        let args = ["export", "experiment", experiment, folder.to_str().unwrap(), "--redact"];
+        let done = place.run(args).expect(0).says(&["It is redacted", "can be read, and not be run"]);
+        assert!(!done.stderr.contains("repeat it"), "{}", done.stderr);
+        let script = std::fs::read_to_string(folder.join("one.sql")).unwrap();
+        assert_eq!(script, "--\n\\set a 0\nSELECT 'x', :a, :b WHERE 0 > 0;\n");
+        for format in ["text", "json", "md"] {
+            let args = ["export", "experiment", experiment, "-", "--redact", "--format", format];
+            let shown = place.run(args).expect(0).stdout;
+            for private in ["'geheim", "geheim'", "geheim\"", "4711", "127.0.0.1", "scram"] {
+                assert!(!shown.contains(private), "{private} in {format}\n{shown}");
+            }
+            assert!(shown.contains("SELECT 'x', :a, :b WHERE 0 > 0;"), "{shown}");
+        }
+    }
+    let file = std::fs::read_to_string(place.path().join("redacted-2/two.toml")).unwrap();
+    for kept in ["SELECT 'x' AS geheime_namen", "command = \"redacted\"", "dbname=postgres"] {
+        assert!(file.contains(kept), "{kept}\n{file}");
+    }
+}

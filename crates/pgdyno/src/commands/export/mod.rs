@@ -1,5 +1,6 @@
 //! `pgdyno export`: out of a results file, so that it can be used without it.
 
+mod redact;
 mod tiles;
 
 use std::fs::OpenOptions;
@@ -37,6 +38,10 @@ pub(crate) struct Experiment {
     /// Folder to write, new or empty; `-` prints all of it instead
     #[arg(value_name = "DIR")]
     folder: PathBuf,
+    /// Replace what may be private, to send it to others: literals in scripts and SQL, commands, comments, and hosts, users and
+    /// passwords of addresses. The result can be read, and not be run
+    #[arg(long)]
+    redact: bool,
     #[command(flatten)]
     results: Results,
     #[command(flatten)]
@@ -53,13 +58,17 @@ pub(crate) fn run(command: &Command) -> Outcome {
 fn experiment(args: &Experiment) -> Outcome {
     let store = Store::open_read_only(&args.results.path())?;
     let found = loaded(&store, chosen(&store, Some(&args.experiment))?)?;
-    let Some(kit) = Kit::of(&found) else {
+    let found = if args.redact { redact::redacted(found) } else { found };
+    let Some(mut kit) = Kit::of(&found) else {
         let what = format!(
             "experiment {} was imported: nothing is known of how to repeat it",
             found.experiment.name
         );
         return Err(Failure::with_code(BAD_INPUT, what, None));
     };
+    if args.redact {
+        kit.notes.push(redact::NOTE.to_owned());
+    }
     if args.folder.as_os_str() == "-" {
         data(&match args.format.format {
             Format::Json => kit.json(),
@@ -75,6 +84,9 @@ fn experiment(args: &Experiment) -> Outcome {
     write(&kit, &args.folder)?;
     for note in &kit.notes {
         warning(note);
+    }
+    if args.redact {
+        return Ok(SAME_OR_BETTER);
     }
     let kit = identified(kit, &args.folder, store.path());
     if !kit.commands.is_empty() {

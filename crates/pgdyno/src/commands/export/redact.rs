@@ -1,0 +1,171 @@
+//! `--redact`: an experiment that can be sent to others. Literals of scripts and SQL are replaced, commands and comments
+//! are left out, and addresses lose host, user and password. What is left shows how it was measured, and cannot be run.
+
+use protocol::postgres::conninfo::ConnectionString;
+use report::ReportData;
+use script::without_literals;
+use serde_json::Value as Json;
+use toml::{Table, Value};
+
+/// Replaces hosts and commands.
+const REDACTED: &str = "redacted";
+
+/// The note in a redacted experiment.
+pub(super) const NOTE: &str = "It is redacted: literals in scripts and SQL, commands, comments, and hosts and users of addresses are \
+     replaced. It can be read, and not be run.";
+
+/// Files that are neither scripts nor SQL, by their endings: their text is left out.
+const OTHERS: [&str; 4] = [".lua", ".style", ".json", ".map"];
+
+/// The experiment with all that export writes of it redacted.
+pub(super) fn redacted(mut data: ReportData) -> ReportData {
+    for text in &mut data.texts {
+        let is_other = OTHERS.iter().any(|end| text.name.ends_with(end));
+        text.text = text.text.take().filter(|_| !is_other).map(|text| without_literals(&text));
+        text.replaced.clear();
+    }
+    let experiment = &mut data.experiment;
+    // Without comments, and with its keys sorted.
+    match experiment.file_text.parse::<Table>() {
+        Ok(mut file) => {
+            for statement in statements(&file) {
+                let shown = without_literals(&statement);
+                experiment.question = experiment.question.replace(&statement, &shown);
+            }
+            redact(&mut file, &mut Vec::new());
+            if let Some(question) = file.get_mut("question") {
+                *question = experiment.question.clone().into();
+            }
+            experiment.file_text = toml::to_string(&file).unwrap_or_default();
+        }
+        Err(_) => experiment.file_text.clear(),
+    }
+    if let Ok(mut plan) = serde_json::from_str(&experiment.plan_json) {
+        redact_variables(&mut plan);
+        experiment.plan_json = plan.to_string();
+    }
+    data.target.dsn_redacted = address(&data.target.dsn_redacted);
+    if let Ok(commands) = &mut data.commands {
+        commands.iter_mut().filter(|command| command.by.is_some()).for_each(|command| {
+            REDACTED.clone_into(&mut command.runs);
+        });
+    }
+    data
+}
+
+/// The SQL of changes; a question that was made of arguments quotes it.
+fn statements(file: &Table) -> Vec<String> {
+    let levels = file.get("change").and_then(Value::as_table).into_iter().flatten();
+    let levels = levels.filter_map(|(_, levels)| levels.as_table()).flatten();
+    let steps = levels.filter_map(|(_, level)| level.as_table()).flatten();
+    steps.filter_map(|(_, step)| step.as_str()).filter(|step| !step.is_empty()).map(str::to_owned).collect()
+}
+
+fn redact(table: &mut Table, path: &mut Vec<String>) {
+    for (key, value) in table.iter_mut() {
+        path.push(key.clone());
+        redact_value(value, path);
+        path.pop();
+    }
+}
+
+fn redact_value(value: &mut Value, path: &mut Vec<String>) {
+    let key = path.last().map_or("", String::as_str);
+    let is_variable = path.iter().any(|step| step == "define");
+    match value {
+        Value::Table(table) => redact(table, path),
+        Value::Array(list) => list.iter_mut().for_each(|value| redact_value(value, path)),
+        Value::String(text) if key == "command" => REDACTED.clone_into(text),
+        Value::String(text) if is_variable => *text = variable(text),
+        Value::String(text) if path[0] == "change" => *text = without_literals(text),
+        Value::String(text) if matches!(key, "url" | "redis") || is_address(text) => *text = address(text),
+        Value::Integer(number) if is_variable => *number = 0,
+        Value::Float(number) if is_variable => *number = 0.0,
+        _ => {}
+    }
+}
+
+/// Values of variables (`-D`) in a plan.
+fn redact_variables(plan: &mut Json) {
+    match plan {
+        Json::Array(list) => list.iter_mut().for_each(redact_variables),
+        Json::Object(entries) => {
+            for (key, value) in entries.iter_mut() {
+                match value {
+                    Json::Object(variables) if key == "define" => {
+                        variables.values_mut().for_each(|value| *value = variable(&value.to_string()).into());
+                    }
+                    value => redact_variables(value),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn variable(value: &str) -> String {
+    let is_number = value.trim_matches('"').parse::<f64>().is_ok();
+    if is_number { "0" } else { "x" }.to_owned()
+}
+
+/// Whether a value is an address: a URL, or a connection string that names more than a database.
+fn is_address(value: &str) -> bool {
+    value.contains("://") || (value.contains('=') && ConnectionString::parse(value).is_ok())
+}
+
+/// An address without host, user and password. The name of a variable is kept.
+fn address(value: &str) -> String {
+    let is_variable = value.strip_prefix('$').is_some_and(|name| !name.contains("://"));
+    match (ConnectionString::parse(value), value.split_once("://")) {
+        _ if is_variable || value.is_empty() => value.to_owned(),
+        (Ok(string), _) => string.without_place(),
+        (Err(_), Some((scheme, rest))) => {
+            let path = rest.find(['/', '?']).map_or("", |at| &rest[at..]);
+            format!("{scheme}://{REDACTED}{}", path.split('?').next().unwrap_or_default())
+        }
+        (Err(_), None) => REDACTED.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_experiment_file_loses_values_addresses_and_commands() {
+        let mut file: Table =
+            "question = \"? 5\" # geheim\n[target]\nurl = \"postgres://geheim:geheim@geheim:1/shop\"\n\
+             redis = \"redis://geheim:6379\"\n\
+             [workload.w]\npgbench = { files = [\"a.sql@2\"], define = { a = \"geheim\", b = 7 } }\n\
+             [workload.h]\nhttp = { url = \"http://me:geheim@geheim:80/{z}/{x}/{y}?key=geheim\" }\n\
+             [change.c.l]\ndo = \"ALTER ROLE r PASSWORD 'geheim'\"\nundo = { command = \"psql geheim\" }\n\
+             [settings.s]\nprimary_conninfo = \"host=geheim user=geheim\"\nwork_mem = \"4MB\"\n\
+             [server.a]\nurl = \"$DB\"\n"
+                .parse()
+                .unwrap();
+        redact(&mut file, &mut Vec::new());
+        let text = toml::to_string(&file).unwrap();
+        assert!(!text.contains("geheim"), "{text}");
+        for kept in [
+            "url = \"host=redacted port=1 dbname=shop\"",
+            "redis = \"redis://redacted\"",
+            "url = \"http://redacted/{z}/{x}/{y}\"",
+            "do = \"ALTER ROLE r PASSWORD 'x'\"",
+            "command = \"redacted\"",
+            "primary_conninfo = \"host=redacted\"",
+            "work_mem = \"4MB\"",
+            "url = \"$DB\"",
+            "a.sql@2",
+            "b = 0",
+        ] {
+            assert!(text.contains(kept), "{kept}\n{text}");
+        }
+    }
+
+    #[test]
+    fn variables_of_a_plan_lose_their_values() {
+        let mut plan = serde_json::json!({"workload": {"define": {"a": "geheim", "n": "12"}, "scale": 3}});
+        redact_variables(&mut plan);
+        assert_eq!(plan, serde_json::json!({"workload": {"define": {"a": "x", "n": "0"}, "scale": 3}}));
+    }
+}
