@@ -17,6 +17,7 @@ pub(crate) use host::CPU_OTHERS_PCT;
 pub(crate) use postgres::Counters;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use engine::Measured;
 use protocol::Address;
@@ -71,6 +72,8 @@ pub struct Watched<'a> {
     pub encryption: Option<Look<'a>>,
     /// Whether it is to be seen what server processes wait for.
     pub waits: bool,
+    /// Load before the measured part.
+    pub warmup: Duration,
 }
 
 /// The list: every collector for what is there.
@@ -89,8 +92,8 @@ pub fn all(watched: Watched<'_>) -> Vec<Box<dyn Collector + '_>> {
         list.push(Box::new(redis::Redis::new(address)));
     }
     if let Some(sql) = watched.sql {
-        let manner =
-            postgres::Manner { elsewhere: watched.elsewhere, uncut: watched.uncut, waits: watched.waits };
+        let Watched { elsewhere, uncut, waits, warmup, .. } = watched;
+        let manner = postgres::Manner { elsewhere, uncut, waits, warmup };
         list.push(Box::new(postgres::Postgres::new(sql, manner)));
     }
     list

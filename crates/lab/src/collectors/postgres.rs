@@ -31,6 +31,8 @@ pub(super) struct Manner {
     pub(super) uncut: bool,
     /// Whether it is to be seen what its processes wait for.
     pub(super) waits: bool,
+    /// Load before the measured part.
+    pub(super) warmup: Duration,
 }
 
 impl<'a> Postgres<'a> {
@@ -73,9 +75,13 @@ impl Collector for Postgres<'_> {
         };
         await_clients_gone(self.sql)?;
         let mut figures = Counters::take(self.sql)?.since(before);
+        let share = measured_share(measured, self.manner.warmup);
+        for name in HANDED_IN_LATE {
+            figures.entry(name.to_owned()).and_modify(|all| *all *= share);
+        }
         if let Some(machine) = &mut self.machine {
             // What was asked meanwhile was committed, too.
-            let asked = f64::from(machine.asked + self.looks);
+            let asked = share * f64::from(machine.asked + self.looks);
             figures.entry("commits".to_owned()).and_modify(|all| *all -= asked.min(*all));
             figures.extend(machine.end(self.sql));
         }
@@ -149,9 +155,44 @@ const SOURCES: [Source; 4] = [
     },
 ];
 
+/// Counters that server processes hand in about once a second, and when they end: what they did in the last part of the warm-up
+/// is in the difference, and so is what was drained.
+const HANDED_IN_LATE: [&str; 12] = [
+    "commits",
+    "rollbacks",
+    "blocks_read",
+    "blocks_hit",
+    "tuples_scanned",
+    "tuples_fetched",
+    "tuples_inserted",
+    "tuples_updated",
+    "tuples_deleted",
+    "temp_files",
+    "temp_bytes",
+    "wal_records",
+];
+/// A server process hands in no sooner than this after the last time: of a shorter warm-up it hands in nothing before the measured
+/// part, of a longer one all but half of this on average.
+const HAND_IN: Duration = Duration::from_secs(1);
+
+/// The share of such counters that belongs to the transactions that throughput counts, where transactions of warm-up and drain are
+/// like those.
+fn measured_share(measured: &Measured, warmup: Duration) -> f64 {
+    let late_s = if warmup < HAND_IN { warmup } else { HAND_IN / 2 }.as_secs_f64();
+    let (completed, elapsed_s) = (measured.completed() as f64, measured.elapsed as f64 / 1e9);
+    let drained = (measured.totals().processed() as f64 - completed).max(0.0);
+    let all = completed + drained + completed / elapsed_s * late_s;
+    // NaN where nothing was measured.
+    if completed > 0.0 && all.is_finite() { completed / all } else { 1.0 }
+}
+
 /// The position in the WAL, bytes; exact at every moment, unlike statistics. Not on a standby.
 const WAL_POSITION: &str = "SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN \
      pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0') END";
+
+/// For an index of blocks the server counts ten entries for each block, however many rows are read: no number of rows.
+const HAS_BRIN: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am a ON a.oid = c.relam \
+     WHERE a.amname = 'brin' AND c.relkind IN ('i', 'I'))";
 
 /// Waits until the load's connections are gone, for at most half a second: a server process hands in its counts
 /// when it ends.
@@ -203,6 +244,9 @@ impl Counters {
                     counters.insert((*ours).to_owned(), number);
                 }
             }
+        }
+        if permitted(sql.scalar(HAS_BRIN))?.flatten().as_deref() == Some("t") {
+            counters.remove("tuples_scanned");
         }
         let position = permitted(sql.scalar(WAL_POSITION))?.flatten();
         if let Some(position) = position.and_then(|position| position.parse().ok()) {
@@ -309,5 +353,18 @@ mod tests {
             // Somebody reset the statistics in between.
             assert!(!before.since(&after).contains_key("commits"));
         }
+    }
+
+    /// 20 executions were counted for 12 transactions, after a warm-up of half a second.
+    #[test]
+    fn warm_up_and_drain_are_taken_out_of_counts_that_come_late() {
+        let counts = engine::Counts { due: 14, ok: 14, ..engine::Counts::default() };
+        let script = engine::ScriptFigures { counts, completed: 12, ..engine::ScriptFigures::default() };
+        let measured = Measured { elapsed: 1_000_000_000, scripts: vec![script], ..Measured::default() };
+        let share = |warmup_ms| measured_share(&measured, Duration::from_millis(warmup_ms));
+        assert!((share(500) - 12.0 / 20.0).abs() < 1e-9, "{}", share(500));
+        assert!((share(4000) - 12.0 / 20.0).abs() < 1e-9, "half a second of a long one");
+        assert!((share(0) - 12.0 / 14.0).abs() < 1e-9);
+        assert!((measured_share(&Measured::default(), HAND_IN) - 1.0).abs() < 1e-9);
     }
 }

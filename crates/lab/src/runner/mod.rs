@@ -559,6 +559,7 @@ impl<'a> Runner<'a> {
             uncut: true,
             encryption: look,
             waits,
+            warmup: setup.warmup,
         });
         let load = Measurement {
             workload,

@@ -239,6 +239,7 @@ impl<'s> Servers<'s> {
                 managed: managed.is_some(),
                 under_test: under_test.cloned(),
                 elsewhere: server.is_none(),
+                warmup: turn.setup.warmup,
                 ..Watched::default()
             })
         });
