@@ -65,14 +65,17 @@ pub(crate) struct Care {
     pub(crate) more_clients: bool,
     /// Explain a sample of transactions when it is over.
     pub(crate) explain: bool,
+    /// Report each second.
+    pub(crate) seconds: bool,
 }
 
 impl Care {
     /// All of them.
-    pub(crate) const FULL: Self = Self { settle: true, counters: true, more_clients: false, explain: false };
+    pub(crate) const FULL: Self =
+        Self { settle: true, counters: true, more_clients: false, explain: false, seconds: true };
     /// None: what is measured is the load generator.
     pub(crate) const NONE: Self =
-        Self { settle: false, counters: false, more_clients: false, explain: false };
+        Self { settle: false, counters: false, more_clients: false, explain: false, seconds: true };
 }
 
 /// Why a run was not measured.
@@ -525,7 +528,8 @@ impl<'a> Runner<'a> {
         let Self { stages, sink, workloads, progress, stop, .. } = self;
         let mut stage = stages.get_mut(&setup.at());
         let workload = clients_of(workloads, setup)?;
-        let mut telling = Telling { progress: &mut **progress, run, stop, measuring: None };
+        let mut telling =
+            Telling { progress: &mut **progress, run, stop, seconds: care.seconds, measuring: None };
         let (places, server) = match (&setup.server, &sink, &mut stage) {
             (Server::Sink, Some(sink), _) => (Places::from(sink.place().clone()), Some(sink.pid())),
             (_, _, Some(stage)) => (stage.places(), stage.postmaster()?),
@@ -692,6 +696,8 @@ struct Telling<'a> {
     progress: &'a mut dyn Progress,
     run: &'a str,
     stop: &'a Stop,
+    /// Whether each second is reported.
+    seconds: bool,
     /// From the start of the load on, one press lets the run come to its end.
     measuring: Option<Heeded>,
 }
@@ -706,6 +712,9 @@ impl Observer for Telling<'_> {
     }
 
     fn second(&mut self, second: &Second) {
+        if !self.seconds {
+            return;
+        }
         self.progress.event(LabEvent::second(self.run, second));
     }
 }
