@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use record::{Class, Error, advice_on_sqlstate};
+
 use crate::client::{Abort, Time};
 
 /// A run that could not start or could not go on; failures of single transactions are counted instead.
@@ -75,8 +77,29 @@ fn numbers(cpus: &[usize]) -> String {
 }
 
 impl EngineError {
+    /// Kind of the error.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Plan(_) | Self::Cpu { .. } | Self::SocketPath { .. } => Class::Usage,
+            Self::OpenFiles { .. } | Self::Driver { .. } | Self::System { .. } => Class::Missing,
+            Self::Setup(_) => Class::Refused,
+            Self::SetupTimeout { .. } => Class::Unreachable,
+        }
+    }
+
     /// Names the attempt a system error belongs to.
     pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { what, source }
+    }
+}
+
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Self {
+        let hint = match &error {
+            EngineError::Setup(abort) => abort.code.as_deref().map_or("", advice_on_sqlstate),
+            _ => "",
+        };
+        Self::new(error.class(), error.to_string()).with_hint(hint).because(error)
     }
 }

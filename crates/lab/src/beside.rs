@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use record::{Doubt, Reason, Run, Validity};
+use record::{Class, Doubt, Reason, Run, Validity};
 use target::Stop;
 use target::measuring::{self, Other};
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::event::{Progress, Tell};
 use crate::validity::worst;
 

@@ -1,38 +1,20 @@
 //! Why an experiment or a run could not be done: what happened, where, and what to try.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use engine::EngineError;
+use protocol::postgres::sql::SqlError;
+use record::{Class, Error, is_disk_full};
 use results::ExperimentId;
+use target::change::ChangeError;
+use target::control::ConnectError;
+use target::{NotAvailable, NotPooled, server_error};
+use workloads::WorkloadError;
 
 use crate::experiment::{FileProblems, ReadError};
+use crate::measure::NotStarted;
 use crate::words;
-use target::settings::SettingsError;
-
-/// Kind of an error, from which the program chooses its exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
-    /// An option or argument that cannot be meant.
-    Usage,
-    /// A bad file: experiment, script, extract, results.
-    BadInput,
-    /// The server cannot be reached, or went away.
-    Unreachable,
-    /// The server refused: password, role, database, connections.
-    Refused,
-    /// Something is missing: an extension, a table, a program, a permission.
-    Missing,
-    /// A workload does nothing, or settings were not taken.
-    Guard,
-    /// A mistake in pgdyno.
-    Internal,
-    /// A program that pgdyno started failed.
-    Child,
-    /// Reading or writing failed: disk full, no permission.
-    Io,
-    /// Stopped from outside; finished runs are kept.
-    Interrupted,
-}
 
 /// Why an experiment or a run could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -70,30 +52,12 @@ pub enum LabError {
         /// Runs of the whole plan.
         planned: usize,
     },
-    /// Anything that has a class, a place and an advice, and needs no further structure.
-    #[error("{what}")]
-    Failed {
-        /// Which kind.
-        class: Class,
-        /// What happened, and where.
-        what: String,
-        /// What to try; empty when there is nothing to advise.
-        hint: String,
-        /// What it came from, where another part said it.
-        source: Option<Box<dyn std::error::Error + Send + Sync>>,
-    },
+    /// Anything that needs no further structure.
+    #[error(transparent)]
+    Failed(#[from] Error),
     /// A change of one's own could not be made or undone, or its check does not hold.
     #[error(transparent)]
     OwnChange(Box<OwnChangeError>),
-    /// A file could not be read or written.
-    #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// What was attempted: "read", "write".
-        doing: &'static str,
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
     /// Stopped from outside.
     #[error("stopped{}", kept_runs(*kept, *planned))]
     Interrupted {
@@ -137,7 +101,7 @@ pub struct OwnChangeError {
     pub(crate) hint: &'static str,
     /// What of it is on the server still.
     pub(crate) left: Option<String>,
-    pub(crate) source: SettingsError,
+    pub(crate) source: Error,
 }
 
 /// That what a change did is there still, where it is.
@@ -150,9 +114,7 @@ impl From<ReadError> for LabError {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::Mistakes(problems) => Self::File(problems),
-            ReadError::Unreadable { path, source } => {
-                Self::Io { doing: "read the experiment file", path, source }
-            }
+            ReadError::Unreadable { path, source } => Self::io("read the experiment file", &path, source),
             ReadError::NoExperiment { .. } => {
                 Self::failed(Class::BadInput, error.to_string(), "docs/experiment.md shows one")
             }
@@ -160,26 +122,72 @@ impl From<ReadError> for LabError {
     }
 }
 
+macro_rules! lab_error_from {
+    ($($error:ty),*) => {
+        $(impl From<$error> for LabError {
+            fn from(error: $error) -> Self {
+                Error::from(error).into()
+            }
+        })*
+    };
+}
+
+lab_error_from!(ChangeError, ConnectError, EngineError, NotAvailable, NotPooled, WorkloadError);
+
+impl From<NotStarted> for LabError {
+    fn from(error: NotStarted) -> Self {
+        match error {
+            NotStarted::Workload(error) => error.into(),
+            NotStarted::Results(error) => error.into(),
+            NotStarted::Engine(error) => error.into(),
+            NotStarted::TooShort(error) => Self::failed(
+                Class::BadInput,
+                error.to_string(),
+                "a longer `slices`, or none: then pgdyno chooses",
+            ),
+        }
+    }
+}
+
+impl From<SqlError> for LabError {
+    fn from(error: SqlError) -> Self {
+        server_error(error.to_string(), error).into()
+    }
+}
+
 impl LabError {
     /// An error of a class, with what to try.
     #[must_use]
     pub fn failed(class: Class, what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Failed { class, what: what.into(), hint: hint.into(), source: None }
+        Error::new(class, what).with_hint(hint).into()
     }
 
-    /// Another part's error, which says all that is to be said.
-    pub(crate) fn caused<E>(class: Class, hint: &str, error: E) -> Self
-    where
-        E: std::error::Error + Send + Sync + 'static,
-    {
-        Self::Failed { class, what: error.to_string(), hint: hint.to_owned(), source: Some(Box::new(error)) }
+    /// A file of the user's that could not be read or written: `cannot DOING PATH: …`.
+    pub(crate) fn io(doing: &str, path: &Path, source: io::Error) -> Self {
+        let missing = source.kind() == io::ErrorKind::NotFound;
+        let full = is_disk_full(&source);
+        let error = Error::io(doing, path, source);
+        if missing {
+            let tried = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            error.with_class(Class::BadInput).with_hint(format!("there is no {}", tried.display())).into()
+        } else if full {
+            error.with_hint("free some space; finished runs are kept, the same command goes on").into()
+        } else {
+            error.into()
+        }
     }
 
     /// The same kind of error and advice in other words.
     #[must_use]
     pub(crate) fn told_as(self, what: String) -> Self {
-        let (class, hint) = (self.class(), self.hint().unwrap_or_default());
-        Self::Failed { class, what, hint, source: Some(Box::new(self)) }
+        match self {
+            Self::Failed(error) => error.in_words(what),
+            other => {
+                let hint = other.hint().unwrap_or_default();
+                Error::new(other.class(), what).with_hint(hint).because(other)
+            }
+        }
+        .into()
     }
 
     /// Kind of the error.
@@ -189,10 +197,8 @@ impl LabError {
             Self::File(_) => Class::BadInput,
             Self::Finished { .. } => Class::Usage,
             Self::SetAside { .. } => Class::Guard,
-            Self::Failed { class, .. } => *class,
+            Self::Failed(error) => error.class(),
             Self::OwnChange(error) => error.class,
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Class::BadInput,
-            Self::Io { .. } => Class::Io,
             Self::Interrupted { .. } => Class::Interrupted,
         }
     }
@@ -213,14 +219,7 @@ impl LabError {
                 Some(format!("{mend}; then the same command measures those runs again and goes on"))
             }
             Self::OwnChange(error) => Some(error.hint.to_owned()).filter(|hint| !hint.is_empty()),
-            Self::Failed { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
-            Self::Io { path, source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                let tried = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                Some(format!("there is no {}", tried.display()))
-            }
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                Some("free some space; finished runs are kept, the same command goes on".into())
-            }
+            Self::Failed(error) => error.hint().map(str::to_owned),
             Self::Interrupted { kept: 0, .. } => {
                 Some("nothing was measured yet; the same command begins again".into())
             }
@@ -255,6 +254,18 @@ fn is_of_others(class: Class) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// They were flattened to texts.
+    #[test]
+    fn errors_keep_their_sources() {
+        let said = SqlError { sqlstate: Some("42P01".to_owned()), text: "ERROR:  any words".into() };
+        let error = LabError::from(target::sql_error("looking", said.clone()));
+        let error = error.told_as("in other words".to_owned());
+        let chain = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+        let first = chain.last().and_then(|first| first.downcast_ref::<SqlError>());
+        assert_eq!(first, Some(&said));
+        assert_eq!((error.to_string().as_str(), error.class()), ("in other words", Class::Missing));
+    }
 
     /// Four of twelve were said to be kept where eight were stored.
     #[test]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use target::child::Account;
-use target::home::{Home, PlaceError, Readable};
+use target::home::{Home, Readable, cannot_use};
 use target::host;
 use target::placement::allowed;
 
@@ -121,10 +121,9 @@ impl KnownHost {
     fn keep(&self) -> Result<(), LabError> {
         let home = Home::locate()?.make(Account::unprivileged()?.as_ref())?;
         let text = serde_json::to_vec_pretty(self).expect("plain data");
-        let folder = || home.path().join(FILE);
         home.replace(FILE, &text, Readable::ByUs)
             .map(drop)
-            .map_err(|source| PlaceError::Folder { folder: folder(), source }.into())
+            .map_err(|source| cannot_use(&home.path().join(FILE), source).into())
     }
 }
 

@@ -5,7 +5,6 @@
 pub mod bench;
 pub mod beside;
 pub mod calibrate;
-mod classify;
 pub mod collectors;
 pub mod doctor;
 pub mod dropin;
@@ -36,4 +35,4 @@ pub mod validity;
 mod values;
 pub mod words;
 
-pub use error::{Class, LabError, OwnChangeError};
+pub use error::{LabError, OwnChangeError};

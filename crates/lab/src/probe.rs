@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 
-use record::Run;
+use record::{Class, Run};
 use results::ExperimentId;
 use target::Stop;
 use workloads::jobs::Job;
 use workloads::probe;
 
-use crate::error::{Class, LabError, explain};
+use crate::error::{LabError, explain};
 use crate::jobs;
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
 use crate::target_spec::TargetSpec;

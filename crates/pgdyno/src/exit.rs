@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use osm::fetch::FetchError;
 use results::answer::{self, Answer};
-use results::import::ImportError;
 use results::limits::{Came, Limits, RatioVerdict};
 
 use crate::print;
@@ -141,14 +140,11 @@ fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
     if let Some(error) = error.downcast_ref::<lab::LabError>() {
         return (of_class(error.class()), error.hint());
     }
-    if let Some(error) = error.downcast_ref::<results::StoreError>() {
-        return (of_store(error), None);
-    }
-    if let Some(error) = error.downcast_ref::<ImportError>() {
-        return (of_import(error), error.hint().map(str::to_owned));
+    if let Some(error) = error.downcast_ref::<record::Error>() {
+        return (of_class(error.class()), error.hint().map(str::to_owned));
     }
     if let Some(error) = error.downcast_ref::<FetchError>() {
-        return (of_fetch(error), error.hint().map(str::to_owned));
+        return (of_class(error.class()), error.hint().map(str::to_owned));
     }
     if let Some(error) = error.downcast_ref::<std::io::Error>() {
         return (if error.kind() == std::io::ErrorKind::NotFound { BAD_INPUT } else { INPUT_OUTPUT }, None);
@@ -156,8 +152,8 @@ fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
     (INTERNAL, Some("this is a mistake in pgdyno; please report it with the command and this message".into()))
 }
 
-pub(crate) fn of_class(class: lab::Class) -> u8 {
-    use lab::Class;
+pub(crate) fn of_class(class: record::Class) -> u8 {
+    use record::Class;
     match class {
         Class::Usage => USAGE,
         Class::BadInput => BAD_INPUT,
@@ -169,57 +165,6 @@ pub(crate) fn of_class(class: lab::Class) -> u8 {
         Class::Child => CHILD,
         Class::Io => INPUT_OUTPUT,
         Class::Interrupted => INTERRUPTED,
-    }
-}
-
-fn of_store(error: &results::StoreError) -> u8 {
-    use results::StoreError as Store;
-    match error {
-        Store::Query { .. } | Store::TooMuch { .. } | Store::NoExperiment { .. } => USAGE,
-        Store::InUse { .. } => REFUSED,
-        Store::Absent { .. }
-        | Store::NotResults { .. }
-        | Store::Newer { .. }
-        | Store::Earlier { .. }
-        | Store::TooOld { .. }
-        | Store::Addition { .. }
-        | Store::Damaged { .. } => BAD_INPUT,
-        Store::Full { .. } | Store::Locked { .. } | Store::Unusable { .. } => INPUT_OUTPUT,
-    }
-}
-
-fn of_import(error: &ImportError) -> u8 {
-    match error {
-        ImportError::Unreadable { source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
-            INPUT_OUTPUT
-        }
-        ImportError::Unreadable { .. } | ImportError::Content { .. } => BAD_INPUT,
-        ImportError::Request { .. } => USAGE,
-        ImportError::Store(error) => of_store(error),
-    }
-}
-
-fn of_fetch(error: &FetchError) -> u8 {
-    match error {
-        FetchError::Address { .. } | FetchError::Unknown { .. } | FetchError::Ambiguous { .. } => USAGE,
-        FetchError::Status { status: 401 | 403 | 407, .. } | FetchError::Busy { .. } => REFUSED,
-        FetchError::Status { status: 404 | 410, .. }
-        | FetchError::TooLong { .. }
-        | FetchError::TooLarge { .. }
-        | FetchError::Downgrade { .. }
-        | FetchError::NotIndex { .. }
-        | FetchError::NoChecksum { .. }
-        | FetchError::Checksum { .. }
-        | FetchError::NotExtract { .. } => BAD_INPUT,
-        FetchError::Unreachable { .. }
-        | FetchError::Untrusted { .. }
-        | FetchError::Cut { .. }
-        | FetchError::Silent { .. }
-        | FetchError::Status { .. }
-        | FetchError::Page { .. }
-        | FetchError::Incomplete { .. } => UNREACHABLE,
-        FetchError::File { .. } | FetchError::NoRoom { .. } => INPUT_OUTPUT,
-        FetchError::Stopped { .. } => INTERRUPTED,
     }
 }
 

@@ -6,6 +6,7 @@
 mod answers;
 mod arrivals;
 mod counts;
+mod error;
 mod experiment;
 mod explained;
 mod figures;
@@ -36,6 +37,7 @@ pub mod written;
 pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms};
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use counts::Counts;
+pub use error::{Class, Error, advice_on_sqlstate, is_disk_full};
 pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};
 pub use explained::{FunctionTime, Part, PlanNode, StatementPlan};
 pub use figures::{COMMANDS_PER_TX, COMPLETED, HIT_PCT, LEFT_OPEN, STALLED_S};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use record::{Experiment, FileCommand, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
+use record::{Error, Experiment, FileCommand, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
 use results::answer::Answer;
 use results::comparison::{
     Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, differences, two_groups,
 };
 use results::limits::Limits;
-use results::{Course, ExperimentId, Store, StoreError, StoredExperiment, StoredTile};
+use results::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::InTime;
@@ -59,7 +59,7 @@ impl ReportData {
     ///
     /// # Errors
     /// When there is no such experiment, or the file cannot be read.
-    pub fn load(store: &Store, id: ExperimentId) -> Result<Self, StoreError> {
+    pub fn load(store: &Store, id: ExperimentId) -> Result<Self, Error> {
         let stored = store.experiment(id)?;
         let (texts, course) = (store.texts(id)?, store.course(id)?);
         let data = Self::new(stored.experiment, stored.host, stored.target, store.runs(id)?);
@@ -70,7 +70,7 @@ impl ReportData {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn with_tiles(self, store: &Store) -> Result<Self, StoreError> {
+    pub fn with_tiles(self, store: &Store) -> Result<Self, Error> {
         let tiles = match &self.stored {
             Some((id, _)) => store.tiles(*id)?,
             None => Vec::new(),
@@ -94,7 +94,7 @@ impl ReportData {
     ///
     /// # Errors
     /// As [`ReportData::load`].
-    pub fn measured(store: &Store, experiment: ExperimentId, label: String) -> Result<Measured, StoreError> {
+    pub fn measured(store: &Store, experiment: ExperimentId, label: String) -> Result<Measured, Error> {
         let StoredExperiment { experiment: of, host, target, .. } = store.experiment(experiment)?;
         Ok(Measured { label, experiment: of, host, target, runs: store.runs(experiment)? })
     }

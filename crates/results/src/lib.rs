@@ -12,7 +12,6 @@ mod spool;
 mod store;
 mod table;
 
-pub use error::StoreError;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
     Alone, Collection, Course, Earlier, ExperimentId, ExperimentSummary, Finished, Imported, Known, Store,

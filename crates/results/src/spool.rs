@@ -9,9 +9,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::error::from_io;
+use record::Error;
 use stats::{Encoded, Histogram};
-
-use crate::error::StoreError;
 
 /// Response times of one step of a series.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,10 +91,10 @@ impl SpoolWriter {
     ///
     /// # Errors
     /// When no file can be made there.
-    pub fn beside(results: Option<&Path>) -> Result<Self, StoreError> {
+    pub fn beside(results: Option<&Path>) -> Result<Self, Error> {
         let file = match results {
             None => None,
-            Some(path) => Some(nameless(path).map_err(|error| StoreError::from_io(path, &error))?),
+            Some(path) => Some(nameless(path).map_err(|error| from_io(path, &error))?),
         };
         Ok(Self { file, length: 0, record: Vec::new(), lost: None })
     }

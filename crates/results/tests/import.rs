@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use record::{Load, Reason, Run, RunKind, Validity};
+use record::{Class, Error, Load, Reason, Run, RunKind, Validity};
 use results::comparison::{Comparison, Metric};
-use results::import::{self, Found, ImportError, read};
+use results::import::{self, Found, read};
 use results::{Collection, ExperimentId, Store};
 
 fn data(names: &[&str]) -> Vec<PathBuf> {
@@ -17,7 +17,7 @@ fn found(files: &[PathBuf], options: &import::Options) -> Found {
     read(files, options, &mut |_, _| {}).unwrap()
 }
 
-fn refused(files: &[PathBuf], options: &import::Options) -> ImportError {
+fn refused(files: &[PathBuf], options: &import::Options) -> Error {
     read(files, options, &mut |_, _| {}).unwrap_err()
 }
 
@@ -371,7 +371,8 @@ fn mistakes_name_file_and_line() {
     let folder = refused(&[place.folder.path().to_owned()], &none);
     assert!(folder.to_string().ends_with(": a folder"), "{folder}");
     let absent = refused(&[place.folder.path().join("absent")], &none);
-    assert!(matches!(absent, ImportError::Unreadable { .. }), "{absent}");
+    assert_eq!(absent.class(), Class::BadInput);
+    assert!(absent.to_string().contains("/absent: No such file"), "{absent}");
     let empty = refused(&[place.write("log.5", "")], &none);
     assert!(empty.to_string().ends_with(": empty"), "{empty}");
 }

@@ -1,59 +1,46 @@
-//! Why a target cannot be used, or cannot give something.
+//! Errors of other crates and of the system as [`Error`], and what a target cannot give.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
 
 use protocol::postgres::ConnInfoError;
 use protocol::postgres::sql::SqlError;
+use record::{Class, Error};
 
-use crate::child::AccountError;
-use crate::control::ConnectError;
-use crate::home::PlaceError;
-use crate::managed::ManagedError;
-use crate::settings::SettingsError;
-use crate::settings::journal::Left;
+/// A connection string that cannot be used.
+#[must_use]
+pub fn conninfo_error(error: ConnInfoError) -> Error {
+    Error::new(Class::Usage, format!("connection string: {error}")).because(error)
+}
 
-/// Why a target cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum TargetError {
-    #[error(transparent)]
-    Managed(#[from] ManagedError),
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    /// The connection, to a server that is not as it was.
-    #[error(
-        "{error}; a pgdyno that was killed had changed {} there ({}); once the server is back they can be put \
-         back with: pgdyno target restore", left.kind(), left.list()
-    )]
-    AwayAndChanged {
-        #[source]
-        error: ConnectError,
-        /// What is to be put back.
-        left: Box<Left>,
-    },
-    /// The connection string.
-    #[error("connection string: {0}")]
-    ConnInfo(#[from] ConnInfoError),
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    #[error(transparent)]
-    Place(#[from] PlaceError),
-    #[error(transparent)]
-    Account(#[from] AccountError),
-    #[error("while {doing}: {error}")]
-    Sql {
-        /// What was being done.
-        doing: &'static str,
-        /// What the server said.
-        #[source]
-        error: SqlError,
-    },
-    /// An extension that is not in a database of a server that is not ours.
-    #[error("database {database} has no extension {extension}; run there: CREATE EXTENSION {extension}")]
-    NoExtension { database: String, extension: String },
-    /// Something that needs more than SQL.
-    #[error(transparent)]
-    NotAvailable(#[from] NotAvailable),
-    /// Something that a transaction pooler does not let through.
-    #[error(transparent)]
-    NotPooled(#[from] NotPooled),
+/// What the server said while something was done, with the class and the advice of its SQLSTATE.
+#[must_use]
+pub fn sql_error(doing: impl Display, error: SqlError) -> Error {
+    server_error(format!("while {doing}: {error}"), error)
+}
+
+/// The same in other words.
+#[must_use]
+pub fn server_error(what: impl Into<String>, error: SqlError) -> Error {
+    Error::of_server(error.sqlstate.as_deref(), what).because(error)
+}
+
+/// A file of ours cannot be read or written.
+pub(crate) fn file_error(path: &Path, source: io::Error) -> Error {
+    Error::new(Class::of_io(&source), format!("{}: {source}", path.display())).because(source)
+}
+
+impl From<NotPooled> for Error {
+    fn from(error: NotPooled) -> Self {
+        Self::new(Class::Missing, error.to_string())
+    }
+}
+
+impl From<NotAvailable> for Error {
+    fn from(error: NotAvailable) -> Self {
+        Self::new(Class::Missing, error.to_string())
+    }
 }
 
 /// What does not work through a transaction pooler that somebody else runs: the server connection is another client's after

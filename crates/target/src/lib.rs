@@ -25,9 +25,10 @@ mod error;
 mod lock;
 pub mod measuring;
 mod member;
+mod secrets;
 mod stop;
 mod target;
 
-pub use error::{NotAvailable, NotPooled, TargetError};
+pub use error::{NotAvailable, NotPooled, conninfo_error, server_error, sql_error};
 pub use stop::{Heeded, Stop};
 pub use target::Target;

@@ -20,18 +20,21 @@ pub(crate) struct Lock {
     _file: File,
 }
 
-/// Why a lock was not taken.
+/// What came of taking a lock.
 #[derive(Debug)]
-pub(crate) enum LockError {
+pub(crate) enum Taken {
+    Ours(Lock),
     /// Another pgdyno has it; its pid where it could be read.
     Held(Option<u32>),
-    /// The file cannot be made.
-    File(io::Error),
 }
 
 impl Lock {
-    pub(crate) fn take(folder: &Dir) -> Result<Self, LockError> {
-        let mut file = folder.lock_file(LOCK).map_err(LockError::File)?;
+    /// Takes the lock of a folder.
+    ///
+    /// # Errors
+    /// When its file cannot be made.
+    pub(crate) fn take(folder: &Dir) -> io::Result<Taken> {
+        let mut file = folder.lock_file(LOCK)?;
         // Somebody who only looks whether it is held holds it for a moment.
         let start = Instant::now();
         loop {
@@ -40,8 +43,8 @@ impl Lock {
                 Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < GLANCE => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
-                Err(rustix::io::Errno::WOULDBLOCK) => return Err(LockError::Held(holder(&mut file))),
-                Err(error) => return Err(LockError::File(error.into())),
+                Err(rustix::io::Errno::WOULDBLOCK) => return Ok(Taken::Held(holder(&mut file))),
+                Err(error) => return Err(error.into()),
             }
         }
         let write = |file: &mut File| {
@@ -51,7 +54,15 @@ impl Lock {
         };
         // A full disk must not keep us from stopping a server: the pid only helps the next one's message.
         let _ = write(&mut file);
-        Ok(Self { _file: file })
+        Ok(Taken::Ours(Self { _file: file }))
+    }
+
+    /// The lock, unless another pgdyno has it or its file cannot be made.
+    pub(crate) fn if_free(folder: &Dir) -> Option<Self> {
+        match Self::take(folder) {
+            Ok(Taken::Ours(lock)) => Some(lock),
+            _ => None,
+        }
     }
 
     /// Whether somebody has it, and who (0 where that cannot be read).
@@ -78,14 +89,14 @@ mod tests {
     fn the_second_taker_learns_who_has_it() {
         let top = tempfile::tempdir().unwrap();
         let folder = crate::home::Home::at(top.path()).open().unwrap().unwrap();
-        let first = Lock::take(&folder).unwrap();
+        let first = Lock::if_free(&folder).unwrap();
         match Lock::take(&folder) {
-            Err(LockError::Held(pid)) => assert_eq!(pid, Some(std::process::id())),
+            Ok(Taken::Held(pid)) => assert_eq!(pid, Some(std::process::id())),
             other => panic!("{other:?}"),
         }
         assert_eq!(Lock::held_by(&folder), Some(std::process::id()));
         drop(first);
         assert_eq!(Lock::held_by(&folder), None);
-        assert!(Lock::take(&folder).is_ok());
+        assert!(Lock::if_free(&folder).is_some());
     }
 }

@@ -1,15 +1,19 @@
 //! What the servers that only one pgdyno uses have in common (Redis, PgBouncer, tile servers): folders closed to others, a socket with
 //! a short path, a log, a watchdog; they keep nothing, so nothing of them is left.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::child::{Account, Child, ChildError, Program, Watchdog};
+use record::{Class, Error};
+
+use crate::child::{Account, Child, Program, Watchdog};
+use crate::error::file_error;
 use crate::home::{
-    Dir, Home, Part, PlaceError, Readable, passed_through, remove_socket_folder, socket_folder,
+    Dir, Home, Part, Readable, cannot_use, passed_through, remove_socket_folder, socket_folder,
 };
+use crate::secrets::Secrets;
 use crate::stop::Stop;
 
 /// How long it may take to answer for the first time.
@@ -18,23 +22,6 @@ const START_BOUND: Duration = Duration::from_secs(10);
 const LOG: &str = "log";
 /// Lines of its log that are quoted.
 const QUOTED_LINES: usize = 4;
-
-/// Why a member cannot be used.
-#[derive(Debug)]
-pub(crate) enum MemberError {
-    Child(ChildError),
-    File {
-        path: PathBuf,
-        source: io::Error,
-    },
-    /// What its log says, or how long was waited.
-    NotStarted(String),
-    Died {
-        end: String,
-        log: String,
-    },
-    Stopped,
-}
 
 /// The folders of one member: for its files, for what it writes itself and, short enough, for its socket. They go with it.
 #[derive(Debug)]
@@ -56,13 +43,13 @@ impl Folders {
         part: Part,
         longest_socket_name: &str,
         account: Option<&Account>,
-    ) -> Result<Self, PlaceError> {
+    ) -> Result<Self, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let all = home.make_part(part, account)?;
         remove_dead_in(&all);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}", std::process::id());
-        let failed = |source| PlaceError::Folder { folder: all.path().join(&name), source };
+        let failed = |source| cannot_use(&all.path().join(&name), source);
         let dir = all.make(&name, passed_through(account.is_some())).map_err(failed)?;
         let work = dir.make_for("data", account).map_err(failed)?.path().to_owned();
         let sockets = socket_folder(dir.path(), longest_socket_name, account)?;
@@ -75,12 +62,12 @@ impl Folders {
     }
 
     /// Writes a file that only we and the member's account can read.
-    pub(crate) fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, MemberError> {
+    pub(crate) fn write(&self, name: &str, content: &[u8]) -> Result<PathBuf, Error> {
         let path = self.files().join(name);
         let file = self.dir.create(name, Readable::By(self.account.as_ref()));
         match file.and_then(|mut file| file.write_all(content)) {
             Ok(()) => Ok(path),
-            Err(source) => Err(MemberError::File { path, source }),
+            Err(source) => Err(file_error(&path, source)),
         }
     }
 }
@@ -96,22 +83,27 @@ impl Drop for Folders {
 /// A member in use; dropping it stops it and removes its folders.
 #[derive(Debug)]
 pub(crate) struct Member {
+    /// What messages call it.
+    name: &'static str,
     child: Child,
     folders: Folders,
+    secrets: Secrets,
 }
 
 impl Member {
-    /// Starts it under a watchdog, which removes its folders should pgdyno be killed; its output is its log.
+    /// Starts it under a watchdog, which removes its folders should pgdyno be killed. Its output is its log; messages that
+    /// quote the log hide the secrets.
     pub(crate) fn start(
+        (name, secrets): (&'static str, Secrets),
         program: Program,
         folders: Folders,
         watchdog: &Watchdog,
-    ) -> Result<Self, MemberError> {
+    ) -> Result<Self, Error> {
         let file = folders.dir.create(LOG, Readable::ByUs);
-        let file = file.map_err(|source| MemberError::File { path: folders.files().join(LOG), source })?;
+        let file = file.map_err(|source| file_error(&folders.files().join(LOG), source))?;
         let program = program.leaving([folders.files(), &folders.sockets]);
-        let child = watchdog.start(&program, &file).map_err(MemberError::Child)?;
-        Ok(Self { child, folders })
+        let child = watchdog.start(&program, &file)?;
+        Ok(Self { name, child, folders, secrets })
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -124,15 +116,25 @@ impl Member {
     }
 
     /// Whether it still runs.
-    pub(crate) fn check(&mut self) -> Result<(), MemberError> {
-        match self.child.wait(Duration::ZERO).map_err(MemberError::Child)? {
-            None => Ok(()),
-            Some(ended) => Err(MemberError::Died { end: ended.to_string(), log: self.last_lines() }),
-        }
+    pub(crate) fn check(&mut self) -> Result<(), Error> {
+        self.child.wait(Duration::ZERO)?.map_or(Ok(()), |ended| {
+            let what = format!("{} died ({ended}): {}", self.name, self.last_lines());
+            Err(Error::new(Class::Unreachable, what))
+        })
+    }
+
+    /// The same while it starts.
+    pub(crate) fn check_start(&mut self) -> Result<(), Error> {
+        self.child.wait(Duration::ZERO)?.map_or(Ok(()), |_| Err(self.not_started(&self.last_lines())))
+    }
+
+    /// It did not come up.
+    pub(crate) fn not_started(&self, why: &str) -> Error {
+        not_started(self.name, why)
     }
 
     /// Waits until it answers.
-    pub(crate) fn await_ready(&mut self, stop: &Stop, answers: impl Fn() -> bool) -> Result<(), MemberError> {
+    pub(crate) fn await_ready(&mut self, stop: &Stop, answers: impl Fn() -> bool) -> Result<(), Error> {
         self.await_ready_within(START_BOUND, stop, |_| answers())
     }
 
@@ -142,24 +144,20 @@ impl Member {
         bound: Duration,
         stop: &Stop,
         answers: impl Fn(&Self) -> bool,
-    ) -> Result<(), MemberError> {
+    ) -> Result<(), Error> {
         let start = Instant::now();
         loop {
-            match self.check() {
-                Err(MemberError::Died { log, .. }) => return Err(MemberError::NotStarted(log)),
-                other => other?,
-            }
+            self.check_start()?;
             if answers(self) {
                 return Ok(());
             }
             if stop.at_once() {
-                return Err(MemberError::Stopped);
+                return Err(Error::stopped());
             }
             if start.elapsed() > bound {
                 let log = self.last_lines();
                 let said = if log.is_empty() { String::new() } else { format!(": {log}") };
-                let waited = format!("no answer within {} s{said}", bound.as_secs());
-                return Err(MemberError::NotStarted(waited));
+                return Err(self.not_started(&format!("no answer within {} s{said}", bound.as_secs())));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -170,7 +168,7 @@ impl Member {
         // Those that are indented belong to others: where in a program something went wrong.
         let lines: Vec<&str> =
             text.lines().filter(|line| !line.is_empty() && !line.starts_with(char::is_whitespace)).collect();
-        lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n")
+        self.secrets.hidden(&lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n"))
     }
 
     /// All that it has said, unless that is very much.
@@ -185,6 +183,11 @@ impl Drop for Member {
         // One that does not stop is ended by its watchdog.
         let _ = self.child.stop();
     }
+}
+
+/// A program did not come up.
+pub(crate) fn not_started(name: &str, why: &str) -> Error {
+    Error::new(Class::Child, format!("{name} did not start: {why}"))
 }
 
 /// The first of these programs that is installed.

@@ -9,18 +9,20 @@ use protocol::postgres::Place;
 use protocol::postgres::SslMode;
 use protocol::postgres::conninfo::{SslOptions, TargetSession};
 use protocol::postgres::sql::Sql;
+use record::{Class, Error};
 
 use crate::change::{self, Change, ChangeError, Environment, Outcome};
 use crate::child::Watchdog;
 use crate::control::{ConnectError, Control, Pooling, with_session_settings};
-use crate::error::{NotAvailable, TargetError};
+use crate::error::NotAvailable;
+use crate::error::{conninfo_error, sql_error};
 use crate::home::Home;
-use crate::managed::{Cluster, ManagedError, Via};
+use crate::managed::{Cluster, Via};
 use crate::pooler::Upstream;
+use crate::settings::already_changed;
 use crate::settings::journal::{self, Access, Journal, Recovered};
 use crate::settings::{
-    Applied, Effort, Machine, Means, SettingsError, Wanted, apply_managed, apply_url, restore_managed,
-    without_timeouts,
+    Applied, Effort, Machine, Means, Wanted, apply_managed, apply_url, restore_managed, without_timeouts,
 };
 use crate::stop::Stop;
 use crate::storage::{Holds, Used};
@@ -66,7 +68,7 @@ impl Target {
         extensions: &[String],
         watchdog: &Watchdog,
         stop: &Stop,
-    ) -> Result<Self, TargetError> {
+    ) -> Result<Self, Error> {
         let cluster = Cluster::ensure(home, name, options, watchdog, stop)?;
         let mut recovered = url::recover_earlier(home, watchdog)?;
         recovered.extend(journal::recover_private(&cluster, watchdog)?);
@@ -82,18 +84,14 @@ impl Target {
     ///
     /// # Errors
     /// When it does not start.
-    pub fn copied(
-        mut copy: Cluster,
-        options: &managed::Options,
-        watchdog: &Watchdog,
-    ) -> Result<Self, TargetError> {
+    pub fn copied(mut copy: Cluster, options: &managed::Options, watchdog: &Watchdog) -> Result<Self, Error> {
         copy.start_copy(options)?;
         Self::ours(copy, Vec::new(), watchdog)
     }
 
-    fn ours(cluster: Cluster, recovered: Vec<Recovered>, watchdog: &Watchdog) -> Result<Self, TargetError> {
+    fn ours(cluster: Cluster, recovered: Vec<Recovered>, watchdog: &Watchdog) -> Result<Self, Error> {
         let place = cluster.place("postgres");
-        let config = cluster.config()?;
+        let config = cluster.config().map_err(conninfo_error)?;
         let journal =
             Journal::at(cluster.journal(), &config.redacted(), Access::to(&place, &config), watchdog);
         let server = Server::Managed(Box::new(cluster));
@@ -110,7 +108,7 @@ impl Target {
         extensions: &[String],
         home: &Home,
         watchdog: &Watchdog,
-    ) -> Result<Self, TargetError> {
+    ) -> Result<Self, Error> {
         let mut server = UrlServer::open(dsn, rights, home, watchdog)?;
         let database = server.config().dbname.clone();
         let (journal, recovered) = (server.take_journal(), server.take_recovered());
@@ -170,7 +168,7 @@ impl Target {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn use_database(&mut self, database: &str) -> Result<(), TargetError> {
+    pub fn use_database(&mut self, database: &str) -> Result<(), Error> {
         self.ensure_database(database)?;
         database.clone_into(&mut self.database);
         Ok(())
@@ -181,7 +179,7 @@ impl Target {
     ///
     /// # Errors
     /// When it cannot be, or the server is not ours.
-    pub fn reach_by(&mut self, via: Via) -> Result<(), TargetError> {
+    pub fn reach_by(&mut self, via: Via) -> Result<(), Error> {
         match &mut self.server {
             Server::Managed(cluster) => cluster.listen(via)?,
             Server::Url(_) => {
@@ -261,14 +259,14 @@ impl Target {
     ///
     /// # Errors
     /// When another pgdyno is at work there.
-    pub fn be_alone(&mut self, sets: bool) -> Result<(), SettingsError> {
+    pub fn be_alone(&mut self, sets: bool) -> Result<(), Error> {
         let Server::Url(server) = &self.server else { return Ok(()) };
         let other = self.recovered.iter().find_map(|recovered| match recovered {
             Recovered::InUse(left) => Some(left),
             _ => None,
         });
         if let Some(other) = other {
-            return Err(SettingsError::AlreadyChanged(other.clone()));
+            return Err(already_changed(other));
         }
         let place = server.place(Some(&self.database));
         match self.journal.as_mut().filter(|_| sets) {
@@ -310,7 +308,7 @@ impl Target {
     ///
     /// # Errors
     /// When they are not in force afterwards; the server is then back at its own.
-    pub fn apply(&mut self, wanted: &Wanted) -> Result<&Applied, SettingsError> {
+    pub fn apply(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
         self.bring(wanted, false)
     }
 
@@ -318,11 +316,11 @@ impl Target {
     ///
     /// # Errors
     /// As [`Target::apply`].
-    pub fn apply_anew(&mut self, wanted: &Wanted) -> Result<&Applied, SettingsError> {
+    pub fn apply_anew(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
         self.bring(wanted, true)
     }
 
-    fn bring(&mut self, wanted: &Wanted, anew: bool) -> Result<&Applied, SettingsError> {
+    fn bring(&mut self, wanted: &Wanted, anew: bool) -> Result<&Applied, Error> {
         self.applied = Applied::default();
         self.applied = match &mut self.server {
             Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted, anew)?,
@@ -354,7 +352,7 @@ impl Target {
     /// # Errors
     /// What is wrong with the change, before anything is done; why it could not be made; [`ChangeError::NotUndone`] when
     /// it could not be undone either.
-    pub fn make(&mut self, change: &Change, options: &change::Options) -> Result<Outcome, SettingsError> {
+    pub fn make(&mut self, change: &Change, options: &change::Options) -> Result<Outcome, Error> {
         change.validate(options.thrown_away)?;
         if change.do_.is_none() {
             let seen = change.check.as_ref().map(|check| change::see(&self.plain_place(), check));
@@ -377,7 +375,7 @@ impl Target {
     ///
     /// # Errors
     /// When one of them cannot be undone now; it stays written down.
-    pub fn undo(&mut self) -> Result<Vec<String>, SettingsError> {
+    pub fn undo(&mut self) -> Result<Vec<String>, Error> {
         let _concluding = Stop::of_process().concluding();
         let place = self.plain_place();
         self.journal.as_mut().map_or(Ok(Vec::new()), |journal| journal.undo_changes(&place))
@@ -387,7 +385,7 @@ impl Target {
     ///
     /// # Errors
     /// When it cannot be undone now; it stays written down.
-    pub fn undo_one(&mut self, change: &Change) -> Result<(), SettingsError> {
+    pub fn undo_one(&mut self, change: &Change) -> Result<(), Error> {
         let _concluding = Stop::of_process().concluding();
         let place = self.plain_place();
         self.journal.as_mut().map_or(Ok(()), |journal| journal.undo_change(&place, change))
@@ -411,7 +409,7 @@ impl Target {
     ///
     /// # Errors
     /// When the server refuses or does not come up again.
-    pub fn restore(&mut self) -> Result<Effort, SettingsError> {
+    pub fn restore(&mut self) -> Result<Effort, Error> {
         // Whoever stops wants it put back all the same, unless the stop is asked for once more.
         let _concluding = Stop::of_process().concluding();
         self.applied = Applied::default();
@@ -432,11 +430,11 @@ impl Target {
     ///
     /// # Errors
     /// When a change cannot be undone, or the copy not be removed; it then stays.
-    pub fn throw_away(mut self) -> Result<(), TargetError> {
-        self.undo().map_err(TargetError::from)?;
+    pub fn throw_away(mut self) -> Result<(), Error> {
+        self.undo()?;
         self.changed = false;
         match &mut self.server {
-            Server::Managed(cluster) if cluster.is_copy() => Ok(cluster.remove()?),
+            Server::Managed(cluster) if cluster.is_copy() => cluster.remove(),
             _ => Ok(()),
         }
     }
@@ -451,7 +449,7 @@ impl Target {
     ///
     /// # Errors
     /// When a managed server died, or its disk is full; with its last log lines.
-    pub fn check(&mut self) -> Result<(), ManagedError> {
+    pub fn check(&mut self) -> Result<(), Error> {
         match &mut self.server {
             Server::Managed(cluster) => cluster.check(),
             Server::Url(_) => Ok(()),
@@ -462,9 +460,9 @@ impl Target {
     ///
     /// # Errors
     /// When it does not come up, or the server is not ours.
-    pub fn revive(&mut self) -> Result<(), TargetError> {
+    pub fn revive(&mut self) -> Result<(), Error> {
         match &mut self.server {
-            Server::Managed(cluster) => Ok(cluster.start()?),
+            Server::Managed(cluster) => cluster.start(),
             Server::Url(_) => {
                 Err(NotAvailable { what: "starting the server is", reason: "it is not pgdyno's" }.into())
             }
@@ -533,9 +531,9 @@ impl Target {
     ///
     /// # Errors
     /// When it cannot be told.
-    pub fn storage_used(&self) -> Result<Option<Used>, TargetError> {
+    pub fn storage_used(&self) -> Result<Option<Used>, Error> {
         match &self.server {
-            Server::Managed(cluster) => Ok(cluster.storage_used()?),
+            Server::Managed(cluster) => cluster.storage_used(),
             Server::Url(_) => Ok(None),
         }
     }
@@ -545,9 +543,9 @@ impl Target {
     ///
     /// # Errors
     /// When that fails.
-    pub fn drop_storage_caches(&mut self) -> Result<bool, TargetError> {
+    pub fn drop_storage_caches(&mut self) -> Result<bool, Error> {
         match &mut self.server {
-            Server::Managed(cluster) => Ok(cluster.drop_storage_caches()?),
+            Server::Managed(cluster) => cluster.drop_storage_caches(),
             Server::Url(_) => Ok(false),
         }
     }
@@ -556,9 +554,9 @@ impl Target {
     ///
     /// # Errors
     /// When the server refuses.
-    pub fn ensure_database(&mut self, database: &str) -> Result<(), TargetError> {
+    pub fn ensure_database(&mut self, database: &str) -> Result<(), Error> {
         match &self.server {
-            Server::Managed(cluster) => cluster.ensure_database(database).map(drop).map_err(Into::into),
+            Server::Managed(cluster) => cluster.ensure_database(database).map(drop),
             Server::Url(_) => Ok(()),
         }
     }
@@ -567,24 +565,25 @@ impl Target {
     ///
     /// # Errors
     /// When it is not installed, or not there.
-    pub fn ensure_extension(&mut self, extension: &str) -> Result<(), TargetError> {
+    pub fn ensure_extension(&mut self, extension: &str) -> Result<(), Error> {
         match &self.server {
-            Server::Managed(cluster) => {
-                cluster.ensure_extension(&self.database, extension).map_err(Into::into)
-            }
+            Server::Managed(cluster) => cluster.ensure_extension(&self.database, extension),
             Server::Url(_) if self.has_extension(extension)? => Ok(()),
-            Server::Url(_) => Err(TargetError::NoExtension {
-                database: self.database.clone(),
-                extension: extension.to_owned(),
-            }),
+            Server::Url(_) => {
+                let what = format!(
+                    "database {} has no extension {extension}; run there: CREATE EXTENSION {extension}",
+                    self.database
+                );
+                Err(Error::new(Class::Missing, what))
+            }
         }
     }
 
-    fn has_extension(&self, extension: &str) -> Result<bool, TargetError> {
+    fn has_extension(&self, extension: &str) -> Result<bool, Error> {
         let name = protocol::postgres::sql::quote_literal(extension);
         let query = format!("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = {name}");
         let found = self.control()?.scalar(&query);
-        Ok(found.map_err(|error| TargetError::Sql { doing: "looking for extensions", error })?.is_some())
+        Ok(found.map_err(|error| sql_error("looking for extensions", error))?.is_some())
     }
 
     /// The connection without secrets.
@@ -612,9 +611,9 @@ impl Target {
     ///
     /// # Errors
     /// When the server does not answer.
-    pub fn record(&self, versions: BTreeMap<String, String>) -> Result<record::Target, TargetError> {
+    pub fn record(&self, versions: BTreeMap<String, String>) -> Result<record::Target, Error> {
         let mut control = self.control()?;
-        let failed = |error| TargetError::Sql { doing: "reading versions", error };
+        let failed = |error| sql_error("reading versions", error);
         let server_version = control.scalar("SHOW server_version").map_err(failed)?.unwrap_or_default();
         let has_postgis = control.scalar("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'postgis'");
         let postgis_version = match has_postgis.map_err(failed)? {
@@ -672,7 +671,7 @@ fn plain_place(server: &Server, database: &str) -> Place {
     }
 }
 
-fn put_settings_back(journal: Option<&mut Journal>, place: &Place) -> Result<Effort, SettingsError> {
+fn put_settings_back(journal: Option<&mut Journal>, place: &Place) -> Result<Effort, Error> {
     let Some(journal) = journal.filter(|journal| journal.has_settings()) else {
         return Ok(Effort::None);
     };
@@ -689,9 +688,7 @@ impl Drop for Target {
             // What cannot be put back now is put back by the next command: both kinds keep what they need for it.
             let _ = match &mut self.server {
                 // A server that is about to stop needs no reload.
-                Server::Managed(cluster) if !cluster.is_detached() => {
-                    cluster.put_settings_back().map(drop).map_err(Into::into)
-                }
+                Server::Managed(cluster) if !cluster.is_detached() => cluster.put_settings_back().map(drop),
                 _ => self.restore().map(drop),
             };
         }

@@ -5,11 +5,13 @@ use std::ffi::OsString;
 use protocol::postgres::Place;
 use protocol::postgres::conninfo::{Env, RootCertificates};
 use protocol::postgres::{Config, Host, PasswordSource};
+use record::Error;
 
 use crate::child::Watchdog;
 use crate::control::{Control, Pooling, connect, places_from};
-use crate::error::{NotPooled, TargetError};
-use crate::home::{Home, PlaceError};
+use crate::error::NotPooled;
+use crate::error::{conninfo_error, sql_error};
+use crate::home::Home;
 use crate::settings::journal::{Access, Journal, Left, LeftBy, Recovered, Scope, left_at, recover};
 
 /// What we may do on a server that is not ours.
@@ -45,11 +47,10 @@ impl UrlServer {
     ///
     /// # Errors
     /// When the description is wrong or the server cannot be connected to.
-    pub fn open(dsn: &str, rights: Rights, home: &Home, watchdog: &Watchdog) -> Result<Self, TargetError> {
+    pub fn open(dsn: &str, rights: Rights, home: &Home, watchdog: &Watchdog) -> Result<Self, Error> {
         let config = described(dsn)?;
         let mut control = connect_or_tell(&config, home)?;
-        let seen =
-            |error| TargetError::Sql { doing: "looking whether a pooler stands before the server", error };
+        let seen = |error| sql_error("looking whether a pooler stands before the server", error);
         let pooling = control.pooling().map_err(seen)?;
         let keeps_statements = match pooling {
             Pooling::None | Pooling::Session => true,
@@ -177,18 +178,26 @@ impl UrlServer {
     }
 }
 
-fn described(dsn: &str) -> Result<Config, TargetError> {
-    let mut config = Config::parse(Some(dsn), &Env::process())?;
+fn described(dsn: &str) -> Result<Config, Error> {
+    let mut config = Config::parse(Some(dsn), &Env::process()).map_err(conninfo_error)?;
     config.application_name.get_or_insert_with(|| "pgdyno".to_owned());
     Ok(config)
 }
 
 /// Connects; a server that is away may have settings on it that a killed pgdyno left.
-fn connect_or_tell(config: &Config, home: &Home) -> Result<Control, TargetError> {
+fn connect_or_tell(config: &Config, home: &Home) -> Result<Control, Error> {
     // A pgdyno at work there puts back itself what it changed.
     let killed = |left: &Left| !matches!(left.by, LeftBy::Living(_));
     connect(config).map_err(|error| match left_at(home, config).into_iter().find(killed) {
-        Some(left) => TargetError::AwayAndChanged { error, left: Box::new(left) },
+        Some(left) => {
+            let what = format!(
+                "{error}; a pgdyno that was killed had changed {} there ({}); once the server is back they can be put back \
+                 with: pgdyno target restore",
+                left.kind(),
+                left.list()
+            );
+            Error::from(error).in_words(what)
+        }
         None => error.into(),
     })
 }
@@ -198,7 +207,7 @@ fn connect_or_tell(config: &Config, home: &Home) -> Result<Control, TargetError>
 ///
 /// # Errors
 /// When somebody else can change the home or a journal.
-pub fn recover_earlier(home: &Home, watchdog: &Watchdog) -> Result<Vec<Recovered>, PlaceError> {
+pub fn recover_earlier(home: &Home, watchdog: &Watchdog) -> Result<Vec<Recovered>, Error> {
     recover(home, None, Scope::Everything, watchdog)
 }
 
@@ -206,12 +215,8 @@ pub fn recover_earlier(home: &Home, watchdog: &Watchdog) -> Result<Vec<Recovered
 ///
 /// # Errors
 /// When that server cannot be connected to.
-pub fn restore_left(
-    home: &Home,
-    dsn: Option<&str>,
-    watchdog: &Watchdog,
-) -> Result<Vec<Recovered>, TargetError> {
-    let Some(dsn) = dsn else { return Ok(recover(home, None, Scope::Asked, watchdog)?) };
+pub fn restore_left(home: &Home, dsn: Option<&str>, watchdog: &Watchdog) -> Result<Vec<Recovered>, Error> {
+    let Some(dsn) = dsn else { return recover(home, None, Scope::Asked, watchdog) };
     let mut control = connect_or_tell(&described(dsn)?, home)?;
-    Ok(recover(home, Some(&mut control), Scope::Asked, watchdog)?)
+    recover(home, Some(&mut control), Scope::Asked, watchdog)
 }

@@ -1,8 +1,10 @@
 //! Why a workload cannot run.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use protocol::postgres::sql::SqlError;
+use record::{Class, Error, advice_on_sqlstate};
 
 /// Why a workload cannot run: what, where, and what to try.
 #[derive(Debug, thiserror::Error)]
@@ -33,26 +35,6 @@ pub enum WorkloadError {
         /// SQLSTATE, where it was the server.
         sqlstate: Option<String>,
     },
-    /// Something the workload needs is not on the target.
-    #[error("{what}; {hint}")]
-    Missing {
-        /// What is not there.
-        what: String,
-        /// What to try.
-        hint: String,
-    },
-    /// Geometry is in a coordinate system in which tile queries silently return nothing.
-    #[error(
-        "column {column} of table {table} has SRID {srid}, tiles need 3857 (with another one a tile query finds \
-         nothing, without an error); load with osm2pgsql's default projection, or transform the column"
-    )]
-    WrongSrid {
-        table: String,
-        /// Its geometry column.
-        column: String,
-        /// What it has.
-        srid: i64,
-    },
     /// A statement on the control connection failed.
     #[error("while {doing}: {error}")]
     Sql {
@@ -62,46 +44,6 @@ pub enum WorkloadError {
         #[source]
         error: SqlError,
     },
-    /// A statement whose answer is known gave another one.
-    #[error("while {doing}: the server answered {got} where it must be {wanted}")]
-    Answer {
-        /// What was being done.
-        doing: String,
-        wanted: String,
-        got: String,
-    },
-    /// Redis could not be reached or answered with an error.
-    #[error("Redis, while {doing}: {problem}")]
-    Redis {
-        /// What was being done.
-        doing: String,
-        /// What it (or the system) said.
-        problem: String,
-    },
-    /// Redis has no memory left for the keys of a workload.
-    #[error("Redis is full: {problem}; {hint}")]
-    RedisFull {
-        /// How much memory there is, and how much the keys take.
-        problem: String,
-        /// What to try.
-        hint: &'static str,
-    },
-    /// A web server could not be reached, or speaks something else.
-    #[error("while {doing}: {problem}")]
-    Http {
-        /// What was being done, and where.
-        doing: String,
-        /// What it (or the system) said, and what to try.
-        problem: String,
-    },
-    /// A web server gave something else than what was asked for.
-    #[error("{what}; {hint}")]
-    HttpAnswer {
-        /// What, and where.
-        what: String,
-        /// What to try.
-        hint: &'static str,
-    },
     /// A file could not be read.
     #[error("{path}: {problem}", path = path.display())]
     File {
@@ -109,32 +51,14 @@ pub enum WorkloadError {
         /// What is wrong with it, and what to try.
         problem: String,
     },
-    /// A program could not be run or failed.
-    #[error("{program} failed: {problem}")]
-    Program {
-        program: String,
-        /// Its own last words, or what the system said.
-        problem: String,
-    },
-    /// The target has no server of the kind the workload asks.
-    #[error("this workload needs a {kind} server, and the target has none; name one in [target]")]
-    NoServer {
-        /// `PostgreSQL` or `Redis`.
-        kind: &'static str,
-    },
-    /// The target has no such tile server.
-    #[error(
-        "the workload goes through {name}, and the target has none; write tile_servers = [\"{name}\"] in [target]"
-    )]
-    NoTileServer {
-        /// `tipg` or `martin`.
-        name: String,
-    },
+    /// Anything that needs no further structure.
+    #[error(transparent)]
+    Other(#[from] Error),
 }
 
 impl From<protocol::redis::ControlError> for WorkloadError {
     fn from(error: protocol::redis::ControlError) -> Self {
-        Self::Redis { doing: error.doing, problem: error.problem }
+        Self::redis(error.doing, error.problem)
     }
 }
 
@@ -144,7 +68,34 @@ impl From<osm::extract::FileError> for WorkloadError {
     }
 }
 
+impl From<WorkloadError> for Error {
+    fn from(error: WorkloadError) -> Self {
+        let sqlstate = match &error {
+            WorkloadError::Sql { error, .. } => error.sqlstate.as_deref(),
+            WorkloadError::FirstExecution { sqlstate, .. } => sqlstate.as_deref(),
+            _ => None,
+        };
+        let hint = sqlstate.map_or("", advice_on_sqlstate);
+        match error {
+            WorkloadError::Other(error) => error,
+            error => Self::new(error.class(), error.to_string()).with_hint(hint).because(error),
+        }
+    }
+}
+
 impl WorkloadError {
+    /// Kind of the error.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Sql { error, .. } => Class::of_sqlstate(error.sqlstate.as_deref()),
+            Self::Other(error) => error.class(),
+            Self::Option { .. } | Self::Script(_) | Self::FirstExecution { .. } | Self::File { .. } => {
+                Class::BadInput
+            }
+        }
+    }
+
     /// Wraps an error of the control connection.
     pub(crate) fn sql(doing: impl Into<String>) -> impl FnOnce(SqlError) -> Self {
         let doing = doing.into();
@@ -153,7 +104,63 @@ impl WorkloadError {
 
     /// An error of a connection to a web server.
     pub(crate) fn http(error: protocol::http::ControlError) -> Self {
-        Self::Http { doing: error.doing, problem: error.problem }
+        let what = format!("while {}: {}", error.doing, error.problem);
+        Error::new(Class::Unreachable, what).into()
+    }
+
+    /// A web server gave something else than what was asked for: what, where, and what to try.
+    pub(crate) fn http_answer(what: impl Display, hint: &str) -> Self {
+        Error::new(Class::Guard, format!("{what}; {hint}")).into()
+    }
+
+    /// Something the workload needs is not on the target: what, and what to try.
+    pub(crate) fn missing(what: impl Display, hint: impl Display) -> Self {
+        Error::new(Class::Missing, format!("{what}; {hint}")).into()
+    }
+
+    /// A statement whose answer is known gave another one.
+    pub(crate) fn answer(doing: impl Display, wanted: impl Display, got: impl Display) -> Self {
+        let what = format!("while {doing}: the server answered {got} where it must be {wanted}");
+        Error::new(Class::BadInput, what).into()
+    }
+
+    /// Redis could not be reached or answered with an error.
+    pub(crate) fn redis(doing: impl Display, problem: impl Display) -> Self {
+        Error::new(Class::Unreachable, format!("Redis, while {doing}: {problem}")).into()
+    }
+
+    /// Redis has no memory left for the keys of a workload: how much there is, and what to try.
+    pub(crate) fn redis_full(problem: impl Display, hint: &str) -> Self {
+        Error::new(Class::Guard, format!("Redis is full: {problem}; {hint}")).into()
+    }
+
+    /// A program could not be run or failed: its own last words, or what the system said.
+    pub(crate) fn program(program: impl Display, problem: impl Display) -> Self {
+        Error::new(Class::Child, format!("{program} failed: {problem}")).into()
+    }
+
+    /// The target has no server of the kind the workload asks, `PostgreSQL` or `Redis`.
+    pub(crate) fn no_server(kind: &str) -> Self {
+        let what =
+            format!("this workload needs a {kind} server, and the target has none; name one in [target]");
+        Error::new(Class::Missing, what).into()
+    }
+
+    /// The target has no such tile server.
+    pub(crate) fn no_tile_server(name: &str) -> Self {
+        let what = format!(
+            "the workload goes through {name}, and the target has none; write tile_servers = [\"{name}\"] in [target]"
+        );
+        Error::new(Class::BadInput, what).into()
+    }
+
+    /// Geometry is in a coordinate system in which tile queries silently return nothing.
+    pub(crate) fn wrong_srid(table: &str, column: &str, srid: i64) -> Self {
+        let what = format!(
+            "column {column} of table {table} has SRID {srid}, tiles need 3857 (with another one a tile query finds \
+             nothing, without an error); load with osm2pgsql's default projection, or transform the column"
+        );
+        Error::new(Class::Guard, what).into()
     }
 
     /// An option that is out of range.

@@ -94,33 +94,33 @@ impl Places {
     /// The PostgreSQL server.
     ///
     /// # Errors
-    /// [`WorkloadError::NoServer`].
+    /// When the target has no such server.
     pub fn postgres(&self) -> Result<&PostgresPlace, WorkloadError> {
         match self.0.get(Self::POSTGRES) {
             Some(ServerPlace::Postgres(place)) => Ok(place),
-            _ => Err(WorkloadError::NoServer { kind: "PostgreSQL" }),
+            _ => Err(WorkloadError::no_server("PostgreSQL")),
         }
     }
 
     /// The Redis server.
     ///
     /// # Errors
-    /// [`WorkloadError::NoServer`].
+    /// When the target has no such server.
     pub fn redis(&self) -> Result<&Address, WorkloadError> {
         match self.0.get(Self::REDIS) {
             Some(ServerPlace::Redis(address)) => Ok(address),
-            _ => Err(WorkloadError::NoServer { kind: "Redis" }),
+            _ => Err(WorkloadError::no_server("Redis")),
         }
     }
 
     /// A tile server by its name, `tipg` or `martin`.
     ///
     /// # Errors
-    /// [`WorkloadError::NoTileServer`].
+    /// When the target has no such tile server.
     pub fn tile_server(&self, name: &str) -> Result<&HttpPlace, WorkloadError> {
         match self.0.get(name) {
             Some(ServerPlace::Http(place)) => Ok(place),
-            _ => Err(WorkloadError::NoTileServer { name: name.to_owned() }),
+            _ => Err(WorkloadError::no_tile_server(name)),
         }
     }
 }
@@ -182,28 +182,28 @@ impl<'a> Site<'a> {
     /// The control connection.
     ///
     /// # Errors
-    /// [`WorkloadError::NoServer`].
+    /// When the target has no such server.
     pub fn sql(&mut self) -> Result<&mut (dyn Sql + 'a), WorkloadError> {
         match self.sql.as_mut() {
             Some(sql) => Ok(&mut **sql),
-            None => Err(WorkloadError::NoServer { kind: "PostgreSQL" }),
+            None => Err(WorkloadError::no_server("PostgreSQL")),
         }
     }
 
     /// A tile server by its name.
     ///
     /// # Errors
-    /// [`WorkloadError::NoTileServer`].
+    /// When the target has no such tile server.
     pub fn tile_server(&self, name: &str) -> Result<&HttpPlace, WorkloadError> {
-        self.tile_servers.get(name).ok_or_else(|| WorkloadError::NoTileServer { name: name.to_owned() })
+        self.tile_servers.get(name).ok_or_else(|| WorkloadError::no_tile_server(name))
     }
 
     /// A control connection to the Redis server.
     ///
     /// # Errors
-    /// [`WorkloadError::NoServer`], or when nobody answers there.
+    /// When the target has none, or nobody answers there.
     pub fn redis(&self) -> Result<Box<dyn redis::Control + 'a>, WorkloadError> {
-        let server = self.redis.ok_or(WorkloadError::NoServer { kind: "Redis" })?;
+        let server = self.redis.ok_or_else(|| WorkloadError::no_server("Redis"))?;
         Ok(server.control()?)
     }
 
@@ -216,9 +216,9 @@ impl<'a> Site<'a> {
     /// Connections to web servers.
     ///
     /// # Errors
-    /// [`WorkloadError::NoServer`] where none are lent.
+    /// When none are lent.
     pub fn http(&self) -> Result<&'a dyn http::Server, WorkloadError> {
-        self.http.ok_or(WorkloadError::NoServer { kind: "web" })
+        self.http.ok_or_else(|| WorkloadError::no_server("web"))
     }
 }
 

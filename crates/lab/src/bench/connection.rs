@@ -2,8 +2,9 @@
 
 use protocol::postgres::conninfo::ConnectionString;
 use protocol::postgres::{Env, Parameters};
+use record::Class;
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::target_spec::TargetSpec;
 
 /// The server described by a database name, connection string or URI, with host, port and user given apart; what

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use record::Run;
+use record::{Class, Run};
 use results::{ExperimentId, Store};
 use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
 
 use crate::beside;
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::jobs::{foresee, input_bytes, prepare};
 use crate::plan::PlannedPreparation;
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::Measured;
-use record::{Profile, Run};
+use record::{Class, Profile, Run};
 use results::ExperimentId;
 use target::Stop;
 use workloads::pgbench::{self, Pgbench, ScriptSource};
@@ -17,7 +17,7 @@ use workloads::{ClientWorkload, Preparation, ScriptInfo, StatementInfo, Workload
 pub use connection::at;
 pub use job::{Kept, initialize, load_osm};
 
-use crate::error::{Class, LabError, explain};
+use crate::error::{LabError, explain};
 use crate::jobs;
 use crate::lateness::judge_by_host;
 use crate::measure::Keep;

@@ -12,13 +12,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::DriverChoice;
-use record::{Doubt, Run, Target, Validity};
+use record::{Class, Doubt, Run, Target, Validity};
 use results::ExperimentId;
 use target::Stop;
 use target::host;
 
 use crate::beside;
-use crate::error::{Class, LabError, explain};
+use crate::error::{LabError, explain};
 use crate::jobs::prepare;
 use crate::known_host::{Advice, KnownHost, Lag};
 use crate::measure::Keep;

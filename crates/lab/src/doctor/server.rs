@@ -1,12 +1,13 @@
 //! What a role may do on a server, and which commands work there with it.
 
 use protocol::postgres::sql::{Sql, SqlError};
+use record::Class;
 use target::Target;
 use target::child::Watchdog;
 use target::home::Home;
 use target::url::Rights;
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::target_spec::TargetSpec;
 
 /// A server and a role, examined.
@@ -85,7 +86,7 @@ pub fn examine(spec: &TargetSpec) -> Result<Examined, LabError> {
     })?;
     let home = Home::locate()?;
     let target = Target::url(url.with_secrets(), Rights::Look, &[], &home, &watchdog)?;
-    let mut control = target.control().map_err(target::TargetError::from)?;
+    let mut control = target.control()?;
     let facts = Facts::ask(&mut control).map_err(|error| {
         LabError::failed(Class::Refused, format!("asking what the role may do: {error}"), "")
     })?;

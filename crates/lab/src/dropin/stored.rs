@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use record::{Doubt, Setting};
+use record::{Class, Doubt, Setting};
 use results::{ExperimentId, Finished, Store};
 use target::Stop;
 use target::settings::recorded;
@@ -11,7 +11,7 @@ use workloads::pgbench::{self, Pgbench};
 
 use crate::bench;
 use crate::collectors::{self, Collector, Watched};
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::known_host::KnownHost;
 use crate::measure::{Keep, Measured};
 use crate::plan::PlannedRun;

@@ -1,11 +1,13 @@
 //! Whether the arms of an experiment can be had from a server, asked before anything is prepared.
 
-use crate::error::{Class, LabError};
+use record::Class;
+
+use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::plan::Plan;
 use crate::setup::Arm;
 use target::control::Control;
-use target::settings::{Catalog, Means, catalog, check, is_in_force, without_right};
+use target::settings::{Catalog, Means, Refusal, catalog, check, is_in_force, without_right};
 
 /// Reads what the server knows and tells every setting of every arm that it cannot be brought to, each with its line.
 pub(super) fn check_arms(
@@ -24,16 +26,16 @@ pub(super) fn check_arms(
         let name = arm.name.as_deref().unwrap_or_default();
         let without_right = without_right(control, &known, &arm.settings, means)?;
         let found = check(&known, &arm.settings, means).into_iter().chain(without_right);
-        problems.extend(found.map(|error| (name, error)));
+        problems.extend(found.map(|refusal| (name, refusal)));
     }
-    problems.sort_by_key(|(arm, error)| file.line_of(arm, error.setting()));
-    let told = problems.iter().map(|(arm, error)| {
-        let line = file.line_of(arm, error.setting()).map(|line| format!("{line}:")).unwrap_or_default();
+    problems.sort_by_key(|(arm, refusal)| file.line_of(arm, refusal.setting.as_deref()));
+    let told = problems.iter().map(|(arm, Refusal { setting, error })| {
+        let line = file.line_of(arm, setting.as_deref()).map(|line| format!("{line}:")).unwrap_or_default();
         format!("{}:{line} [settings.{arm}] {error}", file.path.display())
     });
     let told: Vec<String> = told.collect();
     match problems.into_iter().next() {
-        Some((_, first)) => Err(LabError::from(first).told_as(told.join("\n"))),
+        Some((_, first)) => Err(first.error.in_words(told.join("\n")).into()),
         None if same => Ok(()),
         None => {
             plan.content.arms.iter().skip(1).try_for_each(|arm| differs(&known, &plan.content.arms[0], arm))

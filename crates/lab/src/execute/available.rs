@@ -4,15 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use record::Class;
 use target::Stop;
 use target::child::Watchdog;
 use target::home::{Home, Part};
-use target::managed::{Choice, FindError, Installation};
+use target::managed::{Choice, Installation, no_server_in};
 use target::page_cache;
 use target::pooler::{self, Installed};
 use target::storage::{Ground, Holds, Storage, available};
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::plan::{NotRun, Plan, PlannedRun};
 use crate::runner::load_of;
@@ -171,7 +172,7 @@ fn lacks(found: &Installation, extensions: &[String]) -> Option<String> {
 /// The same of a build whose programs must not be executed: as far as its files tell. Which version it is stays unknown.
 fn lacks_unasked(bin: &Path, extensions: &[String]) -> Option<String> {
     if !["initdb", "postgres"].iter().all(|program| bin.join(program).is_file()) {
-        return Some(FindError::NotThere(bin.to_owned()).to_string());
+        return Some(no_server_in(bin).to_string());
     }
     // A folder of the usual layout of a build; elsewhere only `pg_config` knows.
     let near = ["../share/extension", "../share/postgresql/extension"].map(|folder| bin.join(folder));

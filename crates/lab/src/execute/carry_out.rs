@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::Sql;
-use record::{Run, RunEvent, RunKey, Validity};
+use record::{Class, Run, RunEvent, RunKey, Validity, advice_on_sqlstate};
 use results::Finished;
 use target::Stop;
 
 use super::guard::{Guard, Remarks};
 use super::placed::placed;
 use super::{Outcome, Stored};
-use crate::classify::advice;
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::experiment::{ExperimentFile, plain_data};
 use crate::few;
 use crate::jobs::{self, Prepared};
@@ -445,7 +444,7 @@ impl<'a> Experiment<'a> {
             self.runner.progress.warn(format!("{why}; its other runs are left for later"));
             if self.waiting.is_empty() {
                 let code = last.and_then(|done| done.cause.as_ref()?.code.as_deref());
-                self.advice = code.map_or("", advice);
+                self.advice = code.map_or("", advice_on_sqlstate);
             }
             self.waiting.push(why);
         }

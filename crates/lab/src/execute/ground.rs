@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use record::Class;
 use results::Store;
 use sha2::{Digest, Sha256};
+use target::Stop;
 use target::change::Change;
 use target::child::Watchdog;
 use target::home::Home;
 use target::managed::{self, Cluster};
 use target::storage::overcommitted;
-use target::{Stop, TargetError};
 
 use super::arms::check_arms;
 use super::room::{NOTHING_YET, Room, at_rest, fits};
 use super::shared::{Opened, share};
 use super::{Options, Stored, changes, other_name};
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::jobs::{Prepared, prepare};
 use crate::plan::{Copies, Plan, Standing};
@@ -188,8 +189,8 @@ pub(super) fn remove_left(plan: &Plan) -> Result<(), LabError> {
     for at in plan.sites() {
         let TargetSpec::Managed { name, .. } = plan.content.target(&at) else { continue };
         if managed::sizes_of(&home, &format!("{name}.1")).is_some() {
-            let template = Cluster::open(&home, &name, &watchdog, &stop).map_err(TargetError::from)?;
-            template.destroy_copies(&|_| true).map_err(TargetError::from)?;
+            let template = Cluster::open(&home, &name, &watchdog, &stop)?;
+            template.destroy_copies(&|_| true)?;
         }
     }
     Ok(())
@@ -236,7 +237,7 @@ fn opened(
 /// A server may have its level's name in nothing but its folder.
 fn of_level(at: &At, error: LabError) -> LabError {
     match &error {
-        LabError::Failed { what, .. } if *at != At::default() => {
+        LabError::Failed(what) if *at != At::default() => {
             let what = format!("{at}: {what}");
             error.told_as(what)
         }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use record::{RunEvent, Text};
+use record::{Class, RunEvent, Text};
 use workloads::{Sampled, Spec};
 
 use super::held::{Differences, Held, Names, ask};
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::jobs::make_extract;
 use crate::plan::{Plan, PlannedRun};
 use crate::runner::{Ready, Results, Runner, Step, Tell, changed_data, texts};

@@ -10,7 +10,6 @@ use crate::experiment::ExperimentFile;
 use crate::jobs::{fits_at_hand, foresee};
 use crate::plan::Plan;
 use crate::target_spec::TargetSpec;
-use target::TargetError;
 use target::control::{Control, Pooling, connect};
 use target::home::Home;
 use target::managed;
@@ -99,7 +98,7 @@ fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabE
             })
         }
         TargetSpec::Url { url, change_server, .. } => {
-            let mut config = url.resolve(&Env::process()).map_err(TargetError::from)?;
+            let mut config = url.resolve(&Env::process()).map_err(target::conninfo_error)?;
             config.application_name.get_or_insert_with(|| "pgdyno".to_owned());
             config.connect_timeout.get_or_insert(BOUND);
             let means = |control: &mut Control| Means {

@@ -1,16 +1,14 @@
 //! Errors of one's own changes, with the line of the file that they are about.
 
+use target::change::ChangeError;
+
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
-use target::settings::SettingsError;
 
 /// The same error; one of a change of one's own names its file and line.
 pub(super) fn placed(file: &ExperimentFile, mut error: LabError) -> LabError {
     if let LabError::OwnChange(change) = &mut error {
-        let part = match &change.source {
-            SettingsError::Change(change) => change.part(),
-            _ => None,
-        };
+        let part = change.source.cause().and_then(ChangeError::part);
         let line = file.line_of_change(&change.name, &change.level, part);
         change.at = line.map(|line| format!("{}:{line}: ", file.path.display()));
     }

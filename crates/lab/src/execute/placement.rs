@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use results::{Store, StoreError};
+use record::Class;
+use results::Store;
 use serde::Deserialize;
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::factors::{FREE, own_placement};
 use crate::known_host::KnownHost;
 use crate::plan::{ChosenPlacement, Plan};
@@ -48,12 +49,8 @@ struct Begun {
 
 /// What was chosen when the experiment began, or nothing. `None` when none has begun.
 fn begun(plan: &Plan, results: &Path) -> Result<Option<Option<ChosenPlacement>>, LabError> {
-    let store = match Store::open_read_only(results) {
-        Ok(store) => store,
-        // It is made when the first run is stored.
-        Err(StoreError::Absent { .. }) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
+    // It is made when the first run is stored.
+    let Some(store) = Store::open_if_there(results)? else { return Ok(None) };
     let Some(id) = store.newest_with_hash(&plan.hash())? else { return Ok(None) };
     let stored = store.experiment(id)?.experiment.plan_json;
     let begun: Option<Begun> = serde_json::from_str(&stored).ok();

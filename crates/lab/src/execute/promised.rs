@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{Class, LabError};
+use record::Class;
+
+use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::plan::Plan;
 

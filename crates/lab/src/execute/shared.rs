@@ -1,8 +1,9 @@
 //! Arms on servers by URL that are one server: a pooler against a direct connection, or two databases.
 
+use record::Class;
 use target::settings::journal::ServerId;
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::runner::Stage;
 use crate::setup::At;
 use crate::target_spec::TargetSpec;

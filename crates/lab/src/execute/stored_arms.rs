@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use protocol::without_credentials;
+use record::Class;
 use target::Stop;
 use target::change::Change;
 use target::child::Watchdog;
 use target::pooler::Installed;
 use target::storage::Storage;
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::factors::{SETTINGS, STORAGE};
 use crate::plan::Plan;
 use crate::setup::{At, Connection};

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use osm::synth::{KeepError, Progress as Cells, SynthError};
+use record::Class;
 use target::Stop;
-use target::TargetError;
 use target::child::Account;
 use target::home::{Home, Part};
 use workloads::jobs::Job;
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::event::{LabEvent, Progress, Step, Tell};
 
 /// Between two events about how far it is.
@@ -32,15 +32,13 @@ pub(crate) fn make(
     stop: &Stop,
 ) -> Result<Option<Made>, LabError> {
     let Some(synthetic) = job.synthetic() else { return Ok(None) };
-    let of_target = |error: TargetError| LabError::from(error);
-    let home = Home::locate().map_err(|error| of_target(error.into()))?;
+    let home = Home::locate()?;
     let what = format!("make a {}", synthetic.words());
     if synthetic.place(&home.path(Part::Extracts)).is_file() {
         return Ok(None);
     }
-    let account = Account::unprivileged().map_err(|error| of_target(error.into()))?;
-    let folder = home.make_part(Part::Extracts, account.as_ref());
-    let folder = folder.map_err(|error| of_target(error.into()))?;
+    let account = Account::unprivileged()?;
+    let folder = home.make_part(Part::Extracts, account.as_ref())?;
     progress.step(Step::Prepare, what.clone());
     let began = Instant::now();
     let mut next = began + TOLD_EVERY;

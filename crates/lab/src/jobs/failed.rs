@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use record::Class;
 use target::child::Account;
 use target::home::{Home, Part, Readable};
 use workloads::jobs::JobReport;
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 
 /// What it gave back, if all went well.
 pub(super) fn succeeded(report: JobReport, name: &str) -> Result<JobReport, LabError> {

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use record::Class;
 use workloads::jobs::Job;
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::plan::fingerprint;
 
 /// Files with the hashes of their contents.

@@ -1,5 +1,6 @@
 //! A job on a server: what it is lent, and what must not stay of it.
 
+use record::Class;
 use target::Stop;
 use target::child::Overseen;
 use target::host;
@@ -7,7 +8,7 @@ use workloads::jobs::{Job, JobReport, JobSite};
 
 use super::initialize::with_runtime;
 use super::programs::Programs;
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::event::{LabEvent, Progress, Step, Tell};
 use crate::stage::Stage;
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use protocol::postgres::sql::{Sql, quote_literal};
-use record::bytes;
+use record::{Class, bytes};
 use target::control::Control;
 use target::home::Home;
 use target::host::Disk;
@@ -13,7 +13,7 @@ use target::managed::{grounds_of, sizes_of};
 use target::settings::journal::ServerId;
 use workloads::jobs::Fill;
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::plan::PlannedPreparation;
 use crate::stage::Stage;
 use crate::target_spec::TargetSpec;

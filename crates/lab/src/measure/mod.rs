@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use engine::{Abort, EngineError, Entry, Message, Observer, Second, Time};
 use protocol::postgres::sql::SqlError;
-use record::{Sample, SeriesPoint};
-use results::{Spool, StoreError};
+use record::{Error, Sample, SeriesPoint};
+use results::Spool;
 use target::Stop;
 use target::control::Names;
 use workloads::{ClientWorkload, Places, WorkloadError};
@@ -61,7 +61,7 @@ pub enum NotStarted {
     Workload(#[from] WorkloadError),
     /// There is no room beside the results file.
     #[error(transparent)]
-    Results(#[from] StoreError),
+    Results(#[from] Error),
     /// The load did not start.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -181,7 +181,7 @@ struct Watch<'w, 'c> {
 }
 
 impl<'w, 'c> Watch<'w, 'c> {
-    fn begin(load: Measurement<'w, 'c>) -> Result<Self, StoreError> {
+    fn begin(load: Measurement<'w, 'c>) -> Result<Self, Error> {
         let Measurement { setup, keep, observer, collectors, .. } = load;
         let series = match keep {
             Keep::Nothing => None,

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use engine::{Second, Until};
-use record::SeriesPoint;
-use results::{Spool, SpoolWriter, StoreError};
+use record::{Error, SeriesPoint};
+use results::{Spool, SpoolWriter};
 use stats::Histogram;
 
 /// Most steps of a run whose length is known.
@@ -59,7 +59,7 @@ impl Series {
     ///
     /// # Errors
     /// When nothing can be written there.
-    pub(super) fn of(until: Until, results: Option<&Path>) -> Result<Self, StoreError> {
+    pub(super) fn of(until: Until, results: Option<&Path>) -> Result<Self, Error> {
         let spool = SpoolWriter::beside(results)?;
         Ok(Self { lengths: Lengths::of(until), points: Vec::new(), spool, open: Vec::new() })
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use record::RunKey;
+use record::{Class, RunKey};
 use workloads::{Preparation, Spec};
 
 use super::cost::sized;
@@ -16,7 +16,7 @@ use super::{
     Beside, Content, Plan, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedRun,
     PlannedWorkload, Scheme, Slicing, Standing,
 };
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
 use crate::factors::{SETTINGS, with_data, with_options};
 use crate::named::Named;

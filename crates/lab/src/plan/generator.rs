@@ -2,10 +2,11 @@
 //! in speed for a reason that nobody asked about.
 
 use engine::DriverChoice;
+use record::Class;
 use serde::{Deserialize, Serialize};
 
 use super::Plan;
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::setup::{AskedDriver, Placement, Setup, Waiting};
 
 /// What moves the bytes of an experiment's runs, and what its threads do while they wait.

@@ -14,7 +14,7 @@ const END: u64 = 16 << 20;
 
 /// SHA-256 of a file's content, hex; of files above 256 MiB: of their length, first and last 16 MiB.
 pub(crate) fn fingerprint(path: &Path) -> Result<String, LabError> {
-    let wrong = |source| LabError::Io { doing: "read", path: path.to_owned(), source };
+    let wrong = |source| LabError::io("read", path, source);
     let mut file = given::open(path).map_err(wrong)?;
     let length = file.metadata().map_err(wrong)?.len();
     let mut hash = Sha256::new();

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use engine::Until;
+use record::Class;
 use target::managed::Via;
 use workloads::Spec;
 
 use super::cells::Cell;
 use super::{Content, Plan, PlannedLoad, PlannedPreparation, PlannedRun};
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::factors::{self, PLACEMENT, factor, with_options};
 use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::target_spec::TargetSpec;

@@ -1,8 +1,9 @@
 //! What is in memory of the data when a run begins, where a factor says so: the server is started anew, and its files stand
 //! in the machine's page cache or do not.
 
+use record::Error;
 use target::Stop;
-use target::page_cache::{PageCacheError, Resident, can_drop, drop_files, read_files};
+use target::page_cache::{Resident, can_drop, drop_files, read_files};
 
 use crate::error::LabError;
 use crate::setup::Cache;
@@ -12,9 +13,9 @@ use crate::stage::Stage;
 /// and how much of the files is in memory.
 pub(super) fn bring(stage: &mut Stage, cache: Cache, stop: &Stop) -> Result<(String, Resident), LabError> {
     stage.let_go();
-    stage.target.cluster().map_err(target::TargetError::from)?.stop()?;
+    stage.target.cluster()?.stop()?;
     let again = cache == Cache::Cold && stage.target.drop_storage_caches()?;
-    let cluster = stage.target.cluster().map_err(target::TargetError::from)?;
+    let cluster = stage.target.cluster()?;
     let done = with_files(cache, &cluster.data(), again, stop);
     // It goes on whatever came of that.
     cluster.start()?;
@@ -31,7 +32,7 @@ fn with_files(
     data: &std::path::Path,
     mounted_anew: bool,
     stop: &Stop,
-) -> Result<(String, Resident), PageCacheError> {
+) -> Result<(String, Resident), Error> {
     let (what, resident) = match cache {
         Cache::Cold => {
             if !mounted_anew {

@@ -19,7 +19,7 @@ mod turns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use ::record::{Doubt, Reason, Run, RunEvent, Validity};
+use ::record::{Class, Doubt, Reason, Run, RunEvent, Validity};
 use engine::{EngineError, Observer, Second, Time, Until};
 use results::{Finished, Spool};
 use target::child::Watchdog;
@@ -42,7 +42,7 @@ pub(crate) use self::settle::settle;
 pub(crate) use self::turns::Turn;
 use crate::beside;
 use crate::collectors::{self, Encryption, Look, Watched};
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 pub(crate) use crate::event::Tell;
 pub use crate::event::{EVENTS_VERSION, LabEvent, Progress, ScriptSecond, Step, Trial};
 use crate::fixed_cost::Probe;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use record::{Class, Error, advice_on_sqlstate};
 use target::change::{Change, ChangeError, Part};
-use target::settings::SettingsError;
 
-use crate::classify::{advice, class_of};
-use crate::error::{Class, LabError, OwnChangeError};
+use crate::error::{LabError, OwnChangeError};
 use crate::event::{Progress, Step, Tell};
 use crate::setup::OwnLevel;
 use crate::stage::Stage;
@@ -71,9 +70,9 @@ fn undo(stage: &mut Stage, name: &str, own: &OwnLevel) -> Result<(), LabError> {
     Ok(())
 }
 
-fn failed(name: &str, own: &OwnLevel, error: SettingsError) -> LabError {
+fn failed(name: &str, own: &OwnLevel, error: Error) -> LabError {
     let left = is_still_there(&error).then(|| own.change.words());
-    let class = match class_of(&error) {
+    let class = match error.class() {
         Class::Interrupted => Class::Interrupted,
         class => {
             if left.is_some() {
@@ -89,14 +88,15 @@ fn failed(name: &str, own: &OwnLevel, error: SettingsError) -> LabError {
 }
 
 /// Whether what a change did is there still, or may be.
-fn is_still_there(error: &SettingsError) -> bool {
-    let SettingsError::Change(error) = error else { return false };
-    matches!(error, ChangeError::NotUndone { .. }) || error.part() == Some(Part::Undo)
+fn is_still_there(error: &Error) -> bool {
+    error.cause().is_some_and(|change: &ChangeError| {
+        matches!(change, ChangeError::NotUndone { .. }) || change.part() == Some(Part::Undo)
+    })
 }
 
 /// What to try.
-fn advice_on(error: &SettingsError) -> &'static str {
-    let SettingsError::Change(change) = error else { return "" };
+fn advice_on(error: &Error) -> &'static str {
+    let Some(change) = error.cause::<ChangeError>() else { return "" };
     match change {
         _ if is_still_there(error) => {
             "mend what keeps it from being undone, then: pgdyno target restore; what was measured is kept"
@@ -106,7 +106,7 @@ fn advice_on(error: &SettingsError) -> &'static str {
         }
         ChangeError::Failed { .. } => "what it did is undone; commands start in the folder of the file",
         ChangeError::TooLong { .. } | ChangeError::Stopped { .. } => "what it did by then is undone",
-        ChangeError::Sql { error, .. } => match error.sqlstate.as_deref().map(advice) {
+        ChangeError::Sql { error, .. } => match error.sqlstate.as_deref().map(advice_on_sqlstate) {
             None | Some("") => "it is sent as one text, in a connection of its own: try it with psql",
             Some(known) => known,
         },

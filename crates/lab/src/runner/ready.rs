@@ -1,9 +1,9 @@
 //! A workload, opened, checked and guarded.
 
-use record::Artifact;
+use record::{Artifact, Class};
 use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo, TileItem, Work};
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::event::{Progress, Step, Tell};
 use crate::jobs::Files;
 use crate::stage::Stage;
@@ -41,7 +41,7 @@ impl Ready {
     ) -> Result<Self, LabError> {
         progress.step(Step::Guard, format!("{name}: does it do something?"));
         let named = |error: LabError| match &error {
-            LabError::Failed { what, .. } => {
+            LabError::Failed(what) => {
                 let what = format!("workload {name}: {what}");
                 error.told_as(what)
             }

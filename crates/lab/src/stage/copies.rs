@@ -37,7 +37,7 @@ impl Stage {
     pub(crate) fn not_to_be_copied(&mut self) -> Result<Option<String>, LabError> {
         self.close_control();
         Ok(match self.target.cluster() {
-            Ok(cluster) => cluster.not_to_be_copied().map_err(target::TargetError::from)?,
+            Ok(cluster) => cluster.not_to_be_copied()?,
             Err(not_ours) => Some(not_ours.to_string()),
         })
     }
@@ -55,7 +55,7 @@ impl Stage {
         // What is in memory only would count as if it were not there.
         control.execute("CHECKPOINT")?;
         let sizes = match self.target.cluster() {
-            Ok(cluster) => cluster.sizes().map_err(target::TargetError::from)?,
+            Ok(cluster) => cluster.sizes()?,
             Err(_) => Sizes::default(),
         };
         Ok(Takes { sizes, shared_buffers, work_mem })
@@ -87,18 +87,18 @@ impl Stage {
         self.close_control();
         self.tile_servers.stop();
         let options = ManagedOptions { via, ..ManagedOptions::default() };
-        let template = self.target.cluster().map_err(target::TargetError::from)?;
-        template.stop_cleanly().map_err(target::TargetError::from)?;
+        let template = self.target.cluster()?;
+        template.stop_cleanly()?;
         // Those of an experiment with more arms, that was killed.
-        template.destroy_copies(&|number| !numbers.contains(&number)).map_err(target::TargetError::from)?;
+        template.destroy_copies(&|number| !numbers.contains(&number))?;
         let mut copies = Vec::new();
         for number in numbers {
             progress.step(Step::Copy, format!("{}: copy {number}", template.name()));
             let copy = template.copy(number, made_for, &options, &mut |_| {});
-            copies.push((number, copy.map_err(target::TargetError::from)?));
+            copies.push((number, copy?));
         }
         if template.is_detached() {
-            template.start().map_err(target::TargetError::from)?;
+            template.start()?;
         }
         let database = self.target.database().to_owned();
         let (watchdog, stop) = (self.watchdog.clone(), self.stop.clone());
@@ -185,8 +185,8 @@ impl Stage {
     }
 
     fn mark_done(&mut self, done: Option<&str>) -> Result<(), LabError> {
-        let cluster = self.target.cluster().map_err(target::TargetError::from)?;
-        Ok(cluster.set_done_for_good(done).map_err(target::TargetError::from)?)
+        let cluster = self.target.cluster()?;
+        Ok(cluster.set_done_for_good(done)?)
     }
 
     /// Stops a copy and removes it.

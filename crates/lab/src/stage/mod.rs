@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use protocol::Address;
 use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::{ControlError, Limits};
+use record::Class;
 use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
 
-use crate::error::{Class, LabError};
+use crate::error::LabError;
 use crate::event::{Progress, Tell};
 use crate::measure::Measured;
 use crate::setup::{Arm, At, Connection, OwnLevel, Placement};
@@ -34,7 +35,7 @@ use target::settings::{Applied, Means, Wanted, changed, recorded};
 use target::storage;
 use target::tile_server;
 use target::url::Rights;
-use target::{NotPooled, Target, TargetError};
+use target::{NotPooled, Target};
 
 use self::copies::CopyInUse;
 pub(crate) use self::copies::Takes;
@@ -371,7 +372,7 @@ impl Stage {
             Some(what) => NotPooled::Session { what },
             None => return Ok(()),
         };
-        Err(TargetError::from(refused).into())
+        Err(refused.into())
     }
 
     /// Where clients connect.
@@ -528,7 +529,7 @@ impl Stage {
 
     fn ailing_disk(&mut self) -> Option<LabError> {
         let ailing = self.target.cluster().ok()?.ailing_disk()?;
-        Some(target::TargetError::from(ailing).into())
+        Some(ailing.into())
     }
 
     /// The error with the path of the server's log, unless it says that already.

@@ -16,7 +16,7 @@ impl Stage {
         }
         self.let_go();
         if let Ok(cluster) = self.target.cluster() {
-            cluster.stop().map_err(target::TargetError::from)?;
+            cluster.stop()?;
             self.at_rest = true;
         }
         Ok(())
@@ -28,7 +28,7 @@ impl Stage {
             return Ok(());
         }
         if let Ok(cluster) = self.target.cluster() {
-            cluster.start().map_err(target::TargetError::from)?;
+            cluster.start()?;
         }
         self.at_rest = false;
         Ok(())

@@ -1,6 +1,8 @@
 //! A server by URL shows others, on other machines, that it is measured.
 
-use target::measuring::{self, Marker, MarkerError};
+use std::fmt::Display;
+
+use target::measuring::{self, Marker};
 
 use super::Stage;
 use crate::beside;
@@ -28,7 +30,7 @@ impl Stage {
         };
         beside::wait("this server", || marker.others().unwrap_or_default(), progress, &stop)?;
         if let Err(error) = marker.begin() {
-            return not_available(&error.into(), progress);
+            return not_available(&error, progress);
         }
         self.marker = Some(marker);
         Ok(())
@@ -41,7 +43,7 @@ impl Stage {
     }
 }
 
-fn not_available(error: &MarkerError, mut progress: &mut dyn Progress) -> Result<(), LabError> {
+fn not_available(error: &dyn Display, mut progress: &mut dyn Progress) -> Result<(), LabError> {
     progress
         .note(format!("whether others measure this server from other machines is not available: {error}"));
     Ok(())

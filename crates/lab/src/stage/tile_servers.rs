@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use record::Error;
 use target::Stop;
 use target::child::Watchdog;
 use target::home::Home;
-use target::tile_server::{Before, Installed, Options, TileServer, TileServerError, schemas};
+use target::tile_server::{Before, Installed, Options, TileServer, schemas};
 use workloads::HttpPlace;
 
 use super::Stage;
@@ -31,16 +32,12 @@ struct Wanted {
 
 impl TileServers {
     /// Finds the programs; nothing is started yet.
-    pub(super) fn find(
-        options: &[Options],
-        watchdog: &Watchdog,
-        stop: &Stop,
-    ) -> Result<Self, TileServerError> {
+    pub(super) fn find(options: &[Options], watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
         let found = options.iter().map(|options| {
             let installed = Installed::find(options, watchdog, stop)?;
             Ok(Wanted { options: options.clone(), installed, port: None, running: None })
         });
-        Ok(Self { all: found.collect::<Result<_, TileServerError>>()?, connections: 0 })
+        Ok(Self { all: found.collect::<Result<_, Error>>()?, connections: 0 })
     }
 
     /// The same for another server.

@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use record::{Class, Error};
+
 /// Errors of finding and fetching extracts. URLs in them hold no passwords.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
@@ -86,7 +88,40 @@ pub enum FetchError {
     },
 }
 
+impl From<FetchError> for Error {
+    fn from(error: FetchError) -> Self {
+        let hint = error.hint().unwrap_or_default();
+        Self::new(error.class(), error.to_string()).with_hint(hint).because(error)
+    }
+}
+
 impl FetchError {
+    /// Kind of the error.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Address { .. } | Self::Unknown { .. } | Self::Ambiguous { .. } => Class::Usage,
+            Self::Status { status: 401 | 403 | 407, .. } | Self::Busy { .. } => Class::Refused,
+            Self::Status { status: 404 | 410, .. }
+            | Self::TooLong { .. }
+            | Self::TooLarge { .. }
+            | Self::Downgrade { .. }
+            | Self::NotIndex { .. }
+            | Self::NoChecksum { .. }
+            | Self::Checksum { .. }
+            | Self::NotExtract { .. } => Class::BadInput,
+            Self::Unreachable { .. }
+            | Self::Untrusted { .. }
+            | Self::Cut { .. }
+            | Self::Silent { .. }
+            | Self::Status { .. }
+            | Self::Page { .. }
+            | Self::Incomplete { .. } => Class::Unreachable,
+            Self::File { .. } | Self::NoRoom { .. } => Class::Io,
+            Self::Stopped { .. } => Class::Interrupted,
+        }
+    }
+
     /// What to try, in words.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {

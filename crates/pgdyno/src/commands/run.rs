@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use ::report::ReportData;
+use lab::LabError;
 use lab::execute::{self, Looked};
 use lab::experiment::{ExperimentFile, ReadOptions, balanced};
 use lab::foresight::foresee;
 use lab::plan::Plan;
-use lab::{Class, LabError};
+use record::Class;
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
 use target::Stop;

@@ -1,15 +1,15 @@
 //! `pgdyno target …`: private servers, made, started, shown, stopped and removed; settings of any server, put back.
 
-use lab::{Class, LabError};
+use record::{Class, Error};
 use record::{shell, visible};
 use results::{Table, Value};
 use target::child::Watchdog;
 use target::home::Home;
-use target::managed::{self, Choice, Cluster, ManagedError, Status};
-use target::settings::journal::{self, Left, LeftBy, RecoverError, Recovered};
+use target::managed::{self, Choice, Cluster, Status};
+use target::settings::journal::{self, Left, LeftBy, Recovered};
 use target::settings::mend_managed;
 use target::storage;
-use target::{self, Target, TargetError};
+use target::{self, Target};
 
 use super::{print, signals};
 use crate::exit::{Outcome, SAME_OR_BETTER};
@@ -105,15 +105,14 @@ fn start(args: &StartArgs) -> anyhow::Result<()> {
             if !ran && let Ok(mut server) = open(&args.name.name) {
                 let _ = server.stop();
             }
-        })
-        .map_err(LabError::from)?;
+        })?;
     target.recovered().iter().for_each(|recovered| warning(&recovered.words()));
     talk(&format!("it runs until: pgdyno target stop {}", shell::word(&args.name.name)));
     Ok(data(&format!("{}\n", visible::line(&target.redacted())))?)
 }
 
 fn stop(args: &NameArgs) -> anyhow::Result<()> {
-    open(&args.name)?.stop().map_err(failed)?;
+    open(&args.name)?.stop()?;
     let name = shell::word(&args.name);
     talk(&format!("server {:?} is stopped; its data stays until: pgdyno target destroy {name}", args.name));
     Ok(())
@@ -122,7 +121,7 @@ fn stop(args: &NameArgs) -> anyhow::Result<()> {
 fn destroy(args: &NameArgs) -> anyhow::Result<()> {
     let home = home()?;
     let left = managed::status(&home, &args.name).ok().and_then(|server| journal::left_in(&server.journal));
-    open(&args.name)?.destroy().map_err(failed)?;
+    open(&args.name)?.destroy()?;
     if let Some(left) = left.filter(|left| !left.changes.is_empty()) {
         let list = left.list();
         warning(&format!(
@@ -135,13 +134,13 @@ fn destroy(args: &NameArgs) -> anyhow::Result<()> {
 
 fn open(name: &str) -> anyhow::Result<Cluster> {
     let watchdog = Watchdog::current()?;
-    Ok(Cluster::open(&home()?, name, &watchdog, &target::Stop::new()).map_err(failed)?)
+    Ok(Cluster::open(&home()?, name, &watchdog, &target::Stop::new())?)
 }
 
 fn status(args: &StatusArgs) -> anyhow::Result<()> {
     let home = home()?;
-    let (servers, wrong) = managed::list(&home).map_err(failed)?;
-    let left = journal::left(&home).map_err(|error| LabError::from(TargetError::from(error)))?;
+    let (servers, wrong) = managed::list(&home)?;
+    let left = journal::left(&home)?;
     if servers.is_empty() && wrong.is_empty() && left.is_empty() {
         talk("no private server; make one with: pgdyno target start");
     }
@@ -182,10 +181,10 @@ fn status(args: &StatusArgs) -> anyhow::Result<()> {
 }
 
 /// Names what is wrong with servers that were passed over, and fails if there is any.
-fn all_well(mut wrong: Vec<ManagedError>) -> anyhow::Result<()> {
+fn all_well(mut wrong: Vec<Error>) -> anyhow::Result<()> {
     let last = wrong.pop();
     wrong.into_iter().for_each(|error| warning(&error.to_string()));
-    last.map_or(Ok(()), |error| Err(failed(error).into()))
+    last.map_or(Ok(()), |error| Err(error.into()))
 }
 
 fn row(server: Status) -> Vec<Value> {
@@ -262,7 +261,7 @@ fn restore(args: &RestoreArgs) -> anyhow::Result<()> {
 
 fn restore_private(args: &RestoreArgs, name: &str) -> anyhow::Result<()> {
     let mut cluster = open(name)?;
-    let mended = mend_managed(&mut cluster).map_err(LabError::from)?;
+    let mended = mend_managed(&mut cluster)?;
     let mut table = restored_table();
     if mended {
         table.push(vec![format!("private server {name}").into(), "all".into(), Value::Null, Value::Null]);
@@ -276,16 +275,16 @@ fn restore_private(args: &RestoreArgs, name: &str) -> anyhow::Result<()> {
 
 /// Undoes one's own changes of a private server; it is started for that if need be.
 fn mend_changes(cluster: &mut Cluster) -> anyhow::Result<Option<Recovered>> {
-    Ok(journal::mend_changes(cluster, &Watchdog::current()?).map_err(failed)?)
+    Ok(journal::mend_changes(cluster, &Watchdog::current()?)?)
 }
 
 fn restore_left(args: &RestoreArgs, url: Option<&str>) -> anyhow::Result<()> {
     let home = home()?;
-    let mut found = target::url::restore_left(&home, url, &Watchdog::current()?).map_err(LabError::from)?;
+    let mut found = target::url::restore_left(&home, url, &Watchdog::current()?)?;
     let mut wrong = Vec::new();
     if url.is_none() {
         let servers;
-        (servers, wrong) = managed::list(&home).map_err(failed)?;
+        (servers, wrong) = managed::list(&home)?;
         for server in servers.iter().filter(|server| server.used_by.is_none()) {
             if journal::left_in(&server.journal).is_some() {
                 found.extend(mend_changes(&mut open(&server.name)?)?);
@@ -332,7 +331,7 @@ fn tell(
     print(&table, args.format.format)?;
     let Some(last) = problems.pop() else { return Ok(()) };
     for problem in problems {
-        print::error(&problem.to_string(), problem.hint().as_deref());
+        print::error(&problem.to_string(), problem.hint());
     }
     Err(last.into())
 }
@@ -342,37 +341,24 @@ fn restored_table() -> Table {
 }
 
 /// What could not be put back, and why.
-fn problem(recovered: Recovered) -> Option<LabError> {
+fn problem(recovered: Recovered) -> Option<Error> {
     match recovered {
         Recovered::Undone { .. } => None,
         Recovered::InUse(left) => {
             let what =
                 format!("{} of {} are in use: a run under way has changed them", left.kind(), left.dsn);
-            Some(LabError::failed(Class::Refused, what, "wait for its end; it puts them back itself"))
+            Some(Error::new(Class::Refused, what).with_hint("wait for its end; it puts them back itself"))
         }
         Recovered::Pending { left, error, .. } => {
             let what = match &left.by {
                 LeftBy::Unknown(_) => error.to_string(),
                 _ => format!("{} of {} are not put back: {error}", left.kind(), left.dsn),
             };
-            let hint = match &error {
-                RecoverError::Connect(_) => {
-                    "once the server is there: pgdyno target restore (with --url for another way to it)"
-                }
-                RecoverError::Settings(_) => {
-                    "give a role that may change them: pgdyno target restore --url …"
-                }
-                _ => "",
-            };
-            Some(LabError::failed(LabError::from(error).class(), what, hint))
+            Some(error.in_words(what))
         }
     }
 }
 
 fn home() -> anyhow::Result<Home> {
-    Ok(Home::locate().map_err(|error| LabError::from(TargetError::from(error)))?)
-}
-
-fn failed(error: managed::ManagedError) -> LabError {
-    TargetError::from(error).into()
+    Ok(Home::locate()?)
 }

@@ -5,10 +5,12 @@ use std::fmt::Write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use record::{Counts, Error};
+
 use super::lines::Lines;
 use super::log::row::{Fields, LATEST_S, unsigned};
-use super::{Hints, ImportError, Progress};
-use record::Counts;
+use super::{Hints, Progress};
+use crate::import::error::{at, of_file, unreadable};
 
 /// Sum, sum of squares, minimum and maximum of some times, µs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -147,7 +149,7 @@ pub(super) fn read<R: Read>(
     files: Vec<(PathBuf, R)>,
     hints: &Hints,
     progress: &mut Progress<'_>,
-) -> Result<AggregateLog, ImportError> {
+) -> Result<AggregateLog, Error> {
     let mut log =
         AggregateLog { threads: u32::try_from(files.len()).unwrap_or(u32::MAX), ..Default::default() };
     let first = files.first().map(|(file, _)| file.clone()).unwrap_or_default();
@@ -161,7 +163,7 @@ pub(super) fn read<R: Read>(
     }
     let starts: Vec<i64> = log.intervals.keys().copied().collect();
     if starts.is_empty() {
-        return Err(ImportError::of_file(&first, "no interval in it"));
+        return Err(of_file(&first, "no interval in it"));
     }
     let shortest = starts.windows(2).map(|pair| pair[1] - pair[0]).min();
     log.length_s = hints.interval_s.or(shortest);
@@ -172,8 +174,8 @@ pub(super) fn read<R: Read>(
 }
 
 impl AggregateLog {
-    fn read_file<R: Read>(&mut self, file: &Path, lines: &mut Lines<R>) -> Result<(), ImportError> {
-        while let Some(line) = lines.next().map_err(|error| ImportError::unreadable(file, error))? {
+    fn read_file<R: Read>(&mut self, file: &Path, lines: &mut Lines<R>) -> Result<(), Error> {
+        while let Some(line) = lines.next().map_err(|error| unreadable(file, error))? {
             if line.text.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
@@ -181,8 +183,7 @@ impl AggregateLog {
                 self.notes.push(format!("{}: the last line is not whole, and was left out", file.display()));
                 continue;
             }
-            let (start, interval) =
-                Interval::parse(line.text).map_err(|what| ImportError::at(file, line.number, what))?;
+            let (start, interval) = Interval::parse(line.text).map_err(|what| at(file, line.number, what))?;
             self.intervals.entry(start).or_default().merge(&interval);
             self.rows += 1;
         }

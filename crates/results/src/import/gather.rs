@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use record::Error;
+
 use super::aggregate;
 use super::found::{self, FoundRun, Parts};
 use super::json;
@@ -14,7 +16,8 @@ use super::report;
 use super::report::model::Report;
 use super::sniff::Kind;
 use super::source::{Input, Source};
-use super::{Hints, ImportError, Options, Progress, names};
+use super::{Hints, Options, Progress, names};
+use crate::import::error::of_file;
 
 /// The runs in all files of one command.
 #[derive(Debug)]
@@ -37,11 +40,7 @@ struct Reported {
 ///
 /// # Errors
 /// The first thing that is not understood, with its place.
-pub fn read(
-    files: &[PathBuf],
-    options: &Options,
-    show: &mut dyn FnMut(u64, u64),
-) -> Result<Found, ImportError> {
+pub fn read(files: &[PathBuf], options: &Options, show: &mut dyn FnMut(u64, u64)) -> Result<Found, Error> {
     let mut sources = once_each(files).map(Source::look).collect::<Result<Vec<_>, _>>()?;
     let reports = reports(&mut sources)?;
     let json = json(&mut sources)?;
@@ -66,7 +65,7 @@ fn once_each(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
         .filter(move |file| seen.insert(std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf())))
 }
 
-fn reports(sources: &mut [Source]) -> Result<Vec<Reported>, ImportError> {
+fn reports(sources: &mut [Source]) -> Result<Vec<Reported>, Error> {
     let mut found = Vec::new();
     for source in sources.iter_mut().filter(|source| source.kind == Kind::Report) {
         let Some(input) = source.open()? else { continue };
@@ -82,7 +81,7 @@ fn reports(sources: &mut [Source]) -> Result<Vec<Reported>, ImportError> {
     Ok(found)
 }
 
-fn json(sources: &mut [Source]) -> Result<Vec<FoundRun>, ImportError> {
+fn json(sources: &mut [Source]) -> Result<Vec<FoundRun>, Error> {
     let mut found = Vec::new();
     for source in sources.iter_mut().filter(|source| source.kind == Kind::Json) {
         let Some(input) = source.open()? else { continue };
@@ -91,7 +90,7 @@ fn json(sources: &mut [Source]) -> Result<Vec<FoundRun>, ImportError> {
     Ok(found)
 }
 
-fn loads(sources: &mut [Source], progress: &mut Progress<'_>) -> Result<Vec<FoundRun>, ImportError> {
+fn loads(sources: &mut [Source], progress: &mut Progress<'_>) -> Result<Vec<FoundRun>, Error> {
     let mut found = Vec::new();
     for source in sources.iter_mut().filter(|source| source.kind == Kind::OsmLoad) {
         let Some(input) = source.open()? else { continue };
@@ -125,7 +124,7 @@ impl Gathered<'_> {
         files: &[PathBuf],
         sources: &mut Vec<Source>,
         progress: &mut Progress<'_>,
-    ) -> Result<(), ImportError> {
+    ) -> Result<(), Error> {
         // Read as the next report without a log says; if it is another's, once more as that one says.
         let likely = self.matched.iter().position(|matched| !matched);
         let hints = self.options.hints(likely.map(|at| &self.reports[at].report));
@@ -157,13 +156,13 @@ impl Gathered<'_> {
         Ok(())
     }
 
-    fn fits_none(&self, files: &[PathBuf], likely: Option<usize>, log: &Log) -> ImportError {
+    fn fits_none(&self, files: &[PathBuf], likely: Option<usize>, log: &Log) -> Error {
         let file = files.first().cloned().unwrap_or_default();
         let why = likely
             .and_then(|at| Some((self.reports[at].place(), misfit(&self.reports[at].report, log)?)))
             .map(|(place, why)| format!("not the log of {place}: {why}"))
             .unwrap_or_default();
-        ImportError::of_file(&file, why).try_this("import reports and logs of different runs one by one")
+        of_file(&file, why).with_hint("import reports and logs of different runs one by one")
     }
 
     fn finish(mut self) -> Vec<FoundRun> {
@@ -218,7 +217,7 @@ fn read_log(
     sources: &mut Vec<Source>,
     hints: &Hints,
     progress: &mut Progress<'_>,
-) -> Result<Log, ImportError> {
+) -> Result<Log, Error> {
     let mut inputs: Vec<(PathBuf, Input)> = Vec::with_capacity(files.len());
     let mut kinds = Vec::with_capacity(files.len());
     for file in files {
@@ -231,8 +230,7 @@ fn read_log(
         };
         let source = &mut sources[at];
         let input = source.open()?.ok_or_else(|| {
-            ImportError::of_file(file, "a pipe, which cannot be read twice")
-                .try_this("save it as a file first")
+            of_file(file, "a pipe, which cannot be read twice").with_hint("save it as a file first")
         })?;
         kinds.push((source.kind, file));
         inputs.push((file.clone(), input));
@@ -244,16 +242,16 @@ fn read_log(
 }
 
 /// The kind of all files of a run; the files of threads that did nothing are empty.
-fn one_kind(kinds: &[(Kind, &PathBuf)]) -> Result<Kind, ImportError> {
+fn one_kind(kinds: &[(Kind, &PathBuf)]) -> Result<Kind, Error> {
     let mut written = kinds.iter().filter(|(kind, _)| *kind != Kind::Empty);
     let Some((kind, first)) = written.next() else {
         let file = kinds.first().map(|(_, file)| (*file).clone()).unwrap_or_default();
-        return Err(ImportError::of_file(&file, "empty"));
+        return Err(of_file(&file, "empty"));
     };
     match written.find(|(other, _)| other != kind) {
         Some((_, file)) => {
             let what = format!("a log of another kind than {}: not of the same run", first.display());
-            Err(ImportError::of_file(file, what))
+            Err(of_file(file, what))
         }
         None => Ok(*kind),
     }

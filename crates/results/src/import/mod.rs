@@ -21,7 +21,6 @@ mod report;
 mod sniff;
 mod source;
 
-pub use error::ImportError;
 pub use found::FoundRun;
 pub use gather::{Found, read};
 pub use sniff::is_database;

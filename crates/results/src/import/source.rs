@@ -5,8 +5,10 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::ImportError;
+use record::Error;
+
 use super::sniff::{HEAD, Kind, sniff};
+use crate::import::error::{of_file, unreadable};
 
 pub(super) type Input = Box<dyn Read>;
 
@@ -26,23 +28,22 @@ impl Source {
     ///
     /// # Errors
     /// When it cannot be read, or can be neither a report nor a log.
-    pub(super) fn look(path: &Path) -> Result<Self, ImportError> {
-        let unreadable = |error| ImportError::unreadable(path, error);
+    pub(super) fn look(path: &Path) -> Result<Self, Error> {
+        let unreadable = |error| unreadable(path, error);
         let (mut input, changed, regular): (Input, _, _) = if path.as_os_str() == "-" {
             (Box::new(std::io::stdin()), SystemTime::now(), false)
         } else {
             let file = File::open(path).map_err(unreadable)?;
             let metadata = file.metadata().map_err(unreadable)?;
             if metadata.is_dir() {
-                return Err(ImportError::of_file(path, "a folder").try_this("name the files in it: FOLDER/*"));
+                return Err(of_file(path, "a folder").with_hint("name the files in it: FOLDER/*"));
             }
             let changed = metadata.modified().unwrap_or_else(|_| SystemTime::now());
             (Box::new(file), changed, metadata.is_file())
         };
         let mut head = Vec::new();
         input.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(unreadable)?;
-        let kind =
-            sniff(&head).map_err(|(what, advice)| ImportError::of_file(path, what).try_this(advice))?;
+        let kind = sniff(&head).map_err(|(what, advice)| of_file(path, what).with_hint(advice))?;
         Ok(Self {
             path: path.to_owned(),
             kind,
@@ -59,13 +60,13 @@ impl Source {
     ///
     /// # Errors
     /// When it cannot be opened any more.
-    pub(super) fn open(&mut self) -> Result<Option<Input>, ImportError> {
+    pub(super) fn open(&mut self) -> Result<Option<Input>, Error> {
         if let Some((head, rest)) = &mut self.pipe {
             let rest = std::mem::replace(rest, Box::new(std::io::empty()));
             let head = std::mem::take(head);
             return Ok((!head.is_empty()).then(|| Box::new(Cursor::new(head).chain(rest)) as Input));
         }
-        let file = File::open(&self.path).map_err(|error| ImportError::unreadable(&self.path, error))?;
+        let file = File::open(&self.path).map_err(|error| unreadable(&self.path, error))?;
         Ok(Some(Box::new(file)))
     }
 }

@@ -6,10 +6,10 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use record::written;
+use record::{Class, Error, written};
 
 use super::{Store, identity};
-use crate::error::StoreError;
+use crate::error::from_io;
 
 /// That nobody else measures an experiment into the same results file. The kernel lets go of it when the process ends,
 /// however that happens.
@@ -26,9 +26,9 @@ impl Store {
     /// Makes sure that nobody else measures the experiment of this hash into this file until the end of what is given back.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] when somebody does; others when no file can be made beside the results.
-    pub fn alone_with(&self, hash: &str) -> Result<Alone, StoreError> {
-        let failed = |error: io::Error| StoreError::from_io(&self.path, &error);
+    /// When somebody does, or no file can be made beside the results.
+    pub fn alone_with(&self, hash: &str) -> Result<Alone, Error> {
+        let failed = |error: io::Error| from_io(&self.path, &error);
         // However the file is called, it is this one.
         let mut name = self.path.canonicalize().map_err(failed)?.into_os_string();
         name.push(format!("-lock-{}", hash.get(..8).unwrap_or(hash)));
@@ -37,7 +37,7 @@ impl Store {
             let mut file = written::open_own(&path).map_err(failed)?;
             match file.try_lock() {
                 Err(TryLockError::WouldBlock) => {
-                    return Err(StoreError::InUse { path: self.path.clone(), pid: holder(&mut file) });
+                    return Err(in_use(&self.path, holder(&mut file)));
                 }
                 // Whoever had it has removed it meanwhile: then the lock is on nothing that others find.
                 Ok(()) if !is_at(&file, &path) => {}
@@ -67,6 +67,17 @@ fn is_at(file: &File, path: &Path) -> bool {
     opened.is_some() && opened == identity(path)
 }
 
+/// Another pgdyno measures the same experiment into the file.
+fn in_use(path: &Path, pid: Option<u32>) -> Error {
+    let by = pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
+    let what = format!(
+        "{}: another pgdyno{by} measures the same experiment into this file, and both would be under each other's load; \
+         wait for it or end it with Ctrl-C, then the same command goes on; or name another file with --results",
+        path.display()
+    );
+    Error::new(Class::Refused, what)
+}
+
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(LONGEST).read_to_string(&mut text).ok()?;
@@ -87,7 +98,8 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         for same in [&path, &link] {
             let error = Store::create_or_open(same).unwrap().alone_with("0123456789abcdef").unwrap_err();
-            assert!(matches!(error, StoreError::InUse { pid, .. } if pid == Some(std::process::id())));
+            assert_eq!(error.class(), Class::Refused);
+            assert!(error.to_string().contains(&format!("another pgdyno (pid {})", std::process::id())));
         }
         // Another experiment, and readers.
         drop(store.alone_with("f123456789abcdef").unwrap());

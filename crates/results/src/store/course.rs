@@ -1,11 +1,11 @@
 //! How an experiment came to what it is: the command that measures it, how often its verdict was seen, and how often more
 //! rounds were asked for.
 
+use record::Error;
 use record::shell::Command;
 use rusqlite::params;
 
 use super::{ExperimentId, Store};
-use crate::error::StoreError;
 
 /// How an experiment came to what it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn course(&self, id: ExperimentId) -> Result<Course, StoreError> {
+    pub fn course(&self, id: ExperimentId) -> Result<Course, Error> {
         let found = self.rows(
             "SELECT command, (SELECT count(*) FROM look WHERE look.experiment_id = ?1), extended
              FROM experiment WHERE experiment_id = ?1",
@@ -40,7 +40,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn keep_command(&mut self, id: ExperimentId, command: &Command) -> Result<(), StoreError> {
+    pub fn keep_command(&mut self, id: ExperimentId, command: &Command) -> Result<(), Error> {
         let kept = self.write(|transaction| {
             let keep = "UPDATE experiment SET command = ?2 WHERE experiment_id = ?1";
             transaction.execute(keep, params![id.0, command.stored()])
@@ -53,7 +53,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn look(&mut self, id: ExperimentId) -> Result<(), StoreError> {
+    pub fn look(&mut self, id: ExperimentId) -> Result<(), Error> {
         let counted = self.write(|transaction| {
             transaction.execute(
                 "INSERT OR IGNORE INTO look (experiment_id, runs, looked_at)

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use record::{Class, Error};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Transaction, params_from_iter};
 
 use super::import::Failure;
 use super::schema::{self, LAST_EARLIER, State};
 use super::{ExperimentId, Sqlite, Store};
-use crate::error::StoreError;
-use crate::import::ImportError;
+use crate::error::{damaged, not_results};
 
 /// Tables whose rows several experiments share: a row that is there already stands for the same row of the other file.
 const SHARED: [&str; 3] = ["host", "settings", "text"];
@@ -27,17 +27,20 @@ impl Earlier {
     ///
     /// # Errors
     /// When it cannot be read, or is another file.
-    pub fn open(path: &Path) -> Result<Self, ImportError> {
+    pub fn open(path: &Path) -> Result<Self, Error> {
         let (store, state) = Store::open_existing(path)?;
         match state {
             State::Earlier(LAST_EARLIER) => {}
             State::Present => {
-                return Err(ImportError::of_file(path, "a results file of this version")
-                    .try_this("every command reads it as it is: pgdyno table runs --results FILE"));
+                return Err(Error::new(
+                    Class::BadInput,
+                    format!("{}: a results file of this version", path.display()),
+                )
+                .with_hint("every command reads it as it is: pgdyno table runs --results FILE"));
             }
             other => {
                 other.check(path)?;
-                return Err(StoreError::NotResults { path: path.to_owned() }.into());
+                return Err(not_results(path));
             }
         }
         // One state of the file, even if an earlier build writes to it.
@@ -52,7 +55,7 @@ impl Store {
     ///
     /// # Errors
     /// When one of the files cannot be read or written.
-    pub fn import_earlier(&mut self, from: &Earlier) -> Result<Vec<ExperimentId>, ImportError> {
+    pub fn import_earlier(&mut self, from: &Earlier) -> Result<Vec<ExperimentId>, Error> {
         let copied = self.write(|transaction| copy(&from.0, transaction));
         copied.map_err(|failure| failure.of(self))
     }
@@ -82,7 +85,7 @@ fn copy_table(
     // A view in the place of a table could compute anything.
     if !schema::computes_nothing(&from.connection, "table", table).map_err(unreadable)? {
         let detail = format!("{table} is not a table as pgdyno makes it");
-        return Err(StoreError::Damaged { path: from.path.clone(), detail }.into());
+        return Err(damaged(&from.path, &detail).into());
     }
     let columns: Vec<String> = transaction
         .prepare("SELECT name FROM pragma_table_info(?1)")?
@@ -216,7 +219,7 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), before, "nothing was written");
         mark_as(LAST_EARLIER - 1, &path);
         for error in open().map(Result::unwrap_err) {
-            assert!(matches!(error, StoreError::TooOld { found: 7, .. }), "{error}");
+            assert!(error.to_string().contains("too old (schema 7)"), "{error}");
         }
     }
 

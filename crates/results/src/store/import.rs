@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arm, Experiment, Host, OrderScheme, Run, RunKind, Target};
+use record::{Arm, Class, Error, Experiment, Host, OrderScheme, Run, RunKind, Target};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
 use super::write::{insert_experiment, json, newest_with_hash};
 use super::{ExperimentId, Finished, Sqlite, Store, run};
-use crate::error::StoreError;
-use crate::import::{FoundRun, ImportError};
+use crate::import::FoundRun;
 
 /// What stands for a host and a target that nobody knows.
 const IMPORTED: &str = "imported";
@@ -75,7 +74,7 @@ impl Store {
         collection: &Collection,
         found: &[FoundRun],
         again: bool,
-    ) -> Result<Imported, ImportError> {
+    ) -> Result<Imported, Error> {
         let imported = self.write(|transaction| import(transaction, collection, found, again));
         imported.map_err(|failure| failure.of(self))
     }
@@ -84,14 +83,14 @@ impl Store {
 /// Why nothing is imported.
 pub(super) enum Failure {
     Sqlite(rusqlite::Error),
-    Import(ImportError),
+    Import(Error),
 }
 
 impl Failure {
     /// The error of importing into this file.
-    pub(super) fn of(self, store: &Store) -> ImportError {
+    pub(super) fn of(self, store: &Store) -> Error {
         match self {
-            Self::Sqlite(error) => ImportError::Store(store.error(&error)),
+            Self::Sqlite(error) => store.error(&error),
             Self::Import(error) => error,
         }
     }
@@ -103,10 +102,15 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Import(error.into())
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Import(error)
     }
+}
+
+/// The request does not fit the files.
+fn request(what: String, hint: &str) -> Error {
+    Error::new(Class::Usage, what).with_hint(hint)
 }
 
 fn import(
@@ -204,7 +208,7 @@ impl<'a> Destination<'a> {
         if collection.compare.is_some() && collection.compare != destination.compare {
             let compares =
                 destination.compare.map_or("nothing".to_owned(), |factor| format!("the factor {factor}"));
-            return Err(Failure::Import(ImportError::request(
+            return Err(Failure::Import(request(
                 format!("the experiment {} compares {compares}", collection.name),
                 "give another --name, or leave --compare out",
             )));
@@ -222,7 +226,7 @@ impl<'a> Destination<'a> {
         let mut run = found.run.clone();
         run.uuid = uuid::Uuid::new_v4().to_string();
         self.level(&mut run).map_err(|what| {
-            Failure::Import(ImportError::request(
+            Failure::Import(request(
                 format!("{}: {what}", found.source),
                 "--level FACTOR=LEVEL says it for all files given",
             ))

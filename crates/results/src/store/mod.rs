@@ -27,10 +27,10 @@ pub use earlier::Earlier;
 pub use import::{Collection, Imported, Known, StoredRun};
 pub use tiles::{StoredTile, TileCounts, TilesOf};
 
-use record::{Experiment, Host, Run, Target, written};
+use record::{Error, Experiment, Host, Run, Target, written};
 
 use self::schema::State;
-use crate::error::StoreError;
+use crate::error::{absent, from_io, from_sqlite, is_locked, not_results, unusable};
 use crate::spool::Spool;
 
 /// Number of an experiment in a results file.
@@ -120,9 +120,9 @@ impl Store {
     ///
     /// # Errors
     /// When it is something else, of another version, locked, or cannot be written.
-    pub fn create_or_open(path: &Path) -> Result<Self, StoreError> {
-        make_private(path).map_err(|error| StoreError::from_io(path, &error))?;
-        let found = std::fs::metadata(path).map_err(|error| StoreError::from_io(path, &error))?;
+    pub fn create_or_open(path: &Path) -> Result<Self, Error> {
+        make_private(path).map_err(|error| from_io(path, &error))?;
+        let found = std::fs::metadata(path).map_err(|error| from_io(path, &error))?;
         refuse_other_than_file(path, &found)?;
         refuse_companions_of_others(path, &found)?;
         let mut store = Self::open(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -135,10 +135,10 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::create_or_open`].
-    pub fn try_out(path: &Path) -> Result<(), StoreError> {
+    pub fn try_out(path: &Path) -> Result<(), Error> {
         match std::fs::symlink_metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                crate::spool::try_out(path).map_err(|error| StoreError::from_io(path, &error))
+                crate::spool::try_out(path).map_err(|error| from_io(path, &error))
             }
             _ => Self::create_or_open(path).map(drop),
         }
@@ -149,7 +149,18 @@ impl Store {
     ///
     /// # Errors
     /// When it is absent, something else, of another version, damaged, or has views or triggers that pgdyno did not make.
-    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+    pub fn open_read_only(path: &Path) -> Result<Self, Error> {
+        Self::open_if_there(path)?.ok_or_else(|| absent(path))
+    }
+
+    /// Opens a file for reading; `None` if there is no file yet.
+    ///
+    /// # Errors
+    /// As [`Store::open_read_only`].
+    pub fn open_if_there(path: &Path) -> Result<Option<Self>, Error> {
+        if std::fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+            return Ok(None);
+        }
         let (store, mut state) = Self::open_existing(path)?;
         let start = Instant::now();
         // Another program may be making it: it is there before its tables are.
@@ -158,22 +169,22 @@ impl Store {
             state = State::of(&store.connection, path)?;
         }
         if state == State::Empty {
-            return Err(StoreError::NotResults { path: path.to_owned() });
+            return Err(not_results(path));
         }
         state.check(path)?;
         schema::refuse_additions(&store.connection, path)?;
         store.sql("PRAGMA query_only = ON;")?;
-        Ok(store)
+        Ok(Some(store))
     }
 
     /// Opens a file that is only read, whatever it is, unless somebody else could have put files next to it that SQLite
     /// would apply to it.
-    fn open_existing(path: &Path) -> Result<(Self, State), StoreError> {
+    fn open_existing(path: &Path) -> Result<(Self, State), Error> {
         match std::fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(StoreError::Absent { path: path.to_owned() });
+                return Err(absent(path));
             }
-            Err(error) => return Err(StoreError::from_io(path, &error)),
+            Err(error) => return Err(from_io(path, &error)),
             Ok(found) => {
                 refuse_other_than_file(path, &found)?;
                 refuse_companions_of_others(path, &found)?;
@@ -184,7 +195,7 @@ impl Store {
     }
 
     /// Opens a file that is only read. SQLite makes companions for that, which are removed again.
-    fn open_unchanged(path: &Path) -> Result<(Self, State), StoreError> {
+    fn open_unchanged(path: &Path) -> Result<(Self, State), Error> {
         // Companions of ours would keep the file's owner from writing.
         if rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_err()
             && let Some(opened) = Self::open_unwritable(path)
@@ -201,7 +212,7 @@ impl Store {
 
     /// Opens a file whose folder cannot be written, so that no companions can be made: as one that does not change.
     /// Only where there is no log with runs that the file itself lacks; `None` where there is one.
-    fn open_unwritable(path: &Path) -> Option<Result<(Self, State), StoreError>> {
+    fn open_unwritable(path: &Path) -> Option<Result<(Self, State), Error>> {
         if std::fs::metadata(companion(path, "-wal")).is_ok_and(|log| log.len() > 0) {
             return None;
         }
@@ -213,27 +224,27 @@ impl Store {
     }
 
     /// Opens it and reads its state, since only the first reading shows whether that can be done.
-    fn open_with_state(path: &Path, address: &OsStr, access: OpenFlags) -> Result<(Self, State), StoreError> {
+    fn open_with_state(path: &Path, address: &OsStr, access: OpenFlags) -> Result<(Self, State), Error> {
         let store = Self::open(path, address, access)?;
         let state = State::of(&store.connection, path)?;
         Ok((store, state))
     }
 
-    fn open(path: &Path, address: &OsStr, access: OpenFlags) -> Result<Self, StoreError> {
-        let place = written::place(path).map_err(|error| StoreError::from_io(path, &error))?;
+    fn open(path: &Path, address: &OsStr, access: OpenFlags) -> Result<Self, Error> {
+        let place = written::place(path).map_err(|error| from_io(path, &error))?;
         // Links were followed; another one can only have been put there since.
         let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let address = if address == path.as_os_str() { place.as_os_str() } else { address };
         let connection = Connection::open_with_flags(Path::new(address), flags)
-            .map_err(|error| StoreError::from_sqlite(path, &error))?;
+            .map_err(|error| from_sqlite(path, &error))?;
         connection
             .busy_timeout(PATIENCE)
             .and_then(|()| schema::distrust(&connection))
-            .map_err(|error| StoreError::from_sqlite(path, &error))?;
+            .map_err(|error| from_sqlite(path, &error))?;
         Ok(Self { connection, path: path.to_owned(), opened: identity(path), made_companions: None })
     }
 
-    fn set_up(&mut self) -> Result<(), StoreError> {
+    fn set_up(&mut self) -> Result<(), Error> {
         let state = State::of(&self.connection, &self.path)?;
         state.check(&self.path)?;
         schema::refuse_additions(&self.connection, &self.path)?;
@@ -246,17 +257,17 @@ impl Store {
     }
 
     /// Sees that the path still leads to the file that was opened: what is written into a removed one is lost.
-    fn check_in_place(&self) -> Result<(), StoreError> {
+    fn check_in_place(&self) -> Result<(), Error> {
         if self.opened.is_none() || self.opened == identity(&self.path) {
             return Ok(());
         }
-        let detail = "it was removed or replaced by another file in the meantime".into();
-        Err(StoreError::Unusable { path: self.path.clone(), detail })
+        let detail = "it was removed or replaced by another file in the meantime";
+        Err(unusable(&self.path, detail))
     }
 
     /// Writes what is there already: SQLite opens what cannot be written without a word, and a full disk and another's
     /// lock are found by writing only.
-    fn try_writing(&self) -> Result<(), StoreError> {
+    fn try_writing(&self) -> Result<(), Error> {
         self.sql("BEGIN IMMEDIATE; UPDATE meta SET value = value WHERE name = 'file_uuid'; COMMIT")
             .inspect_err(|_| {
                 // Nothing may be under way where this failed.
@@ -265,24 +276,24 @@ impl Store {
     }
 
     /// Switches to WAL mode. SQLite does not wait for locks here, so two programs that make a file at once have to.
-    fn use_log(&self) -> Result<(), StoreError> {
+    fn use_log(&self) -> Result<(), Error> {
         let start = Instant::now();
         loop {
-            match self.sql("PRAGMA journal_mode = WAL") {
-                Err(StoreError::Locked { .. }) if start.elapsed() < PATIENCE => {
+            match self.connection.execute_batch("PRAGMA journal_mode = WAL") {
+                Err(error) if is_locked(&error) && start.elapsed() < PATIENCE => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
-                outcome => return outcome,
+                outcome => return outcome.map_err(|error| self.error(&error)),
             }
         }
     }
 
-    fn sql(&self, text: &str) -> Result<(), StoreError> {
+    fn sql(&self, text: &str) -> Result<(), Error> {
         self.connection.execute_batch(text).map_err(|error| self.error(&error))
     }
 
-    fn error(&self, error: &rusqlite::Error) -> StoreError {
-        StoreError::from_sqlite(&self.path, error)
+    fn error(&self, error: &rusqlite::Error) -> Error {
+        from_sqlite(&self.path, error)
     }
 
     /// Where the file is.
@@ -307,7 +318,7 @@ fn make_private(path: &Path) -> std::io::Result<()> {
 
 /// SQLite writes what is in the journal and the log next to a file into it. So their owner must be the owner of the file: in a folder
 /// that all users can write to, anybody can put them there.
-fn refuse_companions_of_others(path: &Path, results: &std::fs::Metadata) -> Result<(), StoreError> {
+fn refuse_companions_of_others(path: &Path, results: &std::fs::Metadata) -> Result<(), Error> {
     let us = rustix::process::geteuid().as_raw();
     for suffix in ["-journal", "-wal", "-shm"] {
         let companion = companion(path, suffix);
@@ -319,7 +330,7 @@ fn refuse_companions_of_others(path: &Path, results: &std::fs::Metadata) -> Resu
                 "{} would be written into it, and is not a file of its owner; look where it comes from and remove it",
                 companion.display()
             );
-            return Err(StoreError::Unusable { path: path.to_owned(), detail });
+            return Err(unusable(path, &detail));
         }
     }
     Ok(())
@@ -327,7 +338,7 @@ fn refuse_companions_of_others(path: &Path, results: &std::fs::Metadata) -> Resu
 
 /// SQLite applies a rollback journal to its file, even for a reader. pgdyno keeps a log (`-wal`) instead, and has a journal only
 /// while it makes a file.
-fn refuse_journal(path: &Path) -> Result<(), StoreError> {
+fn refuse_journal(path: &Path) -> Result<(), Error> {
     let journal = companion(path, "-journal");
     let start = Instant::now();
     while journal.symlink_metadata().is_ok() {
@@ -337,7 +348,7 @@ fn refuse_journal(path: &Path) -> Result<(), StoreError> {
                  again, else look where the journal comes from and remove it",
                 journal.display()
             );
-            return Err(StoreError::Unusable { path: path.to_owned(), detail });
+            return Err(unusable(path, &detail));
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -351,13 +362,13 @@ fn companion(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-fn refuse_other_than_file(path: &Path, found: &std::fs::Metadata) -> Result<(), StoreError> {
+fn refuse_other_than_file(path: &Path, found: &std::fs::Metadata) -> Result<(), Error> {
     let what = match found.file_type() {
         kind if kind.is_file() => return Ok(()),
         kind if kind.is_dir() => "it is a folder",
         _ => "it is a device or a pipe",
     };
-    Err(StoreError::Unusable { path: path.to_owned(), detail: what.into() })
+    Err(unusable(path, what))
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {

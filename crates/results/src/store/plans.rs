@@ -1,11 +1,10 @@
 //! Plans of statements: written and read with their run.
 
-use record::{FunctionTime, Part, PlanNode, Run, StatementPlan};
+use record::{Error, FunctionTime, Part, PlanNode, Run, StatementPlan};
 use rusqlite::{Row, Transaction, params};
 
 use super::write::json;
 use super::{Sqlite, Store, rows};
-use crate::error::StoreError;
 
 pub(super) fn insert(transaction: &Transaction<'_>, run: i64, plans: &[StatementPlan]) -> Sqlite<()> {
     let mut insert = transaction.prepare_cached(
@@ -92,7 +91,7 @@ fn insert_functions(
 
 impl Store {
     /// Fills in the plans of a run.
-    pub(super) fn fill_plans(&self, run: &mut Run, id: i64) -> Result<(), StoreError> {
+    pub(super) fn fill_plans(&self, run: &mut Run, id: i64) -> Result<(), Error> {
         let plans = "SELECT script, line, draw, planning_ms, execution_ms, untimed_ms, serialization_ms, triggers_ms, jit_ms, evened_ms,
                             functions_evened_ms
                      FROM statement_plan WHERE run_id = ?1 ORDER BY position";

@@ -1,11 +1,11 @@
 //! Questions in SQL: one statement, that only reads.
 
+use record::{Class, Error};
 use rusqlite::ErrorCode;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 
 use super::Store;
-use crate::error::StoreError;
 use crate::table::{Table, Value};
 
 /// Bytes of memory that a value takes besides its content, in our table and in what is printed of it.
@@ -15,8 +15,8 @@ impl Store {
     /// Runs one reading statement of pgdyno's own.
     ///
     /// # Errors
-    /// [`StoreError::Query`] with SQLite's words, when it is wrong, several, or would write.
-    pub fn query(&self, sql: &str) -> Result<Table, StoreError> {
+    /// SQLite's words, when it is wrong, several, or would write.
+    pub fn query(&self, sql: &str) -> Result<Table, Error> {
         self.query_at_most(sql, u64::MAX)
     }
 
@@ -24,8 +24,8 @@ impl Store {
     /// process have `limit` bytes at most.
     ///
     /// # Errors
-    /// As [`Store::query`]; [`StoreError::TooMuch`] beyond the limit.
-    pub fn query_within(&self, sql: &str, limit: u64) -> Result<Table, StoreError> {
+    /// As [`Store::query`]; or beyond the limit.
+    pub fn query_within(&self, sql: &str, limit: u64) -> Result<Table, Error> {
         let value = i32::try_from(limit).unwrap_or(i32::MAX);
         self.connection
             .set_limit(Limit::SQLITE_LIMIT_LENGTH, value)
@@ -39,20 +39,20 @@ impl Store {
         self.query_at_most(sql, limit)
     }
 
-    fn query_at_most(&self, sql: &str, limit: u64) -> Result<Table, StoreError> {
+    fn query_at_most(&self, sql: &str, limit: u64) -> Result<Table, Error> {
         let wrong = |error: rusqlite::Error| match error.sqlite_error_code() {
-            Some(ErrorCode::OutOfMemory) => StoreError::TooMuch { what: "needs", limit },
-            Some(ErrorCode::TooBig) => StoreError::TooMuch { what: "makes a value of", limit },
-            _ => StoreError::Query { message: error.to_string() },
+            Some(ErrorCode::OutOfMemory) => too_much("needs", limit),
+            Some(ErrorCode::TooBig) => too_much("makes a value of", limit),
+            _ => Error::new(Class::Usage, error.to_string()),
         };
         if sql.trim().is_empty() {
-            return Err(StoreError::Query { message: "no statement given; try SELECT * FROM v_run".into() });
+            return Err(Error::new(Class::Usage, "no statement given; try SELECT * FROM v_run"));
         }
         let mut statement = self.connection.prepare(sql).map_err(wrong)?;
         // What answers nothing (BEGIN, ATTACH) changes the connection, though SQLite says it only reads.
         if !statement.readonly() || statement.column_count() == 0 {
-            let message = "only statements that read are run here; the results file is a record".into();
-            return Err(StoreError::Query { message });
+            let what = "only statements that read are run here; the results file is a record";
+            return Err(Error::new(Class::Usage, what));
         }
         let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = Vec::new();
@@ -64,7 +64,7 @@ impl Store {
                 let value = row.get_ref(index).map_err(wrong)?;
                 kept = kept.saturating_add(VALUE_BYTES + length(value));
                 if kept > limit {
-                    return Err(StoreError::TooMuch { what: "returns", limit });
+                    return Err(too_much("returns", limit));
                 }
                 values.push(owned(value));
             }
@@ -72,6 +72,13 @@ impl Store {
         }
         Ok(Table { columns, rows, ..Table::default() })
     }
+}
+
+/// A query of the user needs more bytes than it may.
+fn too_much(what: &str, limit: u64) -> Error {
+    let limit = record::bytes(limit);
+    let what = format!("the query {what} more than {limit}; select less, or raise the limit with --max-size");
+    Error::new(Class::Usage, what)
 }
 
 fn length(value: ValueRef<'_>) -> u64 {

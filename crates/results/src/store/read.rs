@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use record::{Artifact, Run, RunEvent, RunKey, Setting};
+use record::{Artifact, Error, Run, RunEvent, RunKey, Setting};
 use rusqlite::{Params, Row, params};
 use stats::Histogram;
 
 use super::{ExperimentId, ExperimentSummary, Sqlite, Store, StoredExperiment, WHOLE_RUN, rows};
-use crate::error::StoreError;
+use crate::error::{damaged, no_experiment};
 
 impl Store {
     /// All experiments, oldest first.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn experiments(&self) -> Result<Vec<ExperimentSummary>, StoreError> {
+    pub fn experiments(&self) -> Result<Vec<ExperimentSummary>, Error> {
         self.rows(
             "SELECT experiment_id, name, question, hash, created_at,
                     (SELECT count(*) FROM run WHERE run.experiment_id = experiment.experiment_id)
@@ -27,8 +27,8 @@ impl Store {
     /// Finds an experiment by number or name (the newest of that name); `None` asks for the newest that has runs.
     ///
     /// # Errors
-    /// [`StoreError::NoExperiment`] with those that are there.
-    pub fn find(&self, wanted: Option<&str>) -> Result<ExperimentId, StoreError> {
+    /// When there is none; the message lists the experiments.
+    pub fn find(&self, wanted: Option<&str>) -> Result<ExperimentId, Error> {
         let all = self.experiments()?;
         let mut newest_first = all.iter().rev();
         let found = match wanted {
@@ -38,10 +38,9 @@ impl Store {
                 number.or_else(|| newest_first.find(|e| e.name == wanted))
             }
         };
-        found.map(|experiment| experiment.id).ok_or_else(|| StoreError::NoExperiment {
-            path: self.path.clone(),
-            wanted: wanted.unwrap_or("at all").to_owned(),
-            known: all.iter().map(|e| format!("{} {}", e.id.0, e.name)).collect::<Vec<_>>().join(", "),
+        found.map(|experiment| experiment.id).ok_or_else(|| {
+            let known: Vec<String> = all.iter().map(|e| format!("{} {}", e.id.0, e.name)).collect();
+            no_experiment(&self.path, wanted.unwrap_or("at all"), &known.join(", "))
         })
     }
 
@@ -50,7 +49,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn usual_job_s(&self, input_bytes: u64) -> Result<Option<f64>, StoreError> {
+    pub fn usual_job_s(&self, input_bytes: u64) -> Result<Option<f64>, Error> {
         let mean = self.rows(
             "SELECT avg(measured_s) FROM (SELECT measured_s FROM run JOIN run_figure USING (run_id)
              WHERE kind = 'job' AND validity <> 'invalid' AND name = 'extract_bytes' AND value = ?1
@@ -65,7 +64,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn of_name(&self, name: &str) -> Result<Vec<ExperimentId>, StoreError> {
+    pub fn of_name(&self, name: &str) -> Result<Vec<ExperimentId>, Error> {
         let all = self.experiments()?;
         let is_number = all.iter().any(|known| known.id.0.to_string() == name);
         Ok(all.iter().filter(|known| known.name == name && !is_number).map(|known| known.id).collect())
@@ -76,7 +75,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn called(&self, id: ExperimentId) -> Result<String, StoreError> {
+    pub fn called(&self, id: ExperimentId) -> Result<String, Error> {
         let all = self.experiments()?;
         let name = all.iter().find(|known| known.id == id).map(|known| known.name.as_str());
         let is_plain = |name: &&str| {
@@ -93,7 +92,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn newest_with_hash(&self, hash: &str) -> Result<Option<ExperimentId>, StoreError> {
+    pub fn newest_with_hash(&self, hash: &str) -> Result<Option<ExperimentId>, Error> {
         Ok(self.experiments()?.into_iter().rev().find(|e| e.hash == hash).map(|e| e.id))
     }
 
@@ -101,7 +100,7 @@ impl Store {
     ///
     /// # Errors
     /// When there is none of that number, or it cannot be read.
-    pub fn experiment(&self, id: ExperimentId) -> Result<StoredExperiment, StoreError> {
+    pub fn experiment(&self, id: ExperimentId) -> Result<StoredExperiment, Error> {
         let found = self.rows(
             "SELECT e.experiment_id, e.hash, e.name, e.question, e.file_text, e.plan_json, e.seed, e.order_scheme,
                     e.rounds, e.compare_factor, e.base, e.arms, e.margin, e.taste, e.created_at,
@@ -112,18 +111,14 @@ impl Store {
             [id.0],
             rows::stored_experiment,
         )?;
-        found.into_iter().next().ok_or_else(|| StoreError::NoExperiment {
-            path: self.path.clone(),
-            wanted: id.0.to_string(),
-            known: String::new(),
-        })
+        found.into_iter().next().ok_or_else(|| no_experiment(&self.path, &id.0.to_string(), ""))
     }
 
     /// What has been measured of an experiment, to go on from there; runs that were set aside do not count.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn finished_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, StoreError> {
+    pub fn finished_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, Error> {
         self.rows(
             "SELECT c.workload, c.factors, r.arm, r.round FROM run r JOIN cell c USING (cell_id)
              WHERE r.experiment_id = ?1 AND r.set_aside IS NULL ORDER BY r.sequence, r.run_id",
@@ -136,7 +131,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn superseded_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, StoreError> {
+    pub fn superseded_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, Error> {
         self.rows(
             "SELECT c.workload, c.factors, r.arm, r.round FROM run r JOIN cell c USING (cell_id)
              WHERE r.experiment_id = ?1 AND r.set_aside IS NOT NULL
@@ -150,7 +145,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn artifact(&self, id: ExperimentId, name: &str) -> Result<Option<Artifact>, StoreError> {
+    pub fn artifact(&self, id: ExperimentId, name: &str) -> Result<Option<Artifact>, Error> {
         let found = self.rows(
             "SELECT a.name, a.media_type, a.caption, a.bytes FROM artifact a JOIN run r USING (run_id)
              WHERE r.experiment_id = ?1 AND a.name = ?2 ORDER BY r.sequence, r.run_id LIMIT 1",
@@ -165,7 +160,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read, or is damaged.
-    pub fn runs(&self, id: ExperimentId) -> Result<Vec<Run>, StoreError> {
+    pub fn runs(&self, id: ExperimentId) -> Result<Vec<Run>, Error> {
         let stored = self.rows(
             "SELECT c.workload, c.factors, r.arm, r.round, r.kind, r.uuid, r.sequence, r.position_in_pair, r.beside,
                     r.invocation, r.started_at, r.load, r.offered_rate, r.clients, r.threads, r.driver, r.seed,
@@ -192,13 +187,13 @@ impl Store {
         Ok(runs)
     }
 
-    fn settings(&self, id: i64) -> Result<Vec<Setting>, StoreError> {
+    fn settings(&self, id: i64) -> Result<Vec<Setting>, Error> {
         let set = "SELECT name, value, source FROM setting WHERE settings_id = ?1 ORDER BY name";
         self.rows(set, [id], rows::setting)
     }
 
     /// Everything but its scripts.
-    fn fill(&self, run: &mut Run, id: i64) -> Result<(), StoreError> {
+    fn fill(&self, run: &mut Run, id: i64) -> Result<(), Error> {
         let counts = "SELECT name, value FROM run_count WHERE run_id = ?1";
         run.counts = self.rows(counts, [id], rows::count)?.into_iter().collect();
         let figures = "SELECT name, value FROM run_figure WHERE run_id = ?1";
@@ -225,7 +220,7 @@ impl Store {
         Ok(())
     }
 
-    fn fill_scripts(&self, run: &mut Run, id: i64) -> Result<(), StoreError> {
+    fn fill_scripts(&self, run: &mut Run, id: i64) -> Result<(), Error> {
         let scripts = "SELECT script_id, name, text_hash, weight, counts, layer, zoom, cached FROM script WHERE run_id = ?1 ORDER BY position";
         let series = "SELECT start_us, length_us, ok, late, failed, skipped FROM series WHERE script_id = ?1 ORDER BY start_us";
         for (position, (id, mut script)) in (0..).zip(self.rows(scripts, [id], rows::script)?) {
@@ -238,7 +233,7 @@ impl Store {
     }
 
     /// The histogram over the whole run.
-    fn histogram(&self, script: i64, kind: &str) -> Result<Histogram, StoreError> {
+    fn histogram(&self, script: i64, kind: &str) -> Result<Histogram, Error> {
         let found = self.rows(
             "SELECT v2, sum_ns, sum_squares, min_ns, max_ns FROM hist
              WHERE script_id = ?1 AND kind = ?2 AND start_us = ?3",
@@ -253,14 +248,12 @@ impl Store {
         sql: &str,
         values: impl Params,
         mut read: impl FnMut(&Row<'_>) -> Sqlite<T>,
-    ) -> Result<Vec<T>, StoreError> {
+    ) -> Result<Vec<T>, Error> {
         let all = || -> Sqlite<Vec<T>> {
             self.connection.prepare_cached(sql)?.query_map(values, |row| read(row))?.collect()
         };
         all().map_err(|error| match error {
-            rusqlite::Error::FromSqlConversionFailure(..) => {
-                StoreError::Damaged { path: self.path.clone(), detail: error.to_string() }
-            }
+            rusqlite::Error::FromSqlConversionFailure(..) => damaged(&self.path, &error),
             error => self.error(&error),
         })
     }

@@ -8,7 +8,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::Sqlite;
-use crate::error::StoreError;
+use record::{Class, Error};
+
+use crate::error::{earlier, from_sqlite, newer, not_results, too_old};
 
 /// All tables, indexes and views; a table comes after the tables that it refers to.
 const SCHEMA: &str = include_str!("../schema.sql");
@@ -38,7 +40,7 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) fn of(connection: &Connection, path: &Path) -> Result<Self, StoreError> {
+    pub(super) fn of(connection: &Connection, path: &Path) -> Result<Self, Error> {
         let header = "SELECT application_id, user_version,
                 (SELECT count(*) FROM sqlite_schema WHERE type = 'table'),
                 (SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'meta')
@@ -57,25 +59,24 @@ impl State {
                     _ => Self::Foreign,
                 })
             })
-            .map_err(|error| StoreError::from_sqlite(path, &error))
+            .map_err(|error| from_sqlite(path, &error))
     }
 
     /// Refuses all files except new files and files of [`VERSION`].
-    pub(super) fn check(self, path: &Path) -> Result<(), StoreError> {
-        let path = path.to_owned();
+    pub(super) fn check(self, path: &Path) -> Result<(), Error> {
         Err(match self {
             Self::Empty | Self::Present => return Ok(()),
-            Self::Newer(found) => StoreError::Newer { path, found, known: VERSION },
-            Self::Earlier(LAST_EARLIER) => StoreError::Earlier { path },
-            Self::Earlier(found) => StoreError::TooOld { path, found },
-            Self::Foreign => StoreError::NotResults { path },
+            Self::Newer(found) => newer(path, found, VERSION),
+            Self::Earlier(LAST_EARLIER) => earlier(path),
+            Self::Earlier(found) => too_old(path, found),
+            Self::Foreign => not_results(path),
         })
     }
 }
 
 /// Makes all tables and views in an empty file; another program may do the same at the same time.
-pub(super) fn make(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let sqlite = |error: rusqlite::Error| StoreError::from_sqlite(path, &error);
+pub(super) fn make(connection: &mut Connection, path: &Path) -> Result<(), Error> {
+    let sqlite = |error: rusqlite::Error| from_sqlite(path, &error);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
     if State::of(&transaction, path)? != State::Empty {
         return Ok(());
@@ -125,14 +126,20 @@ pub(super) fn distrust(connection: &Connection) -> Sqlite<()> {
 
 /// Refuses a file with views, triggers, virtual tables or expressions that the schema does not have. Plain tables and
 /// indexes that somebody added stay: they compute nothing.
-pub(super) fn refuse_additions(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+pub(super) fn refuse_additions(connection: &Connection, path: &Path) -> Result<(), Error> {
     match first_addition(connection) {
         Ok(None) => Ok(()),
         Ok(Some(Object { kind, name, .. })) => {
             let known = ["view", "trigger", "index", "table"].into_iter().find(|known| *known == kind);
-            Err(StoreError::Addition { path: path.to_owned(), kind: known.unwrap_or("object"), name })
+            let kind = known.unwrap_or("object");
+            let what = format!(
+                "{}: {kind} {name:?} was not made by pgdyno, and would run when the file is used; if it is yours, drop it, and \
+                 keep it in another database that attaches this file",
+                path.display()
+            );
+            Err(Error::new(Class::BadInput, what))
         }
-        Err(error) => Err(StoreError::from_sqlite(path, &error)),
+        Err(error) => Err(from_sqlite(path, &error)),
     }
 }
 
@@ -217,7 +224,7 @@ mod tests {
             let (_folder, path) = file_with(sql);
             for error in [Store::open_read_only(&path), Store::create_or_open(&path)].map(Result::unwrap_err)
             {
-                assert!(matches!(error, StoreError::Addition { .. }), "{sql}: {error}");
+                assert!(error.to_string().contains("was not made by pgdyno"), "{sql}: {error}");
                 assert!(error.to_string().contains(wanted), "{sql}: {error}");
             }
         }

@@ -1,18 +1,17 @@
 //! Texts of scripts, queries and SQL files: each kept once, however many experiments use it.
 
-use record::Text;
+use record::{Error, Text};
 use rusqlite::{Row, params};
 
 use super::write::{json, word};
 use super::{ExperimentId, Sqlite, Store, rows};
-use crate::error::StoreError;
 
 impl Store {
     /// Keeps what an experiment uses; what is there already stays as it is.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn keep_texts(&mut self, experiment: ExperimentId, texts: &[Text]) -> Result<(), StoreError> {
+    pub fn keep_texts(&mut self, experiment: ExperimentId, texts: &[Text]) -> Result<(), Error> {
         if texts.is_empty() {
             return Ok(());
         }
@@ -37,7 +36,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read, or is damaged.
-    pub fn texts(&self, experiment: ExperimentId) -> Result<Vec<Text>, StoreError> {
+    pub fn texts(&self, experiment: ExperimentId) -> Result<Vec<Text>, Error> {
         self.rows(
             "SELECT used_by, name, kind, sha256, bytes, text, replaced FROM v_text WHERE experiment_id = ?1
              ORDER BY used_by, name",

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use record::{Run, TileFigures, TileSample};
+use record::{Error, Run, TileFigures, TileSample};
 use rusqlite::{Params, Row, Transaction, params};
 
 use super::{ExperimentId, Sqlite, Store, rows};
-use crate::error::StoreError;
 
 /// Whose single tiles they are.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,7 +86,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn tiles(&self, id: ExperimentId) -> Result<Vec<StoredTile>, StoreError> {
+    pub fn tiles(&self, id: ExperimentId) -> Result<Vec<StoredTile>, Error> {
         let all = format!(
             "SELECT {COLUMNS} FROM v_tile WHERE experiment_id = ?1 ORDER BY workload, factors, arm, script, z, x, y"
         );
@@ -99,7 +98,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn slowest_tiles(&self, id: ExperimentId, most: usize) -> Result<Vec<StoredTile>, StoreError> {
+    pub fn slowest_tiles(&self, id: ExperimentId, most: usize) -> Result<Vec<StoredTile>, Error> {
         let ranked = format!(
             "WITH own AS (
                  SELECT *, max(requests) OVER (PARTITION BY workload, factors, arm) AS most FROM v_tile WHERE experiment_id = ?1
@@ -116,7 +115,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn tile_counts(&self, id: ExperimentId) -> Result<TileCounts, StoreError> {
+    pub fn tile_counts(&self, id: ExperimentId) -> Result<TileCounts, Error> {
         let counts =
             "SELECT count(*), coalesce(sum(requests >= ?2), 0), count(DISTINCT z || '/' || x || '/' || y)
                       FROM v_tile WHERE experiment_id = ?1";
@@ -129,7 +128,7 @@ impl Store {
     }
 
     /// Tiles by a query for [`COLUMNS`].
-    fn tiles_by(&self, query: &str, values: impl Params) -> Result<Vec<StoredTile>, StoreError> {
+    fn tiles_by(&self, query: &str, values: impl Params) -> Result<Vec<StoredTile>, Error> {
         let mut last: Option<Arc<TilesOf>> = None;
         self.rows(query, values, |row| {
             let of = tiles_of(row)?;
@@ -140,7 +139,7 @@ impl Store {
     }
 
     /// Fills in what tiles of a run hold.
-    pub(super) fn fill_tile_samples(&self, run: &mut Run, id: i64) -> Result<(), StoreError> {
+    pub(super) fn fill_tile_samples(&self, run: &mut Run, id: i64) -> Result<(), Error> {
         let samples =
             "SELECT script, tiles, empty, features_in, features_out, vertices, bytes FROM tile_sample
                        WHERE run_id = ?1 ORDER BY script";

@@ -1,10 +1,9 @@
 //! Writing: an experiment when it begins, each run as it ends.
 
-use record::{Experiment, Host, RunEvent, Target, Validity};
+use record::{Error, Experiment, Host, RunEvent, Target, Validity};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::{ExperimentId, Finished, Sqlite, Store, run};
-use crate::error::StoreError;
 
 impl Store {
     /// Finds the newest experiment with this plan, or makes it; counts the invocation and keeps the larger number
@@ -18,7 +17,7 @@ impl Store {
         host: &Host,
         target: &Target,
         again: bool,
-    ) -> Result<(ExperimentId, u32), StoreError> {
+    ) -> Result<(ExperimentId, u32), Error> {
         let begun = self.write(|transaction| {
             let known = if again { None } else { newest_with_hash(transaction, &experiment.hash)? };
             let id = match known {
@@ -48,7 +47,7 @@ impl Store {
     ///
     /// # Errors
     /// When it cannot.
-    pub fn check_writable(&mut self) -> Result<(), StoreError> {
+    pub fn check_writable(&mut self) -> Result<(), Error> {
         let attempt = begin_writing(&mut self.connection).and_then(|transaction| {
             // A file that can only be read lets transactions begin, and refuses what is in them.
             transaction.execute("UPDATE meta SET value = value", [])?;
@@ -61,7 +60,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn set_aside(&mut self, runs: &[i64], why: &str) -> Result<(), StoreError> {
+    pub fn set_aside(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {
         let marked = self.write(|transaction| {
             for run in runs {
                 transaction.execute("UPDATE run SET set_aside = ?2 WHERE run_id = ?1", params![run, why])?;
@@ -76,7 +75,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), StoreError> {
+    pub fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {
         let superseded = self.write(|transaction| {
             for run in runs {
                 let mark = "UPDATE run SET set_aside = ?2, validity = ?3 WHERE run_id = ?1";
@@ -93,8 +92,8 @@ impl Store {
     /// there, or none. Gives their numbers.
     ///
     /// # Errors
-    /// When the file cannot be written; [`StoreError::Full`] when the disk is full.
-    pub fn store(&mut self, experiment: ExperimentId, block: &[Finished]) -> Result<Vec<i64>, StoreError> {
+    /// When the file cannot be written.
+    pub fn store(&mut self, experiment: ExperimentId, block: &[Finished]) -> Result<Vec<i64>, Error> {
         self.check_in_place()?;
         let stored = self.write(|transaction| {
             block.iter().map(|finished| run::insert(transaction, experiment, finished)).collect()

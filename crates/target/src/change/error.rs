@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use protocol::postgres::sql::SqlError;
+use record::{Class, Error, advice_on_sqlstate};
 
-use crate::child::{AccountError, ChildError, Ended};
+use crate::child::Ended;
 use crate::control::ConnectError;
 
 /// Which part of a change.
@@ -98,12 +99,9 @@ pub enum ChangeError {
         "not undone, because processes of the change's command are still there (pid {pids}); end them, then try again"
     )]
     Alive { pids: String },
+    /// Its server or program cannot be used at all.
     #[error(transparent)]
-    Connect(#[from] ConnectError),
-    #[error(transparent)]
-    Child(#[from] ChildError),
-    #[error(transparent)]
-    Account(#[from] AccountError),
+    Other(#[from] Error),
     /// The account cannot enter the folder that a command starts in.
     #[error(
         "user {account} runs commands when pgdyno is root, and cannot enter {}; put the experiment into a folder that this \
@@ -134,11 +132,52 @@ impl ChangeError {
             | Self::TooLong { part, .. }
             | Self::Stopped { part, .. } => Some(*part),
             Self::NotUndone { error, .. } => error.part(),
+            Self::NoUndo { .. } | Self::Other(_) | Self::Folder { .. } => None,
+        }
+    }
+
+    /// Kind of the error.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
             Self::NoUndo { .. }
-            | Self::Connect(_)
-            | Self::Child(_)
-            | Self::Account(_)
-            | Self::Folder { .. } => None,
+            | Self::NoDo
+            | Self::Empty(_)
+            | Self::ManyChecks
+            | Self::OpenTransaction { .. } => Class::BadInput,
+            Self::NotAllowed { .. } => Class::Missing,
+            Self::Sql { error, .. } => Class::of_sqlstate(error.sqlstate.as_deref()),
+            Self::NotTrue { .. } | Self::Busy { .. } | Self::Alive { .. } => Class::Guard,
+            Self::Failed { .. } | Self::TooLong { .. } => Class::Child,
+            Self::Stopped { .. } => Class::Interrupted,
+            Self::Folder { .. } => Class::Io,
+            Self::Other(error) => error.class(),
+            Self::NotUndone { error, .. } => error.class(),
+        }
+    }
+
+    /// What to try; empty where its own words must do.
+    fn hint(&self) -> &str {
+        match self {
+            Self::Sql { error, .. } => error.sqlstate.as_deref().map_or("", advice_on_sqlstate),
+            Self::Other(error) => error.hint().unwrap_or_default(),
+            Self::NotUndone { error, .. } => error.hint(),
+            _ => "",
+        }
+    }
+}
+
+impl From<ConnectError> for ChangeError {
+    fn from(error: ConnectError) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl From<ChangeError> for Error {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::Other(error) => error,
+            error => Self::new(error.class(), error.to_string()).with_hint(error.hint()).because(error),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use nix::unistd::User;
+use record::{Class, Error};
 
 /// A user of the system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,27 +21,13 @@ pub struct Account {
     pub gid: u32,
 }
 
-/// Why no account was found.
-#[derive(Debug, thiserror::Error)]
-pub enum AccountError {
-    /// `$PGDYNO_USER` names nobody.
-    #[error("PGDYNO_USER names the user {0:?}, whom this machine does not know")]
-    Unknown(String),
-    /// `$PGDYNO_USER` is root.
-    #[error("PGDYNO_USER names {0:?}, but PostgreSQL refuses to run as root; name another user")]
-    Root(String),
-    /// Neither `postgres` nor `nobody` exists.
-    #[error("PostgreSQL refuses to run as root, and there is no user postgres or nobody; set PGDYNO_USER")]
-    None,
-}
-
 impl Account {
     /// The account to drop to: `$PGDYNO_USER`, else `postgres`, else `nobody`. `None` when we are not root, and
     /// run everything as ourselves.
     ///
     /// # Errors
     /// When the named user is unknown or root, or there is none to choose.
-    pub fn unprivileged() -> Result<Option<Self>, AccountError> {
+    pub fn unprivileged() -> Result<Option<Self>, Error> {
         if !rustix::process::geteuid().is_root() {
             return Ok(None);
         }
@@ -93,16 +80,25 @@ pub(crate) fn as_account<'a>(command: &'a mut Command, account: Option<&Account>
     }
 }
 
-fn choose(asked: Option<&str>, look_up: impl Fn(&str) -> Option<Account>) -> Result<Account, AccountError> {
+fn choose(asked: Option<&str>, look_up: impl Fn(&str) -> Option<Account>) -> Result<Account, Error> {
     if let Some(name) = asked {
-        let account = look_up(name).ok_or_else(|| AccountError::Unknown(name.to_owned()))?;
-        return if account.uid == 0 { Err(AccountError::Root(name.to_owned())) } else { Ok(account) };
+        let account = look_up(name).ok_or_else(|| {
+            let what = format!("PGDYNO_USER names the user {name:?}, whom this machine does not know");
+            Error::new(Class::Missing, what)
+        })?;
+        if account.uid == 0 {
+            let what = format!(
+                "PGDYNO_USER names {name:?}, but PostgreSQL refuses to run as root; name another user"
+            );
+            return Err(Error::new(Class::Missing, what));
+        }
+        return Ok(account);
     }
-    ["postgres", "nobody"]
-        .into_iter()
-        .find_map(look_up)
-        .filter(|account| account.uid != 0)
-        .ok_or(AccountError::None)
+    ["postgres", "nobody"].into_iter().find_map(look_up).filter(|account| account.uid != 0).ok_or_else(|| {
+        let what =
+            "PostgreSQL refuses to run as root, and there is no user postgres or nobody; set PGDYNO_USER";
+        Error::new(Class::Missing, what)
+    })
 }
 
 /// Asks the system's user database (files, LDAP, ...) for a login name.
@@ -129,9 +125,13 @@ mod tests {
     fn choice_of_account() {
         assert_eq!(choose(Some("bench"), known).unwrap().uid, 1000);
         assert_eq!(choose(None, known).unwrap().uid, 101);
-        assert!(matches!(choose(Some("root"), known), Err(AccountError::Root(_))));
-        assert!(matches!(choose(Some("ghost"), known), Err(AccountError::Unknown(_))));
-        assert!(matches!(choose(None, |_| None), Err(AccountError::None)));
+        let refused = |error: Error, wanted: &str| {
+            assert_eq!(error.class(), Class::Missing);
+            assert!(error.to_string().contains(wanted), "{error}");
+        };
+        refused(choose(Some("root"), known).unwrap_err(), "refuses to run as root; name another user");
+        refused(choose(Some("ghost"), known).unwrap_err(), "\"ghost\", whom this machine does not know");
+        refused(choose(None, |_| None).unwrap_err(), "there is no user postgres or nobody");
     }
 
     #[test]

@@ -4,9 +4,11 @@ use std::io::{PipeReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use record::Error;
+
 use super::message::Ended;
 use super::parting::SLICE;
-use super::{ChildError, Program, Watchdog};
+use super::{Program, Watchdog};
 
 /// Bytes of output that are kept.
 const KEPT: usize = 64 * 1024;
@@ -52,8 +54,8 @@ impl Watchdog {
     ///
     /// # Errors
     /// When the program cannot be started or its watchdog was killed; a program that fails is no error here.
-    pub fn run_kept(&self, program: &Program, give_up: &dyn Fn() -> bool) -> Result<Kept, ChildError> {
-        let failed = |source| ChildError::Watchdog { exe: self.exe.clone(), source };
+    pub fn run_kept(&self, program: &Program, give_up: &dyn Fn() -> bool) -> Result<Kept, Error> {
+        let failed = |source| self.failed(source);
         let (reader, writer) = std::io::pipe().map_err(failed)?;
         let both = writer.try_clone().map_err(failed)?;
         let mut child = self.spawn(program, false, writer.into(), both.into())?;

@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use std::time::Instant;
 
 use protocol::postgres::Place;
+use record::Error;
 
-use super::{Account, AccountError, ChildError, Finished, Line, Program, Watchdog};
+use super::{Account, Finished, Line, Program, Watchdog};
 use crate::control::{LOOK_AFTER, LOOK_BOUND, Looker, Seen};
 use crate::stop::Stop;
 
@@ -29,9 +30,7 @@ const MISLEADING: [&str; 10] = [
 pub enum CutShort {
     /// It could not be started, or was lost.
     #[error(transparent)]
-    Child(#[from] ChildError),
-    #[error(transparent)]
-    Account(#[from] AccountError),
+    Failed(#[from] Error),
     /// The user wants to stop.
     #[error("stopped")]
     Stopped,

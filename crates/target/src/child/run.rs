@@ -5,12 +5,13 @@ use std::process::Stdio;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Instant;
 
+use record::Error;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::lines::{Line, Stream, micros_since, read_lines};
 use super::message::Ended;
 use super::parting::{Parting, SLICE};
-use super::{ChildError, Program, Watchdog};
+use super::{Program, Watchdog};
 use crate::stop::Stop;
 
 /// What became of a program.
@@ -45,7 +46,7 @@ impl Watchdog {
         program: &Program,
         stop: &dyn Fn() -> bool,
         on_line: &mut dyn FnMut(Line),
-    ) -> Result<Finished, ChildError> {
+    ) -> Result<Finished, Error> {
         let (start, cpu_before) = (Instant::now(), own_cpu_us());
         let mut child = self.spawn(program, false, Stdio::piped(), Stdio::piped())?;
         let (sender, lines) = mpsc::channel();

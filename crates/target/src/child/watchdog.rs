@@ -10,13 +10,14 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use record::{Class, Error};
 use rustix::io::FdFlags;
 
 use super::message::{Ended, Message};
 use super::order::Order;
 use super::parting::{Parting, SLICE};
 use super::stopping::longest;
-use super::{ChildError, Program, StopWay, WATCHDOG_ARGUMENT, core_dump};
+use super::{Program, StopWay, WATCHDOG_ARGUMENT, core_dump};
 use crate::stop::Stop;
 
 /// How long a watchdog may take to start its child.
@@ -46,7 +47,7 @@ impl Watchdog {
     ///
     /// # Errors
     /// When the watchdog or the program cannot be started.
-    pub fn start(&self, program: &Program, log: &File) -> Result<Child, ChildError> {
+    pub fn start(&self, program: &Program, log: &File) -> Result<Child, Error> {
         let outputs = log.try_clone().and_then(|out| Ok((out, log.try_clone()?)));
         let (stdout, stderr) = outputs.map_err(|source| self.failed(source))?;
         self.spawn(program, false, stdout.into(), stderr.into())
@@ -56,7 +57,7 @@ impl Watchdog {
     ///
     /// # Errors
     /// As [`Watchdog::start`].
-    pub fn start_detached(&self, program: &Program, log: &File) -> Result<u32, ChildError> {
+    pub fn start_detached(&self, program: &Program, log: &File) -> Result<u32, Error> {
         let outputs = log.try_clone().and_then(|out| Ok((out, log.try_clone()?)));
         let (stdout, stderr) = outputs.map_err(|source| self.failed(source))?;
         let mut child = self.spawn(program, true, stdout.into(), stderr.into())?;
@@ -71,7 +72,7 @@ impl Watchdog {
         detached: bool,
         stdout: Stdio,
         stderr: Stdio,
-    ) -> Result<Child, ChildError> {
+    ) -> Result<Child, Error> {
         let order = Order { program: program.clone(), detached };
         let mut command = self.command();
         command.arg(WATCHDOG_ARGUMENT).args(order.to_args());
@@ -88,6 +89,7 @@ impl Watchdog {
             pid: 0,
             ended: None,
             over: false,
+            left: false,
         };
         child.await_start()?;
         Ok(child)
@@ -125,8 +127,9 @@ impl Watchdog {
         command.env("LC_ALL", "C");
     }
 
-    fn failed(&self, source: io::Error) -> ChildError {
-        ChildError::Watchdog { exe: self.exe.clone(), source }
+    pub(super) fn failed(&self, source: io::Error) -> Error {
+        let what = format!("cannot start the watchdog {}: {source}", self.exe.display());
+        Error::new(Class::Child, what).because(source)
     }
 }
 
@@ -163,6 +166,8 @@ pub struct Child {
     ended: Option<Ended>,
     /// Nothing is left to stop or reap.
     over: bool,
+    /// Nobody waits for its end.
+    left: bool,
 }
 
 impl Child {
@@ -182,7 +187,7 @@ impl Child {
     ///
     /// # Errors
     /// When the watchdog was killed or cannot be heard.
-    pub fn wait(&mut self, bound: Duration) -> Result<Option<Ended>, ChildError> {
+    pub fn wait(&mut self, bound: Duration) -> Result<Option<Ended>, Error> {
         if self.ended.is_some() {
             return Ok(self.ended);
         }
@@ -208,7 +213,7 @@ impl Child {
     ///
     /// # Errors
     /// When it does not stop, or its watchdog was killed.
-    pub fn stop(&mut self) -> Result<Ended, ChildError> {
+    pub fn stop(&mut self) -> Result<Ended, Error> {
         if self.ended.is_none() {
             self.ask_stop();
         }
@@ -222,20 +227,29 @@ impl Child {
                 return Err(self.leave());
             }
             if parting.elapsed() >= bound {
-                let seconds = bound.as_secs();
-                return Err(ChildError::Stuck { program: self.program.clone(), pid: self.pid, seconds });
+                return Err(self.failed(&format!("did not stop within {} s", bound.as_secs())));
             }
         }
     }
 
     /// Leaves the program to its watchdog, which ends it within 10 s, as if pgdyno were gone.
-    pub(super) fn leave(&mut self) -> ChildError {
+    pub(super) fn leave(&mut self) -> Error {
         let _ = self.lifeline.shutdown(std::net::Shutdown::Both);
         self.over = true;
-        ChildError::Left { program: self.program.clone(), pid: self.pid }
+        self.left = true;
+        self.failed("was still stopping; its watchdog ends it within 10 s")
     }
 
-    fn await_start(&mut self) -> Result<(), ChildError> {
+    /// Whether it was left to its watchdog.
+    pub(crate) fn is_left(&self) -> bool {
+        self.left
+    }
+
+    fn failed(&self, how: &str) -> Error {
+        Error::new(Class::Child, format!("{} (pid {}) {how}", self.program.display(), self.pid))
+    }
+
+    fn await_start(&mut self) -> Result<(), Error> {
         match self.next_message(START_BOUND)? {
             Some(Message::Started(pid)) => {
                 self.pid = pid;
@@ -244,14 +258,15 @@ impl Child {
             Some(Message::Failed(reason)) => {
                 let _ = self.process.wait();
                 self.over = true;
-                Err(ChildError::Start { program: self.program.clone(), reason })
+                let what = format!("cannot start {}: {reason}", self.program.display());
+                Err(Error::new(Class::Missing, what).because(reason))
             }
             _ => Err(self.lost()),
         }
     }
 
     /// The next message that arrives within `bound`.
-    fn next_message(&mut self, bound: Duration) -> Result<Option<Message>, ChildError> {
+    fn next_message(&mut self, bound: Duration) -> Result<Option<Message>, Error> {
         let deadline = Instant::now() + bound;
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
@@ -271,7 +286,11 @@ impl Child {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // The peer closed with our `stop` unread: as good as an end of file.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Err(self.lost()),
-                Err(source) => return Err(ChildError::Lifeline { program: self.program.clone(), source }),
+                Err(source) => {
+                    let program = self.program.display();
+                    let what = format!("cannot talk to the watchdog of {program}: {source}");
+                    return Err(Error::new(Class::Child, what).because(source));
+                }
             }
         }
     }
@@ -285,10 +304,11 @@ impl Child {
         Ok(count)
     }
 
-    fn lost(&mut self) -> ChildError {
+    fn lost(&mut self) -> Error {
         let _ = self.process.wait();
         self.over = true;
-        ChildError::Lost { program: self.program.clone(), pid: self.pid }
+        let (program, pid) = (self.program.display(), self.pid);
+        Error::new(Class::Child, format!("the watchdog of {program} (pid {pid}) was killed"))
     }
 }
 

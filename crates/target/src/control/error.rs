@@ -4,6 +4,7 @@ use std::io;
 
 use protocol::Address;
 use protocol::postgres::{Login, LoginError, ServerError};
+use record::{Class, Error};
 
 use super::patience::GivenUp;
 
@@ -117,6 +118,23 @@ impl ConnectError {
         matches!(self, Self::Refused { .. } | Self::NotReady { .. } | Self::TooManyConnections { .. })
     }
 
+    /// Kind of the error.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        match self {
+            Self::UnknownHost { .. }
+            | Self::Refused { .. }
+            | Self::TimedOut { .. }
+            | Self::NotReady { .. }
+            | Self::NoSuitableServer { .. }
+            | Self::Io { .. } => Class::Unreachable,
+            Self::Description(_) => Class::Usage,
+            Self::StartupParameter { .. } => Class::Missing,
+            Self::Stopped => Class::Interrupted,
+            _ => Class::Refused,
+        }
+    }
+
     /// An error of the socket.
     pub(super) fn io(address: &Address, seconds: u64, source: io::Error) -> Self {
         let place = describe(address);
@@ -155,6 +173,12 @@ impl ConnectError {
             }
             _ => None,
         }
+    }
+}
+
+impl From<ConnectError> for Error {
+    fn from(error: ConnectError) -> Self {
+        Self::new(error.class(), error.to_string()).because(error)
     }
 }
 

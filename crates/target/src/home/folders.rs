@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use record::shell;
+use record::{Class, Error, shell};
 
-use super::PlaceError;
 use super::dir::Dir;
 use super::trust::{self, Distrust, walk};
+use super::{cannot_use, no_home};
 use crate::child::Account;
 use crate::host::Disk;
 
@@ -74,8 +74,8 @@ impl Home {
     /// to the server's account, `/var/lib/pgdyno`.
     ///
     /// # Errors
-    /// [`PlaceError::NoHome`] when the environment names none of them.
-    pub fn locate() -> Result<Self, PlaceError> {
+    /// When the environment names none of them.
+    pub fn locate() -> Result<Self, Error> {
         let folder = choose(|name| std::env::var_os(name), rustix::process::geteuid().is_root())?;
         Ok(Self::at(&folder))
     }
@@ -101,8 +101,8 @@ impl Home {
     /// Opens the home; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`PlaceError::Untrusted`] if another user can change it or a folder above it.
-    pub fn open(&self) -> Result<Option<Dir>, PlaceError> {
+    /// If another user can change it or a folder above it.
+    pub fn open(&self) -> Result<Option<Dir>, Error> {
         match walk(&self.folder).map_err(|(path, error)| self.untrusted(path, error))? {
             Err(_) => Ok(None),
             Ok(found) => {
@@ -116,7 +116,7 @@ impl Home {
     ///
     /// # Errors
     /// As for [`Self::open`].
-    pub fn part(&self, part: Part) -> Result<Option<Dir>, PlaceError> {
+    pub fn part(&self, part: Part) -> Result<Option<Dir>, Error> {
         let Some(home) = self.open()? else { return Ok(None) };
         home.open(part.name()).map_err(|error| self.untrusted(home.path().join(part.name()), error))
     }
@@ -125,7 +125,7 @@ impl Home {
     ///
     /// # Errors
     /// As for [`Self::open`], when it cannot be made, or the account cannot reach it.
-    pub fn make_part(&self, part: Part, account: Option<&Account>) -> Result<Dir, PlaceError> {
+    pub fn make_part(&self, part: Part, account: Option<&Account>) -> Result<Dir, Error> {
         let home = self.make(account)?;
         home.make(part.name(), part.mode(account.is_some()))
             .map_err(|error| self.untrusted(home.path().join(part.name()), error))
@@ -135,7 +135,7 @@ impl Home {
     ///
     /// # Errors
     /// As for [`Self::make_part`].
-    pub fn make(&self, account: Option<&Account>) -> Result<Dir, PlaceError> {
+    pub fn make(&self, account: Option<&Account>) -> Result<Dir, Error> {
         let mut above = match walk(&self.folder).map_err(|(path, error)| self.untrusted(path, error))? {
             Ok(_) => None,
             Err(missing) => {
@@ -150,7 +150,7 @@ impl Home {
         };
         let home = match above.take() {
             Some(home) => home,
-            None => self.open()?.ok_or(PlaceError::NoHome)?,
+            None => self.open()?.ok_or_else(no_home)?,
         };
         let failed = |error| self.untrusted(home.path().to_owned(), error);
         home.set_mode(passed_through(account.is_some())).map_err(failed)?;
@@ -167,9 +167,9 @@ impl Home {
         }
     }
 
-    pub(crate) fn untrusted(&self, path: PathBuf, source: io::Error) -> PlaceError {
+    pub(crate) fn untrusted(&self, path: PathBuf, source: io::Error) -> Error {
         let Some(why) = source.get_ref().and_then(|why| why.downcast_ref::<Distrust>()) else {
-            return PlaceError::Folder { folder: path, source };
+            return cannot_use(&path, source);
         };
         let elsewhere =
             "set PGDYNO_HOME to a folder of your own, below folders that only you or root can change";
@@ -208,7 +208,7 @@ impl Home {
             }
             _ => elsewhere.to_owned(),
         };
-        PlaceError::Untrusted { path, why: why.clone(), fix }
+        Error::new(Class::Io, format!("{} cannot be used: {why}; {fix}", path.display()))
     }
 }
 
@@ -221,7 +221,7 @@ fn without_owners(folder: &Path) -> Option<String> {
     is_known.then_some(filesystem)
 }
 
-fn choose(get: impl Fn(&str) -> Option<OsString>, root: bool) -> Result<PathBuf, PlaceError> {
+fn choose(get: impl Fn(&str) -> Option<OsString>, root: bool) -> Result<PathBuf, Error> {
     let set = |name: &str| get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(home) = set("PGDYNO_HOME") {
         return Ok(home);
@@ -233,15 +233,20 @@ fn choose(get: impl Fn(&str) -> Option<OsString>, root: bool) -> Result<PathBuf,
     if let Some(data) = set("XDG_DATA_HOME").filter(|path| path.is_absolute()) {
         return Ok(data.join("pgdyno"));
     }
-    set("HOME").map(|home| home.join(".local/share/pgdyno")).ok_or(PlaceError::NoHome)
+    set("HOME").map(|home| home.join(".local/share/pgdyno")).ok_or_else(no_home)
 }
 
 /// Checks that the account may enter every folder on the way.
-fn reachable(folder: &Path, account: &Account) -> Result<(), PlaceError> {
-    let blocker =
-        account.blocker(folder).map_err(|source| PlaceError::Folder { folder: folder.to_owned(), source })?;
+fn reachable(folder: &Path, account: &Account) -> Result<(), Error> {
+    let blocker = account.blocker(folder).map_err(|source| cannot_use(folder, source))?;
     blocker.map_or(Ok(()), |blocker| {
-        Err(PlaceError::Unreachable { folder: folder.to_owned(), blocker, account: account.name.clone() })
+        let what = format!(
+            "user {} cannot enter {}, which lies above {}; set PGDYNO_HOME to a folder that user can reach",
+            account.name,
+            blocker.display(),
+            folder.display()
+        );
+        Err(Error::new(Class::Io, what))
     })
 }
 
@@ -278,9 +283,6 @@ mod tests {
         std::fs::set_permissions(top.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let stranger = Account { name: "stranger".into(), uid: 4_000_000, gid: 4_000_000 };
         let error = reachable(&inner, &stranger).unwrap_err();
-        assert!(
-            matches!(error, PlaceError::Unreachable { ref account, .. } if account == "stranger"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("user stranger cannot enter "), "{error}");
     }
 }

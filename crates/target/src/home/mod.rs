@@ -12,6 +12,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use record::{Class, Error};
+
 pub use dir::{Dir, Readable};
 pub(crate) use dir::{Entry, give};
 pub(crate) use folders::passed_through;
@@ -20,49 +22,16 @@ pub(crate) use socket::{is_socket_folder_of, remove_socket_folder};
 pub use socket::{remove_empty_socket_folders, socket_folder};
 pub use trust::Distrust;
 
-/// Why a folder cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
-    /// Neither `$PGDYNO_HOME`, `$XDG_DATA_HOME` nor `$HOME` says where to keep data.
-    #[error("no place for data: set PGDYNO_HOME to a folder that pgdyno may use")]
-    NoHome,
-    /// A folder could not be made or read.
-    #[error("cannot use folder {}: {source}; set PGDYNO_HOME to another one", folder.display())]
-    Folder {
-        folder: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Somebody else can change the folder, or one above it.
-    #[error("{} cannot be used: {why}; {fix}", path.display())]
-    Untrusted {
-        path: PathBuf,
-        why: Distrust,
-        /// What to do about it.
-        fix: String,
-    },
-    /// The account that runs the server cannot enter the folder.
-    #[error(
-        "user {account} cannot enter {}, which lies above {}; set PGDYNO_HOME to a folder that user can reach",
-        blocker.display(), folder.display()
-    )]
-    Unreachable {
-        /// The folder wanted.
-        folder: PathBuf,
-        /// The folder above it that is closed.
-        blocker: PathBuf,
-        /// Account of the server.
-        account: String,
-    },
-    /// A socket folder is there already and is not ours alone.
-    #[error("socket folder {} cannot be used: {source}; remove it", folder.display())]
-    NotPrivate { folder: PathBuf, source: io::Error },
-    /// No folder is short enough for a socket.
-    #[error("no folder is short enough for a Unix socket ({} has more than 107 bytes)", socket.display())]
-    SocketTooLong {
-        /// The shortest path tried.
-        socket: PathBuf,
-    },
+/// A folder of ours cannot be used.
+#[must_use]
+pub fn cannot_use(folder: &Path, source: io::Error) -> Error {
+    let what = format!("cannot use folder {}: {source}; set PGDYNO_HOME to another one", folder.display());
+    Error::new(Class::Io, what).because(source)
+}
+
+/// Neither `$PGDYNO_HOME`, `$XDG_DATA_HOME` nor `$HOME` says where to keep data.
+pub(crate) fn no_home() -> Error {
+    Error::new(Class::Io, "no place for data: set PGDYNO_HOME to a folder that pgdyno may use")
 }
 
 /// Path of the results file: as asked, else `$PGDYNO_RESULTS`, else `pgdyno.sqlite` in the current folder.

@@ -8,11 +8,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use record::{Class, Error};
 use sha2::{Digest, Sha256};
 
-use super::PlaceError;
 use super::dir::Dir;
 use super::folders::passed_through;
+use super::no_home;
 use super::trust::{us, walk};
 use crate::child::Account;
 
@@ -33,14 +34,16 @@ pub fn socket_folder(
     owner_folder: &Path,
     longest_name: &str,
     account: Option<&Account>,
-) -> Result<PathBuf, PlaceError> {
+) -> Result<PathBuf, Error> {
     let leaf = leaf_name(owner_folder);
     let mut last = None;
     for base in bases() {
         let folder = base.join(&leaf);
         let socket = folder.join(longest_name);
         if socket.as_os_str().len() > LONGEST_SOCKET {
-            last = Some(PlaceError::SocketTooLong { socket });
+            let what = "no folder is short enough for a Unix socket";
+            let what = format!("{what} ({} has more than {LONGEST_SOCKET} bytes)", socket.display());
+            last = Some(Error::new(Class::Io, what));
             continue;
         }
         match make_private(&base, &leaf, account) {
@@ -48,7 +51,7 @@ pub fn socket_folder(
             Err(error) => last = Some(error),
         }
     }
-    Err(last.unwrap_or(PlaceError::NoHome))
+    Err(last.unwrap_or_else(no_home))
 }
 
 /// Removes the socket folder of a server that is gone, with all that is in it.
@@ -110,9 +113,12 @@ fn bases() -> Vec<PathBuf> {
     bases
 }
 
-fn make_private(base: &Path, leaf: &str, account: Option<&Account>) -> Result<PathBuf, PlaceError> {
-    let failed = |folder: &Path, source| PlaceError::NotPrivate { folder: folder.to_owned(), source };
-    let (above, name) = base.parent().zip(base.file_name()).ok_or(PlaceError::NoHome)?;
+fn make_private(base: &Path, leaf: &str, account: Option<&Account>) -> Result<PathBuf, Error> {
+    let failed = |folder: &Path, source: io::Error| {
+        let what = format!("socket folder {} cannot be used: {source}; remove it", folder.display());
+        Error::new(Class::Io, what).because(source)
+    };
+    let (above, name) = base.parent().zip(base.file_name()).ok_or_else(no_home)?;
     let above = walk(above).map_err(|(path, error)| failed(&path, error))?;
     let above = above.map_err(|_| failed(base, io::ErrorKind::NotFound.into()))?;
     // Root's servers run as another account, which must be able to pass through to its own folder.
@@ -161,7 +167,8 @@ mod tests {
         let base = top.path().join("base");
         make_private(&base, "leaf", None).unwrap();
         std::fs::set_permissions(&base, std::fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(matches!(make_private(&base, "leaf", None), Err(PlaceError::NotPrivate { .. })));
+        let refused = make_private(&base, "leaf", None).unwrap_err().to_string();
+        assert!(refused.starts_with("socket folder "), "{refused}");
         assert!(open(&base).is_err());
     }
 }

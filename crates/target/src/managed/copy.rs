@@ -7,14 +7,17 @@ use std::io;
 use std::path::PathBuf;
 
 use protocol::postgres::sql::Sql;
+use record::Error;
 
 use super::data_folder::{Copying, Sizes, is_shut_down, linked, sizes};
 use super::databases::TABLESPACE;
+use super::error::{file, not_clean, not_ours};
 use super::marker::{CopyOf, Marker};
 use super::stand::{Stand, part_name, stand_of};
 use super::standing::Stands;
-use super::{Cluster, ManagedError, Options, Running, SOCKET_PORT, create};
+use super::{Cluster, Options, Running, SOCKET_PORT, create};
 use crate::child::Account;
+use crate::error::sql_error;
 use crate::home::{Dir, Home, Part, passed_through};
 use crate::storage::{Holds, LINK};
 
@@ -96,28 +99,26 @@ impl Cluster {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn sizes(&self) -> Result<Sizes, ManagedError> {
+    pub fn sizes(&self) -> Result<Sizes, Error> {
         let stand = self.open_stand()?;
         let stand = self.stand.as_ref().map(|stand| stand.storage.holds).zip(stand.as_ref());
         sizes(&self.data_folder()?)
             .and_then(|inside| sizes_with(inside, stand, self.account.as_ref()))
-            .map_err(|error| ManagedError::file(&self.data(), error))
+            .map_err(|error| file(&self.data(), error))
     }
 
     /// Why a copy of the running server would not stand alone, in words; `None` where it would.
     ///
     /// # Errors
     /// When the server cannot be asked, or its folder not be read.
-    pub fn not_to_be_copied(&self) -> Result<Option<String>, ManagedError> {
+    pub fn not_to_be_copied(&self) -> Result<Option<String>, Error> {
         let stand = self.stand.as_ref().map(Stand::path);
-        if let Some(link) =
-            linked(&self.data_folder()?, stand).map_err(|error| ManagedError::file(&self.data(), error))?
-        {
+        if let Some(link) = linked(&self.data_folder()?, stand).map_err(|error| file(&self.data(), error))? {
             return Ok(Some(format!("{} is a link to elsewhere", self.data().join(link).display())));
         }
         let mut control = self.connect("postgres")?;
         let doing = "looking whether the server can be copied";
-        let failed = |error| ManagedError::Sql { doing: doing.to_owned(), error };
+        let failed = |error| sql_error(doing, error);
         let read = ONLY_READ.map(|name| format!("'{name}'")).join(", ");
         let paths = format!(
             "SELECT string_agg(name || ' = ' || setting, ', ') FROM pg_catalog.pg_settings \
@@ -151,9 +152,9 @@ impl Cluster {
     ///
     /// # Errors
     /// When it does not stop, or not cleanly.
-    pub fn stop_cleanly(&mut self) -> Result<(), ManagedError> {
+    pub fn stop_cleanly(&mut self) -> Result<(), Error> {
         self.stop()?;
-        if is_shut_down(&self.data_folder()?) { Ok(()) } else { Err(ManagedError::NotClean(self.data())) }
+        if is_shut_down(&self.data_folder()?) { Ok(()) } else { Err(not_clean(&self.data())) }
     }
 
     /// The copy of this stopped server with this number, not running; `made_for` tells what it was made for and from
@@ -168,7 +169,7 @@ impl Cluster {
         made_for: &str,
         options: &Options,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<Self, ManagedError> {
+    ) -> Result<Self, Error> {
         // Run by the same programs.
         let made_for = &format!("{made_for} {}", self.installation.bin.display());
         let home = &self.home;
@@ -185,7 +186,7 @@ impl Cluster {
             }
         }
         if !is_shut_down(&self.data_folder()?) {
-            return Err(ManagedError::NotClean(self.data()));
+            return Err(not_clean(&self.data()));
         }
         let mut copy = self.empty_copy(home, name, made_for)?;
         if let Err(error) = copy.fill(self, progress) {
@@ -203,7 +204,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When it does not start.
-    pub fn start_copy(&mut self, options: &Options) -> Result<(), ManagedError> {
+    pub fn start_copy(&mut self, options: &Options) -> Result<(), Error> {
         self.adopt(options)?;
         self.start()?;
         self.ensure_network()
@@ -228,13 +229,11 @@ impl Cluster {
     ///
     /// # Errors
     /// When one is in use, or cannot be removed.
-    pub fn destroy_copies(&self, unwanted: &dyn Fn(u32) -> bool) -> Result<(), ManagedError> {
+    pub fn destroy_copies(&self, unwanted: &dyn Fn(u32) -> bool) -> Result<(), Error> {
         for number in self.copies().into_iter().filter(|number| unwanted(*number)) {
             let name = name_of(&self.name, number);
-            match Self::open(&self.home, &name, &self.watchdog, &self.stop) {
-                Ok(copy) => copy.destroy()?,
-                Err(ManagedError::NotFound(_)) => {}
-                Err(error) => return Err(error),
+            if let Some(copy) = Self::find(&self.home, &name, &self.watchdog, &self.stop)? {
+                copy.destroy()?;
             }
         }
         Ok(())
@@ -251,7 +250,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When the marker cannot be written.
-    pub fn set_done_for_good(&mut self, done: Option<&str>) -> Result<(), ManagedError> {
+    pub fn set_done_for_good(&mut self, done: Option<&str>) -> Result<(), Error> {
         self.marker.complete = done.is_some();
         if let Some(copy) = &mut self.marker.copy {
             copy.done = done.map(str::to_owned);
@@ -266,7 +265,7 @@ impl Cluster {
     }
 
     /// The copy itself if it can be used again; else it is removed.
-    fn if_as_made(mut self, made_for: &str) -> Result<Option<Self>, ManagedError> {
+    fn if_as_made(mut self, made_for: &str) -> Result<Option<Self>, Error> {
         if let Some(server) = self.found_running()? {
             // An orphan: its watchdog is stopping it, or is dead as well.
             self.running = Running::Detached(server.pid);
@@ -283,14 +282,14 @@ impl Cluster {
     }
 
     /// The folder of a copy, locked and marked as not whole.
-    fn empty_copy(&self, home: &Home, name: String, made_for: &str) -> Result<Self, ManagedError> {
+    fn empty_copy(&self, home: &Home, name: String, made_for: &str) -> Result<Self, Error> {
         let account = Account::unprivileged()?;
         let clusters = home.make_part(Part::Clusters, account.as_ref())?;
         let folder = clusters
             .make(&name, passed_through(account.is_some()))
-            .map_err(|error| ManagedError::file(&clusters.path().join(&name), error))?;
+            .map_err(|error| file(&clusters.path().join(&name), error))?;
         if super::read_marker(&folder)?.is_none() && !super::is_empty(&folder) {
-            return Err(ManagedError::NotOurs(folder.path().to_owned()));
+            return Err(not_ours(folder.path()));
         }
         let marker = Marker {
             bin: self.installation.bin.clone(),
@@ -300,14 +299,14 @@ impl Cluster {
             copy: Some(CopyOf { template: self.name.clone(), made_for: made_for.to_owned(), done: None }),
             ..self.marker.clone()
         };
-        marker.write(&folder).map_err(|error| ManagedError::file(folder.path(), error))?;
+        marker.write(&folder).map_err(|error| file(folder.path(), error))?;
         let _ = folder.remove_file(LINK);
         let beside = Stands::Beside(self.stand.as_ref());
         Self::prepare(home, &name, &Options::default(), &self.watchdog, &self.stop, beside)
     }
 
     /// A copy that stands elsewhere than this server by now is of no use.
-    fn remove_unless_beside(&self, home: &Home, name: &str, copy: &Marker) -> Result<(), ManagedError> {
+    fn remove_unless_beside(&self, home: &Home, name: &str, copy: &Marker) -> Result<(), Error> {
         let folder = super::folder_of(home, name)?;
         let beside = match &self.stand {
             Some(stand) => folder.is_some_and(|folder| stand.is_beside(copy.storage.as_ref(), &folder)),
@@ -316,14 +315,11 @@ impl Cluster {
         if beside {
             return Ok(());
         }
-        match Self::open(home, name, &self.watchdog, &self.stop) {
-            Ok(copy) => copy.destroy(),
-            Err(ManagedError::NotFound(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
+        let copy = Self::find(home, name, &self.watchdog, &self.stop)?;
+        copy.map_or(Ok(()), Self::destroy)
     }
 
-    fn fill(&self, template: &Self, progress: &mut dyn FnMut(u64)) -> Result<(), ManagedError> {
+    fn fill(&self, template: &Self, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
         let account = self.account.as_ref();
         let data = create::empty_data(&self.folder, self.stand.as_ref(), account)?;
         let mut parts = vec![(template.data_folder()?, data)];
@@ -340,9 +336,9 @@ impl Cluster {
             let mut copying = Copying { from: &from, to: &to, stands, account, stop, written, progress };
             match copying.all() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                    return Err(ManagedError::Stopped);
+                    return Err(Error::stopped());
                 }
-                other => other.map_err(|error| ManagedError::file(to.path(), error))?,
+                other => other.map_err(|error| file(to.path(), error))?,
             }
             written = copying.written;
         }

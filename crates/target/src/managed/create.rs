@@ -2,10 +2,13 @@
 
 use std::ffi::OsString;
 
+use record::{Class, Error};
+
+use super::error::{disk_full, file, storage_full};
 use super::installation::Installation;
 use super::log::disk_full_line;
 use super::stand::Stand;
-use super::{DATA, ManagedError, SUPERUSER};
+use super::{DATA, SUPERUSER};
 use crate::child::{Account, Program, Watchdog};
 use crate::home::Dir;
 use crate::stop::Stop;
@@ -23,12 +26,12 @@ pub(super) fn init(
     account: Option<&Account>,
     watchdog: &Watchdog,
     stop: &Stop,
-) -> Result<&'static str, ManagedError> {
+) -> Result<&'static str, Error> {
     // C.UTF-8 is not known everywhere (macOS, old RHEL); C always is. Why initdb failed it says only in words of its
     // own, so C is tried whatever the reason was, and what it says then counts.
     match init_with("C.UTF-8", folder, stand, installation, account, watchdog, stop) {
         Ok(()) => Ok("C.UTF-8"),
-        Err(ManagedError::Init { .. }) => {
+        Err(error) if error.class() == Class::Child => {
             init_with("C", folder, stand, installation, account, watchdog, stop).map(|()| "C")
         }
         Err(error) => Err(error),
@@ -43,7 +46,7 @@ fn init_with(
     account: Option<&Account>,
     watchdog: &Watchdog,
     stop: &Stop,
-) -> Result<(), ManagedError> {
+) -> Result<(), Error> {
     empty_data(folder, stand, account)?;
     let data = folder.path().join(DATA);
     let wal = stand.and_then(|stand| stand.part(Holds::Wal));
@@ -61,13 +64,16 @@ fn init_with(
     }
     let _ = folder.remove_all(DATA);
     if finished.stopped {
-        return Err(ManagedError::Stopped);
+        return Err(Error::stopped());
     }
     if let Some(line) = disk_full_line(&lines.join("\n")) {
-        return Err(ManagedError::DiskFull { folder: folder.path().to_owned(), line });
+        return Err(match stand {
+            Some(stand) => storage_full(stand.path(), &line),
+            None => disk_full(folder.path(), &line),
+        });
     }
     let output = lines.split_off(lines.len().saturating_sub(QUOTED_LINES)).join("\n");
-    Err(ManagedError::Init { folder: folder.path().to_owned(), output })
+    Err(Error::new(Class::Child, format!("initdb failed in {}:\n{output}", folder.path().display())))
 }
 
 /// Makes the data folder anew, empty, for the account; with what of its files is to stand elsewhere.
@@ -75,8 +81,8 @@ pub(super) fn empty_data(
     folder: &Dir,
     stand: Option<&Stand>,
     account: Option<&Account>,
-) -> Result<Dir, ManagedError> {
-    let failed = |error| ManagedError::file(&folder.path().join(DATA), error);
+) -> Result<Dir, Error> {
+    let failed = |error| file(&folder.path().join(DATA), error);
     // Of a link only itself.
     folder.remove_all(DATA).map_err(failed)?;
     if let Some(stand) = stand {

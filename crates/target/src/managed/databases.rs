@@ -9,11 +9,13 @@ use protocol::postgres::Place;
 use protocol::postgres::conninfo::Env;
 use protocol::postgres::sql::{Sql, long, quote_identifier, quote_literal};
 use protocol::postgres::{Config, ConnInfoError, Login};
+use record::{Class, Error};
 
 use super::error::advice;
 use super::log::disk_full_line;
-use super::{Cluster, ManagedError, SUPERUSER};
+use super::{Cluster, SUPERUSER};
 use crate::control::Control;
+use crate::error::sql_error;
 use crate::storage::Holds;
 
 /// Holds the databases of a server whose databases stand elsewhere.
@@ -58,7 +60,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When the server refuses, or has died.
-    pub fn connect(&self, database: &str) -> Result<Control, ManagedError> {
+    pub fn connect(&self, database: &str) -> Result<Control, Error> {
         Ok(Control::open(&self.place(database), Some(CONNECT_BOUND))?)
     }
 
@@ -66,7 +68,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When the server refuses.
-    pub fn ensure_database(&self, database: &str) -> Result<bool, ManagedError> {
+    pub fn ensure_database(&self, database: &str) -> Result<bool, Error> {
         let mut control = self.connect("postgres")?;
         let query =
             format!("SELECT 1 FROM pg_catalog.pg_database WHERE datname = {}", quote_literal(database));
@@ -82,7 +84,7 @@ impl Cluster {
     }
 
     /// Makes the tablespace that databases are to stand in, unless it is there; answers the words of a new database for it.
-    fn ensure_tablespace(&self, control: &mut Control) -> Result<String, ManagedError> {
+    fn ensure_tablespace(&self, control: &mut Control) -> Result<String, Error> {
         let Some(folder) = self.stand.as_ref().and_then(|stand| stand.part(Holds::Tablespace)) else {
             return Ok(String::new());
         };
@@ -99,8 +101,8 @@ impl Cluster {
     /// Makes an extension in a database unless it is there.
     ///
     /// # Errors
-    /// [`ManagedError::MissingExtension`] naming the package when it is not installed.
-    pub fn ensure_extension(&self, database: &str, extension: &str) -> Result<(), ManagedError> {
+    /// When it is not installed: the package is named.
+    pub fn ensure_extension(&self, database: &str, extension: &str) -> Result<(), Error> {
         let mut control = self.connect(database)?;
         let sql = format!("CREATE EXTENSION IF NOT EXISTS {} CASCADE", quote_identifier(extension));
         long(&mut control).execute(&sql).map_err(|error| {
@@ -108,7 +110,8 @@ impl Cluster {
             if error.is("58P01") || error.is("0A000") {
                 let major = self.installation.major;
                 let advice = advice(extension, major);
-                ManagedError::MissingExtension { extension: extension.to_owned(), major, advice }
+                let what = format!("extension {extension} is not installed for PostgreSQL {major}; {advice}");
+                Error::new(Class::Missing, what)
             } else {
                 self.sql(format!("creating extension {extension}"), error)
             }
@@ -116,12 +119,12 @@ impl Cluster {
     }
 
     /// An error of a statement; a full disk is told apart.
-    pub(super) fn sql(&self, doing: String, error: protocol::postgres::sql::SqlError) -> ManagedError {
+    pub(super) fn sql(&self, doing: String, error: protocol::postgres::sql::SqlError) -> Error {
         let first = error.text.lines().next().map(str::to_owned);
         let line = disk_full_line(&error.text).or_else(|| first.filter(|_| error.is("53100")));
         match line.or_else(|| if error.sqlstate.is_none() { self.disk_full() } else { None }) {
-            Some(line) => self.is_full(line),
-            None => ManagedError::Sql { doing, error },
+            Some(line) => self.is_full(&line),
+            None => sql_error(doing, error),
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use record::{Class, Error};
+
 use crate::child::{self, Account};
 
 /// Which PostgreSQL is wanted.
@@ -28,57 +30,19 @@ pub struct Installation {
 /// Oldest major version of private servers: `initdb --no-instructions` came with it.
 const OLDEST: u32 = 14;
 
-/// Why there is none.
-#[derive(Debug, thiserror::Error)]
-pub enum FindError {
-    /// The folder named by the user holds no server.
-    #[error("{} holds no PostgreSQL server (initdb and postgres)", .0.display())]
-    NotThere(PathBuf),
-    /// The folder named by the user is closed to whoever runs servers.
-    #[error(
-        "user {account}, who runs servers when pgdyno is root, cannot enter {}; open it and those above it to that user, or set \
-         PGDYNO_USER", folder.display()
-    )]
-    Closed { folder: PathBuf, account: String },
-    /// The version wanted is not installed.
-    #[error(
-        "PostgreSQL {wanted} is not installed (found: {found}); install it (Debian, Ubuntu: apt install \
-         postgresql-{wanted}; 17 and 18 without PostGIS: make versions), or name its folder with --pg-bin"
-    )]
-    NoVersion {
-        /// Major version wanted.
-        wanted: u32,
-        /// Versions found.
-        found: String,
-    },
-    /// The only ones are too old for what pgdyno asks of `initdb`.
-    #[error(
-        "private servers need PostgreSQL {OLDEST} or newer, and {} has {found}; install a newer one, or name its folder with --pg-bin",
-        bin.display()
-    )]
-    TooOld {
-        /// Major version found.
-        found: u32,
-        /// Folder of its programs.
-        bin: PathBuf,
-    },
-    /// No server at all.
-    #[error(
-        "no PostgreSQL server found; install it (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install \
-         postgresql-server; macOS: brew install postgresql), or name its folder with --pg-bin or PGDYNO_PG_BIN"
-    )]
-    None,
-}
+/// No server was found.
+const NONE: &str = "no PostgreSQL server found; install it (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install \
+                    postgresql-server; macOS: brew install postgresql), or name its folder with --pg-bin or PGDYNO_PG_BIN";
 
 impl Installation {
     /// The installation to use: the folder asked for, else the first in `PATH`, else the newest known one.
     ///
     /// # Errors
     /// When none fits.
-    pub fn find(choice: &Choice) -> Result<Self, FindError> {
+    pub fn find(choice: &Choice) -> Result<Self, Error> {
         let named = choice.pg_bin.clone().or_else(|| variable("PGDYNO_PG_BIN").map(PathBuf::from));
         if let Some(folder) = named {
-            let found = Self::at(&folder).ok_or_else(|| not_there(folder))?;
+            let found = Self::at(&folder).ok_or_else(|| not_there(&folder))?;
             return choose(vec![found], choice.version);
         }
         choose(Self::all(), choice.version)
@@ -144,13 +108,26 @@ impl Installation {
 }
 
 /// Why there is no server in a folder that was named.
-fn not_there(folder: PathBuf) -> FindError {
+fn not_there(folder: &Path) -> Error {
     match Account::unprivileged() {
-        Ok(Some(account)) if folder.is_dir() && !account.may_enter(&folder) => {
-            FindError::Closed { folder, account: account.name }
-        }
-        _ => FindError::NotThere(folder),
+        Ok(Some(account)) if folder.is_dir() && !account.may_enter(folder) => missing(format!(
+            "user {}, who runs servers when pgdyno is root, cannot enter {}; open it and those above it to that user, or set \
+             PGDYNO_USER",
+            account.name,
+            folder.display()
+        )),
+        _ => no_server_in(folder),
     }
+}
+
+/// A folder that was named holds no server.
+#[must_use]
+pub fn no_server_in(folder: &Path) -> Error {
+    missing(format!("{} holds no PostgreSQL server (initdb and postgres)", folder.display()))
+}
+
+fn missing(what: impl Into<String>) -> Error {
+    Error::new(Class::Missing, what)
 }
 
 /// The folder that links in `bin` lead to, where all programs are; `None` when there is no server in it.
@@ -161,7 +138,7 @@ fn real_folder(bin: &Path) -> Option<PathBuf> {
     of_program.or_else(|| complete(&bin.canonicalize().ok()?))
 }
 
-fn choose(found: Vec<Installation>, version: Option<u32>) -> Result<Installation, FindError> {
+fn choose(found: Vec<Installation>, version: Option<u32>) -> Result<Installation, Error> {
     let names: Vec<String> =
         found.iter().map(|one| format!("{} in {}", one.major, one.bin.display())).collect();
     let fits = |one: &Installation| version.is_none_or(|wanted| one.major == wanted);
@@ -169,14 +146,20 @@ fn choose(found: Vec<Installation>, version: Option<u32>) -> Result<Installation
     let chosen =
         found.iter().filter(|one| fits(one)).find(is_new).or_else(|| found.iter().find(|one| fits(one)));
     match (chosen.cloned(), version) {
-        (Some(Installation { major, bin, .. }), _) if major < OLDEST => {
-            Err(FindError::TooOld { found: major, bin })
-        }
+        (Some(Installation { major, bin, .. }), _) if major < OLDEST => Err(missing(format!(
+            "private servers need PostgreSQL {OLDEST} or newer, and {} has {major}; install a newer one, or name its \
+                 folder with --pg-bin",
+            bin.display()
+        ))),
         (Some(installation), _) => Ok(installation),
         (None, Some(wanted)) if !names.is_empty() => {
-            Err(FindError::NoVersion { wanted, found: names.join(", ") })
+            let found = names.join(", ");
+            Err(missing(format!(
+                "PostgreSQL {wanted} is not installed (found: {found}); install it (Debian, Ubuntu: apt install \
+                 postgresql-{wanted}; 17 and 18 without PostGIS: make versions), or name its folder with --pg-bin"
+            )))
         }
-        _ => Err(FindError::None),
+        _ => Err(missing(NONE)),
     }
 }
 
@@ -267,7 +250,8 @@ mod tests {
             error.to_string().starts_with("PostgreSQL 17 is not installed (found: 15 in /15)"),
             "{error}"
         );
-        assert!(matches!(choose(vec![], Some(17)), Err(FindError::None)));
+        let error = choose(vec![], Some(17)).unwrap_err();
+        assert!(error.to_string().starts_with("no PostgreSQL server found"), "{error}");
         assert_eq!(choose(vec![one(13), one(16)], None).unwrap().major, 16);
         let error = choose(vec![one(13)], None).unwrap_err();
         assert!(error.to_string().contains("need PostgreSQL 14 or newer, and /13 has 13"), "{error}");

@@ -23,15 +23,18 @@ mod status;
 
 use std::path::{Path, PathBuf};
 
+use record::{Class, Error, is_disk_full};
+
 pub use copy::{grounds_of, sizes_of};
 pub use data_folder::Sizes;
-pub use error::ManagedError;
-pub use installation::{Choice, FindError, Installation};
+pub use installation::{Choice, Installation, no_server_in};
 pub use network::Via;
 pub use orphans::stop_orphans;
 pub(crate) use status::journals;
 pub use status::{Status, list, status};
 
+pub(crate) use self::error::LastLines;
+use self::error::{file, in_use, not_found, not_ours, other_version};
 use self::log::Log;
 use self::marker::Marker;
 use self::network::Network;
@@ -40,7 +43,7 @@ use self::stand::{Stand, is_left_over};
 use self::standing::Stands;
 use crate::child::{Account, Child, Watchdog};
 use crate::home::{Dir, Home, Part, passed_through, remove_socket_folder};
-use crate::lock::{Lock, LockError};
+use crate::lock::{Lock, Taken};
 use crate::settings::journal::JournalFile;
 use crate::stop::Stop;
 use crate::storage::Storage;
@@ -114,7 +117,7 @@ impl Cluster {
         options: &Options,
         watchdog: &Watchdog,
         stop: &Stop,
-    ) -> Result<Self, ManagedError> {
+    ) -> Result<Self, Error> {
         check_name(name)?;
         let mut cluster = Self::prepare(home, name, options, watchdog, stop, Stands::AsAsked)?;
         cluster.adopt(options)?;
@@ -126,8 +129,13 @@ impl Cluster {
     /// The server of this name if there is one, whether it runs or not; a server that runs is left running.
     ///
     /// # Errors
-    /// [`ManagedError::NotFound`], or when another pgdyno uses it.
-    pub fn open(home: &Home, name: &str, watchdog: &Watchdog, stop: &Stop) -> Result<Self, ManagedError> {
+    /// When there is none, or another pgdyno uses it.
+    pub fn open(home: &Home, name: &str, watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
+        Self::find(home, name, watchdog, stop)?.ok_or_else(|| not_found(name))
+    }
+
+    /// The same, if there is one.
+    fn find(home: &Home, name: &str, watchdog: &Watchdog, stop: &Stop) -> Result<Option<Self>, Error> {
         copy::parted(name).map_or_else(|| check_name(name), |(template, _)| check_name(template))?;
         let folder = folder_of(home, name)?;
         let marker = folder.as_ref().map_or(Ok(None), read_marker)?;
@@ -136,33 +144,33 @@ impl Cluster {
             !is_left_over(&folder, storage)
         });
         if !is_there {
-            return Err(ManagedError::NotFound(name.to_owned()));
+            return Ok(None);
         }
         let mut cluster = Self::prepare(home, name, &Options::default(), watchdog, stop, Stands::AsItIs)?;
         if let Some(server) = cluster.found_running()? {
             cluster.running = Running::Detached(server.pid);
         }
-        Ok(cluster)
+        Ok(Some(cluster))
     }
 
     /// Stops the server and removes everything of it, copies of it too.
     ///
     /// # Errors
     /// When it does not stop, is in use, or its folder cannot be removed.
-    pub fn destroy(mut self) -> Result<(), ManagedError> {
+    pub fn destroy(mut self) -> Result<(), Error> {
         self.destroy_copies(&|_| true)?;
         self.remove()
     }
 
     /// The same for a server without copies.
-    pub(crate) fn remove(&mut self) -> Result<(), ManagedError> {
+    pub(crate) fn remove(&mut self) -> Result<(), Error> {
         self.stop()?;
         if read_marker(&self.folder)?.is_none() {
-            return Err(ManagedError::NotOurs(self.folder.path().to_owned()));
+            return Err(not_ours(self.folder.path()));
         }
         self.stand.as_ref().map_or(Ok(()), Stand::remove)?;
         // The marker goes last: what is left of an interrupted removal is still known as ours.
-        let failed = |error| ManagedError::file(self.folder.path(), error);
+        let failed = |error| file(self.folder.path(), error);
         for name in self.folder.names().map_err(failed)?.iter().filter(|name| !Marker::is(name)) {
             self.folder.remove_all(name).map_err(failed)?;
         }
@@ -235,16 +243,16 @@ impl Cluster {
     ///
     /// # Errors
     /// When the copy cannot be made.
-    pub fn keep_settings(&self) -> Result<(), ManagedError> {
+    pub fn keep_settings(&self) -> Result<(), Error> {
         auto_conf::keep(&self.folder, &self.data_folder()?)
-            .map_err(|error| ManagedError::file(&self.data().join(auto_conf::LIVE), error))
+            .map_err(|error| file(&self.data().join(auto_conf::LIVE), error))
     }
 
     /// Puts the kept `postgresql.auto.conf` back; answers whether one was kept. The server is not told.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn put_settings_back(&self) -> Result<bool, ManagedError> {
+    pub fn put_settings_back(&self) -> Result<bool, Error> {
         if !auto_conf::is_kept(&self.folder) {
             return Ok(false);
         }
@@ -258,25 +266,25 @@ impl Cluster {
     }
 
     /// Its data folder, open.
-    fn data_folder(&self) -> Result<Dir, ManagedError> {
+    fn data_folder(&self) -> Result<Dir, Error> {
         let found = data_in(&self.folder, self.open_stand()?.as_ref(), self.account.as_ref())?;
-        found.ok_or_else(|| ManagedError::file(&self.data(), std::io::ErrorKind::NotFound.into()))
+        found.ok_or_else(|| file(&self.data(), std::io::ErrorKind::NotFound.into()))
     }
 
     /// The server of its data folder, if one runs.
-    fn found_running(&self) -> Result<Option<PidFile>, ManagedError> {
+    fn found_running(&self) -> Result<Option<PidFile>, Error> {
         let data = data_in(&self.folder, self.open_stand()?.as_ref(), self.account.as_ref())?;
         Ok(data.and_then(|data| PidFile::running(&data)))
     }
 
     /// The folder that some of its files stand in, open.
-    fn open_stand(&self) -> Result<Option<Dir>, ManagedError> {
+    fn open_stand(&self) -> Result<Option<Dir>, Error> {
         self.stand.as_ref().map(Stand::open).transpose()
     }
 
     /// An error of a file in its folder.
-    fn file(&self, name: &str, error: std::io::Error) -> ManagedError {
-        ManagedError::file(&self.folder.path().join(name), error)
+    fn file(&self, name: &str, error: std::io::Error) -> Error {
+        file(&self.folder.path().join(name), error)
     }
 
     /// Folder, lock, marker and data, all there and ours.
@@ -287,16 +295,17 @@ impl Cluster {
         watchdog: &Watchdog,
         stop: &Stop,
         stands: Stands<'_>,
-    ) -> Result<Self, ManagedError> {
+    ) -> Result<Self, Error> {
         let account = Account::unprivileged()?;
         let clusters = home.make_part(Part::Clusters, account.as_ref())?;
         let folder = clusters
             .make(name, passed_through(account.is_some()))
-            .map_err(|error| ManagedError::file(&clusters.path().join(name), error))?;
-        let lock = Lock::take(&folder).map_err(|error| match error {
-            LockError::Held(pid) => ManagedError::InUse { name: name.to_owned(), pid },
-            LockError::File(source) => ManagedError::file(&folder.path().join(crate::lock::LOCK), source),
-        })?;
+            .map_err(|error| file(&clusters.path().join(name), error))?;
+        let lock = match Lock::take(&folder) {
+            Ok(Taken::Ours(lock)) => lock,
+            Ok(Taken::Held(pid)) => return Err(in_use(name, pid)),
+            Err(source) => return Err(file(&folder.path().join(crate::lock::LOCK), source)),
+        };
         let found = read_marker(&folder)?;
         let found = standing::check(found, &folder, name, options, &stands)?;
         let is_found = found.is_none() || !matches!(stands, Stands::AsItIs);
@@ -308,7 +317,7 @@ impl Cluster {
                 let marker = Marker { storage: options.storage.clone(), ..fresh_marker(&installation) };
                 (installation, marker)
             }
-            None => return Err(ManagedError::NotOurs(folder.path().to_owned())),
+            None => return Err(not_ours(folder.path())),
         };
         let log = Log::new(&folder);
         let mut cluster = Self {
@@ -336,7 +345,7 @@ impl Cluster {
     }
 
     /// Runs initdb, unless an earlier one came to its end.
-    fn make_data(&mut self) -> Result<(), ManagedError> {
+    fn make_data(&mut self) -> Result<(), Error> {
         // A server that is only opened, to be stopped or removed, gets no data. What of a copy is missing only its template has.
         if !self.is_found || self.marker.copy.is_some() || self.has_lost_its_stand() {
             return Ok(());
@@ -355,9 +364,9 @@ impl Cluster {
             // Half a server on a disk that is full helps nobody; the next one begins anew.
             let _ = stand.remove();
         }
-        let made = made.map_err(|error| match error {
-            ManagedError::DiskFull { line, .. } => self.is_full(line),
-            other => other,
+        let made = made.map_err(|error| match error.cause::<std::io::Error>() {
+            Some(source) if is_disk_full(source) => self.is_full(&source.to_string()),
+            _ => error,
         });
         self.marker.locale = made?.to_owned();
         self.marker.complete = true;
@@ -366,7 +375,7 @@ impl Cluster {
 
     /// Deals with what an earlier pgdyno left: a server that still runs, settings that were not put back. Another way to
     /// reach it takes a restart.
-    fn adopt(&mut self, options: &Options) -> Result<(), ManagedError> {
+    fn adopt(&mut self, options: &Options) -> Result<(), Error> {
         if self.marker.via() < options.via {
             self.check_can(options.via)?;
         }
@@ -390,46 +399,43 @@ impl Cluster {
         Ok(())
     }
 
-    fn write_marker(&self) -> Result<(), ManagedError> {
-        self.marker.write(&self.folder).map_err(|error| ManagedError::file(self.folder.path(), error))
+    fn write_marker(&self) -> Result<(), Error> {
+        self.marker.write(&self.folder).map_err(|error| file(self.folder.path(), error))
     }
 }
 
 /// The folder of a server, as it is.
-fn folder_of(home: &Home, name: &str) -> Result<Option<Dir>, ManagedError> {
+fn folder_of(home: &Home, name: &str) -> Result<Option<Dir>, Error> {
     let Some(clusters) = home.part(Part::Clusters)? else { return Ok(None) };
-    clusters.open(name).map_err(|error| ManagedError::file(&clusters.path().join(name), error))
+    clusters.open(name).map_err(|error| file(&clusters.path().join(name), error))
 }
 
-fn read_marker(folder: &Dir) -> Result<Option<Marker>, ManagedError> {
-    Marker::read(folder).map_err(|error| ManagedError::file(&folder.path().join(marker::MARKER), error))
+fn read_marker(folder: &Dir) -> Result<Option<Marker>, Error> {
+    Marker::read(folder).map_err(|error| file(&folder.path().join(marker::MARKER), error))
 }
 
 /// The data folder of a server, which belongs to the account that runs it: in its folder, or on what a link there leads to.
-fn data_in(
-    folder: &Dir,
-    stand: Option<&Dir>,
-    account: Option<&Account>,
-) -> Result<Option<Dir>, ManagedError> {
+fn data_in(folder: &Dir, stand: Option<&Dir>, account: Option<&Account>) -> Result<Option<Dir>, Error> {
     let above = stand.filter(|_| folder.has_link(DATA)).unwrap_or(folder);
     if account.is_some() && matches!(above.open(DATA), Ok(Some(_))) {
         // Whoever made it was killed before it was given to the account.
         return Ok(None);
     }
     let found = above.open_for(DATA, account);
-    found.map_err(|error| ManagedError::file(&folder.path().join(DATA), error))
+    found.map_err(|error| file(&folder.path().join(DATA), error))
 }
 
 fn journal_in(folder: &Dir) -> JournalFile {
     JournalFile::new(folder, "journal.json")
 }
 
-fn check_name(name: &str) -> Result<(), ManagedError> {
+fn check_name(name: &str) -> Result<(), Error> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     if (1..=40).contains(&name.len()) && name.bytes().all(fits) {
         Ok(())
     } else {
-        Err(ManagedError::Name(name.to_owned()))
+        let what = format!("{name:?} is no name for a server; use 1 to 40 letters, digits, - and _");
+        Err(Error::new(Class::Usage, what))
     }
 }
 
@@ -464,24 +470,21 @@ fn installation_of(marker: &Marker) -> Installation {
 /// The programs that fit existing data: those that made it, else others of the same major version.
 ///
 /// Root takes no path from a file: those that made it must be among the installed ones, or be named once more.
-fn installation_for(marker: &Marker, choice: &Choice, name: &str) -> Result<Installation, ManagedError> {
+fn installation_for(marker: &Marker, choice: &Choice, name: &str) -> Result<Installation, Error> {
     if let Some(asked) = choice.version.filter(|asked| *asked != marker.major) {
-        return Err(ManagedError::OtherVersion { name: name.to_owned(), made_by: marker.major, asked });
+        return Err(other_version(name, marker.major, asked));
     }
-    if choice.pg_bin.is_none() {
-        let may_run = !rustix::process::geteuid().is_root() || Installation::is_installed(&marker.bin);
-        let same = may_run.then(|| Installation::at(&marker.bin)).flatten();
-        if let Some(same) = same.filter(|found| found.major == marker.major) {
-            return Ok(same);
-        }
+    if choice.pg_bin.is_some() {
+        let found = Installation::find(&Choice { version: None, pg_bin: choice.pg_bin.clone() })?;
+        let same = found.major == marker.major;
+        return if same { Ok(found) } else { Err(other_version(name, marker.major, found.major)) };
     }
-    match Installation::find(&Choice { version: Some(marker.major), pg_bin: choice.pg_bin.clone() }) {
-        Err(FindError::NoVersion { .. }) if choice.pg_bin.is_some() => {
-            let asked = Installation::find(choice)?.major;
-            Err(ManagedError::OtherVersion { name: name.to_owned(), made_by: marker.major, asked })
-        }
-        found => Ok(found?),
+    let may_run = !rustix::process::geteuid().is_root() || Installation::is_installed(&marker.bin);
+    let same = may_run.then(|| Installation::at(&marker.bin)).flatten();
+    if let Some(same) = same.filter(|found| found.major == marker.major) {
+        return Ok(same);
     }
+    Installation::find(&Choice { version: Some(marker.major), pg_bin: None })
 }
 
 impl Drop for Cluster {

@@ -9,10 +9,12 @@ use protocol::postgres::conninfo::{Password, PasswordSource, RootCertificates, S
 use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::postgres::tls::client_config;
 use protocol::postgres::{Login, Place, ScramCache, SslMode, Tls};
+use record::{Class, Error};
 use rustls::pki_types::ServerName;
 use serde::{Deserialize, Serialize};
 
-use super::{Cluster, ManagedError, Running, SUPERUSER};
+use super::error::file;
+use super::{Cluster, Running, SUPERUSER};
 use crate::child::Program;
 use crate::home::Readable;
 
@@ -62,8 +64,8 @@ impl Cluster {
     /// Has the server reached in this way too; it is restarted if it was not yet. What it was made with stays.
     ///
     /// # Errors
-    /// [`ManagedError::NoTls`], or when it does not start again.
-    pub fn listen(&mut self, via: Via) -> Result<(), ManagedError> {
+    /// When it was built without TLS, or it does not start again.
+    pub fn listen(&mut self, via: Via) -> Result<(), Error> {
         if self.marker.via() < via {
             self.check_can(via)?;
             let runs = !matches!(self.running, Running::No);
@@ -113,7 +115,7 @@ impl Cluster {
     }
 
     /// Whether the server was built for that, before anything is changed for it.
-    pub(super) fn check_can(&self, via: Via) -> Result<(), ManagedError> {
+    pub(super) fn check_can(&self, via: Via) -> Result<(), Error> {
         if via < Via::Tls {
             return Ok(());
         }
@@ -126,14 +128,21 @@ impl Cluster {
         let stop = || self.stop.at_once();
         let finished = self.watchdog.run(&program, &stop, &mut |_| ())?;
         match finished.stopped {
-            true => Err(ManagedError::Stopped),
+            true => Err(Error::stopped()),
             false if finished.success() => Ok(()),
-            false => Err(ManagedError::NoTls(postgres)),
+            false => {
+                let what = format!(
+                    "{} was built without TLS, or cannot use it; take another PostgreSQL (--pg-bin), or reach it by tcp or its \
+                     socket",
+                    postgres.display()
+                );
+                Err(Error::new(Class::Missing, what))
+            }
         }
     }
 
     /// A running server with network has a password, and what clients need is known.
-    pub(super) fn ensure_network(&mut self) -> Result<(), ManagedError> {
+    pub(super) fn ensure_network(&mut self) -> Result<(), Error> {
         let via = self.marker.via();
         if via == Via::Socket {
             self.network = None;
@@ -152,7 +161,7 @@ impl Cluster {
         Ok(())
     }
 
-    fn set_password(&self) -> Result<(), ManagedError> {
+    fn set_password(&self) -> Result<(), Error> {
         let password = uuid::Uuid::new_v4().simple().to_string();
         let sql = format!("ALTER ROLE {SUPERUSER} PASSWORD {}", quote_literal(&password));
         // A statement that fails is logged with its text; this one must not be.
@@ -168,7 +177,7 @@ impl Cluster {
     }
 
     /// A server with TLS has a certificate, made once.
-    pub(super) fn ensure_certificate(&self) -> Result<(), ManagedError> {
+    pub(super) fn ensure_certificate(&self) -> Result<(), Error> {
         if self.marker.via() < Via::Tls || (self.folder.has(KEY) && self.folder.has(CERTIFICATE)) {
             return Ok(());
         }
@@ -177,7 +186,7 @@ impl Cluster {
 
     /// Makes a key and a certificate for this machine that is its own authority. The server's account may read them;
     /// PostgreSQL takes a key of root's whose group may read it, but no other.
-    fn make_certificate(&self) -> Result<(), ManagedError> {
+    fn make_certificate(&self) -> Result<(), Error> {
         let names = vec![HOST.to_owned(), Ipv4Addr::LOCALHOST.to_string()];
         let failed = |error| self.file(CERTIFICATE, std::io::Error::other(error));
         let made = rcgen::generate_simple_self_signed(names).map_err(failed)?;
@@ -194,8 +203,8 @@ impl Cluster {
 }
 
 /// What a client needs to take that very certificate, and no other.
-fn verified_by(certificate: &Path) -> Result<Tls, ManagedError> {
-    let failed = |why: String| ManagedError::file(certificate, std::io::Error::other(why));
+fn verified_by(certificate: &Path) -> Result<Tls, Error> {
+    let failed = |why: String| file(certificate, std::io::Error::other(why));
     let options = SslOptions {
         mode: SslMode::VerifyFull,
         root: RootCertificates::File(certificate.to_owned()),

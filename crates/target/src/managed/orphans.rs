@@ -34,7 +34,7 @@ fn stop_orphan(clusters: &Dir, name: &str) -> Option<bool> {
         return Some(false);
     }
     // While somebody uses it, it is no orphan.
-    let _lock = Lock::take(&folder).ok()?;
+    let _lock = Lock::if_free(&folder)?;
     let stopped = running().is_some_and(|(pid, data)| postmaster::stop(pid, &data, STOP_PATIENCE));
     if is_left_over() {
         // What cannot be removed now is found by the next one.

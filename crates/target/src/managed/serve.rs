@@ -5,10 +5,13 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use record::{Class, Error};
+
+use super::error::{LastLines, disk_full, file, storage_full, would_not_stop};
 use super::log::{disk_full_line, quote};
 use super::postmaster::{self, PidFile};
-use super::{Choice, Cluster, ManagedError, Running, SOCKET_PORT, Via, installation_for};
-use crate::child::{ChildError, Program, StopWay};
+use super::{Choice, Cluster, Running, SOCKET_PORT, Via, installation_for};
+use crate::child::{Program, StopWay};
 use crate::home::{Dir, socket_folder};
 use crate::host::proc::is_alive;
 
@@ -24,7 +27,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When it does not start; its last log lines are in the error.
-    pub fn start(&mut self) -> Result<(), ManagedError> {
+    pub fn start(&mut self) -> Result<(), Error> {
         if !matches!(self.running, Running::No) {
             return Ok(());
         }
@@ -38,7 +41,7 @@ impl Cluster {
         self.choose_port()?;
         self.ensure_certificate()?;
         self.log_start = self.log.length();
-        let log = self.log.open().map_err(|error| ManagedError::file(&self.log.path(), error))?;
+        let log = self.log.open().map_err(|error| file(&self.log.path(), error))?;
         let program = self.server_program();
         self.running = if self.marker.detached {
             Running::Detached(self.watchdog.start_detached(&program, &log)?)
@@ -56,16 +59,16 @@ impl Cluster {
     ///
     /// # Errors
     /// When it does not stop.
-    pub fn stop(&mut self) -> Result<(), ManagedError> {
+    pub fn stop(&mut self) -> Result<(), Error> {
         match std::mem::replace(&mut self.running, Running::No) {
             Running::No => Ok(()),
             Running::Watched(mut child) => {
                 let pid = child.pid();
                 match child.stop() {
                     // Its watchdog sees to it.
-                    Err(error @ ChildError::Left { .. }) => return Err(error.into()),
+                    Err(error) if child.is_left() => return Err(error),
                     // A watchdog that was killed cannot stop its child any more; then we do it ourselves.
-                    Err(error) if !self.stop_postmaster(pid) => return Err(error.into()),
+                    Err(error) if !self.stop_postmaster(pid) => return Err(error),
                     _ => {}
                 }
                 self.leave_sockets();
@@ -77,7 +80,7 @@ impl Cluster {
             }
             Running::Detached(pid) => {
                 self.running = Running::Detached(pid);
-                Err(ManagedError::WouldNotStop(pid))
+                Err(would_not_stop(pid))
             }
         }
     }
@@ -94,7 +97,7 @@ impl Cluster {
     ///
     /// # Errors
     /// As [`Cluster::stop`] and [`Cluster::start`].
-    pub fn restart(&mut self) -> Result<(), ManagedError> {
+    pub fn restart(&mut self) -> Result<(), Error> {
         self.stop()?;
         self.start()
     }
@@ -102,13 +105,13 @@ impl Cluster {
     /// Whether the server still runs.
     ///
     /// # Errors
-    /// [`ManagedError::Died`] or [`ManagedError::DiskFull`] with its last log lines.
-    pub fn check(&mut self) -> Result<(), ManagedError> {
+    /// How it died, with its last log lines, or that its disk is full.
+    pub fn check(&mut self) -> Result<(), Error> {
         match self.ended() {
             Ok(None) => Ok(()),
             Ok(Some(end)) => {
                 self.running = Running::No;
-                Err(self.died(end))
+                Err(self.died(&end))
             }
             // Its watchdog is gone, and what the kernel stops then cannot be used.
             Err(error) => {
@@ -132,17 +135,17 @@ impl Cluster {
 
     /// What ails its disk, as an error: what its files stand on was lost, or is full.
     #[must_use]
-    pub fn ailing_disk(&self) -> Option<ManagedError> {
-        let full = || self.disk_full().map(|line| self.is_full(line));
+    pub fn ailing_disk(&self) -> Option<Error> {
+        let full = || self.disk_full().map(|line| self.is_full(&line));
         self.stand.as_ref().and_then(|stand| stand.lost()).or_else(full)
     }
 
     /// What is full, when the server or the system says so.
-    pub(super) fn is_full(&self, line: String) -> ManagedError {
+    pub(super) fn is_full(&self, line: &str) -> Error {
         let folder = self.disk_folder();
         match self.stand {
-            Some(_) => ManagedError::StorageFull { folder, line },
-            None => ManagedError::DiskFull { folder, line },
+            Some(_) => storage_full(&folder, line),
+            None => disk_full(&folder, line),
         }
     }
 
@@ -174,13 +177,13 @@ impl Cluster {
 
     /// A port for a server with network: the one it had, if that is still free, and not PostgreSQL's own, where others
     /// would take it for this machine's server.
-    fn choose_port(&mut self) -> Result<(), ManagedError> {
+    fn choose_port(&mut self) -> Result<(), Error> {
         let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
         if !self.marker.network || (self.marker.port != SOCKET_PORT && is_free(self.marker.port)) {
             return Ok(());
         }
         let free = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-        self.marker.port = free.map_err(|error| ManagedError::file(self.folder.path(), error))?.port();
+        self.marker.port = free.map_err(|error| file(self.folder.path(), error))?.port();
         self.write_marker()
     }
 
@@ -193,7 +196,7 @@ impl Cluster {
     }
 
     /// The folder of the socket: gone after a reboot, and after every stop.
-    pub(super) fn make_socket_folder(&mut self) -> Result<(), ManagedError> {
+    pub(super) fn make_socket_folder(&mut self) -> Result<(), Error> {
         self.socket_folder = socket_folder(self.folder.path(), LONGEST_SOCKET_NAME, self.account.as_ref())?;
         Ok(())
     }
@@ -204,29 +207,29 @@ impl Cluster {
         let _ = std::fs::remove_dir(&self.socket_folder);
     }
 
-    fn await_ready(&mut self) -> Result<(), ManagedError> {
+    fn await_ready(&mut self) -> Result<(), Error> {
         let start = Instant::now();
         let data = self.data_folder()?;
         loop {
             if let Some(end) = self.ended()? {
                 self.running = Running::No;
-                return Err(self.not_started(end));
+                return Err(self.not_started(&end));
             }
             if self.stop.at_once() {
-                return Err(ManagedError::Stopped);
+                return Err(Error::stopped());
             }
             if is_ready(&data, self.pid()) {
                 return Ok(());
             }
             if start.elapsed() > START_BOUND {
-                return Err(self.not_started(format!("not ready after {} s", START_BOUND.as_secs())));
+                return Err(self.not_started(&format!("not ready after {} s", START_BOUND.as_secs())));
             }
             std::thread::sleep(Duration::from_millis(4));
         }
     }
 
     /// How the server ended, if it did.
-    fn ended(&mut self) -> Result<Option<String>, ManagedError> {
+    fn ended(&mut self) -> Result<Option<String>, Error> {
         match &mut self.running {
             Running::No => Ok(Some("stopped".to_owned())),
             Running::Watched(child) => Ok(child.wait(Duration::ZERO)?.map(|ended| ended.to_string())),
@@ -234,19 +237,23 @@ impl Cluster {
         }
     }
 
-    fn not_started(&self, end: String) -> ManagedError {
-        self.ailing_disk().unwrap_or_else(|| ManagedError::Start {
-            end,
-            path: self.log.path(),
-            log: self.last_log_lines(),
-        })
+    fn not_started(&self, end: &str) -> Error {
+        let log = self.last_log_lines();
+        let not_started = || {
+            Error::new(Class::Child, self.with_log("did not start", end, &log))
+                .because(LastLines(log.clone()))
+        };
+        self.ailing_disk().unwrap_or_else(not_started)
     }
 
-    fn died(&self, end: String) -> ManagedError {
-        match self.not_started(end) {
-            ManagedError::Start { end, path, log } => ManagedError::Died { end, path, log },
-            other => other,
-        }
+    fn died(&self, end: &str) -> Error {
+        let died = || Error::new(Class::Unreachable, self.with_log("died", end, &self.last_log_lines()));
+        self.ailing_disk().unwrap_or_else(died)
+    }
+
+    /// What became of the server and how it ended, or how long was waited, with its last words.
+    fn with_log(&self, what: &str, end: &str, log: &str) -> String {
+        format!("the server {what} ({end}); the last lines of {}:\n{log}", self.log.path().display())
     }
 }
 

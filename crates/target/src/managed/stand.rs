@@ -7,9 +7,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use record::{Class, Error};
 use serde::{Deserialize, Serialize};
 
-use super::{DATA, ManagedError};
+use super::DATA;
+use super::error::{file, not_ours};
 use crate::child::{Account, Watchdog};
 use crate::home::{Dir, Distrust, Home, Part, Readable, passed_through};
 use crate::stop::Stop;
@@ -88,25 +90,19 @@ impl For<'_> {
     }
 
     /// The server's folder below the home.
-    fn own_folder(&self) -> Result<Dir, ManagedError> {
+    fn own_folder(&self) -> Result<Dir, Error> {
         let path = || self.home.path(Part::Clusters).join(self.name);
-        super::folder_of(self.home, self.name)?
-            .ok_or_else(|| ManagedError::file(&path(), io::ErrorKind::NotFound.into()))
+        super::folder_of(self.home, self.name)?.ok_or_else(|| file(&path(), io::ErrorKind::NotFound.into()))
     }
 }
 
 impl Stand {
     /// A new place for a server's files; on the filesystem of `beside` for a copy of the server there. What stood there of an
     /// earlier server of this name and home is removed.
-    pub(super) fn make(
-        storage: &Storage,
-        who: &For<'_>,
-        beside: Option<&Self>,
-    ) -> Result<Self, ManagedError> {
+    pub(super) fn make(storage: &Storage, who: &For<'_>, beside: Option<&Self>) -> Result<Self, Error> {
         let (folder, label, mounted) = match (&storage.on, beside) {
             (Ground::Folder(folder), _) => {
-                let label =
-                    available_below(who.home, &storage.on).map_err(crate::storage::StorageError::from)?;
+                let label = available_below(who.home, &storage.on)?;
                 (claim(folder, who)?, label.label().to_owned(), None)
             }
             (Ground::Filesystem(_), Some(beside)) => {
@@ -124,7 +120,7 @@ impl Stand {
     }
 
     /// Where the files of a server that is there stand already.
-    pub(super) fn find(storage: &Storage, who: &For<'_>) -> Result<Self, ManagedError> {
+    pub(super) fn find(storage: &Storage, who: &For<'_>) -> Result<Self, Error> {
         let (path, found) = match &storage.on {
             Ground::Folder(named) => (named.join(within(who.name)), Dir::inside(named, within(who.name))),
             Ground::Filesystem(_) => {
@@ -134,13 +130,21 @@ impl Stand {
         };
         let Ok(Some(folder)) = found else {
             return Err(match found {
-                Err(error) if Distrust::is_in(&error) => ManagedError::file(&path, error),
-                _ => ManagedError::StandGone { name: who.name.to_owned(), folder: path },
+                Err(error) if Distrust::is_in(&error) => file(&path, error),
+                _ => Error::new(
+                    Class::Missing,
+                    format!(
+                        "the files of managed server {name:?} should stand in {}, which is not there; mount its disk, or give \
+                         them up with: pgdyno target destroy {name}",
+                        path.display(),
+                        name = who.name
+                    ),
+                ),
             });
         };
         let whose = who.marked(storage);
         if whose.as_ref().is_some_and(|whose| !whose.is_of(&folder)) {
-            return Err(ManagedError::NotOurs(path));
+            return Err(not_ours(&path));
         }
         let label =
             available_below(who.home, &storage.on).map(|found| found.label().to_owned()).unwrap_or_default();
@@ -171,33 +175,40 @@ impl Stand {
     }
 
     /// The same, open.
-    pub(super) fn open(&self) -> Result<Dir, ManagedError> {
-        self.open_if_there()?.ok_or_else(|| ManagedError::file(&self.folder, io::ErrorKind::NotFound.into()))
+    pub(super) fn open(&self) -> Result<Dir, Error> {
+        self.open_if_there()?.ok_or_else(|| file(&self.folder, io::ErrorKind::NotFound.into()))
     }
 
-    fn open_if_there(&self) -> Result<Option<Dir>, ManagedError> {
-        let found = opened(&self.folder).map_err(|error| ManagedError::file(&self.folder, error))?;
+    fn open_if_there(&self) -> Result<Option<Dir>, Error> {
+        let found = opened(&self.folder).map_err(|error| file(&self.folder, error))?;
         let others =
             found.as_ref().zip(self.whose.as_ref()).is_some_and(|(found, whose)| !whose.is_of(found));
-        if others { Err(ManagedError::NotOurs(self.folder.clone())) } else { Ok(found) }
+        if others { Err(not_ours(&self.folder)) } else { Ok(found) }
     }
 
     /// What stands there takes.
-    pub(super) fn used(&self) -> Result<Used, ManagedError> {
-        Ok(used_by(&self.folder, self.mounted.as_deref())?)
+    pub(super) fn used(&self) -> Result<Used, Error> {
+        used_by(&self.folder, self.mounted.as_deref())
     }
 
     /// Why it cannot be used any more, if that can be seen.
-    pub(super) fn lost(&self) -> Option<ManagedError> {
+    pub(super) fn lost(&self) -> Option<Error> {
         let why = match &self.mounted {
             Some(mounted) => mounted.lost(),
             None => (!self.folder.is_dir()).then(|| "it is not there any more".to_owned()),
         };
-        why.map(|why| ManagedError::StandLost { folder: self.folder.clone(), why })
+        why.map(|why| {
+            let what = format!(
+                "what the server's files stand on, {}, was lost: {why}; look what became of its disk or filesystem, then the \
+                 same command goes on",
+                self.folder.display()
+            );
+            Error::new(Class::Io, what)
+        })
     }
 
     /// Unmounts and mounts what was made; answers whether anything was.
-    pub(super) fn again(&self) -> Result<bool, ManagedError> {
+    pub(super) fn again(&self) -> Result<bool, Error> {
         Ok(self.mounted.as_ref().map(|mounted| mounted.again()).transpose()?.is_some())
     }
 
@@ -207,19 +218,19 @@ impl Stand {
     }
 
     /// The folder of its files, open.
-    pub(super) fn open_part(&self, account: Option<&Account>) -> Result<Dir, ManagedError> {
+    pub(super) fn open_part(&self, account: Option<&Account>) -> Result<Dir, Error> {
         let name = part_name(self.storage.holds);
         let found = self.open()?.open_for(name, account);
         let found = found.and_then(|found| found.ok_or_else(|| io::ErrorKind::NotFound.into()));
-        found.map_err(|error| ManagedError::file(&self.folder.join(name), error))
+        found.map_err(|error| file(&self.folder.join(name), error))
     }
 
     /// Makes the folder of its files anew, empty, for the account; for data with the link to there.
-    pub(super) fn empty(&self, own_folder: &Dir, account: Option<&Account>) -> Result<Dir, ManagedError> {
+    pub(super) fn empty(&self, own_folder: &Dir, account: Option<&Account>) -> Result<Dir, Error> {
         let name = part_name(self.storage.holds);
         let folder = self.open()?;
         let made = folder.remove_all(name).and_then(|()| folder.make_for(name, account));
-        let part = made.map_err(|error| ManagedError::file(&self.folder.join(name), error))?;
+        let part = made.map_err(|error| file(&self.folder.join(name), error))?;
         if self.storage.holds == Holds::Data {
             link(own_folder, DATA, part.path())?;
         }
@@ -227,13 +238,13 @@ impl Stand {
     }
 
     /// Removes what stands there, and the folder.
-    pub(super) fn remove(&self) -> Result<(), ManagedError> {
+    pub(super) fn remove(&self) -> Result<(), Error> {
         let above = self.folder.parent().zip(self.folder.file_name());
         let Some((folder, (above, name))) = self.open_if_there()?.zip(above) else { return Ok(()) };
         let removed = empty_but_marker(&folder)
             .and_then(|()| folder.remove_all(MARKER))
             .and_then(|()| Dir::remove_empty_inside(above, name));
-        removed.map_err(|error| ManagedError::file(&self.folder, error))
+        removed.map_err(|error| file(&self.folder, error))
     }
 }
 
@@ -260,15 +271,15 @@ fn opened(folder: &Path) -> io::Result<Option<Dir>> {
 }
 
 /// A link in a server's folder, in place of whatever is there.
-fn link(own_folder: &Dir, name: &str, to: &Path) -> Result<(), ManagedError> {
+fn link(own_folder: &Dir, name: &str, to: &Path) -> Result<(), Error> {
     let made = own_folder.remove_all(name).and_then(|()| own_folder.link(name, to));
-    made.map_err(|error| ManagedError::file(&own_folder.path().join(name), error))
+    made.map_err(|error| file(&own_folder.path().join(name), error))
 }
 
 /// Our folder on a filesystem that was made.
-fn on_made(mounted: &Path, who: &For<'_>) -> Result<Dir, ManagedError> {
+fn on_made(mounted: &Path, who: &For<'_>) -> Result<Dir, Error> {
     Dir::made_inside(mounted, who.name, passed_through(who.account.is_some()))
-        .map_err(|error| ManagedError::file(&mounted.join(who.name), error))
+        .map_err(|error| file(&mounted.join(who.name), error))
 }
 
 /// Whether a server's folder is all that is left of one on a filesystem that was made for it, and is gone or nobody's.
@@ -283,14 +294,14 @@ fn within(name: &str) -> String {
 }
 
 /// Our folder inside one that was named: new, or emptied if it was ours.
-fn claim(named: &Path, who: &For<'_>) -> Result<Dir, ManagedError> {
+fn claim(named: &Path, who: &For<'_>) -> Result<Dir, Error> {
     let name = within(who.name);
-    let failed = |error| ManagedError::file(&named.join(&name), error);
+    let failed = |error| file(&named.join(&name), error);
     let whose = who.whose();
     let folder = Dir::made_inside(named, &name, passed_through(who.account.is_some())).map_err(failed)?;
     let is_empty = folder.names().map_err(failed)?.iter().all(|entry| entry == HALF_MARKER);
     if !is_empty && !whose.is_of(&folder) {
-        return Err(ManagedError::NotOurs(named.join(name)));
+        return Err(not_ours(&named.join(name)));
     }
     empty_but_marker(&folder).map_err(failed)?;
     let text = serde_json::to_string_pretty(&whose).map_err(|error| failed(error.into()))?;
@@ -314,21 +325,23 @@ mod tests {
         let other = Home::at(&top.path().join("other"));
         let (watchdog, stop) = (Watchdog { exe: PathBuf::new() }, Stop::new());
         let who = |home| For { home, name: "main", account: None, watchdog: &watchdog, stop: &stop };
+        let is_not_ours =
+            |found: Result<Dir, Error>| found.unwrap_err().to_string().contains("is not pgdyno's");
         let folder = claim(top.path(), &who(&home)).unwrap().path().to_owned();
         std::fs::create_dir(folder.join("data")).unwrap();
-        assert!(matches!(claim(top.path(), &who(&other)), Err(ManagedError::NotOurs(_))));
+        assert!(is_not_ours(claim(top.path(), &who(&other))));
         assert!(folder.join("data").exists());
         claim(top.path(), &who(&home)).unwrap();
         assert!(!folder.join("data").exists() && folder.join(MARKER).exists());
         // Another machine that has the same disk, and a home of the same path.
         let whose = Whose { machine: Some("another".to_owned()), ..who(&home).whose() };
         std::fs::write(folder.join(MARKER), serde_json::to_string(&whose).unwrap()).unwrap();
-        assert!(matches!(claim(top.path(), &who(&home)), Err(ManagedError::NotOurs(_))));
+        assert!(is_not_ours(claim(top.path(), &who(&home))));
         std::fs::remove_file(folder.join(MARKER)).unwrap();
         claim(top.path(), &who(&home)).expect("an empty one is nobody's");
         std::fs::write(folder.join("theirs"), "").unwrap();
         std::fs::remove_file(folder.join(MARKER)).unwrap();
-        assert!(matches!(claim(top.path(), &who(&home)), Err(ManagedError::NotOurs(_))));
+        assert!(is_not_ours(claim(top.path(), &who(&home))));
         assert!(folder.join("theirs").exists());
     }
 }

@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
+use record::{Class, Error};
+
+use super::error::{file, would_not_stop};
 use super::marker::Marker;
 use super::postmaster::{self, PidFile};
 use super::serve::STOP_PATIENCE;
 use super::stand::{For, Stand, stand_of};
-use super::{Cluster, ManagedError, Options};
+use super::{Cluster, Options};
 use crate::child::Account;
 use crate::home::{Dir, Home};
 use crate::storage::{Holds, Storage, Used};
@@ -30,12 +33,13 @@ pub(super) fn check(
     name: &str,
     options: &Options,
     stands: &Stands<'_>,
-) -> Result<Option<Marker>, ManagedError> {
+) -> Result<Option<Marker>, Error> {
     if !matches!(stands, Stands::AsAsked) {
         return Ok(found);
     }
     if options.detached && options.storage.as_ref().is_some_and(Storage::is_made) {
-        return Err(ManagedError::DetachedOnMade);
+        let what = "a server that stays can have no filesystem made for it; name a folder on one instead";
+        return Err(Error::new(Class::Usage, what));
     }
     let Some(marker) = found else { return Ok(None) };
     if marker.storage.as_ref().is_some_and(Storage::is_made) {
@@ -47,12 +51,16 @@ pub(super) fn check(
             storage.as_ref().map_or_else(|| "all its files in pgdyno's own folder".to_owned(), Storage::words)
         };
         let (stands, asked) = (words(&marker.storage), words(&options.storage));
-        return Err(ManagedError::Elsewhere { name: name.to_owned(), stands, asked });
+        let what = format!(
+            "managed server {name:?} has {stands}, but is asked for with {asked}; use another name, or remove it with: pgdyno \
+             target destroy {name}"
+        );
+        return Err(Error::new(Class::Usage, what));
     }
     Ok(Some(marker))
 }
 
-fn clear(folder: &Dir) -> Result<(), ManagedError> {
+fn clear(folder: &Dir) -> Result<(), Error> {
     let account = Account::unprivileged()?;
     // What its files stood on may be gone.
     let data = super::data_in(folder, stand_of(folder).as_ref(), account.as_ref()).ok().flatten();
@@ -60,18 +68,18 @@ fn clear(folder: &Dir) -> Result<(), ManagedError> {
         && let Some(server) = PidFile::running(&data)
         && !postmaster::stop(server.pid, &data, STOP_PATIENCE)
     {
-        return Err(ManagedError::WouldNotStop(server.pid));
+        return Err(would_not_stop(server.pid));
     }
-    let names = folder.names().map_err(|error| ManagedError::file(folder.path(), error))?;
+    let names = folder.names().map_err(|error| file(folder.path(), error))?;
     for name in names.iter().filter(|name| *name != crate::lock::LOCK) {
-        folder.remove_all(name).map_err(|error| ManagedError::file(&folder.path().join(name), error))?;
+        folder.remove_all(name).map_err(|error| file(&folder.path().join(name), error))?;
     }
     Ok(())
 }
 
 impl Cluster {
     /// Where its files stand: found, or made. What is to be made is in its marker before.
-    pub(super) fn take_stand(&mut self, home: &Home, stands: &Stands<'_>) -> Result<(), ManagedError> {
+    pub(super) fn take_stand(&mut self, home: &Home, stands: &Stands<'_>) -> Result<(), Error> {
         let Some(storage) = self.marker.storage.clone() else { return Ok(()) };
         let (name, account) = (self.name.clone(), self.account.clone());
         let (watchdog, stop) = (self.watchdog.clone(), self.stop.clone());
@@ -125,7 +133,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When it cannot be told.
-    pub fn storage_used(&self) -> Result<Option<Used>, ManagedError> {
+    pub fn storage_used(&self) -> Result<Option<Used>, Error> {
         self.stand.as_ref().map(Stand::used).transpose()
     }
 
@@ -135,7 +143,7 @@ impl Cluster {
     ///
     /// # Errors
     /// When somebody else uses it, such as a copy that runs, or the server does not stop or start.
-    pub fn drop_storage_caches(&mut self) -> Result<bool, ManagedError> {
+    pub fn drop_storage_caches(&mut self) -> Result<bool, Error> {
         let is_made = self.marker.storage.as_ref().is_some_and(Storage::is_made);
         let Some(stand) = self.stand.as_ref().filter(|_| is_made) else { return Ok(false) };
         if self.pid().is_none() {

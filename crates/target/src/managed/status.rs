@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use record::Error;
+
 use super::databases::place_of;
+use super::error::not_found;
 use super::postmaster::PidFile;
 use super::stand::stand_of;
-use super::{DATABASE, ManagedError, SUPERUSER, auto_conf, data_in, folder_of, journal_in, read_marker};
+use super::{DATABASE, SUPERUSER, auto_conf, data_in, folder_of, journal_in, read_marker};
 use crate::child::Account;
 use crate::control::{ConnectError, Control};
-use crate::home::{Dir, Home, Part, PlaceError, is_socket_folder_of};
+use crate::home::{Dir, Home, Part, cannot_use, is_socket_folder_of};
 use crate::lock::Lock;
 use crate::settings::journal::JournalFile;
 
@@ -63,17 +66,17 @@ impl Status {
 /// The managed server of this name.
 ///
 /// # Errors
-/// [`ManagedError::NotFound`].
-pub fn status(home: &Home, name: &str) -> Result<Status, ManagedError> {
+/// When there is none.
+pub fn status(home: &Home, name: &str) -> Result<Status, Error> {
     let found = folder_of(home, name)?.map_or(Ok(None), |folder| read(&folder, name))?;
-    found.ok_or_else(|| ManagedError::NotFound(name.to_owned()))
+    found.ok_or_else(|| not_found(name))
 }
 
 /// All managed servers by name, and why others could not be looked at (their data are not trusted, for example).
 ///
 /// # Errors
-/// [`ManagedError::File`] when the home may not be looked into.
-pub fn list(home: &Home) -> Result<(Vec<Status>, Vec<ManagedError>), ManagedError> {
+/// When the home may not be looked into.
+pub fn list(home: &Home) -> Result<(Vec<Status>, Vec<Error>), Error> {
     let (mut found, mut wrong) = (Vec::new(), Vec::new());
     for (name, folder) in folders(home)? {
         match read(&folder, &name) {
@@ -86,15 +89,15 @@ pub fn list(home: &Home) -> Result<(Vec<Status>, Vec<ManagedError>), ManagedErro
 }
 
 /// Journals of one's own changes in the folders of managed servers.
-pub(crate) fn journals(home: &Home) -> Result<Vec<JournalFile>, PlaceError> {
+pub(crate) fn journals(home: &Home) -> Result<Vec<JournalFile>, Error> {
     let journals = folders(home)?.into_iter().map(|(_, folder)| journal_in(&folder));
     journals.filter(JournalFile::exists).map(|journal| journal.trusted(home)).collect()
 }
 
 /// All folders of servers, by name.
-fn folders(home: &Home) -> Result<Vec<(String, Dir)>, PlaceError> {
+fn folders(home: &Home) -> Result<Vec<(String, Dir)>, Error> {
     let Some(clusters) = home.part(Part::Clusters)? else { return Ok(Vec::new()) };
-    let failed = |source| PlaceError::Folder { folder: clusters.path().to_owned(), source };
+    let failed = |source| cannot_use(clusters.path(), source);
     let names = clusters.names().map_err(failed)?.into_iter().filter_map(|name| name.into_string().ok());
     let mut found = Vec::new();
     for name in names {
@@ -105,7 +108,7 @@ fn folders(home: &Home) -> Result<Vec<(String, Dir)>, PlaceError> {
     Ok(found)
 }
 
-fn read(folder: &Dir, name: &str) -> Result<Option<Status>, ManagedError> {
+fn read(folder: &Dir, name: &str) -> Result<Option<Status>, Error> {
     let Some(marker) = read_marker(folder)? else { return Ok(None) };
     let account = Account::unprivileged()?;
     let data = data_in(folder, stand_of(folder).as_ref(), account.as_ref())?;

@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use self::entry::Entry;
 pub use self::entry::Other;
-pub use self::server::{Marker, MarkerError};
+pub use self::server::Marker;
 use crate::host::proc::process;
 
 /// The variable that names another folder.

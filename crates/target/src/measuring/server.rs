@@ -2,8 +2,10 @@
 //! transaction, so that it holds nothing back. Through a pooler there is none: it would stay on a connection that others use next.
 
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
+use record::{Class, Error};
 
 use crate::control::Control;
+use crate::error::server_error;
 use crate::host::machine;
 
 /// The key of the lock, two numbers: "pgdy", "meas".
@@ -12,17 +14,6 @@ const KEY: (u32, u32) = (0x7067_6479, 0x6d65_6173);
 const PREFIX: &str = "pgdyno measuring";
 /// Letters of the machine's identity in a session's name.
 const LONG_ENOUGH: usize = 12;
-
-/// Why a server does not show who measures it.
-#[derive(Debug, thiserror::Error)]
-pub enum MarkerError {
-    /// The session may be lent to others.
-    #[error("a pooler stands before the server")]
-    Pooled,
-    /// The server refused.
-    #[error(transparent)]
-    Sql(#[from] SqlError),
-}
 
 /// A session that shows others that this process measures the server, as long as it lives.
 #[derive(Debug)]
@@ -34,13 +25,16 @@ impl Marker {
     /// Takes over a connection of its own.
     ///
     /// # Errors
-    /// [`MarkerError`]; others are then not seen.
-    pub fn over(mut control: Control, command: &str) -> Result<Self, MarkerError> {
-        if !control.is_direct()? {
-            return Err(MarkerError::Pooled);
+    /// When a pooler stands before the server, or it refuses; others are then not seen.
+    pub fn over(mut control: Control, command: &str) -> Result<Self, Error> {
+        let failed = |error: SqlError| server_error(error.to_string(), error);
+        if !control.is_direct().map_err(failed)? {
+            return Err(Error::new(Class::Missing, "a pooler stands before the server"));
         }
         let name = quote_literal(&format!("{PREFIX} {} {command}", here()));
-        control.execute(&format!("SELECT pg_catalog.set_config('application_name', {name}, false)"))?;
+        control
+            .execute(&format!("SELECT pg_catalog.set_config('application_name', {name}, false)"))
+            .map_err(failed)?;
         Ok(Self { control })
     }
 

@@ -17,26 +17,10 @@ use elsewhere as system;
 use linux as system;
 pub(crate) use system::drop_file;
 
+use record::{Class, Error};
+
 use crate::home::{Dir, Distrust, Entry};
 use crate::stop::Stop;
-
-/// Why it could not be dropped, or read in.
-#[derive(Debug, thiserror::Error)]
-pub enum PageCacheError {
-    /// This system or this folder keeps it.
-    #[error("the page cache cannot be dropped: {0}")]
-    Kept(String),
-    #[error("cannot {doing} {}: {source}", path.display())]
-    File {
-        /// What was attempted.
-        doing: &'static str,
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    #[error("stopped")]
-    Stopped,
-}
 
 /// How it was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,24 +61,26 @@ impl Resident {
 /// Whether the page cache of files in this folder (or in the nearest one above that is there) can be dropped at all.
 ///
 /// # Errors
-/// [`PageCacheError::Kept`], with the reason.
-pub fn can_drop(folder: &Path) -> Result<(), PageCacheError> {
+/// The reason why not.
+pub fn can_drop(folder: &Path) -> Result<(), Error> {
     let there = folder.ancestors().find(|above| above.exists()).unwrap_or(folder);
-    system::kept(there).map_or(Ok(()), |why| Err(PageCacheError::Kept(why)))
+    system::kept(there).map_or(Ok(()), |why| {
+        Err(Error::new(Class::Missing, format!("the page cache cannot be dropped: {why}")))
+    })
 }
 
 /// Writes a stopped server's files to the disk and drops them from the page cache; what of them is still there is looked at.
 /// Whether they can be dropped at all is asked before, with [`can_drop`].
 ///
 /// # Errors
-/// [`PageCacheError`]; what was dropped by then stays so.
-pub fn drop_files(data: &Path, stop: &Stop) -> Result<(Way, Resident), PageCacheError> {
+/// When a file cannot be read; what was dropped by then stays so.
+pub fn drop_files(data: &Path, stop: &Stop) -> Result<(Way, Resident), Error> {
     drop_each(data, stop)?;
     let way = if system::drop_machine() { Way::Machine } else { Way::Files };
     Ok((way, resident(data, stop)?))
 }
 
-fn drop_each(data: &Path, stop: &Stop) -> Result<(), PageCacheError> {
+fn drop_each(data: &Path, stop: &Stop) -> Result<(), Error> {
     each_file(data, stop, "drop from the page cache", &mut |file, _| {
         // What is dirty is not dropped.
         file.sync_data()?;
@@ -105,8 +91,8 @@ fn drop_each(data: &Path, stop: &Stop) -> Result<(), PageCacheError> {
 /// Reads a server's files, so that they stand in the page cache as far as memory goes.
 ///
 /// # Errors
-/// [`PageCacheError`].
-pub fn read_files(data: &Path, stop: &Stop) -> Result<Resident, PageCacheError> {
+/// When a file cannot be read.
+pub fn read_files(data: &Path, stop: &Stop) -> Result<Resident, Error> {
     let mut buffer = vec![0; 1 << 20];
     each_file(data, stop, "read", &mut |file, length| {
         // No further than it was long: somebody may add to it for ever.
@@ -123,7 +109,7 @@ pub fn read_files(data: &Path, stop: &Stop) -> Result<Resident, PageCacheError> 
     resident(data, stop)
 }
 
-fn resident(data: &Path, stop: &Stop) -> Result<Resident, PageCacheError> {
+fn resident(data: &Path, stop: &Stop) -> Result<Resident, Error> {
     let mut sum = Resident::default();
     each_file(data, stop, "look at", &mut |file, length| {
         // Pages are whole; the last one may hold less.
@@ -142,7 +128,7 @@ fn each_file(
     stop: &Stop,
     doing: &'static str,
     see: &mut dyn FnMut(&File, u64) -> io::Result<()>,
-) -> Result<(), PageCacheError> {
+) -> Result<(), Error> {
     let mut at = data.to_owned();
     let mut walked = || -> io::Result<()> {
         for folder in folders(data)? {
@@ -169,8 +155,8 @@ fn each_file(
         Ok(())
     };
     walked().map_err(|source| match source.kind() {
-        io::ErrorKind::Interrupted => PageCacheError::Stopped,
-        _ => PageCacheError::File { doing, path: at, source },
+        io::ErrorKind::Interrupted => Error::stopped(),
+        _ => Error::io(doing, &at, source),
     })
 }
 

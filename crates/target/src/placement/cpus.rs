@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use record::{Class, Error};
 use serde::{Deserialize, Serialize};
-
-use super::PlacementError;
 
 /// More CPUs than that no system here has.
 const MOST: usize = 1024;
@@ -66,9 +65,9 @@ impl From<Cpus> for Vec<usize> {
 }
 
 impl FromStr for Cpus {
-    type Err = PlacementError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, PlacementError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let part = |part: &str| {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let (first, last): (usize, usize) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
@@ -77,7 +76,7 @@ impl FromStr for Cpus {
         let parts: Option<Vec<_>> = text.split(',').map(part).collect();
         parts
             .map(|parts| parts.into_iter().flatten().collect())
-            .ok_or_else(|| PlacementError::Text(text.to_owned()))
+            .ok_or_else(|| Error::new(Class::Usage, format!("{text:?} names no CPUs; write them as 0,2-3")))
     }
 }
 

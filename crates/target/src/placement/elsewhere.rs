@@ -1,17 +1,19 @@
 //! A system where processes go where it likes.
 
-use super::{Cpus, PlacementError};
+use record::{Class, Error};
+
+use super::Cpus;
 
 /// CPUs that we may use.
 ///
 /// # Errors
 /// Always: this system does not tell.
-pub fn allowed() -> Result<Cpus, PlacementError> {
-    Err(PlacementError::NotHere)
+pub fn allowed() -> Result<Cpus, Error> {
+    Err(not_here())
 }
 
-pub(super) fn place(_pid: u32, _cpus: &Cpus) -> Result<Option<Cpus>, PlacementError> {
-    Err(PlacementError::NotHere)
+pub(super) fn place(_pid: u32, _cpus: &Cpus) -> Result<Option<Cpus>, Error> {
+    Err(not_here())
 }
 
 pub(super) fn threads(_pid: u32) -> Vec<i32> {
@@ -48,4 +50,8 @@ pub(super) fn takes_a_share() -> Option<String> {
 
 pub(super) fn place_of(_pid: u32) -> Option<Cpus> {
     None
+}
+
+fn not_here() -> Error {
+    Error::new(Class::Missing, "processes can be kept on CPUs on Linux only")
 }

@@ -8,7 +8,9 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::sync::mpsc;
 
-use super::{Cpus, PlacementError, free_tree, system};
+use record::Error;
+
+use super::{Cpus, free_tree, system};
 
 /// What a watchdog is told to be a keeper by, instead of watching over a child; its [`Duties`] follow.
 pub(crate) const KEEPER_ARGUMENT: &str = "--keep";
@@ -38,7 +40,7 @@ impl Duties {
         let [awake, pinned, pids @ ..] = &words[..] else { return Err("a keeper without duties".to_owned()) };
         let cpus = |text: &str| {
             let parsed = (text != "-").then(|| text.parse()).transpose();
-            parsed.map_err(|error: PlacementError| error.to_string())
+            parsed.map_err(|error: Error| error.to_string())
         };
         let pids: Result<Vec<u32>, _> = pids.iter().map(|pid| pid.parse()).collect();
         let pids = pids.map_err(|_| "a keeper with a pid that is none".to_owned())?;

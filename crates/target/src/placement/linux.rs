@@ -4,27 +4,30 @@ use std::fs::{read_dir, read_to_string};
 use std::io::Read;
 use std::path::Path;
 
+use record::{Class, Error};
 use rustix::io::Errno;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::{Cpus, PlacementError};
+use super::Cpus;
 
 /// CPUs that we may use, before anything is pinned: those of this process's first thread.
 ///
 /// # Errors
 /// When the system does not tell.
-pub fn allowed() -> Result<Cpus, PlacementError> {
-    let set = sched_getaffinity(Some(rustix::process::getpid()))
-        .map_err(|error| PlacementError::Unknown(error.into()))?;
+pub fn allowed() -> Result<Cpus, Error> {
+    let set = sched_getaffinity(Some(rustix::process::getpid())).map_err(|error| {
+        let what = format!("cannot ask which CPUs may be used: {error}");
+        Error::new(Class::Missing, what).because(error)
+    })?;
     Ok(numbers(&set))
 }
 
 /// Keeps all threads of a process on these CPUs; gives the CPUs of one that may run elsewhere all the same, by a cpuset.
-pub(super) fn place(pid: u32, cpus: &Cpus) -> Result<Option<Cpus>, PlacementError> {
+pub(super) fn place(pid: u32, cpus: &Cpus) -> Result<Option<Cpus>, Error> {
     let threads = threads(pid);
     if threads.is_empty() {
-        return Err(PlacementError::Gone(pid));
+        return Err(Error::new(Class::Unreachable, format!("there is no process {pid}")));
     }
     let wanted = set(cpus);
     let mut elsewhere = None;
@@ -34,7 +37,9 @@ pub(super) fn place(pid: u32, cpus: &Cpus) -> Result<Option<Cpus>, PlacementErro
             Ok(found) => elsewhere = Some(numbers(&found)),
             Err(Errno::SRCH) => {}
             Err(source) => {
-                return Err(PlacementError::Refused { pid, cpus: cpus.clone(), source: source.into() });
+                let why = "it must be a process of our own user, or we root";
+                let what = format!("cannot keep process {pid} on CPU {cpus}: {source}; {why}");
+                return Err(Error::new(Class::Missing, what).because(source));
             }
         }
     }

@@ -11,82 +11,32 @@ mod spread;
 mod system;
 mod watch;
 
-use std::io;
-
 pub use self::cpus::Cpus;
 pub(crate) use self::keeper::{KEEPER_ARGUMENT, keeper_main};
 pub use self::placed::Placed;
 pub use self::spread::Spread;
 pub use self::system::allowed;
 pub use self::watch::{Seen, Watch};
+use record::{Class, Error};
+
 use crate::host::proc::processes;
 
 /// Looks at a tree of processes until all are where they belong: what is forked just now may be missed by one.
 const LOOKS: u32 = 20;
 
-/// Why processes are not where they were wanted.
-#[derive(Debug, thiserror::Error)]
-pub enum PlacementError {
-    /// This system has no such thing.
-    #[error("processes can be kept on CPUs on Linux only")]
-    NotHere,
-    /// Text that names no CPUs.
-    #[error("{0:?} names no CPUs; write them as 0,2-3")]
-    Text(String),
-    /// A CPU that we may not use.
-    #[error("CPU {cpu} cannot be used: pgdyno may run on {allowed}; see taskset, or the container's cpuset")]
-    NotAllowed {
-        /// The CPU.
-        cpu: usize,
-        /// Those that may be used.
-        allowed: Cpus,
-    },
-    /// The system does not say which CPUs may be used.
-    #[error("cannot ask which CPUs may be used: {0}")]
-    Unknown(#[source] io::Error),
-    /// The system refused.
-    #[error(
-        "cannot keep process {pid} on CPU {cpus}: {source}; it must be a process of our own user, or we root"
-    )]
-    Refused {
-        /// Its pid.
-        pid: u32,
-        /// Where it was wanted.
-        cpus: Cpus,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// There is no such process.
-    #[error("there is no process {0}")]
-    Gone(u32),
-    /// Some processes were found elsewhere again and again.
-    #[error(
-        "process {pid} is found on CPU {found} instead of {wanted}; does something else place processes here?"
-    )]
-    Moved {
-        /// Its pid.
-        pid: u32,
-        /// Where it may run.
-        found: Cpus,
-        /// Where it was wanted.
-        wanted: Cpus,
-    },
-    /// The process that keeps CPUs awake, and lets servers go should we be killed, did not start.
-    #[error("cannot start pgdyno's own program to keep servers on CPUs: {0}")]
-    Keeper(#[source] io::Error),
-    /// Idle CPUs cannot be kept from sleeping.
-    #[error("idle CPUs cannot be kept awake: {0}")]
-    Asleep(String),
-}
-
 /// Refuses CPUs that we may not use.
 ///
 /// # Errors
-/// [`PlacementError::NotAllowed`], or when the system does not tell.
-pub fn check(cpus: &Cpus) -> Result<(), PlacementError> {
+/// When one may not be used, or the system does not tell.
+pub fn check(cpus: &Cpus) -> Result<(), Error> {
     let allowed = allowed()?;
     match cpus.iter().find(|cpu| !allowed.contains(*cpu)) {
-        Some(cpu) => Err(PlacementError::NotAllowed { cpu, allowed }),
+        Some(cpu) => {
+            let what = format!(
+                "CPU {cpu} cannot be used: pgdyno may run on {allowed}; see taskset, or the container's cpuset"
+            );
+            Err(Error::new(Class::Usage, what))
+        }
         None => Ok(()),
     }
 }
@@ -96,7 +46,7 @@ pub fn check(cpus: &Cpus) -> Result<(), PlacementError> {
 ///
 /// # Errors
 /// When a CPU may not be used, the process is gone, the system refuses, or something else moves them.
-pub fn pin_tree(root: u32, cpus: &Cpus) -> Result<(), PlacementError> {
+pub fn pin_tree(root: u32, cpus: &Cpus) -> Result<(), Error> {
     check(cpus)?;
     let mut moved = None;
     for _ in 0..LOOKS {
@@ -106,7 +56,8 @@ pub fn pin_tree(root: u32, cpus: &Cpus) -> Result<(), PlacementError> {
             match system::place(pid, cpus) {
                 Ok(None) => {}
                 Ok(Some(found)) => moved = Some((pid, found)),
-                Err(PlacementError::Gone(_)) if !is_root => {}
+                // It has ended.
+                Err(error) if error.class() == Class::Unreachable && !is_root => {}
                 Err(error) => return Err(error),
             }
         }
@@ -115,7 +66,12 @@ pub fn pin_tree(root: u32, cpus: &Cpus) -> Result<(), PlacementError> {
         }
     }
     match moved {
-        Some((pid, found)) => Err(PlacementError::Moved { pid, found, wanted: cpus.clone() }),
+        Some((pid, found)) => {
+            let what = format!(
+                "process {pid} is found on CPU {found} instead of {cpus}; does something else place processes here?"
+            );
+            Err(Error::new(Class::Missing, what))
+        }
         None => Ok(()),
     }
 }
@@ -124,7 +80,7 @@ pub fn pin_tree(root: u32, cpus: &Cpus) -> Result<(), PlacementError> {
 ///
 /// # Errors
 /// As [`pin_tree`].
-pub fn free_tree(root: u32) -> Result<(), PlacementError> {
+pub fn free_tree(root: u32) -> Result<(), Error> {
     pin_tree(root, &allowed()?)
 }
 
@@ -190,8 +146,9 @@ mod tests {
     fn what_cannot_be_is_said() {
         let far: Cpus = "999".parse().unwrap();
         let error = pin_tree(std::process::id(), &far).unwrap_err();
-        assert!(matches!(error, PlacementError::NotAllowed { cpu: 999, .. }), "{error}");
+        assert!(error.to_string().starts_with("CPU 999 cannot be used"), "{error}");
+        assert_eq!(error.class(), Class::Usage);
         let gone = pin_tree(u32::MAX / 2, &allowed().unwrap()).unwrap_err();
-        assert!(matches!(gone, PlacementError::Gone(_)), "{gone}");
+        assert_eq!(gone.class(), Class::Unreachable, "{gone}");
     }
 }

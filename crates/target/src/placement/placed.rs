@@ -6,8 +6,10 @@ use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::time::Duration;
 
+use record::{Class, Error};
+
 use super::keeper::{AT_WORK, Duties, KEEPER_ARGUMENT};
-use super::{Cpus, PlacementError, allowed, check, free_tree, pin_tree};
+use super::{Cpus, allowed, check, free_tree, pin_tree};
 use crate::child::{WATCHDOG_ARGUMENT, Watchdog};
 
 /// How long the keeper may take to say that it is at work.
@@ -33,7 +35,7 @@ impl Placed {
         roots: &[u32],
         cpus: Option<&Cpus>,
         awake: bool,
-    ) -> Result<Self, PlacementError> {
+    ) -> Result<Self, Error> {
         let pinned = cpus.filter(|_| !roots.is_empty());
         let duties = Duties {
             awake: if awake { Some(allowed()?) } else { None },
@@ -75,20 +77,23 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn start(watchdog: &Watchdog, duties: &Duties) -> Result<Self, PlacementError> {
+    fn start(watchdog: &Watchdog, duties: &Duties) -> Result<Self, Error> {
         let mut command = watchdog.command();
         command.args([WATCHDOG_ARGUMENT, KEEPER_ARGUMENT]).args(duties.to_args());
         Watchdog::clean_environment(&mut command);
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        let (process, lifeline) = watchdog.launch(command).map_err(PlacementError::Keeper)?;
+        let (process, lifeline) = watchdog.launch(command).map_err(failed)?;
         let keeper = Self { process, lifeline };
-        keeper.lifeline.set_read_timeout(Some(START_BOUND)).map_err(PlacementError::Keeper)?;
+        keeper.lifeline.set_read_timeout(Some(START_BOUND)).map_err(failed)?;
         let mut said = String::new();
-        BufReader::new(&keeper.lifeline).read_line(&mut said).map_err(PlacementError::Keeper)?;
+        BufReader::new(&keeper.lifeline).read_line(&mut said).map_err(failed)?;
         match said.trim_end() {
             AT_WORK => Ok(keeper),
-            "" => Err(PlacementError::Keeper(std::io::ErrorKind::UnexpectedEof.into())),
-            why => Err(PlacementError::Asleep(why.to_owned())),
+            "" => Err(failed(std::io::ErrorKind::UnexpectedEof.into())),
+            why => {
+                let what = format!("idle CPUs cannot be kept awake: {why}");
+                Err(Error::new(Class::Missing, what))
+            }
         }
     }
 }
@@ -100,4 +105,10 @@ impl Drop for Keeper {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// The program that keeps CPUs awake, and lets servers go should we be killed, did not start.
+fn failed(error: std::io::Error) -> Error {
+    let what = format!("cannot start pgdyno's own program to keep servers on CPUs: {error}");
+    Error::new(Class::Child, what).because(error)
 }

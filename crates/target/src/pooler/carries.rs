@@ -1,5 +1,7 @@
 //! What does not go through a pooler, and why: known before anything is started.
 
+use record::{Class, Error};
+
 use super::{Options, PoolMode, Version};
 use crate::settings::Wanted;
 
@@ -61,6 +63,12 @@ pub enum NotCarried {
         "the session setting {setting:?} has a value of more than one line, which does not go through a pooler"
     )]
     Value { setting: String },
+}
+
+impl From<NotCarried> for Error {
+    fn from(error: NotCarried) -> Self {
+        Self::new(Class::Missing, error.to_string()).because(error)
+    }
 }
 
 /// Parameters at the start of a connection that PgBouncer keeps for each client, in small letters; of all versions.

@@ -7,9 +7,11 @@ use protocol::Address;
 use protocol::postgres::conninfo::{RootCertificates, SslOptions, TlsVersion, Verification};
 use protocol::postgres::sql::quote_literal;
 use protocol::postgres::{ChannelBinding, Login, Place, SslMode};
+use record::{Class, Error};
 
 use super::carries::is_kept;
-use super::{Options, PORT, PoolerError, Version};
+use super::{Options, PORT, Version};
+use crate::error::file_error;
 use crate::member::Folders;
 use crate::settings::Wanted;
 
@@ -74,15 +76,13 @@ pub(super) fn write(
     session: &Session,
     options: &Options,
     clients: u32,
-) -> Result<PathBuf, PoolerError> {
+) -> Result<PathBuf, Error> {
     let login = &upstream.place.login;
     if login.channel_binding == ChannelBinding::Require {
-        return Err(PoolerError::Upstream(
-            "it does no channel binding, which the connection string requires",
-        ));
+        return Err(unreachable("it does no channel binding, which the connection string requires"));
     }
     if login.dbname == CONSOLE {
-        return Err(PoolerError::Upstream("the database pgbouncer is its own console; use another name"));
+        return Err(unreachable("the database pgbouncer is its own console; use another name"));
     }
     let users = folders.write("userlist.txt", &users(login)?)?;
     let max_client_conn = clients.saturating_add(SPARE_CLIENTS);
@@ -111,17 +111,22 @@ pub(super) fn write(
     // Of a name that is given twice the last one counts.
     QUIET.iter().for_each(|(name, value)| set(name, value));
     options.settings.iter().for_each(|(name, value)| set(name, value));
-    Ok(folders.write("pgbouncer.ini", text.as_bytes())?)
+    folders.write("pgbouncer.ini", text.as_bytes())
 }
 
 /// `"user" "password"`: who may come in (over a socket that is closed to others), and how to log in at the server.
-fn users(login: &Login) -> Result<Vec<u8>, PoolerError> {
+fn users(login: &Login) -> Result<Vec<u8>, Error> {
     let password = login.password.as_ref().map_or(&b""[..], |password| password.as_bytes());
     let one_line = |text: &[u8]| !text.iter().any(|byte| matches!(byte, 0 | b'\n' | b'\r'));
     if !one_line(login.user.as_bytes()) || !one_line(password) {
-        return Err(PoolerError::Upstream("the user's name or password has more than one line"));
+        return Err(unreachable("the user's name or password has more than one line"));
     }
     Ok([&user_quoted(login.user.as_bytes())[..], b" ", &user_quoted(password), b"\n"].concat())
+}
+
+/// How the server is reached cannot be written down for PgBouncer.
+fn unreachable(why: &str) -> Error {
+    Error::new(Class::Missing, format!("PgBouncer cannot reach the server as pgdyno does: {why}"))
 }
 
 fn user_quoted(text: &[u8]) -> Vec<u8> {
@@ -130,14 +135,14 @@ fn user_quoted(text: &[u8]) -> Vec<u8> {
 }
 
 /// `host=… port=…` of the server.
-fn server(place: &Place) -> Result<String, PoolerError> {
+fn server(place: &Place) -> Result<String, Error> {
     match &place.address {
         Address::Unix(path) => {
             let name = path.file_name().and_then(|name| name.to_str());
             let port = name.and_then(|name| name.strip_prefix(".s.PGSQL."));
             let folder = path.parent().and_then(Path::to_str);
             let (Some(folder), Some(port)) = (folder, port) else {
-                return Err(PoolerError::Upstream("its socket has a name that no server gives it"));
+                return Err(unreachable("its socket has a name that no server gives it"));
             };
             Ok(format!("host={} port={port}", quoted(folder)))
         }
@@ -156,7 +161,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// TLS to the server, with copies of the certificates, which its account may not reach where they are.
-fn tls(folders: &Folders, upstream: &Upstream) -> Result<Vec<(&'static str, String)>, PoolerError> {
+fn tls(folders: &Folders, upstream: &Upstream) -> Result<Vec<(&'static str, String)>, Error> {
     let ssl = &upstream.ssl;
     if upstream.place.tls.is_none() || upstream.place.login.ssl_mode == SslMode::Disable {
         return Ok(vec![("server_tls_sslmode", SslMode::Disable.name().to_owned())]);
@@ -167,8 +172,8 @@ fn tls(folders: &Folders, upstream: &Upstream) -> Result<Vec<(&'static str, Stri
     };
     let copy = |from: &Path, name: &str| {
         let content = std::fs::read(from);
-        let content = content.map_err(|source| PoolerError::File { path: from.to_owned(), source })?;
-        Ok::<_, PoolerError>(folders.write(name, &content)?.display().to_string())
+        let content = content.map_err(|source| file_error(from, source))?;
+        Ok::<_, Error>(folders.write(name, &content)?.display().to_string())
     };
     let mut lines = vec![("server_tls_sslmode", mode.name().to_owned())];
     match &ssl.root {
@@ -206,7 +211,7 @@ mod tests {
         login.password = Some(Password::new("p\"w", PasswordSource::Environment));
         assert_eq!(users(&login).unwrap(), b"\"an\"\"n\" \"p\"\"w\"\n");
         login.password = Some(Password::new("p\n\"x\" \"y\"", PasswordSource::Environment));
-        assert!(matches!(users(&login), Err(PoolerError::Upstream(_))));
+        assert_eq!(users(&login).unwrap_err().class(), Class::Missing);
     }
 
     #[test]

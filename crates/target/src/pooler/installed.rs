@@ -2,10 +2,15 @@
 
 use std::path::PathBuf;
 
-use super::{PoolerError, Version};
+use record::{Class, Error};
+
+use super::{NAME, Version};
 use crate::child::{Account, Program, Watchdog};
 use crate::member;
 use crate::stop::Stop;
+
+const NOT_INSTALLED: &str = "pgbouncer is not installed; install it (Debian, Ubuntu: apt install pgbouncer; Fedora, RHEL: dnf \
+                             install pgbouncer; macOS: brew install pgbouncer)";
 
 /// An installed PgBouncer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,9 +23,10 @@ impl Installed {
     /// The PgBouncer in `PATH` or the usual places, and what version it says it is.
     ///
     /// # Errors
-    /// [`PoolerError::NotInstalled`], or when it cannot be run.
-    pub fn find(watchdog: &Watchdog, stop: &Stop) -> Result<Self, PoolerError> {
-        let program = member::find(&["pgbouncer"]).ok_or(PoolerError::NotInstalled)?;
+    /// When it is not installed, or cannot be run.
+    pub fn find(watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
+        let program =
+            member::find(&["pgbouncer"]).ok_or_else(|| Error::new(Class::Missing, NOT_INSTALLED))?;
         let mut asked = Program::new(&program).arg("--version");
         asked.clean_environment = true;
         asked.account = Account::unprivileged()?;
@@ -28,8 +34,8 @@ impl Installed {
         watchdog.run(&asked, &|| stop.at_once(), &mut |line| lines.push(line.text))?;
         match lines.iter().find_map(|line| Version::parse(line)) {
             Some(version) => Ok(Self { program, version }),
-            None if stop.at_once() => Err(PoolerError::Stopped),
-            None => Err(PoolerError::Start(format!("{} says no version", program.display()))),
+            None if stop.at_once() => Err(Error::stopped()),
+            None => Err(member::not_started(NAME, &format!("{} says no version", program.display()))),
         }
     }
 }

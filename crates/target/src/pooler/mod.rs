@@ -6,7 +6,6 @@
 
 mod carries;
 mod config;
-mod error;
 mod installed;
 mod options;
 mod version;
@@ -18,10 +17,10 @@ use std::time::Duration;
 
 use protocol::Address;
 use protocol::postgres::{Login, Place};
+use record::{Class, Error};
 
 pub use self::carries::{Load, NotCarried, carries};
 pub use self::config::Upstream;
-pub use self::error::PoolerError;
 pub use self::installed::Installed;
 pub use self::options::{OptionError, Options, PoolMode};
 pub use self::version::Version;
@@ -31,9 +30,12 @@ use crate::child::{Account, Program, StopWay, Watchdog};
 use crate::control::{ConnectError, Control, Patience};
 use crate::home::{Home, Part};
 use crate::member::{self, Folders, Member};
+use crate::secrets::Secrets;
 use crate::settings::{Wanted, catalog, differences};
 use crate::stop::Stop;
 
+/// What messages call it.
+const NAME: &str = "pgbouncer";
 /// Part of the socket's name; nothing listens on the network.
 const PORT: u16 = 6432;
 /// Longest wait for the first connection through it.
@@ -62,7 +64,7 @@ impl Pooler {
         load: &Load<'_>,
         watchdog: &Watchdog,
         stop: &Stop,
-    ) -> Result<Self, PoolerError> {
+    ) -> Result<Self, Error> {
         options.check()?;
         let Installed { program, version } = Installed::find(watchdog, stop)?;
         let server = &upstream.place.login;
@@ -76,7 +78,7 @@ impl Pooler {
             .stopped_by(if version < ENDED_BY_QUIT { StopWay::Terminate } else { StopWay::Quit });
         let mut login = Login::new(&server.user, &server.dbname);
         login.parameters = session.over(&server.parameters);
-        let member = Member::start(program, folders, watchdog)?;
+        let member = Member::start((NAME, Secrets::default()), program, folders, watchdog)?;
         let mut pooler = Self { member, version, login };
         let socket = pooler.socket();
         pooler.member.await_ready(stop, || UnixStream::connect(&socket).is_ok())?;
@@ -107,9 +109,9 @@ impl Pooler {
     /// Whether it still runs.
     ///
     /// # Errors
-    /// [`PoolerError::Died`] with its last lines.
-    pub fn check(&mut self) -> Result<(), PoolerError> {
-        Ok(self.member.check()?)
+    /// How it died, with its last lines.
+    pub fn check(&mut self) -> Result<(), Error> {
+        self.member.check()
     }
 
     fn socket(&self) -> PathBuf {
@@ -118,20 +120,29 @@ impl Pooler {
 
     /// Goes through it once: that it listens does not say that the server lets it in, and what it sets there it does not
     /// tell.
-    fn verify(&self, session: &Wanted, stop: &Stop) -> Result<(), PoolerError> {
+    fn verify(&self, session: &Wanted, stop: &Stop) -> Result<(), Error> {
         let patience = Patience { stop: stop.clone(), ..Patience::usual() };
         let place = self.place(&self.login.dbname);
-        let mut control = Control::open_with(&place, Some(CONNECT_BOUND), patience).map_err(|source| {
-            if matches!(source, ConnectError::Stopped) {
-                return PoolerError::Stopped;
-            }
-            PoolerError::Connect { source, log: self.member.last_lines() }
+        let mut control =
+            Control::open_with(&place, Some(CONNECT_BOUND), patience).map_err(|error| match error {
+                ConnectError::Stopped => Error::stopped(),
+                error => {
+                    let log = self.member.last_lines();
+                    let what = format!(
+                        "no connection through pgbouncer: {error}; the last lines of its log:\n{log}"
+                    );
+                    Error::new(Class::Unreachable, what).because(error)
+                }
+            })?;
+        let known = catalog(&mut control).map_err(|error| {
+            Error::new(Class::Guard, format!("reading settings through pgbouncer: {error}")).because(error)
         })?;
-        let known = catalog(&mut control).map_err(|error| PoolerError::Settings(Box::new(error)))?;
-        match differences(&known, session) {
-            found if found.is_empty() => Ok(()),
-            found => Err(PoolerError::NotApplied(found)),
+        let found = differences(&known, session);
+        if found.is_empty() {
+            return Ok(());
         }
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        Err(Error::new(Class::Guard, format!("not in force behind pgbouncer: {}", found.join(", "))))
     }
 }
 

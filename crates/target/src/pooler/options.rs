@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use record::{Class, Error};
 use serde::{Deserialize, Serialize};
 
 /// When a server connection goes back to the pool.
@@ -41,6 +42,12 @@ impl fmt::Display for PoolMode {
 pub struct OptionError {
     pub name: String,
     pub why: &'static str,
+}
+
+impl From<OptionError> for Error {
+    fn from(error: OptionError) -> Self {
+        Self::new(Class::BadInput, error.to_string())
+    }
 }
 
 /// How a pooler shall be.

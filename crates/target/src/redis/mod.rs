@@ -4,73 +4,26 @@ mod control;
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use protocol::Address;
 use protocol::redis::{Control, ControlError, Limits};
+use record::{Class, Error};
 
-use crate::child::{Account, AccountError, ChildError, Program, Watchdog, ask};
-use crate::home::{Home, Part, PlaceError};
-use crate::member::{self, Folders, Member, MemberError};
+use crate::child::{Account, Program, Watchdog, ask};
+use crate::home::{Home, Part};
+use crate::member::{self, Folders, Member};
+use crate::secrets::Secrets;
 use crate::stop::Stop;
 
 pub use self::control::RedisControl;
 
 const SOCKET: &str = "redis.sock";
-
-/// Why there is no Redis server.
-#[derive(Debug, thiserror::Error)]
-pub enum RedisError {
-    /// The program is not installed.
-    #[error(
-        "redis-server is not installed; install it (Debian, Ubuntu: apt install redis-server; Fedora, RHEL: dnf \
-         install redis; macOS: brew install redis)"
-    )]
-    NotInstalled,
-    /// No folder for it.
-    #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// No account for it.
-    #[error(transparent)]
-    Account(#[from] AccountError),
-    /// It could not be run.
-    #[error(transparent)]
-    Child(#[from] ChildError),
-    /// It did not come up.
-    #[error("redis-server did not start: {0}")]
-    Start(String),
-    /// It ended while it was in use.
-    #[error("redis-server died ({end}): {log}")]
-    Died {
-        /// How.
-        end: String,
-        /// Its last lines.
-        log: String,
-    },
-    /// A file of its folder.
-    #[error("{}: {source}", path.display())]
-    File {
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The user asked to stop.
-    #[error("stopped")]
-    Stopped,
-}
-
-impl From<MemberError> for RedisError {
-    fn from(error: MemberError) -> Self {
-        match error {
-            MemberError::Child(error) => Self::Child(error),
-            MemberError::File { path, source } => Self::File { path, source },
-            MemberError::NotStarted(why) => Self::Start(why),
-            MemberError::Died { end, log } => Self::Died { end, log },
-            MemberError::Stopped => Self::Stopped,
-        }
-    }
-}
+/// What messages call it.
+const NAME: &str = "redis-server";
+const NOT_INSTALLED: &str = "redis-server is not installed; install it (Debian, Ubuntu: apt install redis-server; Fedora, RHEL: \
+                             dnf install redis; macOS: brew install redis)";
 
 /// A private Redis server in use; dropping it stops the server.
 #[derive(Debug)]
@@ -85,17 +38,18 @@ impl Redis {
     ///
     /// # Errors
     /// When it is not installed or does not start.
-    pub fn start(home: &Home, watchdog: &Watchdog, stop: &Stop) -> Result<Self, RedisError> {
-        let program = member::find(&["redis-server", "valkey-server"]).ok_or(RedisError::NotInstalled)?;
+    pub fn start(home: &Home, watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
+        let program = member::find(&["redis-server", "valkey-server"]);
+        let program = program.ok_or_else(|| Error::new(Class::Missing, NOT_INSTALLED))?;
         let account = Account::unprivileged()?;
         let folders = Folders::make(home, Part::Redis, SOCKET, account.as_ref())?;
         let version = version(&program, account.as_ref());
         let program = server(&program, &folders, account.as_ref());
-        let mut member = Member::start(program, folders, watchdog)?;
+        let mut member = Member::start((NAME, Secrets::default()), program, folders, watchdog)?;
         let socket = member.sockets().join(SOCKET);
         member.await_ready(stop, || ping(&socket).is_ok())?;
         let limits =
-            limits(&Address::Unix(socket), stop).map_err(|why| RedisError::Start(why.to_string()))?;
+            limits(&Address::Unix(socket), stop).map_err(|why| member.not_started(&why.to_string()))?;
         Ok(Self { member, version, limits })
     }
 
@@ -126,9 +80,9 @@ impl Redis {
     /// Whether it still runs.
     ///
     /// # Errors
-    /// [`RedisError::Died`] with its last lines.
-    pub fn check(&mut self) -> Result<(), RedisError> {
-        Ok(self.member.check()?)
+    /// How it died, with its last lines.
+    pub fn check(&mut self) -> Result<(), Error> {
+        self.member.check()
     }
 }
 

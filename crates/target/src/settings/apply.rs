@@ -4,15 +4,18 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::Place;
 use protocol::postgres::sql::{Sql, SqlError};
+use record::Error;
 
+use super::Wanted;
 use super::change::Change;
+use super::error::{needs_restart, needs_server_change, not_applied, pooled, refused};
 use super::journal::Journal;
 use super::read::{catalog, differences};
 use super::safety::weakens;
 use super::statements::{self, reload};
-use super::{SettingsError, Wanted};
 use crate::control::{ConnectError, Control, Pooling, with_session_settings};
-use crate::managed::{Cluster, ManagedError};
+use crate::managed::Cluster;
+use crate::managed::LastLines;
 use crate::stop::Stop;
 
 /// How long connecting may take.
@@ -69,7 +72,7 @@ pub fn apply_managed(
     database: &str,
     wanted: &Wanted,
     anew: bool,
-) -> Result<Applied, SettingsError> {
+) -> Result<Applied, Error> {
     let attempt = attempt_managed(cluster, database, wanted, anew);
     if attempt.is_err() {
         let _concluding = Stop::of_process().concluding();
@@ -84,7 +87,7 @@ fn attempt_managed(
     database: &str,
     wanted: &Wanted,
     anew: bool,
-) -> Result<Applied, SettingsError> {
+) -> Result<Applied, Error> {
     let mut control = cluster.connect(database)?;
     let change = Change::of(&catalog(&mut control)?, wanted, true)?;
     let put_back = cluster.put_settings_back()?;
@@ -107,7 +110,7 @@ fn attempt_managed(
 ///
 /// # Errors
 /// When the server does not come up again.
-pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, SettingsError> {
+pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, Error> {
     if !cluster.put_settings_back()? {
         return Ok(Effort::None);
     }
@@ -123,15 +126,15 @@ pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, SettingsError> {
 ///
 /// # Errors
 /// When the file cannot be written, or the server does not come up again.
-pub fn mend_managed(cluster: &mut Cluster) -> Result<bool, SettingsError> {
+pub fn mend_managed(cluster: &mut Cluster) -> Result<bool, Error> {
     if cluster.pid().is_none() {
-        return Ok(cluster.put_settings_back()?);
+        return cluster.put_settings_back();
     }
     Ok(restore_managed(cluster)? != Effort::None)
 }
 
 /// Lets changed files take effect by the least that does it.
-fn take_effect(cluster: &mut Cluster, mut control: Control) -> Result<Effort, SettingsError> {
+fn take_effect(cluster: &mut Cluster, mut control: Control) -> Result<Effort, Error> {
     reload(&mut control)?;
     drop(control);
     let mut fresh = cluster.connect("postgres")?;
@@ -140,13 +143,13 @@ fn take_effect(cluster: &mut Cluster, mut control: Control) -> Result<Effort, Se
     if pending { restart(cluster) } else { Ok(Effort::Reload) }
 }
 
-fn restart(cluster: &mut Cluster) -> Result<Effort, SettingsError> {
+fn restart(cluster: &mut Cluster) -> Result<Effort, Error> {
     match cluster.restart() {
         Ok(()) => Ok(Effort::Restart),
-        Err(ManagedError::Start { log, .. }) => {
-            Err(SettingsError::Refused { what: "to start with these settings".into(), message: log })
-        }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(match error.cause::<LastLines>() {
+            Some(LastLines(log)) => refused("to start with these settings", log),
+            None => error,
+        }),
     }
 }
 
@@ -160,7 +163,7 @@ pub fn apply_url(
     pooling: Pooling,
     wanted: &Wanted,
     journal: Option<&mut Journal>,
-) -> Result<Applied, SettingsError> {
+) -> Result<Applied, Error> {
     let mut control = Control::open(place, Some(CONNECT_BOUND))?;
     let superuser = control.reported("is_superuser") == Some("on");
     let known = catalog(&mut control)?;
@@ -172,7 +175,7 @@ pub fn apply_url(
             .filter_map(|difference| change.session.remove_entry(&difference.name))
             .collect();
         if !change.session.is_empty() {
-            return Err(SettingsError::Pooled(change.session.into_keys().collect()));
+            return Err(pooled(&change.session.into_keys().collect::<Vec<_>>()));
         }
     }
     let to_change = differences(&known, &change.server);
@@ -191,39 +194,36 @@ fn change_server(
     known: &super::Catalog,
     change: &Change,
     journal: Option<&mut Journal>,
-) -> Result<Effort, SettingsError> {
+) -> Result<Effort, Error> {
     let names = |wanted: &dyn Fn(&super::Entry) -> bool| -> Vec<String> {
         change.server.keys().filter(|name| known.get(name).is_some_and(wanted)).cloned().collect()
     };
     let restarting = names(&|entry| entry.context == "postmaster");
     if !restarting.is_empty() {
-        return Err(SettingsError::NeedsRestart(restarting));
+        return Err(needs_restart(&restarting));
     }
-    let Some(journal) = journal else { return Err(SettingsError::NeedsServerChange(names(&|_| true))) };
+    let Some(journal) = journal else { return Err(needs_server_change(&names(&|_| true))) };
     journal.note(control, &change.server, known)?;
     alter_system(control, &change.server)?;
     reload(control)?;
     Ok(Effort::Reload)
 }
 
-fn alter_system(control: &mut Control, server: &Wanted) -> Result<(), SettingsError> {
+fn alter_system(control: &mut Control, server: &Wanted) -> Result<(), Error> {
     for (name, value) in server {
-        control.execute(&statements::set(name, value)).map_err(|error| refused(name, value, &error))?;
+        let refused = |error: SqlError| refused(&format!("{name} = {value}"), &error.text);
+        control.execute(&statements::set(name, value)).map_err(refused)?;
     }
     Ok(())
 }
 
-fn refused(name: &str, value: &str, error: &SqlError) -> SettingsError {
-    SettingsError::Refused { what: format!("{name} = {value}"), message: error.text.clone() }
-}
-
 /// Reads every setting back over a connection like those of the load.
-fn verify(place: &Place, change: &Change) -> Result<(), SettingsError> {
+fn verify(place: &Place, change: &Change) -> Result<(), Error> {
     let with_settings = with_session_settings(place, &change.session);
     let mut control = Control::open(&with_settings, Some(CONNECT_BOUND)).map_err(|error| match error {
         // The server refuses wrong session settings when a connection starts.
         ConnectError::Login { source, .. } if !change.session.is_empty() => {
-            SettingsError::Refused { what: "a session setting".into(), message: source.to_string() }
+            refused("a session setting", &source.to_string())
         }
         error => error.into(),
     })?;
@@ -237,7 +237,7 @@ fn verify(place: &Place, change: &Change) -> Result<(), SettingsError> {
             return Ok(());
         }
         if start.elapsed() > Duration::from_secs(1) {
-            return Err(SettingsError::NotApplied(found));
+            return Err(not_applied(&found));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

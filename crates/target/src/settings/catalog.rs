@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::error::SettingsError;
+use record::{Class, Error};
 
 /// What has to happen for a changed value to take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,10 +83,11 @@ impl Catalog {
     }
 
     /// A setting that must be there.
-    pub(super) fn known(&self, name: &str) -> Result<&Entry, SettingsError> {
-        self.get(name).ok_or_else(|| SettingsError::Unknown {
-            nearest: self.nearest(name).map(str::to_owned),
-            name: name.to_owned(),
+    pub(super) fn known(&self, name: &str) -> Result<&Entry, Error> {
+        self.get(name).ok_or_else(|| {
+            let nearest =
+                self.nearest(name).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+            Error::new(Class::BadInput, format!("the server knows no setting {name}{nearest}"))
         })
     }
 

@@ -1,10 +1,13 @@
 //! Whether a server can be brought to an arm's settings, said before anything is changed or prepared.
 
-use super::catalog::{Catalog, Entry, Way};
+use record::{Class, Error};
+
+use super::Wanted;
+use super::catalog::{Catalog, Way};
 use super::change::completed;
 use super::compare::{is_in_force, what_it_takes};
+use super::error::{Refusal, fixed, needs_restart, needs_server_change, pooled};
 use super::reserved::reserved;
-use super::{SettingsError, Wanted};
 
 /// What may be done to a server for an arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,45 +18,46 @@ pub struct Means {
     pub server: bool,
     /// Whether each connection may set them for itself: not through a transaction pooler.
     pub session: bool,
-    /// Whether our role may set what only superusers may; as in [`Entry::way`].
+    /// Whether our role may set what only superusers may; as in [`super::Entry::way`].
     pub superuser: bool,
 }
 
 /// Everything that keeps these settings from being had, in order of their names.
 #[must_use]
-pub fn check(catalog: &Catalog, wanted: &Wanted, means: Means) -> Vec<SettingsError> {
-    let one = |(name, value): (&String, &String)| one(catalog, name, value, means).err();
-    let mut found: Vec<SettingsError> = wanted.iter().filter_map(one).collect();
-    found.extend(completed(catalog, wanted).err());
+pub fn check(catalog: &Catalog, wanted: &Wanted, means: Means) -> Vec<Refusal> {
+    let one = |(name, value): (&String, &String)| {
+        let error = one(catalog, name, value, means).err()?;
+        Some(Refusal { setting: Some(name.clone()), error })
+    };
+    let mut found: Vec<Refusal> = wanted.iter().filter_map(one).collect();
+    let contradiction = completed(catalog, wanted).err();
+    found.extend(contradiction.map(|error| Refusal { setting: None, error }));
     found
 }
 
-fn one(catalog: &Catalog, name: &str, value: &str, means: Means) -> Result<(), SettingsError> {
+fn one(catalog: &Catalog, name: &str, value: &str, means: Means) -> Result<(), Error> {
     if let Some(why) = reserved(name, value) {
-        return Err(SettingsError::Reserved { name: name.to_owned(), why });
+        return Err(Error::new(Class::BadInput, format!("setting {name} cannot be a factor: {why}")));
     }
     let entry = catalog.known(name)?;
     let way = entry.way(means.superuser);
     if way == Way::Never {
-        return Err(SettingsError::Fixed { name: entry.name.clone() });
+        return Err(fixed(&entry.name));
     }
     if is_in_force(value, entry) {
         return Ok(());
     }
     if let Some(wanted) = what_it_takes(value, entry) {
-        let (name, value) = (entry.name.clone(), value.to_owned());
-        return Err(SettingsError::Impossible { name, value, wanted });
+        let name = &entry.name;
+        return Err(Error::new(Class::BadInput, format!("{name} = {value} cannot be; {wanted}")));
     }
+    let names = [entry.name.clone()];
     match way {
-        Way::Restart if !means.restart => Err(SettingsError::NeedsRestart(vec![entry.name.clone()])),
-        Way::Reload if !means.server => Err(needs_the_server(entry)),
-        Way::Session if !means.session => Err(SettingsError::Pooled(vec![entry.name.clone()])),
+        Way::Restart if !means.restart => Err(needs_restart(&names)),
+        Way::Reload if !means.server => Err(needs_server_change(&names)),
+        Way::Session if !means.session => Err(pooled(&names)),
         _ => Ok(()),
     }
-}
-
-fn needs_the_server(entry: &Entry) -> SettingsError {
-    SettingsError::NeedsServerChange(vec![entry.name.clone()])
 }
 
 #[cfg(test)]
@@ -80,7 +84,7 @@ work_mem 4096 kB user integer 64 2147483647";
     fn said(pairs: &[(&str, &str)], means: Means) -> String {
         let wanted = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let found = check(&catalog(SERVER), &wanted, means);
-        found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        found.iter().map(|refusal| refusal.error.to_string()).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
@@ -137,5 +141,9 @@ work_mem 4096 kB user integer 64 2147483647";
     fn all_mistakes_of_an_arm_are_told_at_once() {
         let pairs = [("jit", "2"), ("nonsense", "1"), ("wal_level", "minimal"), ("max_wal_senders", "5")];
         assert_eq!(said(&pairs, OURS).lines().count(), 3);
+        let wanted = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let found = check(&catalog(SERVER), &wanted, OURS);
+        let about: Vec<_> = found.iter().map(|refusal| refusal.setting.as_deref()).collect();
+        assert_eq!(about, [Some("jit"), Some("nonsense"), None]);
     }
 }

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use protocol::postgres::Place;
+use record::Error;
 
 use super::journal::{Left, left_on, may_be_left_at};
 use crate::control::Control;
-use crate::home::{Home, PlaceError};
+use crate::home::Home;
 
 /// How long one more connection may take, where one is needed.
 const CONNECT_BOUND: Duration = Duration::from_secs(10);
@@ -15,7 +16,7 @@ const CONNECT_BOUND: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When somebody else can change the home or a journal.
-pub fn left_behind(control: &mut Control) -> Result<Vec<Left>, PlaceError> {
+pub fn left_behind(control: &mut Control) -> Result<Vec<Left>, Error> {
     Home::locate().map_or_else(|_| Ok(Vec::new()), |home| left_on(&home, control))
 }
 
@@ -23,7 +24,7 @@ pub fn left_behind(control: &mut Control) -> Result<Vec<Left>, PlaceError> {
 ///
 /// # Errors
 /// As for [`left_behind`].
-pub fn left_behind_at(place: &Place) -> Result<Vec<Left>, PlaceError> {
+pub fn left_behind_at(place: &Place) -> Result<Vec<Left>, Error> {
     let Ok(home) = Home::locate() else { return Ok(Vec::new()) };
     if !may_be_left_at(&home, &place.address)? {
         return Ok(Vec::new());

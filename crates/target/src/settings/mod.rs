@@ -23,6 +23,8 @@ mod statements;
 
 use std::collections::BTreeMap;
 
+use record::{Class, Error};
+
 pub use apply::{Applied, Effort, apply_managed, apply_url, mend_managed, restore_managed};
 pub use background::in_the_background;
 pub use catalog::{Catalog, Entry, Way};
@@ -30,7 +32,8 @@ pub use change::Change;
 pub use check::{Means, check};
 pub use compare::{is_in_force, memory_bytes};
 pub use contexts::{always_needs_restart, needs_reload, needs_restart};
-pub use error::{Difference, SettingsError};
+pub(crate) use error::already_changed;
+pub use error::{Difference, Refusal};
 pub use expression::{ExpressionError, Machine, resolve};
 pub use left::{left_behind, left_behind_at};
 pub use read::{catalog, changed, differences, recorded};
@@ -44,13 +47,13 @@ pub type Wanted = BTreeMap<String, String>;
 /// Computes every value that is a share of the machine.
 ///
 /// # Errors
-/// [`SettingsError::Value`] naming the setting.
-pub fn resolve_all(wanted: &Wanted, machine: Machine) -> Result<Wanted, SettingsError> {
+/// Which setting, and why.
+pub fn resolve_all(wanted: &Wanted, machine: Machine) -> Result<Wanted, Error> {
     wanted
         .iter()
         .map(|(name, value)| match resolve(value, machine) {
             Ok(value) => Ok((name.clone(), value)),
-            Err(source) => Err(SettingsError::Value { name: name.clone(), source }),
+            Err(error) => Err(Error::new(Class::BadInput, format!("{name}: {error}")).because(error)),
         })
         .collect()
 }

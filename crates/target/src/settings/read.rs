@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::postgres::sql::{Sql, SqlError};
+use record::Error;
 
 use super::Wanted;
 use super::catalog::Catalog;
 use super::compare::is_in_force;
-use super::error::{Difference, SettingsError};
+use super::error::Difference;
 use super::private::is_private;
+use crate::error::sql_error;
 
 /// Most changed settings that are told by name.
 const TOLD: usize = 5;
@@ -17,8 +19,8 @@ const TOLD: usize = 5;
 ///
 /// # Errors
 /// When the server refuses.
-pub fn catalog(sql: &mut dyn Sql) -> Result<Catalog, SettingsError> {
-    let rows = sql.rows(Catalog::QUERY).map_err(SettingsError::sql("reading settings"))?;
+pub fn catalog(sql: &mut dyn Sql) -> Result<Catalog, Error> {
+    let rows = sql.rows(Catalog::QUERY).map_err(|error| sql_error("reading settings", error))?;
     Ok(Catalog::of_rows(&rows))
 }
 

@@ -1,11 +1,13 @@
 //! Whether our role may change settings of a whole server, and put them back, asked before it is tried.
 
+use super::Wanted;
 use super::catalog::{Catalog, Way};
 use super::check::Means;
 use super::compare::is_in_force;
-use super::{SettingsError, Wanted};
+use super::error::Refusal;
 use crate::control::Control;
 use protocol::postgres::sql::{Sql, SqlError};
+use record::{Class, Error};
 
 /// What reading former values and reloading take, whatever the setting.
 const FOR_ALL: [(&str, &str); 3] = [
@@ -29,7 +31,7 @@ pub fn without_right(
     catalog: &Catalog,
     wanted: &Wanted,
     means: Means,
-) -> Result<Vec<SettingsError>, SqlError> {
+) -> Result<Vec<Refusal>, SqlError> {
     if means.superuser || !means.server {
         return Ok(Vec::new());
     }
@@ -39,7 +41,14 @@ pub fn without_right(
         if entry.way(means.superuser) == Way::Reload && !is_in_force(value, entry) {
             let lacks = lacks(control, &entry.name)?;
             if !lacks.is_empty() {
-                found.push(SettingsError::NoRight { name: entry.name.clone(), lacks: lacks.join(", ") });
+                let (setting, lacks) = (&entry.name, lacks.join(", "));
+                let what = format!(
+                    "{setting} can only be set for the whole server, and this role may not do that: it lacks {lacks}"
+                );
+                found.push(Refusal {
+                    setting: Some(setting.clone()),
+                    error: Error::new(Class::Missing, what),
+                });
             }
         }
     }

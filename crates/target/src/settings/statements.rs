@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::{Sql, quote_identifier, quote_literal};
+use record::Error;
 
-use super::error::SettingsError;
+use super::error::refused;
 use crate::control::Control;
+use crate::error::sql_error;
 
 /// How long a server may take to re-read its files.
 const RELOAD_BOUND: Duration = Duration::from_secs(10);
@@ -37,22 +39,19 @@ pub(super) fn reset(name: &str) -> String {
 }
 
 /// Has the server re-read its files, and waits until it did.
-pub(super) fn reload(control: &mut Control) -> Result<(), SettingsError> {
+pub(super) fn reload(control: &mut Control) -> Result<(), Error> {
     const LOADED: &str = "SELECT pg_catalog.pg_conf_load_time()";
-    let failed = || SettingsError::sql("reloading settings");
-    let before = control.scalar(LOADED).map_err(failed())?;
-    control.execute("SELECT pg_catalog.pg_reload_conf()").map_err(failed())?;
+    let failed = |error| sql_error("reloading settings", error);
+    let before = control.scalar(LOADED).map_err(failed)?;
+    control.execute("SELECT pg_catalog.pg_reload_conf()").map_err(failed)?;
     let start = Instant::now();
     while start.elapsed() < RELOAD_BOUND {
-        if control.scalar(LOADED).map_err(failed())? != before {
+        if control.scalar(LOADED).map_err(failed)? != before {
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    Err(SettingsError::Refused {
-        what: "to re-read its settings".into(),
-        message: format!("nothing happened for {} s", RELOAD_BOUND.as_secs()),
-    })
+    Err(refused("to re-read its settings", &format!("nothing happened for {} s", RELOAD_BOUND.as_secs())))
 }
 
 #[cfg(test)]

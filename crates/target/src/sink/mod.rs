@@ -19,6 +19,7 @@ use protocol::Address;
 use protocol::postgres::Login;
 use protocol::postgres::Place;
 use protocol::postgres::sql::Sql;
+use record::{Class, Error};
 use stats::Histogram;
 
 pub use delay::Delay;
@@ -43,17 +44,6 @@ pub fn sink_main(arguments: &[OsString]) -> i32 {
     i32::from(serve::serve(Path::new(path), delay).is_err())
 }
 
-/// Why there is no sink.
-#[derive(Debug, thiserror::Error)]
-pub enum SinkError {
-    /// It did not come up.
-    #[error("the sink did not start: {0}")]
-    Start(String),
-    /// It ended, or speaks otherwise than a sink.
-    #[error("the sink is gone: {0}")]
-    Gone(String),
-}
-
 /// A sink in use; dropping it stops it.
 #[derive(Debug)]
 pub struct Sink {
@@ -67,8 +57,8 @@ impl Sink {
     ///
     /// # Errors
     /// When it does not come up.
-    pub fn start(home: &Home, program: &Path, watchdog: &Watchdog, delay: Delay) -> Result<Self, SinkError> {
-        let failed = SinkError::Start;
+    pub fn start(home: &Home, program: &Path, watchdog: &Watchdog, delay: Delay) -> Result<Self, Error> {
+        let failed = |why: String| Error::new(Class::Child, format!("the sink did not start: {why}"));
         // It keeps nothing but its socket: the name in the home is only what the socket's folder is called after.
         let owner = home.folder().join(format!("sink-{}", uuid::Uuid::new_v4()));
         let folder = socket_folder(&owner, SOCKET, None).map_err(|error| failed(error.to_string()))?;
@@ -108,8 +98,8 @@ impl Sink {
     ///
     /// # Errors
     /// When it is gone.
-    pub fn figures(&self) -> Result<Histogram, SinkError> {
-        let gone = |what: String| SinkError::Gone(what);
+    pub fn figures(&self) -> Result<Histogram, Error> {
+        let gone = |why: String| Error::new(Class::Child, format!("the sink is gone: {why}"));
         let mut control =
             Control::open(&self.place, Some(START_BOUND)).map_err(|error| gone(error.to_string()))?;
         let text = control.scalar("figures").map_err(|error| gone(error.text))?.unwrap_or_default();

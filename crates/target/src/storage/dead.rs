@@ -15,7 +15,7 @@ pub fn remove_dead(home: &Home) -> Vec<String> {
 
 fn remove(made: &Made) -> Option<String> {
     // Whoever has it by now removes it.
-    let _lock = made.lock().ok()?;
+    let _lock = made.lock()?;
     let what = Journal::read(made).map_or_else(
         || "a filesystem".to_owned(),
         |journal| label(&journal.filesystem, journal.pool.is_some() && !journal.kernel),

@@ -3,6 +3,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use record::Error;
+
 use super::journal::{Journal, Step};
 use super::loop_device::attached;
 use super::made::{IMAGE, JOURNAL, MOUNTED, Made};
@@ -74,7 +76,7 @@ fn remove_pool(
     patience: Patience,
     tools: &Tools<'_>,
 ) -> Result<(), String> {
-    let words = |error: super::error::StorageError| error.to_string();
+    let words = |error: Error| error.to_string();
     let home = made.home();
     let turn = || zfs::turn(&home).map_err(words);
     if journal.step == Step::Image {
@@ -143,7 +145,7 @@ fn detach(made: &Made, tools: &Tools<'_>) -> Result<(), String> {
 fn remove_servers(made: &Made) {
     let clusters = made.home().part(Part::Clusters);
     for (name, folder) in made.servers() {
-        if let (Ok(_lock), Ok(Some(clusters))) = (Lock::take(&folder), &clusters) {
+        if let (Some(_lock), Ok(Some(clusters))) = (Lock::if_free(&folder), &clusters) {
             let _ = clusters.remove_all(&name);
         }
     }

@@ -1,10 +1,13 @@
 //! Why files cannot stand where they should.
 
+use std::fmt::Display;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use crate::home::PlaceError;
+use record::{Class, Error};
+
+use crate::error::file_error;
 
 /// Something that cannot be had here, and what to try.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,53 +24,28 @@ impl Unavailable {
     }
 }
 
-/// Why a filesystem cannot be made, mounted again, looked at or removed.
-#[derive(Debug, thiserror::Error)]
-pub enum StorageError {
-    /// It cannot be had here at all.
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
-    /// No folder for it.
-    #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// A tool failed.
-    #[error("{tool} failed: {said}")]
-    Tool {
-        tool: String,
-        /// What it said, or how it ended.
-        said: String,
-    },
-    /// A tool did not come to its end.
-    #[error("{tool} did not end within {} s", .bound.as_secs())]
-    Slow { tool: String, bound: Duration },
-    /// A file of ours cannot be read or written.
-    #[error("{}: {source}", path.display())]
-    File {
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Its keeper says so.
-    #[error("{0}")]
-    Kept(String),
-    /// Its keeper could not be started or heard.
-    #[error("the keeper of the filesystem below {}: {said}", folder.display())]
-    Keeper { folder: PathBuf, said: String },
-    /// Part of it is still there.
-    #[error("the filesystem below {} was not removed as a whole: {}", folder.display(), .left.join("; "))]
-    NotRemoved {
-        folder: PathBuf,
-        /// What is left, and why.
-        left: Vec<String>,
-    },
-    /// The user asked to stop.
-    #[error("stopped")]
-    Stopped,
+impl From<Unavailable> for Error {
+    fn from(error: Unavailable) -> Self {
+        Self::new(Class::Missing, error.to_string()).because(error)
+    }
 }
 
-impl StorageError {
-    /// An error of a file.
-    pub(super) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
-        move |source| Self::File { path: path.to_owned(), source }
-    }
+/// An error of a file.
+pub(super) fn of_file(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
+    move |source| file_error(path, source)
+}
+
+/// A tool, or the keeper, failed.
+pub(super) fn failed(what: impl Into<String>) -> Error {
+    Error::new(Class::Child, what)
+}
+
+/// A tool failed; what it said, or how it ended.
+pub(super) fn tool_failed(tool: &str, said: impl Display) -> Error {
+    failed(format!("{tool} failed: {said}"))
+}
+
+/// A tool did not come to its end.
+pub(super) fn too_slow(tool: &str, bound: Duration) -> Error {
+    failed(format!("{tool} did not end within {} s", bound.as_secs()))
 }

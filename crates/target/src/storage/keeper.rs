@@ -8,16 +8,18 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 
+use record::Error;
 use rustix::event::{PollFd, PollFlags};
 
 use super::dismantle::{Patience, dismantle};
-use super::error::StorageError;
+use super::error::{failed, of_file};
 use super::made::Made;
 use super::make::{again, make};
 use super::order::{AGAIN, DONE, FAILED, Order, REMOVE};
 use super::tools::Tools;
+use crate::error::file_error;
 use crate::home::Part;
-use crate::lock::{Lock, LockError};
+use crate::lock::{Lock, Taken};
 
 /// Runs until what it made is gone. Gives the exit code.
 pub(crate) fn storage_keeper_main(args: &[OsString]) -> i32 {
@@ -39,18 +41,18 @@ pub(crate) fn storage_keeper_main(args: &[OsString]) -> i32 {
 }
 
 /// Makes its folder, which the account passes through, and locks it.
-fn begin(made: &Made) -> Result<Lock, StorageError> {
+fn begin(made: &Made) -> Result<Lock, Error> {
     let storage = made.home().part(Part::Storage)?;
-    let storage = storage.ok_or_else(|| StorageError::Kept("the home is gone".to_owned()))?;
+    let storage = storage.ok_or_else(|| failed("the home is gone"))?;
     let name = made.folder.file_name().unwrap_or_default();
-    let folder = storage.make(name, 0o711).map_err(StorageError::file(&made.folder))?;
-    Lock::take(&folder).map_err(|error| {
-        let _ = storage.remove_empty(name);
-        match error {
-            LockError::File(source) => StorageError::File { path: made.folder.clone(), source },
-            LockError::Held(_) => StorageError::Kept(format!("{} is in use", made.folder.display())),
-        }
-    })
+    let folder = storage.make(name, 0o711).map_err(of_file(&made.folder))?;
+    let error = match Lock::take(&folder) {
+        Ok(Taken::Ours(lock)) => return Ok(lock),
+        Ok(Taken::Held(_)) => failed(format!("{} is in use", made.folder.display())),
+        Err(source) => file_error(&made.folder, source),
+    };
+    let _ = storage.remove_empty(name);
+    Err(error)
 }
 
 fn keep(lifeline: &File, order: &Order, made: &Made) -> i32 {

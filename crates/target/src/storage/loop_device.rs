@@ -1,9 +1,10 @@
 //! Loop devices over images.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::error::StorageError;
+use record::{Class, Error};
+
 use super::made::Made;
 use super::tools::Tools;
 
@@ -12,14 +13,16 @@ const BOUND: Duration = Duration::from_secs(120);
 const LOOP_TRIES: u32 = 5;
 
 /// A loop device over the image; past the page cache where the disk can, so that nothing is in memory twice.
-pub(super) fn attach(made: &Made, tools: &Tools<'_>) -> Result<String, StorageError> {
+pub(super) fn attach(made: &Made, tools: &Tools<'_>) -> Result<String, Error> {
     let image = made.image();
     let args = [Path::new("--find"), Path::new("--show"), &image];
-    let mut tries = 1;
+    let (mut tries, start) = (1, Instant::now());
     let device = loop {
         match tools.run("losetup", &args, BOUND) {
             Ok(device) => break device.trim().to_owned(),
-            Err(StorageError::Tool { .. }) if tries < LOOP_TRIES => tries += 1,
+            Err(error) if error.class() == Class::Child && tries < LOOP_TRIES && start.elapsed() < BOUND => {
+                tries += 1;
+            }
             Err(error) => return Err(error),
         }
     };
@@ -29,7 +32,7 @@ pub(super) fn attach(made: &Made, tools: &Tools<'_>) -> Result<String, StorageEr
 }
 
 /// Loop devices over the image.
-pub(super) fn attached(made: &Made, tools: &Tools<'_>) -> Result<Vec<String>, StorageError> {
+pub(super) fn attached(made: &Made, tools: &Tools<'_>) -> Result<Vec<String>, Error> {
     let image = made.image();
     let args = [Path::new("--noheadings"), Path::new("--output"), Path::new("NAME"), Path::new("-j"), &image];
     let names = tools.run("losetup", &args, BOUND)?;

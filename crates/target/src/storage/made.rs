@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::home::{Dir, Home, Part};
 use crate::host::proc::is_alive;
-use crate::lock::{Lock, LockError};
+use crate::lock::Lock;
 
 /// Folders that this process made. In a container a pgdyno often has the pid of one that was killed.
 static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -60,9 +60,9 @@ impl Made {
         part.map_or(Ok(None), |part| part.open(name))?.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Takes its lock.
-    pub(super) fn lock(&self) -> Result<Lock, LockError> {
-        Lock::take(&self.open().map_err(LockError::File)?)
+    /// Takes its lock, unless another pgdyno has it.
+    pub(super) fn lock(&self) -> Option<Lock> {
+        Lock::if_free(&self.open().ok()?)
     }
 
     /// Pid of the pgdyno it was made for.

@@ -3,7 +3,9 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::error::StorageError;
+use record::Error;
+
+use super::error::{failed, of_file};
 use super::journal::{Journal, Step};
 use super::loop_device::{attach, attached};
 use super::made::{IMAGE, JOURNAL, MOUNTED, Made};
@@ -25,13 +27,13 @@ const BUSY: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Makes what is asked for; what came of it when this fails is for [`super::dismantle`].
-pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), StorageError> {
+pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), Error> {
     let mut journal = Journal::new(&order.filesystem);
     begin(&mut journal, made, Step::Image)?;
     make_image(made, order.filesystem.size_bytes)?;
     let mounted = made.mounted();
-    let failed = StorageError::file(&mounted);
-    made.open().and_then(|folder| folder.make(MOUNTED, 0o711)).map_err(failed)?;
+    let at_mounted = of_file(&mounted);
+    made.open().and_then(|folder| folder.make(MOUNTED, 0o711)).map_err(at_mounted)?;
     match &order.filesystem.kind {
         Kind::Zfs { .. } => make_pool(made, &mut journal, tools)?,
         kind => {
@@ -47,15 +49,15 @@ pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), 
     }
     is_there(made)?;
     // The root of what is mounted now.
-    made.open().and_then(|folder| folder.make(MOUNTED, 0o711)).map(drop).map_err(StorageError::file(&mounted))
+    made.open().and_then(|folder| folder.make(MOUNTED, 0o711)).map(drop).map_err(of_file(&mounted))
 }
 
 /// That what was mounted is mounted: else files would stand on the disk below, and nobody would notice.
-fn is_there(made: &Made) -> Result<(), StorageError> {
+fn is_there(made: &Made) -> Result<(), Error> {
     let mounted = made.mounted();
     match is_mounted(&mounted) {
         true => Ok(()),
-        false => Err(StorageError::Kept(format!(
+        false => Err(failed(format!(
             "nothing is mounted on {}, though its tools say so; see its options",
             mounted.display()
         ))),
@@ -63,8 +65,8 @@ fn is_there(made: &Made) -> Result<(), StorageError> {
 }
 
 /// Unmounts it and mounts it again, so that nothing of it is in memory; nobody may use it.
-pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), StorageError> {
-    let gone = || StorageError::Kept(format!("{} has no journal any more", made.folder.display()));
+pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), Error> {
+    let gone = || failed(format!("{} has no journal any more", made.folder.display()));
     let journal = Journal::read(made).ok_or_else(gone)?;
     if let Some(pool) = &journal.pool {
         zfs::export(pool, tools)?;
@@ -72,7 +74,7 @@ pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), StorageError> 
         zfs::import(made, pool, tools)?;
         return is_there(made);
     }
-    unmount(made).map_err(StorageError::file(&made.mounted()))?;
+    unmount(made).map_err(of_file(&made.mounted()))?;
     for device in attached(made, tools)? {
         tools.run("losetup", &["--detach", &device], BOUND)?;
     }
@@ -94,22 +96,22 @@ fn unmount(made: &Made) -> io::Result<()> {
     }
 }
 
-fn begin(journal: &mut Journal, made: &Made, step: Step) -> Result<(), StorageError> {
-    journal.begin(made, step).map_err(StorageError::file(&made.folder.join(JOURNAL)))
+fn begin(journal: &mut Journal, made: &Made, step: Step) -> Result<(), Error> {
+    journal.begin(made, step).map_err(of_file(&made.folder.join(JOURNAL)))
 }
 
-fn make_image(made: &Made, size: u64) -> Result<(), StorageError> {
+fn make_image(made: &Made, size: u64) -> Result<(), Error> {
     let image = made.image();
     let file = made.open().and_then(|folder| folder.create(IMAGE, Readable::ByUs));
-    file.and_then(|file| file.set_len(size)).map_err(StorageError::file(&image))
+    file.and_then(|file| file.set_len(size)).map_err(of_file(&image))
 }
 
 /// Drops the image from the page cache.
-fn forget(made: &Made) -> Result<(), StorageError> {
+fn forget(made: &Made) -> Result<(), Error> {
     let image = made.image();
-    let file = made.open().and_then(|folder| folder.file(IMAGE)).map_err(StorageError::file(&image))?;
-    file.sync_all().map_err(StorageError::file(&image))?;
-    crate::page_cache::drop_file(&file).map_err(StorageError::file(&image))
+    let file = made.open().and_then(|folder| folder.file(IMAGE)).map_err(of_file(&image))?;
+    file.sync_all().map_err(of_file(&image))?;
+    crate::page_cache::drop_file(&file).map_err(of_file(&image))
 }
 
 /// The tool that makes it, with its arguments but for the device.
@@ -136,7 +138,7 @@ fn format(kind: &Kind) -> (&'static str, Vec<String>) {
     }
 }
 
-fn mount(made: &Made, filesystem: &Filesystem, device: &str, tools: &Tools<'_>) -> Result<(), StorageError> {
+fn mount(made: &Made, filesystem: &Filesystem, device: &str, tools: &Tools<'_>) -> Result<(), Error> {
     let kind = &filesystem.kind;
     let mut options = vec!["nosuid".to_owned(), "nodev".to_owned()];
     match kind {
@@ -151,7 +153,7 @@ fn mount(made: &Made, filesystem: &Filesystem, device: &str, tools: &Tools<'_>) 
     mount_point::mount(made, device, kind.name(), &options.join(","), tools)
 }
 
-fn make_pool(made: &Made, journal: &mut Journal, tools: &Tools<'_>) -> Result<(), StorageError> {
+fn make_pool(made: &Made, journal: &mut Journal, tools: &Tools<'_>) -> Result<(), Error> {
     journal.kernel = zfs::by(tools) == By::Kernel;
     journal.pool = Some(zfs::new_name());
     let _turn = zfs::turn(&made.home())?;

@@ -25,7 +25,7 @@ mod zfs;
 
 pub use available::{Available, available, available_below, overcommitted};
 pub use dead::remove_dead;
-pub use error::{StorageError, Unavailable};
+pub use error::Unavailable;
 pub(crate) use keeper::storage_keeper_main;
 pub(crate) use made::{LINK, is_in_use};
 pub use mounted::Mounted;

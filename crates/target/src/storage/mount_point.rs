@@ -3,9 +3,11 @@
 use std::io;
 use std::time::Duration;
 
-use super::error::StorageError;
+use record::Error;
+
 use super::made::{MOUNTED, Made};
 use super::tools::Tools;
+use crate::error::file_error;
 
 /// How long `mount` may take.
 const BOUND: Duration = Duration::from_secs(120);
@@ -20,8 +22,8 @@ pub(super) fn mount(
     kind: &str,
     options: &str,
     tools: &Tools<'_>,
-) -> Result<(), StorageError> {
-    let failed = |error| StorageError::file(&made.mounted())(error);
+) -> Result<(), Error> {
+    let failed = |error| file_error(&made.mounted(), error);
     let point = made.open().and_then(|folder| folder.open(MOUNTED)).map_err(failed)?;
     let point = point.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
     let at = |number: i32| format!("/proc/self/fd/{number}/.");

@@ -1,5 +1,6 @@
 //! A filesystem that was made, on pgdyno's side of the lifeline.
 
+use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -8,9 +9,11 @@ use std::process::{Child, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use record::{Class, Error};
+
 use super::available::available_below;
 use super::dismantle::{Patience, dismantle};
-use super::error::StorageError;
+use super::error::failed;
 use super::made::Made;
 use super::options::{Filesystem, Ground, Kind};
 use super::order::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, Order, REMOVE};
@@ -49,13 +52,14 @@ impl Mounted {
         account: Option<&Account>,
         watchdog: &Watchdog,
         stop: &Stop,
-    ) -> Result<Self, StorageError> {
+    ) -> Result<Self, Error> {
         let label = available_below(home, &Ground::Filesystem(filesystem.clone()))?.label().to_owned();
         let made = Made::next(&home.make_part(Part::Storage, account)?);
         let order = Order { folder: made.folder.clone(), filesystem: filesystem.clone() };
         let mut keeper = Keeper::start(watchdog, &order)?;
         // When this fails, the keeper goes with it, and takes along what it made.
-        keeper.await_answer(&|_| stop.at_once())?;
+        let answer = keeper.await_answer(&|_| stop.at_once());
+        answer.map_err(|unanswered| unanswered.error(&order.folder))?;
         Ok(Self { made, kind: filesystem.kind.clone(), label, keeper: Mutex::new(Some(keeper)) })
     }
 
@@ -89,17 +93,16 @@ impl Mounted {
     ///
     /// # Errors
     /// When somebody uses it, or a tool fails.
-    pub fn again(&self) -> Result<(), StorageError> {
+    pub fn again(&self) -> Result<(), Error> {
         let mut held = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         let gone = || keeper_failed(&self.made.folder, "it was killed");
         let keeper = held.as_mut().ok_or_else(gone)?;
-        keeper.ask(AGAIN)?;
-        let done = keeper.await_answer(&|_| Stop::of_process().ends_waits());
-        if matches!(done, Err(StorageError::Stopped)) {
+        let done = keeper.ask(AGAIN, &|_| Stop::of_process().ends_waits());
+        if matches!(done, Err(Unanswered::GivenUp)) {
             // Its answer would be taken for that to the next thing it is asked. It removes everything by itself.
             *held = None;
         }
-        done
+        done.map_err(|unanswered| unanswered.error(&self.made.folder))
     }
 
     /// Why it cannot be used any more, if that can be seen: nobody but we and the root of this machine can have done it.
@@ -120,36 +123,38 @@ impl Mounted {
     ///
     /// # Errors
     /// What is left, and why. What the user did not want to wait for, its keeper removes within 10 s.
-    pub fn remove(self) -> Result<(), StorageError> {
+    pub fn remove(self) -> Result<(), Error> {
         self.take_away()
     }
 
-    fn take_away(&self) -> Result<(), StorageError> {
+    fn take_away(&self) -> Result<(), Error> {
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut keeper) = keeper else { return self.take_away_ourselves() };
         let (stop, start) = (Stop::of_process(), Instant::now());
         let presses = stop.presses();
         let parting = |_: &Keeper| stop.presses() > presses || (stop.soon() && start.elapsed() >= PARTING);
-        match keeper.ask(REMOVE).and_then(|()| keeper.await_answer(&parting)) {
-            Err(StorageError::Kept(left)) => Err(self.not_removed(vec![left])),
+        match keeper.ask(REMOVE, &parting) {
+            Ok(()) => Ok(()),
+            Err(Unanswered::Failed(left)) => Err(self.not_removed(&[left])),
             // One that was killed has removed nothing, or not all.
-            Err(StorageError::Keeper { .. }) => self.take_away_ourselves(),
-            other => other,
+            Err(Unanswered::Unheard(_)) => self.take_away_ourselves(),
+            Err(Unanswered::GivenUp) => Err(Error::stopped()),
         }
     }
 
-    fn take_away_ourselves(&self) -> Result<(), StorageError> {
+    fn take_away_ourselves(&self) -> Result<(), Error> {
         if !self.made.folder.exists() {
             return Ok(());
         }
         // Held by somebody who removes it already: the keeper, who was not as dead as it seemed.
-        let Ok(_lock) = self.made.lock() else { return Ok(()) };
+        let Some(_lock) = self.made.lock() else { return Ok(()) };
         let left = dismantle(&self.made, Patience::asked());
-        if left.is_empty() { Ok(()) } else { Err(self.not_removed(left)) }
+        if left.is_empty() { Ok(()) } else { Err(self.not_removed(&left)) }
     }
 
-    fn not_removed(&self, left: Vec<String>) -> StorageError {
-        StorageError::NotRemoved { folder: self.made.folder.clone(), left }
+    fn not_removed(&self, left: &[String]) -> Error {
+        let (folder, left) = (self.made.folder.display(), left.join("; "));
+        Error::new(Class::Io, format!("the filesystem below {folder} was not removed as a whole: {left}"))
     }
 }
 
@@ -163,20 +168,41 @@ impl Drop for Mounted {
     }
 }
 
-fn keeper_failed(folder: &Path, said: impl ToString) -> StorageError {
-    StorageError::Keeper { folder: folder.to_owned(), said: said.to_string() }
+/// A keeper could not be started or heard.
+fn keeper_failed(folder: &Path, said: impl Display) -> Error {
+    failed(format!("the keeper of the filesystem below {}: {said}", folder.display()))
+}
+
+/// Why a keeper did not do what it was asked.
+#[derive(Debug)]
+enum Unanswered {
+    /// It says why.
+    Failed(String),
+    /// It was killed, or says something else.
+    Unheard(String),
+    /// Nobody waited for its answer.
+    GivenUp,
+}
+
+impl Unanswered {
+    fn error(self, folder: &Path) -> Error {
+        match self {
+            Self::Failed(why) => failed(why),
+            Self::Unheard(said) => keeper_failed(folder, said),
+            Self::GivenUp => Error::stopped(),
+        }
+    }
 }
 
 #[derive(Debug)]
 struct Keeper {
     process: Child,
     lifeline: UnixStream,
-    folder: PathBuf,
     unread: Vec<u8>,
 }
 
 impl Keeper {
-    fn start(watchdog: &Watchdog, order: &Order) -> Result<Self, StorageError> {
+    fn start(watchdog: &Watchdog, order: &Order) -> Result<Self, Error> {
         let failed = |error: io::Error| keeper_failed(&order.folder, error);
         let text = serde_json::to_string(order).map_err(|error| failed(error.into()))?;
         let mut command = watchdog.command();
@@ -184,40 +210,42 @@ impl Keeper {
         Watchdog::clean_environment(&mut command);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let (process, lifeline) = watchdog.launch(command).map_err(failed)?;
-        let keeper = Self { process, lifeline, folder: order.folder.clone(), unread: Vec::new() };
+        let keeper = Self { process, lifeline, unread: Vec::new() };
         keeper.lifeline.set_read_timeout(Some(SLICE)).map_err(failed)?;
         Ok(keeper)
     }
 
-    fn ask(&mut self, line: &str) -> Result<(), StorageError> {
-        writeln!(self.lifeline, "{line}").map_err(|error| keeper_failed(&self.folder, error))
+    /// Asks it for something, and waits for its answer.
+    fn ask(&mut self, line: &str, give_up: &dyn Fn(&Self) -> bool) -> Result<(), Unanswered> {
+        writeln!(self.lifeline, "{line}").map_err(|error| Unanswered::Unheard(error.to_string()))?;
+        self.await_answer(give_up)
     }
 
     /// Waits for its answer, unless `give_up` says not to.
-    fn await_answer(&mut self, give_up: &dyn Fn(&Self) -> bool) -> Result<(), StorageError> {
+    fn await_answer(&mut self, give_up: &dyn Fn(&Self) -> bool) -> Result<(), Unanswered> {
         let start = Instant::now();
         while start.elapsed() < BOUND {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
                 let line = String::from_utf8_lossy(&line[..end]).into_owned();
                 return match line.strip_prefix(FAILED) {
-                    Some(why) => Err(StorageError::Kept(why.to_owned())),
+                    Some(why) => Err(Unanswered::Failed(why.to_owned())),
                     None if line == DONE => Ok(()),
-                    None => Err(keeper_failed(&self.folder, line)),
+                    None => Err(Unanswered::Unheard(line)),
                 };
             }
             if give_up(self) {
-                return Err(StorageError::Stopped);
+                return Err(Unanswered::GivenUp);
             }
             let mut buffer = [0; 1024];
             match self.lifeline.read(&mut buffer) {
-                Ok(0) => return Err(keeper_failed(&self.folder, "it was killed")),
+                Ok(0) => return Err(Unanswered::Unheard("it was killed".to_string())),
                 Ok(count) => self.unread.extend_from_slice(&buffer[..count]),
                 Err(error) if is_transient(&error) => {}
-                Err(error) => return Err(keeper_failed(&self.folder, error)),
+                Err(error) => return Err(Unanswered::Unheard(error.to_string())),
             }
         }
-        Err(keeper_failed(&self.folder, "it does not answer"))
+        Err(Unanswered::Unheard("it does not answer".to_string()))
     }
 }
 

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::error::StorageError;
+use record::Error;
+
+use super::error::{too_slow, tool_failed};
 use crate::home::Dir;
 
 /// Between two looks at a tool that works.
@@ -45,8 +47,8 @@ impl<'a> Tools<'a> {
     }
 
     /// A tool with nothing of our surroundings that would change its words, killed with whoever started it.
-    pub(super) fn command(&self, tool: &str) -> Result<Command, StorageError> {
-        let path = self.find(tool).ok_or_else(|| failed(tool, "it is not installed"))?;
+    pub(super) fn command(&self, tool: &str) -> Result<Command, Error> {
+        let path = self.find(tool).ok_or_else(|| tool_failed(tool, "it is not installed"))?;
         let mut command = Command::new(path);
         command.env("LC_ALL", "C").stdin(Stdio::null()).process_group(0);
         Ok(command)
@@ -61,20 +63,20 @@ impl<'a> Tools<'a> {
         tool: &str,
         args: &[A],
         bound: Duration,
-    ) -> Result<String, StorageError> {
+    ) -> Result<String, Error> {
         let mut command = self.command(tool)?;
         command.args(args);
         self.run_command(command, tool, bound)
     }
 
-    fn run_command(&self, command: Command, tool: &str, bound: Duration) -> Result<String, StorageError> {
+    fn run_command(&self, command: Command, tool: &str, bound: Duration) -> Result<String, Error> {
         let (status, said, why) = self.run_to_end(command, tool, bound)?;
         if status.success() {
             return Ok(said);
         }
         let why = if why.trim().is_empty() { said } else { why };
         let why = if why.trim().is_empty() { status.to_string() } else { why };
-        Err(failed(tool, quoted(&why)))
+        Err(tool_failed(tool, quoted(&why)))
     }
 
     /// The same with an open folder that it inherits, by this number.
@@ -84,7 +86,7 @@ impl<'a> Tools<'a> {
         tool: &str,
         args: impl FnOnce(i32) -> [String; N],
         bound: Duration,
-    ) -> Result<String, StorageError> {
+    ) -> Result<String, Error> {
         let number = folder.as_fd().as_raw_fd();
         let mut command = self.command(tool)?;
         command.args(args(number));
@@ -104,7 +106,7 @@ impl<'a> Tools<'a> {
         tool: &str,
         args: &[A],
         bound: Duration,
-    ) -> Result<String, StorageError> {
+    ) -> Result<String, Error> {
         let mut command = self.command(tool)?;
         command.args(args);
         self.run_to_end(command, tool, bound).map(|(_, said, why)| said + &why)
@@ -115,39 +117,30 @@ impl<'a> Tools<'a> {
         mut command: Command,
         tool: &str,
         bound: Duration,
-    ) -> Result<(ExitStatus, String, String), StorageError> {
+    ) -> Result<(ExitStatus, String, String), Error> {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         die_with_us(&mut command);
-        let mut child = command.spawn().map_err(|error| failed(tool, error))?;
+        let mut child = command.spawn().map_err(|error| tool_failed(tool, error))?;
         let status = self.await_end(&mut child, tool, bound)?;
         Ok((status, rest_of(child.stdout.take()), rest_of(child.stderr.take())))
     }
 
-    fn await_end(&self, child: &mut Child, tool: &str, bound: Duration) -> Result<ExitStatus, StorageError> {
+    fn await_end(&self, child: &mut Child, tool: &str, bound: Duration) -> Result<ExitStatus, Error> {
         let start = Instant::now();
         loop {
             match child.try_wait() {
                 Ok(Some(status)) => return Ok(status),
-                Err(error) => return Err(failed(tool, error)),
+                Err(error) => return Err(tool_failed(tool, error)),
                 Ok(None) => {}
             }
             let given_up = (self.give_up)();
             if given_up || start.elapsed() >= bound {
                 end(child);
-                let tool = tool.to_owned();
-                return Err(if given_up {
-                    StorageError::Stopped
-                } else {
-                    StorageError::Slow { tool, bound }
-                });
+                return Err(if given_up { Error::stopped() } else { too_slow(tool, bound) });
             }
             std::thread::sleep(PAUSE);
         }
     }
-}
-
-fn failed(tool: &str, said: impl ToString) -> StorageError {
-    StorageError::Tool { tool: tool.to_owned(), said: said.to_string() }
 }
 
 /// In one line, and not too long.
@@ -204,10 +197,10 @@ mod tests {
         let error = tools.run("sh", &["-c", "echo one >&2; echo two >&2; exit 3"], Duration::from_secs(9));
         assert_eq!(error.unwrap_err().to_string(), "sh failed: one; two");
         let error = tools.run("sleep", &["9"], Duration::from_millis(20)).unwrap_err();
-        assert!(matches!(error, StorageError::Slow { .. }), "{error}");
+        assert_eq!(error.to_string(), "sleep did not end within 0 s");
         let hasty = || true;
         let error = Tools::new(&hasty).run("sleep", &["9"], Duration::from_secs(9)).unwrap_err();
-        assert!(matches!(error, StorageError::Stopped), "{error}");
+        assert!(error.is_stopped(), "{error}");
         let error = Tools::within(vec![]).run("echo", &["said"], Duration::from_secs(9)).unwrap_err();
         assert_eq!(error.to_string(), "echo failed: it is not installed");
     }

@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use super::error::{StorageError, Unavailable};
+use record::{Class, Error};
+
+use super::error::{Unavailable, failed, of_file, tool_failed};
 use super::journal::Journal;
 use super::mounted::Mounted;
 use super::options::Kind;
@@ -45,14 +47,14 @@ impl Mounted {
     ///
     /// # Errors
     /// When that cannot be told: of btrfs without compsize.
-    pub fn used(&self) -> Result<Used, StorageError> {
+    pub fn used(&self) -> Result<Used, Error> {
         used_by(&self.folder(), Some(self))
     }
 }
 
 /// What the files in a folder take; on ZFS that we made, all that stands there.
-pub(crate) fn used_by(folder: &Path, on: Option<&Mounted>) -> Result<Used, StorageError> {
-    write_out(folder).map_err(StorageError::file(folder))?;
+pub(crate) fn used_by(folder: &Path, on: Option<&Mounted>) -> Result<Used, Error> {
+    write_out(folder).map_err(of_file(folder))?;
     let ends = || Stop::of_process().ends_waits();
     let tools = &Tools::new(&ends);
     let is_btrfs = || Disk::of(folder).and_then(|disk| disk.filesystem).as_deref() == Some("btrfs");
@@ -61,8 +63,7 @@ pub(crate) fn used_by(folder: &Path, on: Option<&Mounted>) -> Result<Used, Stora
         Some((_, Kind::Btrfs { .. })) => of_btrfs(folder, tools),
         None if is_btrfs() => of_btrfs(folder, tools),
         _ => {
-            let disk_bytes =
-                sum(folder, &|file| file.blocks() * BLOCK).map_err(StorageError::file(folder))?;
+            let disk_bytes = sum(folder, &|file| file.blocks() * BLOCK).map_err(of_file(folder))?;
             Ok(Used { disk_bytes, uncompressed_bytes: None, by: "the files' blocks (st_blocks)".to_owned() })
         }
     }
@@ -96,7 +97,7 @@ fn sum(folder: &Path, of: &dyn Fn(&Metadata) -> u64) -> io::Result<u64> {
     Ok(all)
 }
 
-fn of_btrfs(folder: &Path, tools: &Tools<'_>) -> Result<Used, StorageError> {
+fn of_btrfs(folder: &Path, tools: &Tools<'_>) -> Result<Used, Error> {
     if tools.find("compsize").is_none() {
         let reason = "compsize is missing, and nothing else tells; install btrfs-compsize (Debian, Ubuntu: apt install \
                       btrfs-compsize, or setup/install filesystems)";
@@ -104,11 +105,12 @@ fn of_btrfs(folder: &Path, tools: &Tools<'_>) -> Result<Used, StorageError> {
     }
     let told = match tools.run("compsize", &[Path::new("-b"), Path::new("-x"), folder], BOUND) {
         Ok(told) => told,
-        Err(StorageError::Tool { said, .. }) if said.contains("No files") => return Ok(compsize(0, 0)),
+        Err(error) if error.class() == Class::Child && error.to_string().contains("No files") => {
+            return Ok(compsize(0, 0));
+        }
         Err(error) => return Err(error),
     };
-    let unknown =
-        || StorageError::Tool { tool: "compsize".to_owned(), said: told.trim().replace('\n', "; ") };
+    let unknown = || tool_failed("compsize", told.trim().replace('\n', "; "));
     parse_compsize(&told).ok_or_else(unknown)
 }
 
@@ -123,12 +125,12 @@ fn parse_compsize(told: &str) -> Option<Used> {
     Some(compsize(figures.next()?.ok()?, figures.next()?.ok()?))
 }
 
-fn of_pool(mounted: &Mounted, tools: &Tools<'_>) -> Result<Used, StorageError> {
+fn of_pool(mounted: &Mounted, tools: &Tools<'_>) -> Result<Used, Error> {
     if mounted.made().servers().len() > 1 {
         let reason = "several servers stand on one pool, which tells of all together";
         return Err(Unavailable::new("what the files of one server take", reason).into());
     }
-    let gone = || StorageError::Kept("its pool is not known any more".to_owned());
+    let gone = || failed("its pool is not known any more".to_owned());
     let pool = Journal::read(mounted.made()).and_then(|journal| journal.pool).ok_or_else(gone)?;
     // Not every ZFS has a command to write everything out; a property that changes waits until it is.
     let now = uuid::Uuid::new_v4();
@@ -144,10 +146,10 @@ fn of_pool(mounted: &Mounted, tools: &Tools<'_>) -> Result<Used, StorageError> {
         return Ok(Used { disk_bytes, uncompressed_bytes: Some(uncompressed), by });
     }
     let told = get("used")?;
-    let unknown = || StorageError::Tool { tool: "zfs get".to_owned(), said: told.trim().replace('\n', "; ") };
+    let unknown = || tool_failed("zfs get", told.trim().replace('\n', "; "));
     let disk_bytes = value(&told, "used").ok_or_else(unknown)?;
     let folder = mounted.folder();
-    let length = sum(&folder, &|file| file.len()).map_err(StorageError::file(&folder))?;
+    let length = sum(&folder, &|file| file.len()).map_err(of_file(&folder))?;
     let by = "zfs get used; uncompressed: the lengths of the files".to_owned();
     Ok(Used { disk_bytes, uncompressed_bytes: Some(length), by })
 }

@@ -9,15 +9,17 @@ use std::process::Child;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use record::Error;
 use rustix::process::Signal;
 
-use super::error::{StorageError, Unavailable};
+use super::error::{Unavailable, of_file, too_slow, tool_failed};
 use super::made::Made;
 use super::options::{Filesystem, Kind};
 use super::tools::Tools;
-use crate::home::{Dir, Home, Part, PlaceError, Readable};
+use crate::error::file_error;
+use crate::home::{Dir, Home, Part, Readable, no_home};
 use crate::host::proc::{processes, signal_with_variable};
-use crate::lock::Lock;
+use crate::lock::{Lock, Taken};
 
 /// How long a command of ZFS may take.
 pub(super) const BOUND: Duration = Duration::from_secs(60);
@@ -135,30 +137,25 @@ fn knows_compression(known: &str, wanted: &str) -> bool {
 }
 
 /// While it is held, no other pgdyno of this home starts or stops the daemon.
-pub(super) fn turn(home: &Home) -> Result<Lock, StorageError> {
+pub(super) fn turn(home: &Home) -> Result<Lock, Error> {
     let folder = daemon_folder(home)?;
     let start = Instant::now();
     loop {
         match Lock::take(&folder) {
-            Ok(lock) => return Ok(lock),
-            Err(crate::lock::LockError::File(source)) => {
-                return Err(StorageError::File { path: folder.path().to_owned(), source });
+            Ok(Taken::Ours(lock)) => return Ok(lock),
+            Err(source) => return Err(file_error(folder.path(), source)),
+            Ok(Taken::Held(_)) if start.elapsed() >= TURN_BOUND => {
+                return Err(too_slow("another pgdyno's ZFS", TURN_BOUND));
             }
-            Err(_) if start.elapsed() >= TURN_BOUND => {
-                return Err(StorageError::Slow {
-                    tool: "another pgdyno's ZFS".to_owned(),
-                    bound: TURN_BOUND,
-                });
-            }
-            Err(_) => std::thread::sleep(PAUSE),
+            Ok(Taken::Held(_)) => std::thread::sleep(PAUSE),
         }
     }
 }
 
 /// The folder of the daemon's lock and log.
-fn daemon_folder(home: &Home) -> Result<Dir, StorageError> {
-    let storage = home.part(Part::Storage)?.ok_or(PlaceError::NoHome)?;
-    storage.make(DAEMON, 0o700).map_err(StorageError::file(&storage.path().join(DAEMON)))
+fn daemon_folder(home: &Home) -> Result<Dir, Error> {
+    let storage = home.part(Part::Storage)?.ok_or_else(no_home)?;
+    storage.make(DAEMON, 0o700).map_err(of_file(&storage.path().join(DAEMON)))
 }
 
 /// What only the daemon of this home is started with.
@@ -182,19 +179,19 @@ fn answers() -> bool {
 }
 
 /// Starts the daemon unless it runs. The turn must be held.
-pub(super) fn start_daemon(home: &Home, tools: &Tools<'_>) -> Result<(), StorageError> {
+pub(super) fn start_daemon(home: &Home, tools: &Tools<'_>) -> Result<(), Error> {
     daemon_can_be_had(home)?;
     let folder = daemon_folder(home)?;
     let log = folder.path().join(LOG);
     if daemons(home).is_empty() {
         let file = folder.remove_file(LOG).and_then(|()| folder.create(LOG, Readable::ByUs));
-        let file = file.map_err(StorageError::file(&log))?;
-        let errors = file.try_clone().map_err(StorageError::file(&log))?;
+        let file = file.map_err(of_file(&log))?;
+        let errors = file.try_clone().map_err(of_file(&log))?;
         let (name, value) = variable(home);
         let mut command = tools.command("zfs-fuse")?;
         command.args(["--no-daemon", "--no-kstat-mount"]).env(name, value).current_dir("/");
         let started = command.stdout(file).stderr(errors).spawn();
-        let started = started.map_err(StorageError::file(Path::new("zfs-fuse")))?;
+        let started = started.map_err(of_file(Path::new("zfs-fuse")))?;
         *STARTED.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
     }
     let start = Instant::now();
@@ -204,7 +201,7 @@ pub(super) fn start_daemon(home: &Home, tools: &Tools<'_>) -> Result<(), Storage
         {
             let said = folder.read_text(LOG).unwrap_or_default();
             let said = format!("it does not answer on {SOCKET} {}", said.trim());
-            return Err(StorageError::Tool { tool: "zfs-fuse".to_owned(), said });
+            return Err(tool_failed("zfs-fuse", said));
         }
         std::thread::sleep(PAUSE);
     }
@@ -248,7 +245,7 @@ fn end_daemon(home: &Home, steps: &[(Signal, Duration)]) -> Result<(), String> {
 }
 
 /// Names of all pools there are. There are none where zfs-fuse does not answer.
-fn pools(tools: &Tools<'_>) -> Result<Vec<String>, StorageError> {
+fn pools(tools: &Tools<'_>) -> Result<Vec<String>, Error> {
     let names = tools.run("zpool", &["list", "-H", "-o", "name"], BOUND)?;
     Ok(names
         .lines()
@@ -258,12 +255,7 @@ fn pools(tools: &Tools<'_>) -> Result<Vec<String>, StorageError> {
 }
 
 /// Whether this pool is there, and on our image. What could not be asked is an error: nothing may be taken for gone that is not.
-pub(super) fn is_there(
-    made: &Made,
-    pool: &str,
-    kernel: bool,
-    tools: &Tools<'_>,
-) -> Result<bool, StorageError> {
+pub(super) fn is_there(made: &Made, pool: &str, kernel: bool, tools: &Tools<'_>) -> Result<bool, Error> {
     let reachable = if kernel { Path::new("/dev/zfs").exists() } else { answers() };
     if !reachable || !pool.starts_with(POOL) || !pools(tools)?.iter().any(|known| known == pool) {
         return Ok(false);
@@ -287,7 +279,7 @@ pub(super) fn create(
     pool: &str,
     filesystem: &Filesystem,
     tools: &Tools<'_>,
-) -> Result<(), StorageError> {
+) -> Result<(), Error> {
     let mut args: Vec<String> = ["create", "-f", "-o", "cachefile=none", "-m"].map(str::to_owned).into();
     args.push(made.mounted().display().to_string());
     let mut properties: Vec<String> = filesystem.options().map(str::to_owned).collect();
@@ -301,18 +293,18 @@ pub(super) fn create(
 }
 
 /// Lets go of the pool, and with it of what of it is in memory.
-pub(super) fn export(pool: &str, tools: &Tools<'_>) -> Result<(), StorageError> {
+pub(super) fn export(pool: &str, tools: &Tools<'_>) -> Result<(), Error> {
     tools.run("zpool", &["export", pool], BOUND).map(drop)
 }
 
 /// Opens it again.
-pub(super) fn import(made: &Made, pool: &str, tools: &Tools<'_>) -> Result<(), StorageError> {
+pub(super) fn import(made: &Made, pool: &str, tools: &Tools<'_>) -> Result<(), Error> {
     let folder = made.folder.display().to_string();
     tools.run("zpool", &["import", "-o", "cachefile=none", "-d", &folder, pool], BOUND).map(drop)
 }
 
 /// Destroys it with all that is in it; `force` unmounts it whoever uses it.
-pub(super) fn destroy(pool: &str, force: bool, tools: &Tools<'_>) -> Result<(), StorageError> {
+pub(super) fn destroy(pool: &str, force: bool, tools: &Tools<'_>) -> Result<(), Error> {
     let args = if force { vec!["destroy", "-f", pool] } else { vec!["destroy", pool] };
     tools.run("zpool", &args, BOUND).map(drop)
 }

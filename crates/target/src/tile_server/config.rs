@@ -3,8 +3,9 @@
 
 use std::fmt::Write;
 
+use record::Error;
+
 use super::dsn::Dsn;
-use super::error::Trouble;
 use super::{Before, Installed, Kind, Options};
 use crate::child::{Account, Program};
 use crate::member::Folders;
@@ -18,8 +19,8 @@ pub(super) fn program(
     (installed, options): (&Installed, &Options),
     before: &Before<'_>,
     (port, account): (u16, Option<&Account>),
-) -> Result<Program, Trouble> {
-    let dsn = Dsn::of(folders, before.upstream)?;
+) -> Result<Program, Error> {
+    let dsn = Dsn::of(folders, before.upstream, options.kind)?;
     // A home of its own: what lies in ours is not for it.
     let program = Program::server(&installed.program, &folders.work, account).env("HOME", &folders.work);
     match options.kind {

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use protocol::postgres::conninfo::{RootCertificates, Verification};
 use protocol::postgres::{ChannelBinding, Login, SslMode};
 use protocol::{Address, percent_encoded};
+use record::Error;
 
-use super::error::Trouble;
+use super::{Kind, unreachable};
+use crate::error::file_error;
 use crate::member::Folders;
 use crate::pooler::Upstream;
 
@@ -25,19 +27,19 @@ pub(super) struct Dsn {
 
 impl Dsn {
     /// `postgresql://USER[:PASSWORD]@HOST:PORT/DATABASE?…`; the folder of a socket is a host.
-    pub(super) fn of(folders: &Folders, upstream: &Upstream) -> Result<Self, Trouble> {
+    pub(super) fn of(folders: &Folders, upstream: &Upstream, kind: Kind) -> Result<Self, Error> {
         let place = &upstream.place;
         let login = &place.login;
         if login.channel_binding == ChannelBinding::Require {
-            return Err(Trouble::Upstream(
-                "it does no channel binding, which the connection string requires",
-            ));
+            let why = "it does no channel binding, which the connection string requires";
+            return Err(unreachable(kind, why));
         }
         let mut uri = format!("postgresql://{}", percent_encoded(login.user.as_bytes()));
         if let Some(password) = &login.password {
             let _ = write!(uri, ":{}", percent_encoded(password.as_bytes()));
         }
-        let (host, port) = host(upstream)?;
+        let (host, port) = host(upstream)
+            .ok_or_else(|| unreachable(kind, "its socket has a name that no server gives it"))?;
         let mode = mode(upstream);
         let _ = write!(uri, "@{host}:{port}/{}", percent_encoded(login.dbname.as_bytes()));
         let _ = write!(uri, "?sslmode={}", mode.name());
@@ -51,8 +53,8 @@ impl Dsn {
         }
         let copy = |from: &Path, name: &str| {
             let content = std::fs::read(from);
-            let content = content.map_err(|source| Trouble::File { path: from.to_owned(), source })?;
-            Ok::<_, Trouble>(folders.write(name, &content)?)
+            let content = content.map_err(|source| file_error(from, source))?;
+            folders.write(name, &content)
         };
         if let RootCertificates::File(path) = &upstream.ssl.root {
             dsn.root = Some(copy(path, "root.crt")?);
@@ -64,7 +66,8 @@ impl Dsn {
     }
 }
 
-fn host(upstream: &Upstream) -> Result<(String, u16), Trouble> {
+/// `None` where its socket has a name that no server gives it.
+fn host(upstream: &Upstream) -> Option<(String, u16)> {
     let place = &upstream.place;
     match &place.address {
         Address::Unix(path) => {
@@ -72,8 +75,8 @@ fn host(upstream: &Upstream) -> Result<(String, u16), Trouble> {
             let port =
                 name.and_then(|name| name.strip_prefix(".s.PGSQL.")).and_then(|port| port.parse().ok());
             match (path.parent().and_then(Path::to_str), port) {
-                (Some(folder), Some(port)) => Ok((percent_encoded(folder.as_bytes()), port)),
-                _ => Err(Trouble::Upstream("its socket has a name that no server gives it")),
+                (Some(folder), Some(port)) => Some((percent_encoded(folder.as_bytes()), port)),
+                _ => None,
             }
         }
         Address::Tcp(address) => {
@@ -84,7 +87,7 @@ fn host(upstream: &Upstream) -> Result<(String, u16), Trouble> {
                 std::net::IpAddr::V4(ip) => ip.to_string(),
                 std::net::IpAddr::V6(ip) => format!("[{ip}]"),
             });
-            Ok((host, address.port()))
+            Some((host, address.port()))
         }
     }
 }
@@ -136,7 +139,9 @@ mod tests {
         login.parameters = [("options", "-c work_mem=8MB"), ("TimeZone", "a b"), ("application_name", "x")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into();
-        let of = |address| Dsn::of(&folders, &upstream(address, login.clone())).ok().map(|dsn| dsn.uri);
+        let of = |address| {
+            Dsn::of(&folders, &upstream(address, login.clone()), Kind::Martin).ok().map(|dsn| dsn.uri)
+        };
         let rest = "my%20db?sslmode=disable&options=-c%20work_mem%3D8MB%20-c%20TimeZone%3Da%5C%20b";
         assert_eq!(
             of(Address::Unix("/run/a b/.s.PGSQL.5433".into())).unwrap(),

@@ -1,9 +1,12 @@
 //! Which tile server is installed.
 
+use std::error::Error as _;
 use std::path::{Path, PathBuf};
 
-use super::{Kind, Options, TileServerError};
-use crate::child::{Account, ChildError, Program, Watchdog};
+use record::{Class, Error};
+
+use super::{Kind, Options};
+use crate::child::{Account, Program, Watchdog};
 use crate::member;
 use crate::stop::Stop;
 
@@ -29,8 +32,8 @@ impl Installed {
     /// beside our own program where that was built, in `/opt/pgdyno/tools`.
     ///
     /// # Errors
-    /// [`TileServerError::NotInstalled`], or why the one that is named will not do.
-    pub fn find(options: &Options, watchdog: &Watchdog, stop: &Stop) -> Result<Self, TileServerError> {
+    /// When none is installed, or the named one does not work.
+    pub fn find(options: &Options, watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
         let kind = options.kind;
         let variable = match kind {
             Kind::Tipg => "PGDYNO_TIPG",
@@ -39,10 +42,8 @@ impl Installed {
         let by_environment = std::env::var_os(variable).filter(|name| !name.is_empty()).map(PathBuf::from);
         if let Some(named) = options.program.clone().or(by_environment) {
             let program = in_folder(kind, &named);
-            return Self::ask(kind, &program, watchdog, stop)?.map_err(|why| TileServerError::Unfit {
-                kind,
-                program,
-                why,
+            return Self::ask(kind, &program, watchdog, stop)?.map_err(|why| {
+                Error::new(Class::Missing, format!("{}: {why}; {}", program.display(), how_to_get(kind)))
             });
         }
         for program in usual(kind).into_iter().filter(|program| program.is_file()) {
@@ -50,7 +51,7 @@ impl Installed {
                 return Ok(found);
             }
         }
-        Err(TileServerError::NotInstalled { kind })
+        Err(Error::new(Class::Missing, format!("{kind} is not installed; {}", how_to_get(kind))))
     }
 
     /// What version it says it is, asked as it will be run; in words why it will not do.
@@ -59,7 +60,7 @@ impl Installed {
         program: &Path,
         watchdog: &Watchdog,
         stop: &Stop,
-    ) -> Result<Result<Self, String>, TileServerError> {
+    ) -> Result<Result<Self, String>, Error> {
         let mut asked = Program::new(program);
         asked = match kind {
             Kind::Tipg => asked.args(["-s", "-c", PACKAGES]),
@@ -73,16 +74,32 @@ impl Installed {
             said.push('\n');
         });
         match ran {
-            Err(ChildError::Start { reason, .. }) => return Ok(Err(reason)),
+            Err(error) if error.class() == Class::Missing => {
+                return Ok(Err(error.source().map_or_else(|| error.to_string(), ToString::to_string)));
+            }
             other => other?,
         };
         if stop.at_once() {
-            return Err(TileServerError::Stopped);
+            return Err(Error::stopped());
         }
         let version = said.lines().find_map(|line| version(kind, line));
         Ok(version
             .map(|version| Self { program: program.to_owned(), version })
             .ok_or_else(|| said.lines().last().unwrap_or("it says no version").to_owned()))
+    }
+}
+
+/// What to try where there is none, or none that will do.
+fn how_to_get(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Tipg => {
+            "setup/install tipg puts it where it is found; or name a Python that has tipg and uvicorn as PGDYNO_TIPG, or as \
+             the tile server's `program`"
+        }
+        Kind::Martin => {
+            "setup/install martin builds it where it is found; or name a martin 1.14 or newer as PGDYNO_MARTIN, or as the \
+             tile server's `program`"
+        }
     }
 }
 

@@ -6,26 +6,25 @@
 mod ask;
 mod config;
 mod dsn;
-mod error;
 mod installed;
 mod options;
 mod schemas;
-mod secrets;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
-pub use self::error::TileServerError;
+use record::{Class, Error};
+
 pub use self::installed::Installed;
 pub use self::options::{Kind, OptionError, Options};
 pub use self::schemas::schemas;
 
 use self::ask::get;
-use self::secrets::Secrets;
 use crate::child::{Account, Watchdog};
 use crate::home::{Home, Part};
 use crate::member::{self, Folders, Member};
 use crate::pooler::Upstream;
+use crate::secrets::Secrets;
 use crate::stop::Stop;
 
 /// How long it may take to answer for the first time: each worker of TiPg loads all of its libraries.
@@ -74,7 +73,7 @@ impl TileServer {
         before: &Before<'_>,
         port: Option<u16>,
         (watchdog, stop): (&Watchdog, &Stop),
-    ) -> Result<Self, TileServerError> {
+    ) -> Result<Self, Error> {
         options.check()?;
         let account = Account::unprivileged()?;
         let mut wanted = port;
@@ -82,11 +81,11 @@ impl TileServer {
             let port = free_port(wanted.take())?;
             match Self::start_at(home, (installed, options), before, (port, account.as_ref()), watchdog, stop)
             {
-                Err(TileServerError::Start { log, .. }) if is_taken(&log) => {}
+                Err(error) if error.class() == Class::Child && is_taken(&error.to_string()) => {}
                 other => return other,
             }
         }
-        Err(TileServerError::NoPort(format!("{PORTS} ports were taken by others as soon as they were free")))
+        Err(no_port(&format!("{PORTS} ports were taken by others as soon as they were free")))
     }
 
     fn start_at(
@@ -96,26 +95,23 @@ impl TileServer {
         (port, account): (u16, Option<&Account>),
         watchdog: &Watchdog,
         stop: &Stop,
-    ) -> Result<Self, TileServerError> {
+    ) -> Result<Self, Error> {
         let kind = options.kind;
         let folders = Folders::make(home, Part::TileServers, "", account)?;
         let secrets = Secrets::of(&before.upstream.place.login);
-        let program = config::program(&folders, (installed, options), before, (port, account));
-        let program = program.map_err(|error| error.of(kind, &secrets))?;
-        let of = |error| TileServerError::of_member(kind, error, &secrets);
-        let mut member = Member::start(program, folders, watchdog).map_err(of)?;
-        let ready = member.await_ready_within(START_BOUND, stop, |member| {
+        let program = config::program(&folders, (installed, options), before, (port, account))?;
+        let mut member = Member::start((kind.name(), secrets.clone()), program, folders, watchdog)?;
+        member.await_ready_within(START_BOUND, stop, |member| {
             let log = member.log_text();
             log.contains(HOPELESS) || all_ready(options, &log) && is_well(kind, port)
-        });
-        ready.map_err(of)?;
+        })?;
         let words = options.words(before.clients);
         let mut server = Self { member, kind, port, words, secrets };
         // Somebody else may have answered at the port, or nobody.
-        server.check().map_err(TileServerError::while_starting)?;
+        server.member.check_start()?;
         match is_well(kind, port) && !server.member.log_text().contains(HOPELESS) {
             true => Ok(server),
-            false => Err(TileServerError::Start { kind, log: server.log() }),
+            false => Err(server.member.not_started(&server.member.last_lines())),
         }
     }
 
@@ -140,20 +136,24 @@ impl TileServer {
     /// Whether it still runs.
     ///
     /// # Errors
-    /// [`TileServerError::Died`] with its last lines.
-    pub fn check(&mut self) -> Result<(), TileServerError> {
-        self.member.check().map_err(|error| TileServerError::of_member(self.kind, error, &self.secrets))
+    /// How it died, with its last lines.
+    pub fn check(&mut self) -> Result<(), Error> {
+        self.member.check()
     }
 
     /// Makes sure that it has tiles of this table, or of a function that gives tiles, and that it can make one.
     ///
     /// # Errors
-    /// [`TileServerError::NotServed`], or [`TileServerError::Failing`] with its last lines.
-    pub fn serves(&self, schema: &str, table: &str) -> Result<(), TileServerError> {
+    /// When it publishes no such table, or makes no tiles; with its last lines.
+    pub fn serves(&self, schema: &str, table: &str) -> Result<(), Error> {
         let known = self.get(&self.kind.description_path(schema, table))?;
         if known.status == 404 {
-            let table = format!("{schema}.{table}");
-            return Err(TileServerError::NotServed { kind: self.kind, table });
+            let what = format!(
+                "{} has no tiles of {schema}.{table}: it publishes tables with a geometry column that the user may read, and \
+                 were there when it was started",
+                self.kind
+            );
+            return Err(Error::new(Class::Missing, what));
         }
         let path = self.kind.tile_path(schema, table).replace("{z}/{x}/{y}", PROBE);
         let answer = self.get(&path)?;
@@ -161,20 +161,21 @@ impl TileServer {
             200 | 204 => Ok(()),
             status => {
                 let said = format!("status {status}: {}", self.secrets.hidden(&answer.first_words()));
-                Err(TileServerError::Failing { kind: self.kind, path, said, log: self.log() })
+                Err(self.failing(&path, &said))
             }
         }
     }
 
-    fn get(&self, path: &str) -> Result<ask::Answer, TileServerError> {
-        get(self.address(), path, PATIENCE).map_err(|error| {
-            let (path, said) = (path.to_owned(), protocol::wording::system(&error));
-            TileServerError::Failing { kind: self.kind, path, said, log: self.log() }
-        })
+    fn get(&self, path: &str) -> Result<ask::Answer, Error> {
+        get(self.address(), path, PATIENCE)
+            .map_err(|error| self.failing(path, &protocol::wording::system(&error)))
     }
 
-    fn log(&self) -> String {
-        self.secrets.hidden(&self.member.last_lines())
+    /// It runs, but answers a request without a tile.
+    fn failing(&self, path: &str, said: &str) -> Error {
+        let (kind, log) = (self.kind, self.member.last_lines());
+        let what = format!("{kind} makes no tiles: {path}: {said}; the last lines of its log:\n{log}");
+        Error::new(Class::Unreachable, what)
     }
 }
 
@@ -183,12 +184,19 @@ fn address(port: u16) -> SocketAddr {
 }
 
 /// The one that is wanted if it is free, else any.
-fn free_port(wanted: Option<u16>) -> Result<u16, TileServerError> {
+fn free_port(wanted: Option<u16>) -> Result<u16, Error> {
     let bind = |port| TcpListener::bind(address(port)).and_then(|listener| listener.local_addr());
     let found = wanted.and_then(|port| bind(port).ok()).map_or_else(|| bind(0), Ok);
-    found
-        .map(|address| address.port())
-        .map_err(|error| TileServerError::NoPort(protocol::wording::system(&error)))
+    found.map(|address| address.port()).map_err(|error| no_port(&protocol::wording::system(&error)))
+}
+
+fn no_port(why: &str) -> Error {
+    Error::new(Class::Child, format!("no port of 127.0.0.1 for a tile server: {why}"))
+}
+
+/// How the server is reached cannot be written down for a tile server.
+fn unreachable(kind: Kind, why: &str) -> Error {
+    Error::new(Class::Missing, format!("{kind} cannot reach the server as pgdyno does: {why}"))
 }
 
 fn is_taken(log: &str) -> bool {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::{fmt, thread};
 
+use record::{Class, Error};
 use serde::{Deserialize, Serialize};
 
 /// Connections to the database that no more clients than these get by themselves: half of what PostgreSQL takes as it is
@@ -105,6 +106,12 @@ pub struct OptionError {
     pub kind: Kind,
     pub name: &'static str,
     pub why: String,
+}
+
+impl From<OptionError> for Error {
+    fn from(error: OptionError) -> Self {
+        Self::new(Class::BadInput, error.to_string())
+    }
 }
 
 impl Options {

@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::Sql;
+use record::Error;
 use target::change::{Change, ChangeError, Options, Step};
 use target::home::Part;
 use target::managed::{self, Cluster};
-use target::settings::SettingsError;
 use target::settings::journal::{LeftBy, Recovered, left, left_in, mend_changes};
 use target::url::{Rights, restore_left};
 use target::{Stop, Target};
@@ -49,12 +49,8 @@ fn anywhere() -> Options {
     Options { folder: Some("/".into()), ..Options::default() }
 }
 
-fn make(target: &mut Target, change: &Change) -> Result<String, ChangeError> {
-    match target.make(change, &anywhere()) {
-        Ok(made) => Ok(made.output),
-        Err(SettingsError::Change(error)) => Err(error),
-        Err(error) => panic!("{error}"),
-    }
+fn make(target: &mut Target, change: &Change) -> Result<String, Error> {
+    target.make(change, &anywhere()).map(|made| made.output)
 }
 
 /// Whether there is a table or an index of this name.
@@ -208,22 +204,23 @@ fn what_fails_is_told_and_undone() {
         [("SELECT false", "f"), ("SELECT true WHERE false", "no row"), ("SELECT 'yes', 1", "yes, 1")]
     {
         let change = Change { check: Some(check.into()), ..table.clone() };
-        match make(&mut target, &change) {
-            Err(ChangeError::NotTrue { got: told, .. }) => assert_eq!(told, got),
-            other => panic!("{check}: {other:?}"),
+        let error = make(&mut target, &change).unwrap_err();
+        match error.cause() {
+            Some(ChangeError::NotTrue { got: told, .. }) => assert_eq!(told, got),
+            _ => panic!("{check}: {error:?}"),
         }
         assert!(!is_there(&server, "u") && target.changes().is_empty());
     }
     let half = sql("CREATE TABLE u (); COMMIT; SELECT 1/0", "DROP TABLE IF EXISTS u");
     let error = make(&mut target, &half).unwrap_err();
-    assert!(matches!(&error, ChangeError::Sql { error, .. } if error.is("22012")), "{error}");
+    assert!(matches!(error.cause(), Some(ChangeError::Sql { error, .. }) if error.is("22012")), "{error}");
     assert!(!is_there(&server, "u"));
     let error = make(&mut target, &sql("BEGIN; CREATE TABLE u ()", "SELECT 1")).unwrap_err();
-    assert!(matches!(error, ChangeError::OpenTransaction { .. }), "{error}");
+    assert!(matches!(error.cause(), Some(ChangeError::OpenTransaction { .. })), "{error}");
 
     // An undo that fails is told too, and stays to be done.
     let error = make(&mut target, &sql("SELECT 1/0", "DROP TABLE u")).unwrap_err();
-    assert!(matches!(error, ChangeError::NotUndone { .. }), "{error}");
+    assert!(matches!(error.cause(), Some(ChangeError::NotUndone { .. })), "{error}");
     assert!(error.to_string().contains("pgdyno target restore"), "{error}");
     assert_eq!(target.changes(), ["\"SELECT 1/0\""]);
     server.connect("postgres").unwrap().execute("CREATE TABLE u ()").unwrap();
@@ -239,13 +236,13 @@ fn what_cannot_be_undone_is_refused_before_anything_is_done() {
     let without = |check: &str| Change { check: Some(check.to_owned()), ..Change::default() };
     make(&mut onlooker, &without("SELECT to_regclass('u') IS NULL")).unwrap();
     let error = make(&mut onlooker, &without("SELECT to_regclass('u') IS NOT NULL")).unwrap_err();
-    assert!(matches!(error, ChangeError::NotTrue { .. }), "{error}");
+    assert!(matches!(error.cause(), Some(ChangeError::NotTrue { .. })), "{error}");
     let error = make(&mut onlooker, &sql("CREATE TABLE u ()", "DROP TABLE u")).unwrap_err();
-    assert!(matches!(error, ChangeError::NotAllowed { .. }), "{error}");
+    assert!(matches!(error.cause(), Some(ChangeError::NotAllowed { .. })), "{error}");
     drop(onlooker);
     let mut target = by_url(&server, &place, Rights::Change);
     let error = make(&mut target, &for_good).unwrap_err();
-    assert!(matches!(error, ChangeError::NoUndo { .. }), "{error}");
+    assert!(matches!(error.cause(), Some(ChangeError::NoUndo { .. })), "{error}");
     assert!(!is_there(&server, "u") && left(&place.home).unwrap().is_empty());
     target.make(&for_good, &Options { thrown_away: true, ..Options::default() }).unwrap();
     assert!(is_there(&server, "u") && left(&place.home).unwrap().is_empty());
@@ -296,11 +293,12 @@ fn a_command_reaches_the_server_and_its_last_words_are_kept() {
     assert!(is_there(&server, "u"));
     target.undo().unwrap();
     assert!(!is_there(&server, "u"));
-    match make(&mut target, &command("echo why; exit 3", "true")).unwrap_err() {
-        ChangeError::Failed { end, output, .. } => {
-            assert_eq!((end.code, output.as_str()), (Some(3), "why\n"))
+    let error = make(&mut target, &command("echo why; exit 3", "true")).unwrap_err();
+    match error.cause() {
+        Some(ChangeError::Failed { end, output, .. }) => {
+            assert_eq!((end.code, output.as_str()), (Some(3), "why\n"));
         }
-        other => panic!("{other}"),
+        _ => panic!("{error:?}"),
     }
 }
 
@@ -314,7 +312,7 @@ fn a_command_that_takes_too_long_is_ended_with_its_children() {
     let start = Instant::now();
     let options = Options { bound: Duration::from_secs(1), ..anywhere() };
     let error = target.make(&deaf, &options).unwrap_err();
-    assert!(matches!(error, SettingsError::Change(ChangeError::TooLong { .. })), "{error}");
+    assert!(matches!(error.cause(), Some(ChangeError::TooLong { .. })), "{error}");
     assert!(start.elapsed() < BOUND, "{:?}", start.elapsed());
     assert_eq!((with_words("sleep 7001").len(), file.exists()), (0, false));
     assert!(target.changes().is_empty());

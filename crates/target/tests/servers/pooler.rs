@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use protocol::Address;
 use protocol::postgres::sql::Sql;
+use record::{Class, Error};
 use target::Target;
 use target::control::Control;
 use target::home::Part;
 use target::managed::{Cluster, Via};
-use target::pooler::{
-    Installed, Load, NotCarried, Options, PoolMode, Pooler, PoolerError, Upstream, Version,
-};
+use target::pooler::{Installed, Load, NotCarried, Options, PoolMode, Pooler, Upstream, Version};
 use target::settings::Wanted;
 use target::url::Rights;
 
@@ -32,7 +31,7 @@ fn upstream(server: &Cluster) -> Upstream {
     Upstream { place: server.place("postgres"), ssl: Default::default() }
 }
 
-fn start(place: &Place, up: &Upstream, options: &Options, load: &Load<'_>) -> Result<Pooler, PoolerError> {
+fn start(place: &Place, up: &Upstream, options: &Options, load: &Load<'_>) -> Result<Pooler, Error> {
     Pooler::start(&place.home, up, options, load, &watchdog(), &target::Stop::new())
 }
 
@@ -128,10 +127,8 @@ fn session_settings_reach_every_connection_in_every_mode() {
         }
     }
     let cannot = Wanted::from([("jit".to_owned(), "perhaps".to_owned())]);
-    match start(&place, &up, &options(PoolMode::Transaction, 1), &load(1, &cannot)) {
-        Err(PoolerError::NotApplied(found)) => assert_eq!(found[0].name, "jit"),
-        other => panic!("{other:?}"),
-    }
+    let error = start(&place, &up, &options(PoolMode::Transaction, 1), &load(1, &cannot)).unwrap_err();
+    assert!(error.to_string().starts_with("not in force behind pgbouncer: jit: "), "{error}");
 }
 
 #[test]
@@ -143,14 +140,14 @@ fn a_wrong_option_or_load_is_refused_before_anything_starts() {
         let settings = BTreeMap::from([(name.to_owned(), value.to_owned())]);
         start(&place, &up, &Options { settings, ..options(PoolMode::Session, 2) }, &load(2, &none))
     };
-    assert!(matches!(with("auth_type", "any"), Err(PoolerError::Option(error)) if error.name == "auth_type"));
+    let error = with("auth_type", "any").unwrap_err();
+    assert_eq!(error.class(), Class::BadInput);
+    assert!(error.to_string().starts_with("option auth_type of the pooler: "), "{error}");
     let many = start(&place, &up, &options(PoolMode::Session, 2), &load(3, &none));
-    assert!(matches!(many, Err(PoolerError::NotCarried(NotCarried::TooFewConnections { .. }))), "{many:?}");
+    assert!(matches!(many.unwrap_err().cause(), Some(NotCarried::TooFewConnections { .. })));
     // What only PgBouncer knows it says itself.
-    match with("frobnicate", "1") {
-        Err(PoolerError::Start(log)) => assert!(log.contains("frobnicate"), "{log}"),
-        other => panic!("{other:?}"),
-    }
+    let error = with("frobnicate", "1").unwrap_err().to_string();
+    assert!(error.starts_with("pgbouncer did not start: ") && error.contains("frobnicate"), "{error}");
     assert_eq!(left(&place), 0);
 }
 
@@ -193,10 +190,8 @@ fn a_server_by_url_is_reached_with_its_password_and_without_it_the_reason_is_tol
     let mut login = (*wrong.place.login).clone();
     login.password = None;
     wrong.place.login = login.into();
-    match start(&place, &wrong, &transaction, &load(2, &none)) {
-        Err(error @ PoolerError::Connect { .. }) => assert!(error.to_string().contains("ann"), "{error}"),
-        other => panic!("{other:?}"),
-    }
+    let error = start(&place, &wrong, &transaction, &load(2, &none)).unwrap_err().to_string();
+    assert!(error.starts_with("no connection through pgbouncer: ") && error.contains("ann"), "{error}");
 }
 
 #[test]
@@ -234,7 +229,7 @@ fn nobody_waits_for_a_pooler_who_wants_to_stop() {
     let options = options(PoolMode::Transaction, 2);
     let up = upstream(&server);
     let stopped = Pooler::start(&place.home, &up, &options, &load(2, &none), &watchdog(), &stop);
-    assert!(matches!(stopped, Err(PoolerError::Stopped)), "{stopped:?}");
+    assert!(matches!(&stopped, Err(error) if error.is_stopped()), "{stopped:?}");
     assert_eq!(left(&place), 0);
 }
 
@@ -253,7 +248,7 @@ fn its_death_is_told() {
             Ok(()) => assert!(start.elapsed() < Duration::from_secs(5), "it is still taken for alive"),
         }
     };
-    assert!(matches!(&error, PoolerError::Died { end, .. } if end == "signal 9"), "{error}");
+    assert!(error.to_string().starts_with("pgbouncer died (signal 9): "), "{error}");
 }
 
 /// A process that owns a pooler before a server, the pooler's pid, and its socket.

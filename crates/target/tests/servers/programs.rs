@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use record::Class;
 use target::Stop;
-use target::child::{ChildError, CutShort, Overseen, Program, StopWay, Stream};
+use target::child::{CutShort, Overseen, Program, StopWay, Stream};
 
 use crate::support::{eventually, is_alive, watchdog};
 
@@ -43,7 +44,7 @@ fn lines_that_nobody_wants_are_not_handed_on() {
 #[test]
 fn a_program_that_is_not_there_is_named() {
     let error = watchdog().run(&Program::new("/no/such/program"), &|| false, &mut |_| ()).unwrap_err();
-    assert!(matches!(error, ChildError::Start { .. }), "{error}");
+    assert_eq!(error.class(), Class::Missing, "{error}");
     assert!(error.to_string().contains("/no/such/program"), "{error}");
 }
 

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use record::{Class, Error};
 use target::Stop;
 use target::child::Account;
 use target::home::{Home, Part};
-use target::storage::{Filesystem, Ground, Kind, Mounted, StorageError, available_below, remove_dead};
+use target::storage::{Filesystem, Ground, Kind, Mounted, available_below, remove_dead};
 
 use crate::support::{Place, eventually, is_alive, kill, not_run, watchdog};
 
@@ -35,7 +36,7 @@ fn can(home: &Home, kind: &Kind) -> bool {
     available.map_err(|reason| not_run(&reason.to_string())).is_ok()
 }
 
-fn make(home: &Home, filesystem: &Filesystem) -> Result<Mounted, StorageError> {
+fn make(home: &Home, filesystem: &Filesystem) -> Result<Mounted, Error> {
     let account = Account::unprivileged().unwrap();
     Mounted::make(home, filesystem, account.as_ref(), &watchdog(), &Stop::new())
 }
@@ -165,7 +166,7 @@ fn zfs_that_is_somebody_elses_or_does_not_know_an_option_is_not_to_be_had() {
     theirs.kill().unwrap();
     theirs.wait().unwrap();
     assert!(said.contains(&format!("pgdyno did not start here (pid {})", theirs.id())), "{said}");
-    assert!(matches!(refused, Err(StorageError::Unavailable(_))));
+    assert_eq!(refused.unwrap_err().class(), Class::Missing);
 }
 
 /// Only one daemon can be on a machine, and each test has a home of its own.
@@ -338,10 +339,8 @@ fn a_full_disk_is_told_and_leaves_nothing() {
     let disk = make(&place.home, &of(300)).unwrap();
     let home = Home::at(&disk.folder().join("home"));
     let refused = make(&home, &filesystem(EXT4)).unwrap_err();
-    assert!(
-        matches!(&refused, StorageError::Unavailable(why) if why.reason.contains("do not fit")),
-        "{refused}"
-    );
+    assert_eq!(refused.class(), Class::Missing);
+    assert!(refused.to_string().contains("do not fit"), "{refused}");
     let inner = make(&home, &of(150)).unwrap();
     let full = std::fs::write(disk.folder().join("others"), vec![7; 400 << 20]).unwrap_err();
     assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);

@@ -13,18 +13,19 @@ use std::sync::Arc;
 
 use protocol::postgres::conninfo::SslOptions;
 use protocol::postgres::{Login, Place};
+use record::Error;
 
+use target::Target;
 use target::child::{Account, WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
 use target::home::Home;
-use target::managed::{Cluster, ManagedError, Options};
-use target::placement::{Placed, PlacementError};
-use target::pooler::{self, Load, PoolMode, Pooler, PoolerError, Upstream};
-use target::redis::{Redis, RedisError};
+use target::managed::{Cluster, Options};
+use target::placement::Placed;
+use target::pooler::{self, Load, PoolMode, Pooler, Upstream};
+use target::redis::Redis;
 use target::settings::journal::{GUARD_ARGUMENT, guard_main};
-use target::storage::{Mounted, StorageError};
-use target::tile_server::{self, Before, Kind, TileServer, TileServerError};
+use target::storage::Mounted;
+use target::tile_server::{self, Before, Kind, TileServer};
 use target::url::Rights;
-use target::{Target, TargetError};
 
 fn main() {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -70,7 +71,7 @@ fn main() {
     std::process::exit(code);
 }
 
-fn change(home: &OsString, server: &str, changes: &[OsString]) -> Result<(), TargetError> {
+fn change(home: &OsString, server: &str, changes: &[OsString]) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
     let home = Home::at(home.as_ref());
     let mut target = if server.contains('=') {
@@ -92,7 +93,7 @@ fn change(home: &OsString, server: &str, changes: &[OsString]) -> Result<(), Tar
     Ok(())
 }
 
-fn own_redis(home: &OsString) -> Result<(), RedisError> {
+fn own_redis(home: &OsString) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
     let redis = Redis::start(&Home::at(home.as_ref()), &watchdog, &target::Stop::new())?;
     if let protocol::Address::Unix(socket) = redis.address() {
@@ -102,7 +103,7 @@ fn own_redis(home: &OsString) -> Result<(), RedisError> {
     Ok(())
 }
 
-fn own_standing(home: &OsString, storage: &str) -> Result<(), TargetError> {
+fn own_standing(home: &OsString, storage: &str) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
     let options = Options { storage: serde_json::from_str(storage).ok(), ..Options::default() };
     let home = Home::at(home.as_ref());
@@ -115,10 +116,10 @@ fn own_standing(home: &OsString, storage: &str) -> Result<(), TargetError> {
     Ok(())
 }
 
-fn own_storage(home: &OsString, filesystem: &str) -> Result<(), StorageError> {
+fn own_storage(home: &OsString, filesystem: &str) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
     let account = Account::unprivileged().unwrap_or_default();
-    let Ok(filesystem) = serde_json::from_str(filesystem) else { return Err(StorageError::Stopped) };
+    let Ok(filesystem) = serde_json::from_str(filesystem) else { return Err(Error::stopped()) };
     let (home, stop) = (Home::at(home.as_ref()), target::Stop::new());
     let made = Mounted::make(&home, &filesystem, account.as_ref(), &watchdog, &stop)?;
     let _ = writeln!(std::io::stdout(), "{} {}", made.keeper().unwrap_or(0), made.folder().display());
@@ -126,7 +127,7 @@ fn own_storage(home: &OsString, filesystem: &str) -> Result<(), StorageError> {
     Ok(())
 }
 
-fn own_pooler(home: &OsString, server: &OsString) -> Result<(), PoolerError> {
+fn own_pooler(home: &OsString, server: &OsString) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
     let address = protocol::Address::Unix(server.into());
     let upstream = Upstream {
@@ -147,7 +148,7 @@ fn own_pooler(home: &OsString, server: &OsString) -> Result<(), PoolerError> {
     Ok(())
 }
 
-fn own_tile_server(home: &OsString, server: &OsString) -> Result<(), TileServerError> {
+fn own_tile_server(home: &OsString, server: &OsString) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
     let (home, stop) = (Home::at(home.as_ref()), target::Stop::new());
     let address = protocol::Address::Unix(server.into());
@@ -164,7 +165,7 @@ fn own_tile_server(home: &OsString, server: &OsString) -> Result<(), TileServerE
     Ok(())
 }
 
-fn own_place(pid: &OsString, cpus: &OsString) -> Result<(), PlacementError> {
+fn own_place(pid: &OsString, cpus: &OsString) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
     let pid = pid.to_string_lossy().parse().unwrap_or(0);
     let placed = Placed::begin(&watchdog, &[pid], Some(&cpus.to_string_lossy().parse()?), false)?;
@@ -173,7 +174,7 @@ fn own_place(pid: &OsString, cpus: &OsString) -> Result<(), PlacementError> {
     Ok(())
 }
 
-fn own(home: &OsString) -> Result<(), ManagedError> {
+fn own(home: &OsString) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
     let home = Home::at(home.as_ref());
     let server = Cluster::ensure(&home, "main", &Options::default(), &watchdog, &target::Stop::new())?;

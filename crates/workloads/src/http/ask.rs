@@ -29,5 +29,5 @@ pub(super) fn ask(
         body: &got.body,
     };
     let what = format!("{}: {}", url, seen.in_words(fault));
-    Err(WorkloadError::HttpAnswer { what, hint: seen.hint(fault) })
+    Err(WorkloadError::http_answer(what, seen.hint(fault)))
 }

@@ -62,12 +62,10 @@ pub(super) fn ask(
     let got = web.ask(path, control)?;
     // Only what says that it is a vector tile must be one.
     match mvt::measure(&got.body) {
-        Err(broken) if got.content_type.contains("vector-tile") => Err(WorkloadError::Missing {
-            what: format!(
-                "GET {path} gave what is no vector tile, though its content type says so: {broken}"
-            ),
-            hint: "look at it with curl; is it an error, or compressed twice?".to_owned(),
-        }),
+        Err(broken) if got.content_type.contains("vector-tile") => Err(WorkloadError::missing(
+            format!("GET {path} gave what is no vector tile, though its content type says so: {broken}"),
+            "look at it with curl; is it an error, or compressed twice?",
+        )),
         _ => Ok(got),
     }
 }

@@ -67,7 +67,7 @@ impl Web {
     /// Looks its host up for all runs, and sees whether something takes connections there.
     ///
     /// # Errors
-    /// [`WorkloadError::Http`].
+    /// When it cannot be reached.
     pub fn check(&mut self, site: &Site<'_>) -> Result<(), WorkloadError> {
         self.addresses = site.http()?.look_up(&self.url).map_err(WorkloadError::http)?;
         self.control(site).map(drop)
@@ -76,7 +76,7 @@ impl Web {
     /// A connection outside the timed part.
     ///
     /// # Errors
-    /// [`WorkloadError::Http`].
+    /// When it cannot be reached.
     pub fn control<'s>(&self, site: &Site<'s>) -> Result<Box<dyn Control + 's>, WorkloadError> {
         site.http()?.control(&self.url, self.tls.as_ref()).map_err(WorkloadError::http)
     }
@@ -121,10 +121,10 @@ impl Web {
     fn endpoints(&self) -> Result<Vec<Endpoint>, WorkloadError> {
         if self.addresses.is_empty() {
             // Here nothing could end the wait for a name server that is silent.
-            return Err(WorkloadError::Missing {
-                what: format!("the host of {} was not looked up", self.url),
-                hint: "check the workload first".to_owned(),
-            });
+            return Err(WorkloadError::missing(
+                format!("the host of {} was not looked up", self.url),
+                "check the workload first",
+            ));
         }
         let tls = self
             .tls

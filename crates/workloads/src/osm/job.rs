@@ -173,7 +173,7 @@ impl Load {
             })
         };
         let end = others::kept(*runtime, &begun.others, &begun.called, run)?;
-        let lost = |problem: String| WorkloadError::Program { program: "osm2pgsql".to_owned(), problem };
+        let lost = |problem: String| WorkloadError::program("osm2pgsql", problem);
         let end = end.map_err(lost)?;
         let log = parser.finish(end.wall_us);
         Ok((End { end, log, not_noted }, tables))

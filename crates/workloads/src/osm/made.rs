@@ -71,11 +71,10 @@ fn refuse_lists_of_others(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
          WHERE NOT r.rolsuper AND r.rolname <> current_user AND r.oid <> (SELECT datdba FROM pg_catalog.pg_database \
            WHERE datname = pg_catalog.current_database()) LIMIT 1";
     match sql.scalar(ask).map_err(WorkloadError::sql(DOING))? {
-        Some(what) => Err(WorkloadError::Missing {
-            what: format!("pgdyno's lists of loaded tables cannot be trusted: {what}"),
-            hint: "log in as that role, or look at the schema and drop it: DROP SCHEMA pgdyno CASCADE"
-                .to_owned(),
-        }),
+        Some(what) => Err(WorkloadError::missing(
+            format!("pgdyno's lists of loaded tables cannot be trusted: {what}"),
+            "log in as that role, or look at the schema and drop it: DROP SCHEMA pgdyno CASCADE",
+        )),
         None => Ok(()),
     }
 }

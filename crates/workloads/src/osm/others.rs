@@ -79,7 +79,7 @@ pub(super) fn others(
 /// Refuses a load that would replace one of these.
 ///
 /// # Errors
-/// [`WorkloadError::Missing`] with their names.
+/// Their names.
 pub(super) fn refuse(others: &[Other], tables: &[String]) -> Result<(), WorkloadError> {
     let wanted = |other: &&Other| other.bare.as_ref().is_some_and(|bare| tables.contains(bare));
     let found: Vec<&Other> = others.iter().filter(wanted).collect();
@@ -111,10 +111,10 @@ fn would_replace(found: &[&Other]) -> WorkloadError {
             "give the load another prefix (or other names in its style), or allow it: replace = true (--replace)",
         ),
     };
-    WorkloadError::Missing {
-        what: format!("osm2pgsql would replace {}, {what}; nothing was changed there", names.join(", ")),
-        hint: hint.to_owned(),
-    }
+    WorkloadError::missing(
+        format!("osm2pgsql would replace {}, {what}; nothing was changed there", names.join(", ")),
+        hint,
+    )
 }
 
 /// When the load said last that it sets a table up, and whether it is over.

@@ -33,17 +33,17 @@ impl Osm2pgsql {
     /// Whether it can do such a load.
     ///
     /// # Errors
-    /// [`WorkloadError::Program`] saying from which version on.
+    /// From which version on.
     pub(super) fn can(&self, options: &Options) -> Result<(), WorkloadError> {
         let from = |major, minor, what: &str| match self.at_least(major, minor) {
             true => Ok(()),
-            false => Err(WorkloadError::Program {
-                program: self.program.display().to_string(),
-                problem: format!(
+            false => Err(WorkloadError::program(
+                self.program.display(),
+                format!(
                     "it is osm2pgsql {}, and {what} from {major}.{minor} on; install a newer one, or name it with osm.program",
                     self.version
                 ),
-            }),
+            )),
         };
         from(1, 0, "pgdyno reads what it says")?;
         if options.output.as_deref() == Some("flex") { from(1, 3, "there is output flex") } else { Ok(()) }
@@ -69,13 +69,12 @@ pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql,
             version = version_in(line).map(str::to_owned);
         }
     })
-    .map_err(|problem| WorkloadError::Missing {
-        what: format!("osm2pgsql: {problem}"),
-        hint: HINT.to_owned(),
-    })?;
-    let version = version.ok_or_else(|| WorkloadError::Program {
-        program: program.display().to_string(),
-        problem: format!("it does not say its version as osm2pgsql does, and is another program; {HINT}"),
+    .map_err(|problem| WorkloadError::missing(format!("osm2pgsql: {problem}"), HINT))?;
+    let version = version.ok_or_else(|| {
+        WorkloadError::program(
+            program.display(),
+            format!("it does not say its version as osm2pgsql does, and is another program; {HINT}"),
+        )
     })?;
     Ok(Osm2pgsql { program: program.to_owned(), version })
 }

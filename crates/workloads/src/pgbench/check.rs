@@ -91,17 +91,18 @@ pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesE
 /// Looks for pgbench's tables, for an experiment.
 ///
 /// # Errors
-/// [`WorkloadError::Missing`] when one is not there or they are empty.
+/// When one is not there or they are empty.
 pub fn tables(sql: &mut dyn Sql) -> Result<Tables, WorkloadError> {
     let doing = "looking for pgbench's tables";
     let columns: Vec<_> = NAMES.iter().map(|name| format!("to_regclass('{name}') IS NOT NULL")).collect();
     let rows = sql.rows(&format!("SELECT {}", columns.join(", "))).map_err(WorkloadError::sql(doing))?;
     let found = rows.into_iter().next().unwrap_or_default();
-    let missing = |what: String| WorkloadError::Missing {
-        what,
-        hint: "make pgbench's tables with prepare.pgbench = { scale = 10 } in the experiment file, or with \
-               pgdyno bench -i"
-            .to_owned(),
+    let missing = |what: String| {
+        WorkloadError::missing(
+            what,
+            "make pgbench's tables with prepare.pgbench = { scale = 10 } in the experiment file, or with \
+               pgdyno bench -i",
+        )
     };
     if let Some((name, _)) = NAMES.iter().zip(&found).find(|(_, there)| there.as_deref() != Some("t")) {
         return Err(missing(format!("table {name} does not exist in this database")));

@@ -56,10 +56,10 @@ impl Server {
         let number = |at: usize| text(at).parse::<u64>().unwrap_or(0);
         let small = |at: usize| u32::try_from(number(at)).unwrap_or(u32::MAX);
         if small(0) < OLDEST {
-            return Err(WorkloadError::Missing {
-                what: format!("a probe needs PostgreSQL {OLDEST} or newer, and this is {}", text(0)),
-                hint: "its queries would cost something else there".to_owned(),
-            });
+            return Err(WorkloadError::missing(
+                format!("a probe needs PostgreSQL {OLDEST} or newer, and this is {}", text(0)),
+                "its queries would cost something else there",
+            ));
         }
         let is_true = |at: usize| matches!(text(at), "true" | "on" | "t");
         let may_not = |what: &str| format!("role {} may not {what} database {}", text(1), text(2));

@@ -85,11 +85,7 @@ fn clocks(sets: &[ResultSet], message: &Message) -> Result<Vec<Vec<i64>>, Worklo
             if let (Some(column), Some(wanted)) = (gives, &message.gives)
                 && value(column) != Some(wanted)
             {
-                return Err(WorkloadError::Answer {
-                    doing: message.doing.clone(),
-                    wanted: wanted.clone(),
-                    got: value(column).unwrap_or("NULL").to_owned(),
-                });
+                return Err(WorkloadError::answer(&message.doing, wanted, value(column).unwrap_or("NULL")));
             }
             let now: Option<i64> = value(clock).and_then(|now| now.parse().ok());
             found.last_mut().expect("pushed above").extend(now);

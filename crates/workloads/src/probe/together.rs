@@ -19,10 +19,8 @@ pub(super) fn shoot(
 ) -> Result<Vec<Vec<i64>>, WorkloadError> {
     let connect = || {
         // One that is refused ends no probe: the server may have no more of them.
-        let connection = runtime.connect().map_err(|error| WorkloadError::Program {
-            program: "a further connection".to_owned(),
-            problem: error.text,
-        })?;
+        let connection =
+            runtime.connect().map_err(|error| WorkloadError::program("a further connection", error.text))?;
         Ok(Session::new(connection, read_only))
     };
     let mut sessions = (0..backends).map(|_| connect()).collect::<Result<Vec<_>, WorkloadError>>()?;

@@ -70,7 +70,7 @@ fn look(
         let length = match answer {
             Answer::Done(length) => length.parse().unwrap_or(0),
             Answer::Error(problem) => {
-                return Err(WorkloadError::Redis { doing: "STRLEN".to_owned(), problem });
+                return Err(WorkloadError::redis("STRLEN", problem));
             }
             _ => 0,
         };
@@ -113,7 +113,7 @@ fn count(
         Answer::Nil => *wrong += 1,
         Answer::Done(_) => {}
         Answer::Error(problem) => {
-            return Err(WorkloadError::Redis { doing: options.command.name().to_owned(), problem });
+            return Err(WorkloadError::redis(options.command.name(), problem));
         }
     }
     Ok(())

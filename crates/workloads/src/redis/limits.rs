@@ -138,8 +138,8 @@ pub(crate) fn set(control: &mut dyn Control, wanted: &Limits) -> Result<bool, Wo
         let doing = format!("CONFIG SET {name} {value}");
         match control.one(&[b"CONFIG", b"SET", name.as_bytes(), value.as_bytes()])? {
             Answer::Done(_) => {}
-            Answer::Error(problem) => return Err(WorkloadError::Redis { doing, problem }),
-            _ => return Err(WorkloadError::Redis { doing, problem: "no answer to it".to_owned() }),
+            Answer::Error(problem) => return Err(WorkloadError::redis(doing, problem)),
+            _ => return Err(WorkloadError::redis(doing, "no answer to it")),
         }
     }
     let found = Limits::of(&control.info()?);
@@ -148,7 +148,7 @@ pub(crate) fn set(control: &mut dyn Control, wanted: &Limits) -> Result<bool, Wo
     }
     let doing = format!("setting {}", words(wanted));
     let found = found.as_ref().map_or_else(|| "unknown".to_owned(), words);
-    Err(WorkloadError::Redis { doing, problem: format!("read back, it is {found}") })
+    Err(WorkloadError::redis(doing, format!("read back, it is {found}")))
 }
 
 fn words(limits: &Limits) -> String {

@@ -53,17 +53,16 @@ fn bring_limits(options: &Options, site: &Site<'_>, control: &mut dyn Control) -
     let Some(at_start) = site.limits_at_start() else {
         return match options.memory {
             None => Ok(()),
-            Some(_) => Err(WorkloadError::Missing {
-                what: "redis.memory sets a limit of a Redis that pgdyno starts, and this one is not its own"
-                    .to_owned(),
-                hint: "write managed = { redis = true } in [target], or leave redis.memory out".to_owned(),
-            }),
+            Some(_) => Err(WorkloadError::missing(
+                "redis.memory sets a limit of a Redis that pgdyno starts, and this one is not its own",
+                "write managed = { redis = true } in [target], or leave redis.memory out",
+            )),
         };
     };
     if options.memory.is_some()
         && let Answer::Error(problem) = control.one(&[b"FLUSHALL"])?
     {
-        return Err(WorkloadError::Redis { doing: "FLUSHALL".to_owned(), problem });
+        return Err(WorkloadError::redis("FLUSHALL", problem));
     }
     limits::set(control, &options.limits(at_start)).map(drop)
 }
@@ -114,22 +113,22 @@ fn not_written(options: &Options, control: &mut dyn Control, written: u64, probl
     let all = options.used_keys();
     let what = format!("{} of {} bytes", count(all, "key"), options.value_bytes);
     if !problem.starts_with("OOM") {
-        return WorkloadError::Redis { doing: format!("writing {what}"), problem };
+        return WorkloadError::redis(format!("writing {what}"), problem);
     }
     let limit = control.info().ok().and_then(|info| Limits::of(&info)).map(|limits| limits.memory_bytes);
     let limit = limit.map_or_else(|| "unknown".to_owned(), bytes);
-    WorkloadError::RedisFull {
-        problem: format!(
+    WorkloadError::redis_full(
+        format!(
             "its memory (maxmemory) is {limit}, and {what} take {} for the values alone; it refused after {written} of \
              them: {problem}",
             bytes(options.value_bytes.of(all))
         ),
-        hint: match options.memory {
+        match options.memory {
             Some(_) => {
                 "give redis.memory more, take fewer redis.keys or smaller redis.value_bytes, or let it evict: \
                         redis.eviction = \"allkeys-lru\""
             }
             None => "raise maxmemory there, or take fewer redis.keys or smaller redis.value_bytes",
         },
-    }
+    )
 }

@@ -82,7 +82,7 @@ impl Workload for Redis {
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
         match site.redis()?.one(&[b"PING"])? {
-            Answer::Error(problem) => Err(WorkloadError::Redis { doing: "PING".to_owned(), problem }),
+            Answer::Error(problem) => Err(WorkloadError::redis("PING", problem)),
             _ => Ok(()),
         }
     }

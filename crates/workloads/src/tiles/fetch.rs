@@ -37,10 +37,10 @@ impl Fetch for FromDatabase<'_> {
             .rows(&query)
             .map_err(WorkloadError::sql(format!("making tile {tile} of {}", layer.shown)))?;
         if rows.len() > 1 {
-            return Err(WorkloadError::Missing {
-                what: format!("{} returned {} rows for tile {tile}", layer.shown, rows.len()),
-                hint: "a tile is one row; let ST_AsMVT aggregate all features of it".to_owned(),
-            });
+            return Err(WorkloadError::missing(
+                format!("{} returned {} rows for tile {tile}", layer.shown, rows.len()),
+                "a tile is one row; let ST_AsMVT aggregate all features of it",
+            ));
         }
         let hex = rows.into_iter().next().and_then(|row| row.into_iter().next().flatten());
         Ok(from_hex(&hex.unwrap_or_default()))
@@ -67,7 +67,7 @@ pub(super) struct FromWeb<'a> {
 
 impl Fetch for FromWeb<'_> {
     fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, WorkloadError> {
-        let web = self.webs.get(&layer.shown).ok_or(WorkloadError::NoServer { kind: "web" })?;
+        let web = self.webs.get(&layer.shown).ok_or_else(|| WorkloadError::no_server("web"))?;
         let Tile { z, x, y } = tile;
         Ok(web.ask(&web.url().path(z, x, y), &mut *self.control)?.body)
     }

@@ -80,10 +80,10 @@ pub(super) fn probe(
 fn is_a_tile(layer: &Layer, taste: &Taste) -> Result<(), WorkloadError> {
     match mvt::measure(&taste.bytes) {
         Ok(_) => Ok(()),
-        Err(broken) => Err(WorkloadError::Missing {
-            what: format!("what {} gives for {} is no vector tile: {broken}", layer.shown, taste.tile),
-            hint: "select what ST_AsMVT gives".to_owned(),
-        }),
+        Err(broken) => Err(WorkloadError::missing(
+            format!("what {} gives for {} is no vector tile: {broken}", layer.shown, taste.tile),
+            "select what ST_AsMVT gives",
+        )),
     }
 }
 

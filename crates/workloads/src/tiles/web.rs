@@ -35,7 +35,7 @@ pub(super) fn of_layers(
             (_, Some(name), Some(ground)) => {
                 Web::new(&Options::new(&tile_server(name)?.tiles_of(&ground.schema, &ground.name)))?
             }
-            _ => return Err(WorkloadError::NoServer { kind: "web" }),
+            _ => return Err(WorkloadError::no_server("web")),
         };
         webs.insert(layer.shown.clone(), web);
     }

@@ -139,10 +139,7 @@ impl Tiles {
     }
 
     fn not_prepared() -> WorkloadError {
-        WorkloadError::Missing {
-            what: "no tiles are picked yet".to_owned(),
-            hint: "prepare the workload first".to_owned(),
-        }
+        WorkloadError::missing("no tiles are picked yet", "prepare the workload first")
     }
 
     fn is_picked(&self) -> Result<(), WorkloadError> {
@@ -277,7 +274,7 @@ impl Workload for Tiles {
         if self.options.via == Via::Redis
             && let Answered::Error(problem) = site.redis()?.one(&[b"PING"])?
         {
-            return Err(WorkloadError::Redis { doing: "PING".to_owned(), problem });
+            return Err(WorkloadError::redis("PING", problem));
         }
         self.layers = layers(site.sql()?, &self.options, &self.queries)?;
         Ok(())
@@ -310,9 +307,11 @@ impl Workload for Tiles {
             layers: Vec<Picked>,
         }
         // Both are of this process: nothing that a user does makes one that does not fit.
-        let misfit = |problem: String| WorkloadError::Missing {
-            what: format!("the tiles that the base chose cannot be taken: {problem}"),
-            hint: "this is a mistake of pgdyno".to_owned(),
+        let misfit = |problem: String| {
+            WorkloadError::missing(
+                format!("the tiles that the base chose cannot be taken: {problem}"),
+                "this is a mistake of pgdyno",
+            )
         };
         let Chosen { layers } =
             serde_json::from_str(&chosen.json).map_err(|error| misfit(error.to_string()))?;
@@ -460,7 +459,7 @@ impl ClientWorkload for Tiles {
                 false => self.webs.clone(),
             };
             let requests = requests(&atlas, &self.picked, &webs);
-            let first = webs.values().next().ok_or(WorkloadError::NoServer { kind: "web" })?;
+            let first = webs.values().next().ok_or_else(|| WorkloadError::no_server("web"))?;
             return first.clients(&requests, links, wanted);
         }
         let connect = &places.postgres()?.place;

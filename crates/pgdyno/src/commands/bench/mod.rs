@@ -63,7 +63,7 @@ impl Target {
         let names_server = |text: &String| text.contains("://") || text.contains("host");
         let named = self.host.is_some() || self.dsn.iter().chain(&self.dbname).any(names_server);
         let class = error.downcast_ref::<LabError>().map(LabError::class);
-        let is_absent = matches!(class, Some(lab::Class::Unreachable | lab::Class::Refused));
+        let is_absent = matches!(class, Some(record::Class::Unreachable | record::Class::Refused));
         if named || self.managed.is_some() || !is_absent || std::env::var_os("PGHOST").is_some() {
             return error;
         }

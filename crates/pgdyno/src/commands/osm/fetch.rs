@@ -6,7 +6,6 @@ use std::time::Duration;
 use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, FetchError, Fetched, Patience, Source};
 use report::visible;
 use results::Table;
-use target::TargetError;
 use target::child::Account;
 use target::home::{Home, Part};
 
@@ -49,8 +48,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let home = Home::locate().map_err(of_target)?;
-    home.open().map_err(of_target)?;
+    let home = Home::locate()?;
+    home.open()?;
     let cache = Cache::at(&home.path(Part::Extracts));
     let name = args.name.as_deref().unwrap_or_default();
     if args.offline {
@@ -76,18 +75,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let to = match &args.output {
         Some(path) => Destination::File(path),
         None => {
-            let account = Account::unprivileged().map_err(of_target)?;
-            home.make_part(Part::Extracts, account.as_ref()).map_err(of_target)?;
+            let account = Account::unprivileged()?;
+            home.make_part(Part::Extracts, account.as_ref())?;
             Destination::Cache(&cache)
         }
     };
     let fetched = source.fetch(entry, to, &mut Watched::new(&entry.id, stop))?;
     given(&fetched, args)
-}
-
-/// An error of pgdyno's own places and accounts.
-fn of_target(error: impl Into<TargetError>) -> lab::LabError {
-    error.into().into()
 }
 
 /// What is not there without asking the server.

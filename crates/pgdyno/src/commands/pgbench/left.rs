@@ -1,6 +1,6 @@
 //! Settings of the server that are not what they were: no run is measured under them silently.
 
-use target::home::PlaceError;
+use record::Error;
 use target::settings::journal::{Left, LeftBy};
 
 use super::args::Fault;
@@ -11,7 +11,7 @@ use super::talk::{Level, Talk};
 ///
 /// # Errors
 /// The refusal, or why the home cannot be used.
-pub(super) fn check(found: Result<Vec<Left>, PlaceError>, allowed: bool, talk: &Talk) -> Result<(), Fault> {
+pub(super) fn check(found: Result<Vec<Left>, Error>, allowed: bool, talk: &Talk) -> Result<(), Fault> {
     for left in found.map_err(|error| fault([error.to_string()]))? {
         let (kind, list) = (left.kind(), left.list());
         match &left.by {
@@ -45,7 +45,7 @@ fn refusal(text: String) -> Fault {
 mod tests {
     use super::*;
 
-    fn left(by: LeftBy) -> Result<Vec<Left>, PlaceError> {
+    fn left(by: LeftBy) -> Result<Vec<Left>, Error> {
         let settings = vec!["fsync = off (before: not set by ALTER SYSTEM)".to_owned()];
         Ok(vec![Left { dsn: "host=x".to_owned(), settings, changes: Vec::new(), by }])
     }

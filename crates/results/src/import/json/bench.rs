@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arrivals, COMPLETED, Counts, Load, Run, RunKey, RunKind, ScriptRecord, Setting, Validity};
+use record::{
+    Arrivals, COMPLETED, Counts, Error, Load, Run, RunKey, RunKind, ScriptRecord, Setting, Validity,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use stats::Histogram;
 
 use super::Place;
-use crate::import::ImportError;
 use crate::import::found::{self, FoundRun};
 use crate::import::judge::judge;
 use crate::import::report::model::short;
@@ -52,7 +53,7 @@ struct Row {
     service: Option<String>,
 }
 
-pub(super) fn run(value: &Value, place: &Place<'_>, hash: String) -> Result<FoundRun, ImportError> {
+pub(super) fn run(value: &Value, place: &Place<'_>, hash: String) -> Result<FoundRun, Error> {
     let rows = Vec::<Row>::deserialize(value).map_err(|error| {
         place.refused(&format!("not as bench --format json prints it: {error}"), "print it anew")
     })?;

@@ -1,19 +1,16 @@
 //! `pgdyno pgbench --format json` (docs/pgbench-output.md): the facts of a report of pgbench, under other names.
 
+use record::Error;
 use serde_json::{Map, Value};
 
 use super::{Place, SEND_ALL, STRANGE};
+use crate::import::Options;
 use crate::import::found::{self, FoundRun, Parts};
 use crate::import::report::model::{Figures, Report, ReportScript};
-use crate::import::{ImportError, Options};
 
 const SCHEMA: &str = "pgdyno-pgbench/1";
 
-pub(super) fn run(
-    facts: &Map<String, Value>,
-    place: &Place<'_>,
-    hash: String,
-) -> Result<FoundRun, ImportError> {
+pub(super) fn run(facts: &Map<String, Value>, place: &Place<'_>, hash: String) -> Result<FoundRun, Error> {
     match facts.get("schema").and_then(Value::as_str) {
         Some(SCHEMA) => {}
         Some(other) if other.starts_with("pgdyno-pgbench/") => {

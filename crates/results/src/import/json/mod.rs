@@ -7,11 +7,13 @@ mod dropin;
 use std::io::Read;
 use std::path::Path;
 
+use record::Error;
 use serde_json::{Map, Value};
 
 use super::found::FoundRun;
+use super::lines;
 use super::source::Input;
-use super::{ImportError, lines};
+use crate::import::error::{at, unreadable};
 
 /// A file of more bytes than this holds no runs, which take a few thousand each.
 const MOST: u64 = 256 << 20;
@@ -20,17 +22,16 @@ const MOST: u64 = 256 << 20;
 ///
 /// # Errors
 /// What is no JSON, no run, or of a newer pgdyno, with its place.
-pub(super) fn read(path: &Path, input: Input, changed_us: i64) -> Result<Vec<FoundRun>, ImportError> {
+pub(super) fn read(path: &Path, input: Input, changed_us: i64) -> Result<Vec<FoundRun>, Error> {
     let mut bytes = Vec::new();
-    input.take(MOST).read_to_end(&mut bytes).map_err(|error| ImportError::unreadable(path, error))?;
+    input.take(MOST).read_to_end(&mut bytes).map_err(|error| unreadable(path, error))?;
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<Value>();
     let mut found = Vec::new();
     loop {
         let line = 1 + text[..values.byte_offset()].iter().filter(|byte| **byte == b'\n').count() as u64;
         let Some(value) = values.next() else { break };
-        let value = value
-            .map_err(|error| ImportError::at(path, error.line() as u64, format!("not JSON: {error}")))?;
+        let value = value.map_err(|error| at(path, error.line() as u64, format!("not JSON: {error}")))?;
         let place = Place { path, line, changed_us, several: !found.is_empty() };
         found.push(run(&value, &place)?);
     }
@@ -55,15 +56,15 @@ impl Place<'_> {
         }
     }
 
-    fn refused(&self, what: &str, advice: &str) -> ImportError {
-        ImportError::at(self.path, self.line, what).try_this(advice)
+    fn refused(&self, what: &str, advice: &str) -> Error {
+        at(self.path, self.line, what).with_hint(advice)
     }
 }
 
 const SEND_ALL: &str = "send the results file itself (pgdyno.sqlite), which every command reads with --results; \
                         single runs can be imported from what bench --format json prints";
 
-fn run(value: &Value, place: &Place<'_>) -> Result<FoundRun, ImportError> {
+fn run(value: &Value, place: &Place<'_>) -> Result<FoundRun, Error> {
     let hash = lines::sha256(&value.to_string());
     match value {
         Value::Object(facts) => dropin::run(facts, place, hash),
@@ -105,7 +106,7 @@ fn no_run(row: &Map<String, Value>) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn read_text(text: &str) -> Result<Vec<FoundRun>, ImportError> {
+    fn read_text(text: &str) -> Result<Vec<FoundRun>, Error> {
         read(Path::new("mail.json"), Box::new(std::io::Cursor::new(text.as_bytes().to_vec())), 0)
     }
 

@@ -10,15 +10,17 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;
 
+use record::{Counts, Error, SeriesPoint, count};
+
 pub(super) use tally::{Tally, named};
 
 use self::clients::Clients;
 use self::row::{Outcome, Row};
 use self::rows::Rows;
 use self::spans::Spans;
-use super::{Hints, ImportError, Progress};
+use super::{Hints, Progress};
+use crate::import::error::of_file;
 use crate::spool::Spooled;
-use record::{Counts, SeriesPoint, count};
 
 /// Which of the columns after the sixth (0 or 1) holds what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,15 +69,13 @@ pub(super) fn read<R: Read>(
     files: Vec<(PathBuf, R)>,
     hints: &Hints,
     progress: &mut Progress<'_>,
-) -> Result<TransactionLog, ImportError> {
-    let mut files = files
-        .into_iter()
-        .map(|(file, input)| Rows::open(file, input))
-        .collect::<Result<Vec<_>, ImportError>>()?;
+) -> Result<TransactionLog, Error> {
+    let mut files =
+        files.into_iter().map(|(file, input)| Rows::open(file, input)).collect::<Result<Vec<_>, Error>>()?;
     let columns = columns(&files, hints)?;
     let Some(origin) = files.iter().filter_map(|file| file.current.as_ref()).map(start_us).min() else {
         let file = files.first().map(|file| file.file.clone()).unwrap_or_default();
-        return Err(ImportError::of_file(&file, "no transaction in it"));
+        return Err(of_file(&file, "no transaction in it"));
     };
     let mut gathered = Gathered {
         columns,
@@ -111,7 +111,7 @@ fn start_us(row: &Row) -> i64 {
 
 /// What the columns after the sixth are. One alone is lag (`-R`) or retries (`--max-tries`); where nobody says, the
 /// values do: most transactions need no retry, while a lag of 0 µs is rare.
-fn columns<R: Read>(files: &[Rows<R>], hints: &Hints) -> Result<Columns, ImportError> {
+fn columns<R: Read>(files: &[Rows<R>], hints: &Hints) -> Result<Columns, Error> {
     let mut seen = files.iter().filter_map(|file| Some((file.columns()?, &file.file)));
     let Some((count, first)) = seen.next() else { return Ok(Columns::default()) };
     if let Some((other, file)) = seen.find(|(other, _)| *other != count) {
@@ -121,7 +121,7 @@ fn columns<R: Read>(files: &[Rows<R>], hints: &Hints) -> Result<Columns, ImportE
             first.display(),
             count + 6
         );
-        return Err(ImportError::of_file(file, what));
+        return Err(of_file(file, what));
     }
     let lag = Columns { lag: Some(0), retries: None };
     let retries = Columns { lag: None, retries: Some(0) };
@@ -160,7 +160,7 @@ impl Gathered {
         self.spans.add(row, self.columns, self.limit_us);
     }
 
-    fn finish<R: Read>(self, files: &[Rows<R>], hints: &Hints) -> Result<TransactionLog, ImportError> {
+    fn finish<R: Read>(self, files: &[Rows<R>], hints: &Hints) -> Result<TransactionLog, Error> {
         let share = self.share(files, hints)?;
         let mut notes = Vec::new();
         if share < 1.0 {
@@ -196,7 +196,7 @@ impl Gathered {
     }
 
     /// Share of the transactions that was logged: as told; a log with gaps of which nobody told is refused.
-    fn share<R: Read>(&self, files: &[Rows<R>], hints: &Hints) -> Result<f64, ImportError> {
+    fn share<R: Read>(&self, files: &[Rows<R>], hints: &Hints) -> Result<f64, Error> {
         match (hints.sampling_rate, self.clients.missing()) {
             (Some(share), _) => Ok(share),
             (None, None) => Ok(1.0),
@@ -205,7 +205,7 @@ impl Gathered {
                 let what =
                     format!("holds {} of the {numbered} transactions that its clients counted", self.rows);
                 let share = self.rows as f64 / numbered as f64;
-                Err(ImportError::of_file(&file, what).try_this(format!(
+                Err(of_file(&file, what).with_hint(format!(
                     "if pgbench ran with --sampling-rate, say so (--sampling-rate {share:.2}?); \
                      --sampling-rate 1 takes the lines for all there is"
                 )))

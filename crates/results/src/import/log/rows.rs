@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::path::PathBuf;
 
+use record::Error;
+
 use super::row::Row;
-use crate::import::ImportError;
+use crate::import::error::{at, unreadable};
 use crate::import::lines::Lines;
 
 /// Rows looked at before anything is decided.
@@ -23,7 +25,7 @@ pub(super) struct Rows<R> {
 }
 
 impl<R: Read> Rows<R> {
-    pub(super) fn open(file: PathBuf, input: R) -> Result<Self, ImportError> {
+    pub(super) fn open(file: PathBuf, input: R) -> Result<Self, Error> {
         let (lines, ahead) = (Lines::new(input), VecDeque::with_capacity(AHEAD));
         let mut rows = Self { file, lines, ahead, current: None, columns: None, cut_off: false };
         while rows.ahead.len() < AHEAD {
@@ -44,7 +46,7 @@ impl<R: Read> Rows<R> {
         self.columns
     }
 
-    pub(super) fn advance(&mut self) -> Result<(), ImportError> {
+    pub(super) fn advance(&mut self) -> Result<(), Error> {
         self.current = match self.ahead.pop_front() {
             Some(row) => Some(row),
             None => self.read()?,
@@ -52,9 +54,9 @@ impl<R: Read> Rows<R> {
         Ok(())
     }
 
-    fn read(&mut self) -> Result<Option<Row>, ImportError> {
+    fn read(&mut self) -> Result<Option<Row>, Error> {
         loop {
-            let line = self.lines.next().map_err(|error| ImportError::unreadable(&self.file, error))?;
+            let line = self.lines.next().map_err(|error| unreadable(&self.file, error))?;
             let Some(line) = line else { return Ok(None) };
             if !line.whole {
                 self.cut_off = true;
@@ -64,11 +66,11 @@ impl<R: Read> Rows<R> {
                 continue;
             }
             let number = line.number;
-            let row = Row::parse(line.text).map_err(|what| ImportError::at(&self.file, number, what))?;
+            let row = Row::parse(line.text).map_err(|what| at(&self.file, number, what))?;
             if *self.columns.get_or_insert(row.columns) != row.columns {
                 let (now, before) = (row.columns + 6, self.columns.unwrap_or(0) + 6);
                 let what = format!("{now} columns, where the lines before have {before}");
-                return Err(ImportError::at(&self.file, number, what));
+                return Err(at(&self.file, number, what));
             }
             return Ok(Some(row));
         }

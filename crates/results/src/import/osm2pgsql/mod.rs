@@ -14,10 +14,13 @@ mod stamp;
 use std::io::Read;
 use std::path::Path;
 
+use record::Error;
+
 use self::pieces::Pieces;
 use self::reader::Reader;
+use super::Progress;
 use super::found::FoundRun;
-use super::{ImportError, Progress};
+use crate::import::error::{at, of_file, unreadable};
 
 /// Whether a file that begins so is a log of osm2pgsql.
 pub(super) fn is_log(head: &[u8]) -> bool {
@@ -37,13 +40,11 @@ pub(super) fn read(
     input: impl Read,
     changed_us: i64,
     progress: &mut Progress<'_>,
-) -> Result<Vec<FoundRun>, ImportError> {
+) -> Result<Vec<FoundRun>, Error> {
     let mut pieces = Pieces::new(input);
     let (mut reader, mut shown) = (Reader::default(), 0);
-    while let Some((line, piece)) = pieces.next().map_err(|error| ImportError::unreadable(path, error))? {
-        reader
-            .take(line, &String::from_utf8_lossy(piece))
-            .map_err(|what| ImportError::at(path, line, what))?;
+    while let Some((line, piece)) = pieces.next().map_err(|error| unreadable(path, error))? {
+        reader.take(line, &String::from_utf8_lossy(piece)).map_err(|what| at(path, line, what))?;
         if pieces.bytes() - shown > SHOWN_EVERY {
             shown = pieces.bytes();
             progress.show(0, shown);
@@ -53,8 +54,8 @@ pub(super) fn read(
     progress.done();
     let loads = reader.finish();
     if loads.is_empty() {
-        return Err(ImportError::of_file(path, "it names a version of osm2pgsql, and no load follows")
-            .try_this("give what osm2pgsql writes on standard error while it loads"));
+        return Err(of_file(path, "it names a version of osm2pgsql, and no load follows")
+            .with_hint("give what osm2pgsql writes on standard error while it loads"));
     }
     let several = loads.len() > 1;
     Ok(loads.into_iter().map(|load| run::of(load, path, several, changed_us)).collect())

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::io::Cursor;
 
-use record::{Reason, Run, RunKind, Validity};
+use record::{Error, Reason, Run, RunKind, Validity};
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn log(name: &str) -> String {
     String::from_utf8(std::fs::read(folder.join(format!("{name}.log"))).unwrap()).unwrap()
 }
 
-fn read_input(input: impl Read) -> Result<Vec<FoundRun>, ImportError> {
+fn read_input(input: impl Read) -> Result<Vec<FoundRun>, Error> {
     // 2026-01-02 03:04:05 UTC.
     let changed_us = 1_767_323_045_000_000;
     read(Path::new("load.log"), input, changed_us, &mut Progress::new(&mut |_, _| {}))

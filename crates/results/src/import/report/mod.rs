@@ -8,10 +8,12 @@ pub(super) mod progress;
 use std::io::Read;
 use std::path::Path;
 
+use record::Error;
+
 use self::line::{Key, StatementColumns, recognise, without_stamp};
 use self::model::{Progress, Report, ReportScript};
-use super::ImportError;
 use super::lines::Lines;
+use crate::import::error::{at, of_file, unreadable};
 
 /// Bytes of a report's own text that are kept with it.
 const MOST_TEXT: usize = 256 * 1024;
@@ -24,14 +26,14 @@ const MOST_PROGRESS: usize = 1_000_000;
 ///
 /// # Errors
 /// When there is none, or one of them is cut off.
-pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Report>, ImportError> {
+pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Report>, Error> {
     let mut reader = Reader::default();
-    while let Some(line) = lines.next().map_err(|error| ImportError::unreadable(file, error))? {
+    while let Some(line) = lines.next().map_err(|error| unreadable(file, error))? {
         let number = line.number;
         let text = String::from_utf8_lossy(line.text);
-        reader.take(number, without_stamp(&text)).map_err(|what| ImportError::at(file, number, what))?;
+        reader.take(number, without_stamp(&text)).map_err(|what| at(file, number, what))?;
     }
-    reader.close().map_err(|(line, what)| ImportError::at(file, line, what))?;
+    reader.close().map_err(|(line, what)| at(file, line, what))?;
     if reader.done.is_empty() {
         let what = match reader.lonely_tps {
             Some(line) => format!(
@@ -39,8 +41,8 @@ pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Rep
             ),
             None => "neither a report nor a log of pgbench, and no log of osm2pgsql".to_owned(),
         };
-        return Err(ImportError::of_file(file, what)
-            .try_this(
+        return Err(of_file(file, what)
+            .with_hint(
             "give what pgbench prints on standard output, the files that pgbench -l writes, or what osm2pgsql writes on standard error",
         ));
     }

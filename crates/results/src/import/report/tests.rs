@@ -1,6 +1,8 @@
+use record::Error;
+
 use super::*;
 
-fn parsed(text: &str) -> Result<Vec<Report>, ImportError> {
+fn parsed(text: &str) -> Result<Vec<Report>, Error> {
     read(Path::new("bench.txt"), &mut Lines::new(text.as_bytes()))
 }
 

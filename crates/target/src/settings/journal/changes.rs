@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use protocol::postgres::Place;
+use record::Error;
 
 use super::Journal;
 use super::entry::{Entry, MadeChange};
 use crate::change::{self, Change, ChangeError, Environment, Executor, Outcome, Part, Step};
 use crate::child::Watchdog;
 use crate::control::Control;
-use crate::settings::SettingsError;
 use crate::stop::Stop;
 
 /// What it takes to undo changes: who runs their commands, and how long all of them may take.
@@ -94,7 +94,7 @@ impl Journal {
         change: &Change,
         environment: Environment,
         bound: Duration,
-    ) -> Result<Outcome, SettingsError> {
+    ) -> Result<Outcome, Error> {
         let place = control.place().clone();
         // What cannot be started is not written down as begun.
         let mut steps = change.do_.iter().chain(&change.undo);
@@ -151,7 +151,7 @@ impl Journal {
     ///
     /// # Errors
     /// When one of them cannot be undone now: it stays in the journal.
-    pub(crate) fn undo_changes(&mut self, place: &Place) -> Result<Vec<String>, SettingsError> {
+    pub(crate) fn undo_changes(&mut self, place: &Place) -> Result<Vec<String>, Error> {
         if self.entry.changes.is_empty() {
             return Ok(Vec::new());
         }
@@ -166,7 +166,7 @@ impl Journal {
     ///
     /// # Errors
     /// When it cannot be undone now: it stays in the journal.
-    pub(crate) fn undo_change(&mut self, place: &Place, change: &Change) -> Result<(), SettingsError> {
+    pub(crate) fn undo_change(&mut self, place: &Place, change: &Change) -> Result<(), Error> {
         self.goes_on()?;
         let watchdog = self.watchdog.clone();
         let undone = Undoing::usual(&watchdog).undo_one(place, &mut self.entry, change);

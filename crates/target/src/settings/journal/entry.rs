@@ -9,12 +9,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use record::Error;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use super::server::ServerId;
 use crate::change::{Change, Environment};
-use crate::home::{Dir, Distrust, Home, Part, PlaceError, Readable};
+use crate::home::no_home;
+use crate::home::{Dir, Distrust, Home, Part, Readable};
 
 /// Version of the file's form; 1 knew of the server only its system identifier, 2 no changes but of settings.
 const FORMAT: u32 = 3;
@@ -133,10 +135,10 @@ impl JournalFile {
     }
 
     /// The one at a path, for the watchdog that is told it.
-    pub(super) fn at(path: &Path) -> Result<Self, PlaceError> {
+    pub(super) fn at(path: &Path) -> Result<Self, Error> {
         let parts = path.parent().zip(path.file_name().and_then(|name| name.to_str()));
-        let (folder, name) = parts.ok_or(PlaceError::NoHome)?;
-        let folder = Home::at(folder).open()?.ok_or(PlaceError::NoHome)?;
+        let (folder, name) = parts.ok_or_else(no_home)?;
+        let folder = Home::at(folder).open()?.ok_or_else(no_home)?;
         Ok(Self::new(&folder, name))
     }
 
@@ -167,7 +169,7 @@ impl JournalFile {
     }
 
     /// The file itself, where nobody else can have written it: what it says is done.
-    pub(crate) fn trusted(self, home: &Home) -> Result<Self, PlaceError> {
+    pub(crate) fn trusted(self, home: &Home) -> Result<Self, Error> {
         match self.folder.file(&self.name) {
             Err(error) if Distrust::is_in(&error) => Err(home.untrusted(self.path(), error)),
             _ => Ok(self),
@@ -176,7 +178,7 @@ impl JournalFile {
 }
 
 /// Journal files of a home, in the order of their names.
-pub(super) fn files(home: &Home) -> Result<Vec<JournalFile>, PlaceError> {
+pub(super) fn files(home: &Home) -> Result<Vec<JournalFile>, Error> {
     let Some(folder) = home.part(Part::Journal)? else { return Ok(Vec::new()) };
     let names = folder.names().map_err(|error| home.untrusted(folder.path().to_owned(), error))?;
     let mut names: Vec<String> = names.into_iter().filter_map(|name| name.into_string().ok()).collect();

@@ -17,7 +17,7 @@ use protocol::postgres::Config;
 use super::access::Access;
 use super::changes::Undoing;
 use super::entry::{Claim, Claimed, JournalFile};
-use super::recover::{RecoverError, undo_over};
+use super::recover::undo_over;
 use crate::child::Watchdog;
 use crate::control::{connect, places};
 
@@ -110,7 +110,7 @@ fn try_until_gone(file: &JournalFile, config: &Config) -> i32 {
                         if start.elapsed() >= WITHOUT_SERVER {
                             undo_commands(&mut claim, config, &undoing);
                         }
-                        Err(RecoverError::from(error))
+                        Err(error.into())
                     }
                 };
                 if undone.is_ok() {

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use protocol::Address;
 use protocol::postgres::Config;
+use record::Error;
 
 use super::entry::{ChangedSetting, Claim, Claimed, Entry, JournalFile, MadeChange, files, is_held};
 use super::server::ServerId;
 use crate::change::Step;
 use crate::control::{Control, places};
-use crate::home::{Home, PlaceError};
+use crate::home::Home;
 use crate::settings::private::is_private;
 
 /// How long somebody may take who is just putting a dead pgdyno's changes back.
@@ -109,7 +110,7 @@ fn lives(entry: &Entry) -> bool {
 ///
 /// # Errors
 /// When somebody else can change the home or a journal.
-pub fn left(home: &Home) -> Result<Vec<Left>, PlaceError> {
+pub fn left(home: &Home) -> Result<Vec<Left>, Error> {
     Ok(files(home)?.iter().filter_map(Left::at).collect())
 }
 
@@ -121,7 +122,7 @@ pub fn left_in(journal: &JournalFile) -> Option<Left> {
 
 /// What stands in the journals of this home about the server of a connection. Without a journal that may be about it,
 /// the server is asked nothing. Waits for whoever is putting it back just now.
-pub(crate) fn left_on(home: &Home, control: &mut Control) -> Result<Vec<Left>, PlaceError> {
+pub(crate) fn left_on(home: &Home, control: &mut Control) -> Result<Vec<Left>, Error> {
     let mut files = about(home, &control.place().address)?;
     if files.is_empty() {
         return Ok(Vec::new());
@@ -141,11 +142,11 @@ pub(crate) fn left_on(home: &Home, control: &mut Control) -> Result<Vec<Left>, P
 }
 
 /// Whether a journal of this home may be about the server at an address; it is not asked.
-pub(crate) fn may_be_left_at(home: &Home, address: &Address) -> Result<bool, PlaceError> {
+pub(crate) fn may_be_left_at(home: &Home, address: &Address) -> Result<bool, Error> {
     Ok(!about(home, address)?.is_empty())
 }
 
-fn about(home: &Home, address: &Address) -> Result<Vec<JournalFile>, PlaceError> {
+fn about(home: &Home, address: &Address) -> Result<Vec<JournalFile>, Error> {
     let mut files = files(home)?;
     files.extend(crate::managed::journals(home)?);
     files.retain(|file| Entry::read(file).is_ok_and(|entry| entry.server.may_be_at(address)));
@@ -169,7 +170,7 @@ pub(crate) fn left_at(home: &Home, config: &Config) -> Vec<Left> {
 }
 
 /// What stands in the journals of this home about a server.
-pub(super) fn of_server(home: &Home, server: &ServerId) -> Result<Vec<Left>, PlaceError> {
+pub(super) fn of_server(home: &Home, server: &ServerId) -> Result<Vec<Left>, Error> {
     let of_it = |file: &&JournalFile| Entry::read(file).is_ok_and(|entry| entry.server.is(server));
     Ok(files(home)?.iter().filter(of_it).filter_map(Left::at).collect())
 }

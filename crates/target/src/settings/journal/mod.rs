@@ -21,6 +21,8 @@ use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
+use protocol::postgres::sql::SqlError;
+use record::{Class, Error};
 use rustix::fs::FlockOperation;
 
 pub(crate) use access::Access;
@@ -28,7 +30,7 @@ pub use entry::{ChangedSetting, Entry, JournalFile, MadeChange};
 pub use guard::guard_main;
 pub use left::{Left, LeftBy, left, left_in};
 pub(crate) use left::{left_at, left_on, may_be_left_at};
-pub use recover::{RecoverError, Recovered, mend_changes};
+pub use recover::{Recovered, mend_changes};
 pub(crate) use recover::{Scope, recover, recover_private};
 pub use server::ServerId;
 pub use undo::Undone;
@@ -36,10 +38,12 @@ pub use watchdog::GUARD_ARGUMENT;
 
 use self::undo::{auto_conf, undo};
 use self::watchdog::Guard;
-use super::{Catalog, SettingsError, Wanted};
+use super::{Catalog, Wanted};
 use crate::child::{Account, Watchdog};
 use crate::control::Control;
-use crate::home::{Home, Part, PlaceError};
+use crate::error::server_error;
+use crate::home::{Home, Part};
+use crate::settings::already_changed;
 
 /// How long another pgdyno may take to write its journal.
 const TURN_BOUND: Duration = Duration::from_secs(10);
@@ -65,12 +69,7 @@ impl Journal {
     ///
     /// # Errors
     /// When there can be no journal there.
-    pub(crate) fn new(
-        home: &Home,
-        dsn: &str,
-        access: Access,
-        watchdog: &Watchdog,
-    ) -> Result<Self, PlaceError> {
+    pub(crate) fn new(home: &Home, dsn: &str, access: Access, watchdog: &Watchdog) -> Result<Self, Error> {
         let folder = home.make_part(Part::Journal, Account::unprivileged().ok().flatten().as_ref())?;
         let file = JournalFile::new(&folder, format!("{}.json", uuid::Uuid::new_v4().simple()));
         let mut journal = Self::at(file, dsn, access, watchdog);
@@ -107,11 +106,11 @@ impl Journal {
     ///
     /// # Errors
     /// When another pgdyno changes it or has left it changed, it does not say who it is, or the file cannot be written.
-    pub(crate) fn claim(&mut self, control: &mut Control) -> Result<(), SettingsError> {
+    pub(crate) fn claim(&mut self, control: &mut Control) -> Result<(), Error> {
         if self.lock.is_some() {
             return Ok(());
         }
-        self.entry.server = ServerId::ask(control).map_err(SettingsError::FormerUnknown)?;
+        self.entry.server = ServerId::ask(control).map_err(former_unknown)?;
         let _turn = self.take_turn().map_err(|source| self.failed(source))?;
         self.refuse_two_at_once()?;
         self.lock = Some(self.entry.write(&self.file).map_err(|source| self.failed(source))?);
@@ -124,14 +123,9 @@ impl Journal {
     /// # Errors
     /// When the former values cannot be read, the file cannot be written, the watchdog does not start, or another
     /// pgdyno has changed this server: then nothing may be changed.
-    pub fn note(
-        &mut self,
-        control: &mut Control,
-        server: &Wanted,
-        known: &Catalog,
-    ) -> Result<(), SettingsError> {
+    pub fn note(&mut self, control: &mut Control, server: &Wanted, known: &Catalog) -> Result<(), Error> {
         debug_assert!(!self.has_settings(), "what an earlier arm changed is undone first");
-        let standing = auto_conf(control).map_err(SettingsError::FormerUnknown)?;
+        let standing = auto_conf(control).map_err(former_unknown)?;
         self.write_down(control, |entry| {
             for (name, value) in server {
                 let changed = ChangedSetting {
@@ -145,12 +139,8 @@ impl Journal {
     }
 
     /// Adds to the journal what is about to be done; nothing is added if that cannot be written, or nobody would undo it.
-    fn write_down(
-        &mut self,
-        control: &mut Control,
-        add: impl FnOnce(&mut Entry),
-    ) -> Result<(), SettingsError> {
-        self.entry.server = ServerId::ask(control).map_err(SettingsError::FormerUnknown)?;
+    fn write_down(&mut self, control: &mut Control, add: impl FnOnce(&mut Entry)) -> Result<(), Error> {
+        self.entry.server = ServerId::ask(control).map_err(former_unknown)?;
         // Two that look for each other at once would both find nobody.
         let _turn = self.take_turn().map_err(|source| self.failed(source))?;
         if self.lock.is_none() {
@@ -164,8 +154,10 @@ impl Journal {
         Ok(())
     }
 
-    fn failed(&self, source: io::Error) -> SettingsError {
-        SettingsError::Journal { path: self.file.path(), source }
+    fn failed(&self, source: io::Error) -> Error {
+        let path = self.file.path();
+        let what = format!("cannot keep the journal {}, so nothing is changed: {source}", path.display());
+        Error::new(Class::Io, what).because(source)
     }
 
     /// One pgdyno at a time looks for others and writes its own journal.
@@ -187,20 +179,25 @@ impl Journal {
     }
 
     /// Changes over changes of another would be put back to what that one made, or not at all.
-    fn refuse_two_at_once(&self) -> Result<(), SettingsError> {
+    fn refuse_two_at_once(&self) -> Result<(), Error> {
         let others = match &self.home {
             Some(home) => left::of_server(home, &self.entry.server)?,
             None => left_in(&self.file).into_iter().collect(),
         };
-        others.into_iter().next().map_or(Ok(()), |other| Err(SettingsError::AlreadyChanged(other)))
+        others.into_iter().next().map_or(Ok(()), |other| Err(already_changed(&other)))
     }
 
     /// The watchdog is there before the first change, and again if somebody ended it.
-    fn start_guard(&mut self) -> Result<(), SettingsError> {
+    fn start_guard(&mut self) -> Result<(), Error> {
         if !self.guard.as_mut().is_some_and(Guard::is_alive) {
             self.guard = None;
             let guard = Guard::start(&self.watchdog, &self.file.path(), &self.access);
-            self.guard = Some(guard.map_err(SettingsError::NoGuard)?);
+            self.guard = Some(guard.map_err(|error| {
+                let what = format!(
+                    "cannot start the watchdog that puts settings back, so nothing is changed: {error}"
+                );
+                Error::new(Class::Child, what).because(error)
+            })?);
         }
         Ok(())
     }
@@ -209,7 +206,7 @@ impl Journal {
     ///
     /// # Errors
     /// When the server refuses; the file stays.
-    pub fn undo(&mut self, control: &mut Control) -> Result<Undone, SettingsError> {
+    pub fn undo(&mut self, control: &mut Control) -> Result<Undone, Error> {
         let undone = undo(control, &self.entry)?;
         self.entry.settings.clear();
         self.rewrite();
@@ -243,4 +240,10 @@ impl Drop for Journal {
             guard.release(self.is_empty());
         }
     }
+}
+
+/// The former values cannot be read, so they could not be put back.
+fn former_unknown(error: SqlError) -> Error {
+    let what = format!("the former values cannot be read, so nothing is changed: {error}");
+    server_error(what, error).with_class(Class::Missing)
 }

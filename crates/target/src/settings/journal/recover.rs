@@ -1,10 +1,10 @@
 //! What pgdynos that were killed left on servers that are not ours, put back.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use protocol::postgres::conninfo::ConnInfoError;
 use protocol::postgres::sql::SqlError;
 use protocol::postgres::{Config, Env};
+use record::{Class, Error};
 
 use super::access::CONNECT_BOUND;
 use super::changes::Undoing;
@@ -12,49 +12,15 @@ use super::entry::{Claim, Claimed, Entry, JournalFile, files};
 use super::left::{Left, LeftBy, claim_of_the_dead};
 use super::server::{HERE, ServerId};
 use super::undo::{Undone, undo};
-use crate::change::ChangeError;
 use crate::child::Watchdog;
-use crate::control::{ConnectError, Control, connect};
-use crate::home::{Home, PlaceError};
-use crate::managed::{self, Cluster, ManagedError};
-use crate::settings::SettingsError;
+use crate::control::{Control, connect};
+use crate::error::{conninfo_error, server_error};
+use crate::home::Home;
+use crate::managed::{self, Cluster};
 
-/// Why settings are not put back yet.
-#[derive(Debug, thiserror::Error)]
-pub enum RecoverError {
-    /// The server cannot be connected to.
-    #[error(transparent)]
-    Connect(#[from] ConnectError),
-    /// The journal's connection string is of no use here.
-    #[error("connection string: {0}")]
-    ConnInfo(#[from] ConnInfoError),
-    /// Another server answers at the journal's place.
-    #[error("another server answers there now; if the former one is no more, remove {}", path.display())]
-    OtherServer {
-        /// The journal.
-        path: PathBuf,
-    },
-    /// The server does not say who it is.
-    #[error("the server does not say who it is: {0}")]
-    Identity(#[source] SqlError),
-    /// The server refuses.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// A change of one's own cannot be undone.
-    #[error("{error}; if that cannot be helped, undo it by hand, then remove {}", path.display())]
-    Change {
-        #[source]
-        error: ChangeError,
-        /// The journal.
-        path: PathBuf,
-    },
-    /// The journal cannot be read.
-    #[error("the journal {} cannot be read: {reason}", path.display())]
-    Unreadable { path: PathBuf, reason: String },
-    /// The journal cannot be removed.
-    #[error("the journal cannot be removed: {0}")]
-    Close(#[source] std::io::Error),
-}
+const ONCE_IT_IS_THERE: &str =
+    "once the server is there: pgdyno target restore (with --url for another way to it)";
+const GIVE_A_ROLE: &str = "give a role that may change them: pgdyno target restore --url …";
 
 /// What became of an earlier journal.
 #[derive(Debug)]
@@ -69,7 +35,7 @@ pub enum Recovered {
     Pending {
         left: Left,
         /// Why it was not possible now.
-        error: RecoverError,
+        error: Error,
         /// Whether it is known to be about the server that is connected to.
         here: bool,
     },
@@ -112,7 +78,7 @@ impl Recovered {
 impl Recovered {
     /// Changes of one's own that are still made on the server that is connected to, and why they could not be undone.
     #[must_use]
-    pub fn still_changed(&self) -> Option<(&Left, &RecoverError)> {
+    pub fn still_changed(&self) -> Option<(&Left, &Error)> {
         match self {
             Self::Pending { left, error, here: true } if !left.changes.is_empty() => Some((left, error)),
             _ => None,
@@ -140,7 +106,7 @@ pub(crate) fn recover(
     here: Option<&mut Control>,
     scope: Scope,
     watchdog: &Watchdog,
-) -> Result<Vec<Recovered>, PlaceError> {
+) -> Result<Vec<Recovered>, Error> {
     let (of_others, of_private) = (files(home)?, managed::journals(home)?);
     if of_others.is_empty() && of_private.is_empty() {
         return Ok(Vec::new());
@@ -174,10 +140,7 @@ pub(crate) fn recover(
 }
 
 /// Undoes what a dead pgdyno changed on a private server, which runs.
-pub(crate) fn recover_private(
-    cluster: &Cluster,
-    watchdog: &Watchdog,
-) -> Result<Option<Recovered>, ManagedError> {
+pub(crate) fn recover_private(cluster: &Cluster, watchdog: &Watchdog) -> Result<Option<Recovered>, Error> {
     let file = cluster.journal();
     if !file.exists() {
         return Ok(None);
@@ -195,7 +158,7 @@ pub(crate) fn recover_private(
 ///
 /// # Errors
 /// When the server does not start.
-pub fn mend_changes(cluster: &mut Cluster, watchdog: &Watchdog) -> Result<Option<Recovered>, ManagedError> {
+pub fn mend_changes(cluster: &mut Cluster, watchdog: &Watchdog) -> Result<Option<Recovered>, Error> {
     if !cluster.journal().exists() {
         return Ok(None);
     }
@@ -210,7 +173,17 @@ pub fn mend_changes(cluster: &mut Cluster, watchdog: &Watchdog) -> Result<Option
 
 fn unreadable(file: &JournalFile, reason: String) -> Recovered {
     let left = Left::unreadable(&file.path(), &reason);
-    Recovered::Pending { left, error: RecoverError::Unreadable { path: file.path(), reason }, here: false }
+    Recovered::Pending { left, error: unreadable_error(&file.path(), &reason), here: false }
+}
+
+/// The journal cannot be read.
+fn unreadable_error(journal: &Path, reason: &str) -> Error {
+    Error::new(Class::BadInput, format!("the journal {} cannot be read: {reason}", journal.display()))
+}
+
+/// The server does not say who it is.
+fn identity_error(error: SqlError) -> Error {
+    server_error(format!("the server does not say who it is: {error}"), error)
 }
 
 /// Undoes one journal, over a connection to its server if there is one; `None` when there is nothing to tell.
@@ -263,15 +236,20 @@ pub(super) fn undo_over(
     control: &mut Control,
     mut claim: Claim,
     undoing: &Undoing<'_>,
-) -> Result<Undone, RecoverError> {
-    let server = ServerId::ask(control).map_err(RecoverError::Identity)?;
+) -> Result<Undone, Error> {
+    let server = ServerId::ask(control).map_err(identity_error)?;
     if is_beside(&claim.file().path(), &server)
         && claim.entry.server.system_identifier == server.system_identifier
     {
         claim.entry.moved_to(&server);
     }
     if !claim.entry.server.is(&server) {
-        return Err(RecoverError::OtherServer { path: claim.file().path() });
+        let journal = claim.file().path();
+        let what = format!(
+            "another server answers there now; if the former one is no more, remove {}",
+            journal.display()
+        );
+        return Err(Error::new(Class::Unreachable, what));
     }
     // Each for itself: what cannot be undone of the one shall not keep the other.
     let settings = undo(control, &claim.entry);
@@ -283,11 +261,22 @@ pub(super) fn undo_over(
         // What is written no more is undone once more by whoever comes next.
         let _ = claim.rewrite();
     }
-    let undone = settings?;
+    let undone = settings.map_err(|error| error.with_hint(GIVE_A_ROLE))?;
     if let Some(error) = failed {
-        return Err(RecoverError::Change { error, path: claim.file().path() });
+        let error = Error::from(error);
+        let journal = claim.file().path();
+        let what =
+            format!("{error}; if that cannot be helped, undo it by hand, then remove {}", journal.display());
+        // Whatever else the server said against it, it is not undone.
+        let class = match error.class() {
+            class @ (Class::Unreachable | Class::Refused | Class::Interrupted) => class,
+            _ => Class::Guard,
+        };
+        return Err(error.in_words(what).with_class(class));
     }
-    claim.close().map_err(RecoverError::Close)?;
+    claim.close().map_err(|error| {
+        Error::new(Class::Io, format!("the journal cannot be removed: {error}")).because(error)
+    })?;
     Ok(Undone { changes, ..undone })
 }
 
@@ -299,10 +288,10 @@ fn is_beside(journal: &Path, server: &ServerId) -> bool {
 }
 
 /// Connects to the server of a journal as far as the environment and the passfile let us.
-fn reach(dsn: &str) -> Result<Control, RecoverError> {
-    let mut config = Config::parse(Some(dsn), &Env::process())?;
+fn reach(dsn: &str) -> Result<Control, Error> {
+    let mut config = Config::parse(Some(dsn), &Env::process()).map_err(conninfo_error)?;
     config.connect_timeout = Some(config.connect_timeout.map_or(CONNECT_BOUND, |own| own.min(CONNECT_BOUND)));
-    Ok(connect(&config)?)
+    connect(&config).map_err(|error| Error::from(error).with_hint(ONCE_IT_IS_THERE))
 }
 
 #[cfg(test)]
@@ -310,8 +299,8 @@ mod tests {
     use super::super::left::tests::entry;
     use super::*;
 
-    fn refused(text: &str) -> RecoverError {
-        RecoverError::Identity(SqlError { sqlstate: None, text: text.to_owned() })
+    fn refused(text: &str) -> Error {
+        identity_error(SqlError { sqlstate: None, text: text.to_owned() })
     }
 
     #[test]
@@ -322,7 +311,7 @@ mod tests {
             left_alone: vec!["c".into()],
             ..Undone::default()
         };
-        let unreadable = RecoverError::Unreadable { path: "/j.json".into(), reason: "cut off".into() };
+        let unreadable = unreadable_error(Path::new("/j.json"), "cut off");
         let cases = [
             (
                 Recovered::Undone { dsn: "host=x".into(), undone },

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::{Sql, SqlError};
+use record::{Class, Error};
 
 use super::entry::{ChangedSetting, Entry};
 use crate::control::Control;
+use crate::error::sql_error;
+use crate::settings::Catalog;
 use crate::settings::compare::is_in_force;
 use crate::settings::read::catalog;
 use crate::settings::statements::{self, reload};
-use crate::settings::{Catalog, SettingsError};
 
 /// How long a re-read setting may take to show in a session.
 const IN_FORCE_BOUND: Duration = Duration::from_secs(2);
@@ -53,13 +55,13 @@ enum Standing {
 }
 
 /// Puts former values back where ours still stand, has the server re-read them, and reads them back.
-pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, SettingsError> {
+pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, Error> {
     if entry.settings.is_empty() {
         // Whoever may change a table may not see the server's files.
         return Ok(Undone::default());
     }
-    let failed = || SettingsError::sql("putting settings back");
-    let now = auto_conf(control).map_err(failed())?;
+    let failed = |error| sql_error("putting settings back", error);
+    let now = auto_conf(control).map_err(failed)?;
     let mut undone = Undone::default();
     for (name, changed) in &entry.settings {
         match standing(&now, name, changed) {
@@ -68,7 +70,7 @@ pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, Setti
                     Some(value) => statements::set(name, value),
                     None => statements::reset(name),
                 };
-                control.execute(&sql).map_err(failed())?;
+                control.execute(&sql).map_err(failed)?;
                 undone.put_back.push(name.clone());
             }
             Standing::Former => undone.as_before.push(name.clone()),
@@ -101,13 +103,19 @@ fn same(standing: &str, ours: &str) -> bool {
     plain(standing) == plain(ours)
 }
 
+/// The server still shows another value than the former one.
+fn not_put_back(names: &[String]) -> Error {
+    let names = names.join(", ");
+    Error::new(Class::Guard, format!("{names} could not be put back: the server still shows another value"))
+}
+
 /// The file must say what it said before, and what we had put there must be in force no more.
-fn verify(control: &mut Control, entry: &Entry, settled: &[String]) -> Result<(), SettingsError> {
-    let now = auto_conf(control).map_err(SettingsError::sql("reading settings back"))?;
+fn verify(control: &mut Control, entry: &Entry, settled: &[String]) -> Result<(), Error> {
+    let now = auto_conf(control).map_err(|error| sql_error("reading settings back", error))?;
     let not_in_file = |name: &&String| standing(&now, name, &entry.settings[*name]) != Standing::Former;
     let wrong: Vec<String> = settled.iter().filter(not_in_file).cloned().collect();
     if !wrong.is_empty() {
-        return Err(SettingsError::NotPutBack(wrong));
+        return Err(not_put_back(&wrong));
     }
     let start = Instant::now();
     loop {
@@ -118,7 +126,7 @@ fn verify(control: &mut Control, entry: &Entry, settled: &[String]) -> Result<()
             return Ok(());
         }
         if start.elapsed() > IN_FORCE_BOUND {
-            return Err(SettingsError::NotPutBack(wrong));
+            return Err(not_put_back(&wrong));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

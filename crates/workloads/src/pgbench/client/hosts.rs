@@ -69,10 +69,10 @@ pub(super) fn servers(
         }
         HostPolicy::ReadWrite { .. } => {
             let of = |role| (0..all.len()).filter(move |&index| all[index].role == role);
-            let primary = of(Role::Primary).next().ok_or(WorkloadError::NoServer { kind: "primary" })?;
+            let primary = of(Role::Primary).next().ok_or_else(|| WorkloadError::no_server("primary"))?;
             let standbys: Vec<usize> = of(Role::Standby).collect();
             if standbys.is_empty() {
-                return Err(WorkloadError::NoServer { kind: "standby" });
+                return Err(WorkloadError::no_server("standby"));
             }
             let pair = |client: usize| {
                 let standby = standbys[client % standbys.len()];

@@ -72,11 +72,10 @@ pub(in crate::tiles) fn bring_limits(
     let Some(at_start) = site.limits_at_start() else {
         return match options.cache_memory {
             None => Ok(()),
-            Some(_) => Err(WorkloadError::Missing {
-                what: "tiles.cache_memory sets a limit of a Redis that pgdyno starts, and this one is not its own"
-                    .to_owned(),
-                hint: "write managed = { redis = true } in [target], or leave it out".to_owned(),
-            }),
+            Some(_) => Err(WorkloadError::missing(
+                "tiles.cache_memory sets a limit of a Redis that pgdyno starts, and this one is not its own",
+                "write managed = { redis = true } in [target], or leave it out",
+            )),
         };
     };
     let wanted = match options.cache_memory {
@@ -84,7 +83,7 @@ pub(in crate::tiles) fn bring_limits(
         Some(memory) => {
             // What others left there would be in its way.
             if let Answer::Error(problem) = control.one(&[b"FLUSHALL"])? {
-                return Err(WorkloadError::Redis { doing: "FLUSHALL".to_owned(), problem });
+                return Err(WorkloadError::redis("FLUSHALL", problem));
             }
             Limits { memory_bytes: memory.bytes(), policy: options.cache_eviction.name().to_owned() }
         }
@@ -151,14 +150,14 @@ fn chosen(
         }
         taken += weight;
         let layer =
-            layers.get(usize::from(pick.layer)).ok_or(WorkloadError::NoServer { kind: "PostgreSQL" })?;
+            layers.get(usize::from(pick.layer)).ok_or_else(|| WorkloadError::no_server("PostgreSQL"))?;
         let bytes = from.tile(layer, pick.tile)?;
         kept += bytes.len();
         if kept > MOST_KEPT {
-            return Err(WorkloadError::Missing {
-                what: format!("the tiles to begin with take more than {}", record::bytes(MOST_KEPT as u64)),
-                hint: "set tiles_per_zoom lower".to_owned(),
-            });
+            return Err(WorkloadError::missing(
+                format!("the tiles to begin with take more than {}", record::bytes(MOST_KEPT as u64)),
+                "set tiles_per_zoom lower",
+            ));
         }
         filled.push((*pick, bytes));
     }
@@ -194,11 +193,11 @@ fn send(
     });
     match refused {
         None => Ok(()),
-        Some(problem) if problem.starts_with("OOM") => Err(WorkloadError::RedisFull {
-            problem: format!("{doing}: {problem}"),
-            hint: "raise tiles.cache_memory, choose a policy that evicts (cache_eviction = \"allkeys-lru\"), or begin with an \
+        Some(problem) if problem.starts_with("OOM") => Err(WorkloadError::redis_full(
+            format!("{doing}: {problem}"),
+            "raise tiles.cache_memory, choose a policy that evicts (cache_eviction = \"allkeys-lru\"), or begin with an \
                    empty cache",
-        }),
-        Some(problem) => Err(WorkloadError::Redis { doing: doing.to_owned(), problem }),
+        )),
+        Some(problem) => Err(WorkloadError::redis(doing, problem)),
     }
 }

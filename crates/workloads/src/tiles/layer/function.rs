@@ -33,24 +33,23 @@ pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, WorkloadErro
         .map_err(asked)?;
     let found: Vec<Found> = parts.iter().filter_map(Found::of).collect();
     if found.is_empty() {
-        return Err(WorkloadError::Missing {
-            what: format!("function {shown} does not exist in this database"),
-            hint: hint_for(sql, name).map_err(asked)?,
-        });
+        return Err(WorkloadError::missing(
+            format!("function {shown} does not exist in this database"),
+            hint_for(sql, name).map_err(asked)?,
+        ));
     }
     let Some(fitting) = found.iter().find(|function| function.arguments().is_some()) else {
         let known: Vec<&str> = found.iter().map(|function| function.signature.as_str()).collect();
-        return Err(WorkloadError::Missing {
-            what: format!("{} cannot be asked for a tile", known.join(", ")),
-            hint: "a tile function takes zoom, column and row as integers, and a json of its options at most"
-                .to_owned(),
-        });
+        return Err(WorkloadError::missing(
+            format!("{} cannot be asked for a tile", known.join(", ")),
+            "a tile function takes zoom, column and row as integers, and a json of its options at most",
+        ));
     };
     if let Some(returned) = fitting.wrong_type() {
-        return Err(WorkloadError::Missing {
-            what: format!("{} returns {returned}, and a tile is bytea", fitting.signature),
-            hint: "let it return what ST_AsMVT gives".to_owned(),
-        });
+        return Err(WorkloadError::missing(
+            format!("{} returns {returned}, and a tile is bytea", fitting.signature),
+            "let it return what ST_AsMVT gives",
+        ));
     }
     let statement = super::text::read(&fitting.call(name))
         .map_err(|problem| WorkloadError::Script(format!("{shown}: {problem}")))?;

@@ -71,15 +71,14 @@ pub(super) fn postgis(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
         .map_err(WorkloadError::sql("looking for PostGIS"))?;
     match version {
         Some(version) if major(&version) >= 3 => Ok(()),
-        Some(version) => Err(WorkloadError::Missing {
-            what: format!("PostGIS {version} has no ST_TileEnvelope"),
-            hint: "tiles need PostGIS 3.0 or later".to_owned(),
-        }),
-        None => Err(WorkloadError::Missing {
-            what: "PostGIS is not installed in this database".to_owned(),
-            hint: "run CREATE EXTENSION postgis there, or name it in target.managed = { extensions = [\"postgis\"] }"
-                .to_owned(),
-        }),
+        Some(version) => Err(WorkloadError::missing(
+            format!("PostGIS {version} has no ST_TileEnvelope"),
+            "tiles need PostGIS 3.0 or later",
+        )),
+        None => Err(WorkloadError::missing(
+            "PostGIS is not installed in this database",
+            "run CREATE EXTENSION postgis there, or name it in target.managed = { extensions = [\"postgis\"] }",
+        )),
     }
 }
 
@@ -98,17 +97,14 @@ pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadE
             quote_literal(shown)
         ))
         .map_err(|error| match error.is(INVALID_NAME) {
-            true => WorkloadError::Missing {
-                what: format!("{shown} is no name of a table as SQL has it"),
-                hint: format!("a name with blanks or capitals stands in quotes: {}", quote_identifier(shown)),
-            },
+            true => WorkloadError::missing(format!("{shown} is no name of a table as SQL has it"), format!("a name with blanks or capitals stands in quotes: {}", quote_identifier(shown))),
             false => asked(error),
         })?;
     let Some([schema, name, oid, rows]) = texts(found.first()) else {
-        return Err(WorkloadError::Missing {
-            what: format!("table {shown} does not exist in this database"),
-            hint: hint_for(sql, shown).map_err(asked)?,
-        });
+        return Err(WorkloadError::missing(
+            format!("table {shown} does not exist in this database"),
+            hint_for(sql, shown).map_err(asked)?,
+        ));
     };
     let table = format!("{}.{}", quote_identifier(&schema), quote_identifier(&name));
     let named = as_written(shown, &schema, &name);
@@ -206,9 +202,11 @@ fn geometry_column(
             quote_literal(name)
         ))
         .map_err(asked)?;
-    let [column, srid, kind] = texts(rows.first()).ok_or_else(|| WorkloadError::Missing {
-        what: format!("table {shown} has no geometry column"),
-        hint: "tiles are made of a column of type geometry; cast one of type geography in a view".to_owned(),
+    let [column, srid, kind] = texts(rows.first()).ok_or_else(|| {
+        WorkloadError::missing(
+            format!("table {shown} has no geometry column"),
+            "tiles are made of a column of type geometry; cast one of type geography in a view",
+        )
     })?;
     let srid = match srid.parse().unwrap_or(0) {
         0 => match &srids_of_rows(sql, table, &column).map_err(asked)?[..] {
@@ -219,7 +217,7 @@ fn geometry_column(
         known => known,
     };
     if srid == 0 {
-        return Err(WorkloadError::WrongSrid { table: shown.to_owned(), column, srid });
+        return Err(WorkloadError::wrong_srid(shown, &column, srid));
     }
     Ok((column, srid, kind))
 }
@@ -227,13 +225,13 @@ fn geometry_column(
 /// A tile would be of one of them, and leave all other features out without a word.
 fn several_srids(shown: &str, column: &str, found: &[(i64, String)]) -> WorkloadError {
     let each: Vec<String> = found.iter().map(|(srid, count)| format!("{count} in {srid}")).collect();
-    WorkloadError::Missing {
-        what: format!("{shown}.{column} holds geometries of several SRIDs: {}", each.join(", ")),
-        hint: format!(
+    WorkloadError::missing(
+        format!("{shown}.{column} holds geometries of several SRIDs: {}", each.join(", ")),
+        format!(
             "bring them into one: ALTER TABLE {shown} ALTER {column} TYPE geometry(Geometry, {WEB_MERCATOR}) USING ST_Transform({column}, {WEB_MERCATOR}); or name \
              a view or a query of those that are meant"
         ),
-    }
+    )
 }
 
 /// A column may not say its SRID; its values do, each for itself: those with how many rows have them, the commonest first.

@@ -37,9 +37,8 @@ impl Historic {
                         ground.srid
                     ))
                     .map_err(WorkloadError::sql(format!("reading the bounds of {shown}")))?;
-                let found: [String; 4] = texts(rows.first()).ok_or_else(|| WorkloadError::Missing {
-                    what: format!("table {shown} holds no feature"),
-                    hint: "load data first".to_owned(),
+                let found: [String; 4] = texts(rows.first()).ok_or_else(|| {
+                    WorkloadError::missing(format!("table {shown} holds no feature"), "load data first")
                 })?;
                 found.map(|text| text.parse().map_or(text, degrees))
             }

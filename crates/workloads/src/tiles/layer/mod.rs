@@ -86,9 +86,11 @@ pub(super) fn layers(
             Source::Table(name) => table_layer(sql, name, options)?,
             Source::Function(name) => function::layer(sql, name)?,
             Source::Query(_) => {
-                let file = files.next().ok_or_else(|| WorkloadError::Missing {
-                    what: format!("{} was not read", source.shown()),
-                    hint: "this is a mistake of pgdyno".to_owned(),
+                let file = files.next().ok_or_else(|| {
+                    WorkloadError::missing(
+                        format!("{} was not read", source.shown()),
+                        "this is a mistake of pgdyno",
+                    )
                 })?;
                 query::layer(sql, &source.shown(), &file.statement)?
             }

@@ -43,10 +43,7 @@ fn no_tile(sql: &mut dyn Sql, shown: &str, columns: &[String], of_type: Option<u
         (Some(column), None) => format!("the first column of {shown}, {column}, is no bytea"),
         (None, _) => format!("{shown} returns no column"),
     };
-    WorkloadError::Missing {
-        what: format!("{what}, and a tile is bytea"),
-        hint: "select what ST_AsMVT gives".to_owned(),
-    }
+    WorkloadError::missing(format!("{what}, and a tile is bytea"), "select what ST_AsMVT gives")
 }
 
 /// Tables with geometries that the plan reads, in its order, as they can be named.

@@ -71,10 +71,10 @@ pub(super) fn pick(
     }
     picked.zooms.retain(|tiles| !tiles.is_empty());
     if picked.tiles().next().is_none() {
-        return Err(WorkloadError::Missing {
-            what: format!("{} holds no feature to pick tiles by", places(layer)),
-            hint: "load data first, or try min_pixels = 0, or other bounds".to_owned(),
-        });
+        return Err(WorkloadError::missing(
+            format!("{} holds no feature to pick tiles by", places(layer)),
+            "load data first, or try min_pixels = 0, or other bounds",
+        ));
     }
     Ok(picked)
 }
@@ -91,9 +91,8 @@ fn places(layer: &Layer) -> String {
 
 /// Nothing is known of where its features are.
 fn no_ground(layer: &Layer) -> WorkloadError {
-    WorkloadError::Missing {
-        what: format!("{} does not say where its features are", layer.shown),
-        hint: "name a table with pick_from = \"table\", or give a trace, or picker = \"uniform\" with bounds"
-            .to_owned(),
-    }
+    WorkloadError::missing(
+        format!("{} does not say where its features are", layer.shown),
+        "name a table with pick_from = \"table\", or give a trace, or picker = \"uniform\" with bounds",
+    )
 }

@@ -1,7 +1,7 @@
 //! From the command line to the experiment file that does it.
 
 use protocol::without_credentials;
-use target::managed::{Choice, FindError, Installation};
+use target::managed::{Choice, Installation};
 use toml::Value;
 
 use super::base::{Folder, Server, Workload, plain};
@@ -12,7 +12,6 @@ use super::toml_text::{TomlText, scalar, seconds};
 use super::{BenchArgs, usage};
 use crate::commands::bench::against_args::Compare;
 use crate::commands::bench::asked::Asked;
-use crate::exit::{Failure, MISSING};
 
 /// A minute of measuring: 12 rounds of 5 s, shared by the two sides.
 const ROUNDS: u32 = 12;
@@ -328,9 +327,7 @@ fn of_versions(
 }
 
 fn newest() -> anyhow::Result<u32> {
-    let found = Installation::find(&Choice { version: None, pg_bin: None });
-    let missing = |error: FindError| Failure::with_code(MISSING, error.to_string(), None);
-    Ok(found.map_err(missing)?.major)
+    Ok(Installation::find(&Choice { version: None, pg_bin: None })?.major)
 }
 
 fn of_sql(sql: &str, undo: Option<&str>, workload: &str, tables: &mut TomlText) -> Sides {

@@ -1,7 +1,10 @@
 //! What is wrong with the file that was made, told as of the options that it was made of.
 
+use std::error::Error as _;
+
 use lab::LabError;
 use lab::experiment::{FileProblems, Problem};
+use record::Error;
 
 use crate::exit::{BAD_INPUT, Failure, USAGE};
 
@@ -123,14 +126,7 @@ pub(in crate::commands) fn problems(
 /// What is to be written into a file elsewhere is an option here.
 pub(in crate::commands) fn in_words_of_bench(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<LabError>() {
-        Ok(LabError::Failed { class, what, hint, source }) => {
-            let (what, source) = match source {
-                // What it came from says the same in the words of a file.
-                Some(source) if own(&what) == what => of_source(what, source),
-                _ => (own(&what), None),
-            };
-            LabError::Failed { class, what, hint: own(&hint), source }.into()
-        }
+        Ok(LabError::Failed(error)) => LabError::from(of_options(error)).into(),
         Ok(LabError::OwnChange(error)) => {
             anyhow::Error::from(LabError::OwnChange(error)).context("--against 'sql: …'")
         }
@@ -139,16 +135,17 @@ pub(in crate::commands) fn in_words_of_bench(error: anyhow::Error) -> anyhow::Er
     }
 }
 
-/// What a mistake came from says it in words of a file, too: then it becomes part of the mistake.
-fn of_source(what: String, source: Source) -> (String, Option<Source>) {
-    let said = source.to_string();
-    match own(&said) {
-        own if own == said => (what, Some(source)),
-        own => (format!("{what}: {own}"), None),
-    }
+/// The same error in words of options. A cause that speaks of a file becomes part of the text.
+fn of_options(error: Error) -> Error {
+    let (what, hint) = (error.to_string(), error.hint().map(own).unwrap_or_default());
+    let cause = error.source().map(ToString::to_string).filter(|_| own(&what) == what);
+    let what = match cause {
+        Some(cause) if own(&cause) == cause => return error.with_hint(hint),
+        Some(cause) => format!("{what}: {}", own(&cause)),
+        None => own(&what),
+    };
+    Error::new(error.class(), what).with_hint(hint)
 }
-
-type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// What advice for a file says, and what it is here.
 const ADVICE: [(&str, &str); 8] = [

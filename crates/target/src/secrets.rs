@@ -3,12 +3,12 @@
 use protocol::percent_encoded;
 use protocol::postgres::Login;
 
-/// What may stand in a server's log and in no message of ours.
+/// Secrets that a program's log may contain, and a message must not.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Secrets(Vec<String>);
+pub(crate) struct Secrets(Vec<String>);
 
 impl Secrets {
-    pub(super) fn of(login: &Login) -> Self {
+    pub(crate) fn of(login: &Login) -> Self {
         let Some(password) = &login.password else { return Self::default() };
         let bytes = password.as_bytes();
         let plain = String::from_utf8_lossy(bytes).into_owned();
@@ -18,7 +18,7 @@ impl Secrets {
     }
 
     /// The text without them.
-    pub(super) fn hidden(&self, text: &str) -> String {
+    pub(crate) fn hidden(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
     }
 }

@@ -1,0 +1,223 @@
+//! Why something could not be done: its kind, what happened, and what to try.
+
+use std::error::Error as Source;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// Kind of an error, from which the program chooses its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// An option or argument that cannot be meant.
+    Usage,
+    /// A bad file: experiment, script, extract, results.
+    BadInput,
+    /// The server cannot be reached, or went away.
+    Unreachable,
+    /// The server refused: password, role, database, connections.
+    Refused,
+    /// Something is missing: an extension, a table, a program, a permission.
+    Missing,
+    /// A workload does nothing, or settings were not taken.
+    Guard,
+    /// A mistake in pgdyno.
+    Internal,
+    /// A program that pgdyno started failed.
+    Child,
+    /// Reading or writing failed: disk full, no permission.
+    Io,
+    /// Stopped from outside; finished runs are kept.
+    Interrupted,
+}
+
+impl Class {
+    /// The class of an error of the system that concerns a file of ours.
+    #[must_use]
+    pub fn of_io(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::NotFound { Self::Missing } else { Self::Io }
+    }
+
+    /// The class of what a server said against a statement; without an SQLSTATE, the connection failed.
+    #[must_use]
+    pub fn of_sqlstate(sqlstate: Option<&str>) -> Self {
+        // Classes of SQLSTATE, PostgreSQL's appendix A.
+        match sqlstate {
+            None => Self::Unreachable,
+            Some("53100") => Self::Io,
+            Some("53300") => Self::Refused,
+            Some("57P01" | "57P02" | "57P03" | "57P05") => Self::Unreachable,
+            Some("42501" | "42P01" | "42883" | "42704" | "3F000" | "3D000" | "58P01" | "0A000") => {
+                Self::Missing
+            }
+            Some(state) if state.starts_with("28") => Self::Refused,
+            Some(state) if state.starts_with("08") => Self::Unreachable,
+            Some(state) if state.starts_with("58") => Self::Io,
+            Some(_) => Self::BadInput,
+        }
+    }
+}
+
+/// What to try about an error of the server, by its SQLSTATE; empty where its own words must do.
+#[must_use]
+pub fn advice_on_sqlstate(sqlstate: &str) -> &'static str {
+    match sqlstate {
+        "42501" => {
+            "connect as a role that may do it: the owner of the object, or one that the owner lets (GRANT)"
+        }
+        "42P01" | "3F000" => "make it, or see who dropped it; the search_path may also be another one",
+        "42703" | "42883" | "42704" => "see whether the script and the database belong together",
+        "25006" => "the server or session is read-only: connect to the primary",
+        "53100" => "make room on the server's disk",
+        "53300" => {
+            "use fewer clients, or raise what lets in so few: max_connections, or CONNECTION LIMIT of the role or database"
+        }
+        "57014" => "the server cancelled it: look at statement_timeout and who else is there",
+        "57P01" | "57P02" | "57P03" | "57P05" => "see in the server's log why it ended sessions",
+        _ => "",
+    }
+}
+
+/// Why something could not be done. Its text says what happened, and where; the advice is separate.
+#[derive(Debug)]
+pub struct Error {
+    class: Class,
+    what: String,
+    /// Empty when there is nothing to advise.
+    hint: String,
+    source: Option<Box<dyn Source + Send + Sync>>,
+}
+
+impl Error {
+    /// An error without advice.
+    #[must_use]
+    pub fn new(class: Class, what: impl Into<String>) -> Self {
+        Self { class, what: what.into(), hint: String::new(), source: None }
+    }
+
+    /// The same with what to try.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// The same with its cause. The text must quote the cause already, where users are to see it.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn Source + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// `cannot DOING PATH: …`.
+    #[must_use]
+    pub fn io(doing: &str, path: &Path, source: io::Error) -> Self {
+        let class = Class::of_io(&source);
+        let hint = if is_disk_full(&source) { "make room there" } else { "" };
+        Self::new(class, format!("cannot {doing} {}: {source}", path.display()))
+            .with_hint(hint)
+            .because(source)
+    }
+
+    /// What a server said, with the class and the advice of its SQLSTATE.
+    #[must_use]
+    pub fn of_server(sqlstate: Option<&str>, what: impl Into<String>) -> Self {
+        Self::new(Class::of_sqlstate(sqlstate), what).with_hint(sqlstate.map_or("", advice_on_sqlstate))
+    }
+
+    /// The user asked to stop.
+    #[must_use]
+    pub fn stopped() -> Self {
+        Self::new(Class::Interrupted, "stopped")
+    }
+
+    /// The same kind of error and advice in other words.
+    #[must_use]
+    pub fn in_words(self, what: impl Into<String>) -> Self {
+        Self { class: self.class, what: what.into(), hint: self.hint.clone(), source: Some(Box::new(self)) }
+    }
+
+    /// The same error of another kind.
+    #[must_use]
+    pub fn with_class(mut self, class: Class) -> Self {
+        self.class = class;
+        self
+    }
+
+    /// Kind of the error.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        self.class
+    }
+
+    /// What to try, where there is advice.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        (!self.hint.is_empty()).then_some(self.hint.as_str())
+    }
+
+    /// Whether the user asked to stop.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.class == Class::Interrupted
+    }
+
+    /// The first error of this type among its causes.
+    #[must_use]
+    pub fn cause<E: Source + 'static>(&self) -> Option<&E> {
+        let mut causes = std::iter::successors(self.source(), |error| (*error).source());
+        causes.find_map(|error| error.downcast_ref())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.what)
+    }
+}
+
+impl Source for Error {
+    fn source(&self) -> Option<&(dyn Source + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+/// Whether the system says that a disk, or a quota of it, is full.
+#[must_use]
+pub fn is_disk_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_keep_their_causes() {
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        let error = Error::io("read", Path::new("/x"), missing()).with_hint("look there").in_words("no data");
+        assert_eq!((error.to_string().as_str(), error.class()), ("no data", Class::Missing));
+        assert_eq!(error.hint(), Some("look there"));
+        assert_eq!(error.cause::<io::Error>().map(io::Error::kind), Some(io::ErrorKind::NotFound));
+        assert!(error.cause::<fmt::Error>().is_none() && !error.is_stopped());
+        assert!(Error::stopped().because(missing()).is_stopped());
+    }
+
+    #[test]
+    fn a_full_disk_is_named() {
+        let full = Error::io("write", Path::new("/x"), io::ErrorKind::StorageFull.into());
+        assert_eq!((full.class(), full.hint()), (Class::Io, Some("make room there")));
+        let refused = Error::io("write", Path::new("/x"), io::ErrorKind::PermissionDenied.into());
+        assert_eq!((refused.class(), refused.hint()), (Class::Io, None));
+    }
+
+    /// "permission denied" came with the advice to make pgbench's tables.
+    #[test]
+    fn advice_goes_by_what_the_server_said() {
+        let hint = |state| Error::of_server(Some(state), "ERROR:  any words").hint().map(str::to_owned);
+        assert!(hint("42501").unwrap().contains("GRANT"));
+        assert!(hint("42P01").unwrap().contains("dropped"));
+        assert!(!hint("42501").unwrap().contains("bench -i"));
+        assert_eq!(hint("XX000"), None);
+        assert_eq!(Error::of_server(None, "no answer").class(), Class::Unreachable);
+    }
+}
