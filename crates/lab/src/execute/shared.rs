@@ -66,9 +66,14 @@ struct Way {
 }
 
 fn way(opened: &mut Opened<'_>) -> Result<Way, LabError> {
-    let database = opened.stage.target.database().to_owned();
     let pooling = opened.stage.target.pooling();
+    let asked = opened.stage.target.database().to_owned();
     let control = opened.stage.control()?;
+    // A pooler may have another name for it.
+    let database = control.scalar("SELECT current_database()").map_err(|error| {
+        target::sql_error("asking for the database", error)
+    })?;
+    let database = database.unwrap_or(asked);
     let role = control.place().login.user.clone();
     let address = &control.place().address;
     let tls = if control.is_secure() { " with TLS" } else { "" };

@@ -564,3 +564,25 @@ fn changes_left_on_a_private_server_are_told_and_undone() {
     leave();
     place.run(["target", "destroy", "mine"]).expect(0).says(&["were not undone", "command \"touch"]);
 }
+
+/// A column that does not exist, and "what it did is still there": the server was locked for every later comparison, and neither
+/// `target restore` nor the undo by hand could help.
+#[test]
+fn a_change_that_was_never_made_needs_no_undo() {
+    let (place, server) = (Place::new(), Server::start());
+    server.psql("CREATE TABLE news (id int); INSERT INTO news SELECT generate_series(1, 1000)");
+    let find = place.write("find.sql", "SELECT count(*) FROM news WHERE id = 5;\n").display().to_string();
+    let bench = |column: &str| {
+        let index = format!("sql: create index ai on news ({column})");
+        let undo = ["--undo", "drop index ai", "--change-server"];
+        let args = ["bench", "-f", &find, "-T", "1", "--rounds", "2", &server.url(), "--against", &index];
+        place.run(args.into_iter().chain(undo))
+    };
+    let failed = bench("nosuchcolumn");
+    assert!(failed.status.code().is_some_and(|code| code >= 64), "{}", failed.stderr);
+    let failed = failed.says(&["column \"nosuchcolumn\" does not exist"]);
+    assert!(!failed.stderr.contains("still there"), "{}", failed.stderr);
+    let done = bench("id");
+    assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
+    assert_eq!(server.psql("SELECT count(*) FROM pg_class WHERE relname = 'ai'").trim(), "0");
+}

@@ -93,7 +93,11 @@ impl<'a> Executor<'a> {
             self.end_processes(Part::Do)?;
         }
         self.end_backends()?;
-        self.carry_out(Part::Undo, undo).map(drop)
+        match self.carry_out(Part::Undo, undo) {
+            // SQL is made whole or not at all: of a do that failed or was cut off, nothing may be there to drop.
+            Err(ChangeError::Sql { error, .. }) if !done && is_absent(&error) => Ok(()),
+            undone => undone.map(drop),
+        }
     }
 
     /// The same without a server, for what only commands do.
@@ -197,6 +201,12 @@ impl<'a> Executor<'a> {
         }
         Err(ChangeError::Busy { pids: pids.join(", ") })
     }
+}
+
+/// Whether the server says that what a statement names does not exist.
+fn is_absent(error: &SqlError) -> bool {
+    // undefined_object, undefined_table, undefined_function, undefined_column, invalid_schema_name.
+    ["42704", "42P01", "42883", "42703", "3F000"].iter().any(|state| error.is(state))
 }
 
 /// Sees that a check returns true.
