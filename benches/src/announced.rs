@@ -12,7 +12,6 @@ const HOLD: usize = 9;
 /// Private server and scale of all.
 const SERVER: [&str; 3] = ["--managed=announced", "-s", "2"];
 
-/// The commands.
 const COMMANDS: [&[&str]; 10] = [
     &["bench", "-S", "-c", "2", "-T", "2", "--rounds", "6", "--against", "settings: jit=off"],
     &["bench", "-S", "-c", "2", "-T", "2", "--rounds", "6", "--against", "settings: shared_buffers=64MB"],

@@ -10,7 +10,6 @@ use workloads::{ClientWorkload, Clients, Places};
 
 use crate::redis_load::plan;
 
-/// The word.
 pub(crate) const WORD: &str = "http-load";
 
 /// Puts the load on: `URL CLIENTS SECONDS`. Prints requests and requests per second.

@@ -7,7 +7,6 @@ use crate::pairs::{Sample, compare};
 use crate::server::{Server, Way};
 use crate::{Args, What, child, page};
 
-/// Scale of the tables.
 const SCALE: u32 = 50;
 
 /// `-i -s 50` of both, wall time; the same final tables.

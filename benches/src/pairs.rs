@@ -25,7 +25,6 @@ pub(crate) struct Noise {
     pub(crate) pressure: Option<f64>,
     /// Pairs before which it was above what counts as quiet.
     pub(crate) loud: usize,
-    /// Pairs.
     pub(crate) pairs: usize,
     /// Greatest share of CPU time that the hypervisor took during a pair, percent.
     pub(crate) steal: Option<f64>,
@@ -50,7 +49,6 @@ fn greatest(one: Option<f64>, other: Option<f64>) -> Option<f64> {
 /// Two sides: medians of both, and of the pairs' ratios with their range.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compared {
-    /// Median of ours.
     pub(crate) ours: Sample,
     /// Median of theirs.
     pub(crate) theirs: Sample,

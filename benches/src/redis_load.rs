@@ -11,7 +11,6 @@ use target::redis::RedisControl;
 use workloads::redis::{Command, Options, Redis, Sizes};
 use workloads::{ClientWorkload, Clients, Places, RedisServer, Site, Workload};
 
-/// The word.
 pub(crate) const WORD: &str = "redis-load";
 
 /// Fills the keys, or puts the load on: `fill|GET|SET SOCKET CLIENTS BYTES|LEAST-GREATEST PIPELINE SECONDS`. Prints requests and

@@ -12,7 +12,6 @@ use target::managed::{Cluster, SUPERUSER, Via};
 
 use crate::{Args, Missing, child, stop};
 
-/// Database of the tables.
 pub(crate) const DATABASE: &str = "pgdyno";
 /// Connections a server has beyond those of the load.
 const SPARE_CONNECTIONS: u32 = 100;
@@ -20,7 +19,6 @@ const SPARE_CONNECTIONS: u32 = 100;
 /// How clients reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// A Unix socket.
     Socket,
     /// TCP on 127.0.0.1, in the clear.
     Tcp,
@@ -100,7 +98,6 @@ impl Server {
         execute(&self.cluster, "CHECKPOINT")
     }
 
-    /// Folder of its Unix socket.
     pub(crate) fn socket_folder(&self) -> &Path {
         self.cluster.socket_folder()
     }

@@ -17,7 +17,6 @@ use workloads::{ClientWorkload, Clients, Places, Site, Workload};
 use crate::redis_load::plan;
 use crate::server::DATABASE;
 
-/// The word.
 pub(crate) const WORD: &str = "tile-load";
 
 /// Puts the load on: `SOCKET QUERY_FILE CLIENTS SECONDS`. Prints tiles and tiles per second.

@@ -16,7 +16,6 @@ struct Line {
 /// The workload of the line that speaks of everything.
 const WHOLE: &str = "whole grid";
 
-/// The answer to a comparison.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) change_pct: f64,

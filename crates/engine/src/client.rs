@@ -18,7 +18,6 @@ pub type Link = usize;
 /// Where a link connects to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// A TCP address.
     Tcp(SocketAddr),
     /// A Unix-domain socket, at most 107 bytes long.
     Unix(PathBuf),
@@ -69,7 +68,6 @@ pub struct Endpoint {
     pub address: Address,
     /// Present when the client may answer [`Step::StartTls`] for this link.
     pub tls: Option<Tls>,
-    /// For an address of TCP.
     pub tcp: TcpOptions,
 }
 
@@ -88,7 +86,6 @@ pub enum Event<'a> {
     Opened(Link),
     /// TLS is up on the link; `certificate` is the peer's, in DER, for channel binding.
     Secured {
-        /// Which link.
         link: Link,
         /// The server's end-entity certificate (DER), if it sent one.
         certificate: Option<&'a [u8]>,
@@ -97,7 +94,6 @@ pub enum Event<'a> {
     /// what follows, and offers it again at once while the client uses some of it or answers with a step other
     /// than [`Step::Wait`] and [`Step::Until`], and after every other event.
     Bytes {
-        /// Which link.
         link: Link,
         /// All bytes not yet used.
         data: &'a [u8],
@@ -114,7 +110,6 @@ pub enum Event<'a> {
     Timer,
     /// The link was closed by the peer, or could not be opened or written.
     Closed {
-        /// Which link.
         link: Link,
         /// What the system said; `None` for an orderly end of stream.
         error: Option<&'a io::Error>,
@@ -150,7 +145,6 @@ pub struct Outcome {
 /// What a transaction brought back, and what it left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Returned {
-    /// Rows the server returned.
     pub rows: u64,
     /// Bytes of payload (row data, tile bytes, values) received.
     pub bytes: u64,
@@ -245,7 +239,6 @@ impl fmt::Display for Abort {
 /// What the engine lends a client while it handles an event.
 #[derive(Debug)]
 pub struct Io<'a> {
-    /// Time of the event.
     pub now: Time,
     /// The measured part of the run is over: end soon, start nothing new, do not retry.
     pub stopping: bool,
@@ -260,7 +253,6 @@ pub struct Io<'a> {
 pub(crate) struct Notes {
     /// The transaction's service time starts here (and, in closed load, its response time).
     pub(crate) restarted: Option<Time>,
-    /// For statement latencies.
     pub(crate) statements: Vec<StatementNote>,
     /// For figures of single items.
     pub(crate) items: Vec<ItemNote>,
@@ -268,7 +260,6 @@ pub(crate) struct Notes {
     pub(crate) abort: Option<Abort>,
     /// For the user.
     pub(crate) messages: Vec<(Level, String)>,
-    /// A link to be closed.
     pub(crate) close: Option<Link>,
     /// How the open transaction ended, though the client is not free yet.
     pub(crate) ended: Option<Outcome>,
@@ -410,6 +401,5 @@ pub trait Client: Send {
         None
     }
 
-    /// Handles one event.
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step;
 }

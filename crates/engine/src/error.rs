@@ -20,7 +20,6 @@ pub enum EngineError {
     SocketPath {
         /// Number of the client, from 0.
         client: usize,
-        /// The path.
         path: PathBuf,
         /// Longest path allowed here, bytes.
         limit: usize,
@@ -31,7 +30,6 @@ pub enum EngineError {
         numbers(allowed)
     )]
     Cpu {
-        /// The CPU.
         cpu: usize,
         /// Those that it may use.
         allowed: Vec<usize>,
@@ -77,7 +75,6 @@ fn numbers(cpus: &[usize]) -> String {
 }
 
 impl EngineError {
-    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

@@ -76,9 +76,7 @@ pub enum EntryEnd {
 pub struct Entry {
     /// Number of the client in the whole run, from 0.
     pub client: u32,
-    /// Its script.
     pub script: u16,
-    /// How it ended.
     pub end: EntryEnd,
     /// How often it was tried; 0 for a skipped one.
     pub tries: u32,
@@ -95,7 +93,6 @@ pub struct Entry {
 pub struct Message {
     /// Number of the client in the whole run, from 0.
     pub client: usize,
-    /// What kind of message it is.
     pub level: Level,
     /// One or several lines, without the last line's end.
     pub text: String,

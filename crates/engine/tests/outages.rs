@@ -174,7 +174,6 @@ fn a_link_that_its_client_calls_lost_is_made_again_after_a_pause() {
     assert_eq!(server.connections, server.closed);
 }
 
-/// Hears who is waited for.
 #[derive(Default)]
 struct Waiting(Vec<usize>);
 

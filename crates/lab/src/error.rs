@@ -25,15 +25,12 @@ pub enum LabError {
     /// The experiment is finished already.
     #[error("experiment {name} is finished: {} in {}", words::count_of_all(*runs), results.display())]
     Finished {
-        /// Name of the experiment.
         name: String,
-        /// What to call it in a command.
         called: String,
         /// How many runs it has; those of the plan, or more where it was extended.
         runs: usize,
         /// Whether it looked for limits, and so repeats its runs by itself.
         searched: bool,
-        /// The results file.
         results: PathBuf,
     },
     /// Two runs in a row were invalid for the same cause: what is left of their kind waits for somebody to look.
@@ -190,7 +187,6 @@ impl LabError {
         .into()
     }
 
-    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

@@ -40,11 +40,9 @@ pub enum Step {
     Measure,
     /// Read counters and judge the run.
     Collect,
-    /// Store the run.
     Store,
     /// Put the server's own settings back.
     Restore,
-    /// Stop what was started.
     Stop,
 }
 
@@ -106,7 +104,6 @@ pub const EVENTS_VERSION: u32 = 1;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum LabEvent {
-    /// A step begins.
     Step {
         step: Step,
         /// What is done, in words.
@@ -122,7 +119,6 @@ pub enum LabEvent {
         /// In words.
         text: String,
     },
-    /// The runs begin.
     Begin {
         /// Runs of the whole plan.
         planned: usize,
@@ -133,10 +129,8 @@ pub enum LabEvent {
         /// The most that the rest takes as a rule, where that is not known better.
         #[serde(default)]
         left_at_most: Option<Duration>,
-        /// The results file.
         results: PathBuf,
     },
-    /// A run begins.
     RunStarted {
         /// Its number in the plan, from 1.
         number: usize,
@@ -153,7 +147,6 @@ pub enum LabEvent {
     },
     /// A second of load is over.
     Second {
-        /// Identity of the run.
         run: String,
         /// µs from the start of the measured part; negative during warm-up.
         start_us: i64,
@@ -164,7 +157,6 @@ pub enum LabEvent {
     },
     /// A run was judged and stored.
     RunFinished {
-        /// Identity of the run.
         run: String,
         /// Its number in the plan, from 1.
         number: usize,
@@ -219,11 +211,9 @@ pub enum LabEvent {
 pub struct ScriptSecond {
     /// Succeeded within the promise; all successes, when there is none.
     pub ok: u64,
-    /// Succeeded late.
     pub late: u64,
     /// Failed after their last try.
     pub failed: u64,
-    /// Arrivals skipped.
     pub skipped: u64,
     /// Tried again, whatever became of them.
     #[serde(default)]
@@ -283,7 +273,6 @@ impl LabEvent {
         }
     }
 
-    /// A run that was judged.
     pub(crate) fn finished(run: &Run, number: usize, planned: usize, what: String, left: Duration) -> Self {
         let response = run.response();
         Self::RunFinished {

@@ -13,15 +13,12 @@ use crate::validity::HOST_FACTOR;
 /// Name of the file in pgdyno's folder.
 const FILE: &str = "host.json";
 
-/// All that is known of one host.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct KnownHost {
-    /// Which host that is.
     machine: Machine,
     /// How late arrivals start with nothing to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lag: Option<Lag>,
-    /// Which placement is advised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) placement: Option<Advice>,
 }
@@ -45,7 +42,6 @@ pub(crate) struct Lag {
 }
 
 impl Lag {
-    /// Found now.
     pub(crate) fn now(p99_us: f64) -> Self {
         Self { p99_us, found_at: jiff::Timestamp::now().to_string() }
     }
@@ -72,7 +68,6 @@ pub(crate) struct Advice {
 }
 
 impl Advice {
-    /// Found now.
     pub(crate) fn now(level: &str, why: &str) -> Self {
         let found_at = jiff::Timestamp::now().to_string();
         Self { level: level.to_owned(), why: why.to_owned(), found_at }

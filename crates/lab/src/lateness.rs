@@ -14,7 +14,6 @@ use crate::strategies::calibration::{Operation, disturbed, lag_us, nothing_to_do
 
 /// Tries with nothing to do; the better one counts, since what disturbed the other is not what the host can do.
 const TRIES: u32 = 2;
-/// All of them.
 const TIME: Duration = Duration::from_secs(1);
 
 /// Has schedules judged by what this host is late by itself. That is found out and kept, if it is not known yet; where it

@@ -15,7 +15,6 @@ use crate::target_spec::{Build, TargetSpec};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Named {
-    /// Servers beside that of the target.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub servers: BTreeMap<String, TargetSpec>,
     /// Builds of PostgreSQL.

@@ -44,7 +44,6 @@ fn together(one: &Term, other: &Term) -> Result<(), String> {
     Ok(())
 }
 
-/// One term.
 fn term(written: &str) -> Result<Term, String> {
     let (script, rest) = match written.rsplit_once(": ") {
         Some((script, rest)) => (Some(script.trim().to_owned()), rest.trim()),

@@ -27,7 +27,6 @@ pub struct Setup {
     pub changes: Option<BTreeMap<String, OwnLevel>>,
     /// What is in memory of the data when the run begins.
     pub cache: Cache,
-    /// Name of the workload.
     pub workload: String,
     /// Options of the workload that are others than it says itself: levels by the option's name.
     pub options: BTreeMap<String, String>,
@@ -55,7 +54,6 @@ pub struct Setup {
     pub waiting: Waiting,
     /// Where client threads and servers run.
     pub placement: Placement,
-    /// Seed of all randomness.
     pub seed: u64,
     /// What counts, and what is waited for.
     pub counting: Counting,
@@ -150,7 +148,6 @@ pub struct Arm {
 pub struct OwnLevel {
     /// Its name.
     pub level: String,
-    /// What it does.
     pub change: Change,
 }
 
@@ -246,7 +243,6 @@ impl Placement {
     /// Clients of a thread from which on it does: with 8 it cost speed where it was measured (docs/placement.md).
     const CLIENTS_TO_SPIN: usize = 32;
 
-    /// In words.
     #[must_use]
     pub fn words(&self) -> String {
         let clients = self.clients.as_ref().map(|cpus| format!("clients on CPU {cpus}"));
@@ -386,7 +382,6 @@ pub struct Counting {
 const FOR_EVER: Duration = Duration::from_nanos(u64::MAX / 4);
 
 impl Counting {
-    /// That of experiments.
     pub const EXPERIMENT: Self = Self {
         timeline: Timeline::Global,
         own_gaps: false,

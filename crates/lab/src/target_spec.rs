@@ -18,9 +18,7 @@ pub enum TargetSpec {
         name: String,
         /// Major version; `None` for the newest found.
         version: Option<u32>,
-        /// Extensions to create.
         extensions: Vec<String>,
-        /// Whether it has a Redis.
         redis: bool,
         /// Folder of PostgreSQL's programs, where it is a build of one's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,7 +26,6 @@ pub enum TargetSpec {
         /// What its files stand on, where that is not pgdyno's home.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         storage: Option<Storage>,
-        /// Tile servers beside it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tile_servers: Vec<tile_server::Options>,
     },
@@ -37,7 +34,6 @@ pub enum TargetSpec {
         /// Variables expanded. It may hold a password, so it is never stored.
         #[serde(skip)]
         url: ConnectionString,
-        /// What is shown of it.
         shown: String,
         /// Where it leads, without spelling and user: two targets with the same place are one.
         place: String,
@@ -79,7 +75,6 @@ impl TargetSpec {
         }
     }
 
-    /// With these tile servers.
     #[must_use]
     pub(crate) fn with_tile_servers(mut self, wanted: Vec<tile_server::Options>) -> Self {
         match &mut self {
@@ -175,7 +170,6 @@ pub(crate) fn needs_undo(target: &TargetSpec) -> bool {
 /// PostgreSQL's programs in a folder of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
-    /// The folder.
     pub bin: PathBuf,
     /// SHA-256 of its `postgres`, hex: two builds of one version are two.
     pub hash: String,

@@ -46,7 +46,6 @@ pub(crate) fn talk_as_is(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// A warning.
 pub(crate) fn warning(text: &str) {
     write(&format!("{} {}", "warning:".yellow().bold(), visible::block(text)));
 }

@@ -24,7 +24,6 @@ struct Source {
     items: BTreeSet<String>,
 }
 
-/// The modules of a crate.
 #[derive(Debug, Default)]
 struct Crate(BTreeMap<Module, Source>);
 

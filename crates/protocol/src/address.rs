@@ -6,7 +6,6 @@ use std::path::PathBuf;
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// A TCP address.
     Tcp(SocketAddr),
     /// A Unix-domain socket, at most 107 bytes long.
     Unix(PathBuf),

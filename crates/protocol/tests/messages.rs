@@ -9,7 +9,6 @@ fn connection() -> Connection {
     Connection::new(Arc::new(Login::new("u", "d")))
 }
 
-/// A message of the server.
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag];
     bytes.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());

@@ -16,7 +16,6 @@ pub struct AnswerDifference {
     pub transactions: u64,
     /// Those of them that were answered otherwise.
     pub differ: u64,
-    /// Rows in all.
     pub rows: u64,
     /// The same of the base.
     pub base_rows: u64,
@@ -131,7 +130,6 @@ pub struct ColumnDifference {
 pub struct ColumnError {
     /// Median over the transactions that have one; `None` where none has.
     pub median: Option<f64>,
-    /// Greatest of them.
     pub greatest: Option<f64>,
     /// Transactions that have none, and are left out: the sum is 0 in the base and not here, or one of them is no finite number.
     pub undefined: u64,

@@ -19,7 +19,6 @@ pub struct Arrivals {
     /// Arrivals offered. As a rule all that were due; where fewer were counted than the rate asked for explains by chance,
     /// those of the rate: pgbench, and runs of a number of transactions, do not count what no client came to take.
     pub offered: f64,
-    /// Arrivals that were due.
     pub due: u64,
     /// Succeeded within the promise; all successes, when there is none.
     pub ok: u64,
@@ -47,7 +46,6 @@ pub struct Arrivals {
 pub struct Offer {
     /// Rate asked for, where it is known.
     pub rate: Option<f64>,
-    /// Whether a promise was asked for.
     pub promise: bool,
     pub clients: u64,
     /// Length of the measured part, seconds.
@@ -203,7 +201,6 @@ impl Arrivals {
 #[derive(Default)]
 struct Part {
     counts: BTreeMap<String, u64>,
-    /// Arrivals expected in them.
     expected: f64,
     seconds: f64,
 }

@@ -143,7 +143,6 @@ impl Error {
         self
     }
 
-    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         self.class

@@ -47,7 +47,6 @@ pub struct Relation {
     pub table: String,
     /// Bytes on disk of the relation itself (a table without its indexes, with TOAST).
     pub bytes: u64,
-    /// Estimated rows.
     pub rows: u64,
 }
 

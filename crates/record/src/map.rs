@@ -69,7 +69,6 @@ impl TileFigures {
 pub struct TileSample {
     /// Index into [`crate::Run::scripts`].
     pub script: u32,
-    /// Tiles of the sample.
     pub tiles: u64,
     /// Those of them that hold nothing.
     pub empty: u64,
@@ -77,7 +76,6 @@ pub struct TileSample {
     pub features_in: Option<u64>,
     /// Features in them; `None` where they are no vector tiles.
     pub features_out: Option<u64>,
-    /// Vertices of these.
     pub vertices: Option<u64>,
     /// Their length, unpacked.
     pub bytes: u64,

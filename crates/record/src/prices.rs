@@ -15,7 +15,6 @@ pub struct Prices {
     /// Where they stand.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// Hours that a month is billed by.
     #[serde(default = "usual_hours")]
     pub hours_per_month: f64,
     /// By their names.
@@ -30,13 +29,11 @@ fn usual_hours() -> f64 {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Price {
-    /// Of an hour.
     pub hour: f64,
     /// Of a month, whatever is used.
     pub month: f64,
     /// Storage, GB.
     pub storage_gb: f64,
-    /// Of a GB of it for a month.
     pub storage_gb_month: f64,
     /// Levels of factors that it is the price of; of all runs where there are none.
     pub of: BTreeMap<String, String>,

@@ -123,7 +123,6 @@ impl Command {
         self
     }
 
-    /// Whether this is one of the words.
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
         self.words.iter().any(|own| own == word)
@@ -225,7 +224,6 @@ mod tests {
 
     use super::*;
 
-    /// What a shell makes of a line.
     fn words_of(shell: &str, line: &str) -> Vec<String> {
         let done = Process::new(shell)
             .args(["-c", &format!("printf '%s\\0' {line}")])

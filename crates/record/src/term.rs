@@ -16,7 +16,6 @@ pub struct Term {
     pub within_us: u64,
     /// Largest share of what was offered that may take longer or never succeed; above 0, below 1.
     pub share: f64,
-    /// As it was written.
     pub written: String,
 }
 
@@ -27,7 +26,6 @@ pub struct Kept {
     pub bad: f64,
     /// Of these, slower ones.
     pub slow: f64,
-    /// Offered.
     pub offered: f64,
     /// The largest share that may be bad.
     pub share: f64,

@@ -87,7 +87,6 @@ impl InTime {
         }
     }
 
-    /// The arrivals of an overload.
     pub(crate) fn overload(&self) -> Option<Arrivals> {
         self.arrivals.filter(Arrivals::is_overloaded)
     }
@@ -129,7 +128,6 @@ pub(crate) struct Columns {
     promise: bool,
 }
 
-/// One of these columns.
 struct Column {
     needed: bool,
     /// For programs; empty for what only a page shows.
@@ -173,7 +171,6 @@ impl Columns {
         (columns.open || columns.promise).then_some(columns)
     }
 
-    /// Whether a load is open.
     pub(crate) fn is_open(self) -> bool {
         self.open
     }

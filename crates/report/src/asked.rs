@@ -43,7 +43,6 @@ impl Options {
         }
     }
 
-    /// The command with them.
     pub(crate) fn added_to(&self, command: Command) -> Command {
         let flag =
             |command: Command, name: &str, given: bool| if given { command.flag(name) } else { command };

@@ -109,7 +109,6 @@ impl<'a> Part<'a> {
         self.workload.unwrap_or("whole grid")
     }
 
-    /// Its change in words.
     pub(crate) fn change(&self) -> String {
         self.figure.map_or(numbers::ABSENT.to_owned(), |of| change(&of.grid.estimate))
     }
@@ -313,7 +312,6 @@ impl Tone {
         }
     }
 
-    /// Class of a mark in a chart.
     pub(crate) fn mark_class(self) -> &'static str {
         match self {
             Self::Better => "v-better",

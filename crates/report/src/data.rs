@@ -84,7 +84,6 @@ impl ReportData {
         Self { commands, ..self }
     }
 
-    /// What to call it in a command.
     #[must_use]
     pub fn called(&self) -> &str {
         self.stored.as_ref().map_or(&self.experiment.name, |(_, called)| called)
@@ -192,7 +191,6 @@ impl ReportData {
         answer.into_iter().chain(self.latency.as_ref().filter(|_| partly)).collect()
     }
 
-    /// Whether arms are compared.
     pub(crate) fn compares(&self) -> bool {
         self.experiment.arms.len() > 1
     }
@@ -221,7 +219,6 @@ impl ReportData {
         Limits::of(&self.experiment, &self.runs)
     }
 
-    /// Client runs of the grid.
     pub(crate) fn grid_runs(&self) -> impl Iterator<Item = &Run> {
         self.measured_runs().filter(|run| !run.beside)
     }

@@ -39,7 +39,6 @@ struct Rung {
     clients: u32,
     /// Asked for, per second; open load only.
     rate: Option<f64>,
-    /// Runs that count.
     runs: usize,
     invalid: u64,
     tps: Option<f64>,
@@ -66,7 +65,6 @@ struct Rung {
     started_only: bool,
 }
 
-/// What a rung is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Quality {

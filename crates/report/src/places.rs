@@ -51,7 +51,6 @@ impl Figures {
     }
 }
 
-/// Where a stored tile is.
 pub(crate) fn place(tile: &StoredTile) -> Tile {
     let TileFigures { z, x, y, .. } = tile.figures;
     Tile { z, x, y }
@@ -76,7 +75,6 @@ pub(crate) fn added<'t, K: Ord>(
     added
 }
 
-/// Layers of each arm.
 fn layers<'t>(tiles: &[&'t StoredTile]) -> BTreeMap<Option<&'t str>, BTreeSet<&'t str>> {
     let mut layers: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
     for tile in tiles {

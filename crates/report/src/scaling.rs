@@ -147,7 +147,6 @@ impl Law {
 pub const LIMITS: &str =
     "Universal scalability law, fitted to throughput in closed load: it says nothing of p99.";
 
-/// As programs name it.
 fn name(doubt: FitDoubt) -> &'static str {
     match doubt {
         FitDoubt::FewRungs => "few rungs",

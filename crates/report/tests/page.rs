@@ -7,7 +7,6 @@ use record::{Artifact, Reason, Relation, RelationKind, Run, RunEvent, RunKey, Ru
 use report::{ReportData, html};
 use stats::Histogram;
 
-/// The page of changed data.
 fn page_of(data: ReportData) -> String {
     html::page(&remade(data))
 }

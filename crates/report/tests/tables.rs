@@ -15,7 +15,6 @@ fn compared(data: &ReportData) -> Table {
     tables::compared(data, data.throughput.as_ref().expect("two arms"))
 }
 
-/// The values of a column.
 fn column<'a>(table: &'a Table, name: &str) -> Vec<&'a Value> {
     let at = table.columns.iter().position(|own| own == name).expect(name);
     table.rows.iter().map(|row| &row[at]).collect()

@@ -52,7 +52,6 @@ pub enum Part {
 }
 
 impl Part {
-    /// Whether a cell belongs to it.
     fn has(&self, cell: &Cell) -> bool {
         match self {
             Self::Whole => true,

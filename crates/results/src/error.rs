@@ -79,7 +79,6 @@ pub(crate) fn from_io(path: &Path, error: &std::io::Error) -> Error {
     }
 }
 
-/// Sorts an SQLite error.
 pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
     // A full disk met while making the index of the log is an I/O error to SQLite.
     if error.sqlite_error().is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {

@@ -199,7 +199,6 @@ fn run(arm: usize, round: u32, slices: Vec<Slice>) -> Run {
     }
 }
 
-/// The runs of one comparison.
 fn runs(by: Disturbance, shape: Shape, seed: u64) -> Vec<Run> {
     let chance = &mut Chance(seed);
     let mut machine = Machine::new(by, chance);

@@ -166,7 +166,6 @@ pub enum EvalError {
     },
     #[error("{command}: invalid sleep time \"{value}\" for variable \"{name}\"")]
     SleepTime {
-        /// The command as written.
         command: String,
         value: String,
         name: String,

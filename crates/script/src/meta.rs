@@ -15,7 +15,6 @@ const MAX_WORDS: usize = 256;
 
 /// A backslash command.
 pub(crate) enum Meta {
-    /// A command of its own.
     Command(Box<Command>),
     /// `\gset` or `\aset`, which belongs to the statement before it; `line` is its line, counted from 1.
     Capture { capture: Capture, line: usize },

@@ -30,7 +30,6 @@ impl Value {
         }
     }
 
-    /// The name of its type in messages.
     pub fn type_name(self) -> &'static str {
         match self {
             Value::Null => "null",

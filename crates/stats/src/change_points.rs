@@ -26,7 +26,6 @@ pub struct Level {
     pub from: usize,
     /// Behind its last one.
     pub to: usize,
-    /// Mean of its values.
     pub mean: f64,
 }
 

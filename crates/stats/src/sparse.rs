@@ -8,7 +8,6 @@ const UNIT_BITS: u32 = LOWEST_NS.ilog2();
 const HALF_BITS: u32 = 10u32.pow(DIGITS as u32).next_power_of_two().ilog2();
 /// Buckets of all widths; longer values than they hold are counted as [`HIGHEST_NS`].
 const BUCKETS: usize = ((index_of(HIGHEST_NS) >> HALF_BITS) + 1) << HALF_BITS;
-/// Counters of a block.
 const BLOCK: usize = 128;
 
 /// Latencies in nanoseconds, in the buckets of [`Histogram`], with memory only for the ranges they fall in.

@@ -8,7 +8,6 @@ use crate::member;
 /// A program that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Where it is.
     pub path: PathBuf,
     /// Its version, where it tells one.
     pub version: Option<String>,

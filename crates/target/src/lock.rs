@@ -8,7 +8,6 @@ use rustix::fs::FlockOperation;
 
 use crate::home::Dir;
 
-/// The file that is locked.
 pub(crate) const LOCK: &str = "lock";
 
 /// How long a glance at a lock may hold it.

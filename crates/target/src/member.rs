@@ -20,7 +20,6 @@ use crate::stop::Stop;
 const START_BOUND: Duration = Duration::from_secs(10);
 /// File of its output.
 const LOG: &str = "log";
-/// Lines of its log that are quoted.
 const QUOTED_LINES: usize = 4;
 
 /// The folders of one member: for its files, for what it writes itself and, short enough, for its socket. They go with it.
@@ -56,7 +55,6 @@ impl Folders {
         Ok(Self { all, dir, work, sockets, account: account.cloned() })
     }
 
-    /// The folder of its files.
     pub(crate) fn files(&self) -> &Path {
         self.dir.path()
     }
@@ -110,7 +108,6 @@ impl Member {
         self.child.pid()
     }
 
-    /// The folder of its socket.
     pub(crate) fn sockets(&self) -> &Path {
         &self.folders.sockets
     }

@@ -54,7 +54,6 @@ impl Stop {
         presses
     }
 
-    /// How often it was pressed.
     #[must_use]
     pub fn presses(&self) -> u32 {
         self.state.presses.load(Ordering::SeqCst)

@@ -158,7 +158,6 @@ impl Target {
         }
     }
 
-    /// The database that is measured.
     #[must_use]
     pub fn database(&self) -> &str {
         &self.database

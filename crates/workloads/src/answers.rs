@@ -5,7 +5,6 @@ use record::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, Map
 use sha2::{Digest, Sha256};
 use tile::{Tile, mvt};
 
-/// Transactions of a sample.
 pub(crate) const SAMPLE: u64 = 16;
 /// Columns of a transaction that are looked at one by one; what is in others is in the checksum of its rows.
 const COLUMNS: usize = 64;
@@ -19,7 +18,6 @@ const NUMBERS: [u32; 6] = [NUMBER, 21, 23, 700, 701, 1700];
 /// What came back for one transaction. The order of rows does not count: without ORDER BY it means nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
-    /// Rows.
     pub rows: u64,
     /// Bytes of their values.
     pub bytes: u64,

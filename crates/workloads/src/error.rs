@@ -84,7 +84,6 @@ impl From<WorkloadError> for Error {
 }
 
 impl WorkloadError {
-    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

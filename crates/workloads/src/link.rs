@@ -232,7 +232,6 @@ pub(crate) fn endpoint(place: &Place) -> Endpoint {
     Endpoint { address: address(&place.address), tls, tcp }
 }
 
-/// As the engine connects to it.
 pub(crate) fn address(address: &Address) -> engine::Address {
     match address {
         Address::Tcp(address) => engine::Address::Tcp(*address),

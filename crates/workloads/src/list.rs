@@ -21,11 +21,8 @@ use crate::{http, osm, pgbench, redis, tiles};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Spec {
-    /// pgbench scripts.
     Pgbench(pgbench::Options),
-    /// Map tiles.
     Tiles(tiles::Options),
-    /// Redis commands.
     Redis(redis::Options),
     /// Loads of an OSM extract.
     Osm(osm::Options),
@@ -58,7 +55,6 @@ impl Spec {
         }
     }
 
-    /// Names of its options.
     #[must_use]
     pub fn option_names(&self) -> Vec<&'static str> {
         match self {
@@ -130,7 +126,6 @@ impl Spec {
         }
     }
 
-    /// Requests that one of its transactions has.
     #[must_use]
     pub fn commands_per_transaction(&self) -> u32 {
         match self {
@@ -261,7 +256,6 @@ impl Preparation {
     /// Jobs whose options are a table.
     pub const TABLES: [&'static str; 1] = ["pgbench"];
 
-    /// The files it reads.
     pub fn files_mut(&mut self) -> Vec<PreparedFrom<'_>> {
         let mut files = Vec::new();
         for (index, load) in self.osm.iter_mut().enumerate() {

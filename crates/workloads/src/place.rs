@@ -34,9 +34,7 @@ impl From<Place> for PostgresPlace {
 /// Where one of a target's servers is.
 #[derive(Debug, Clone)]
 pub enum ServerPlace {
-    /// PostgreSQL.
     Postgres(Box<PostgresPlace>),
-    /// Redis.
     Redis(Address),
     /// A tile server before PostgreSQL.
     Http(HttpPlace),
@@ -148,7 +146,6 @@ impl From<Address> for Places {
 pub struct Site<'a> {
     /// A control connection to the PostgreSQL server.
     pub sql: Option<&'a mut dyn Sql>,
-    /// The Redis server.
     pub redis: Option<&'a dyn RedisServer>,
     /// Tile servers by their names, `tipg` and `martin`.
     pub tile_servers: BTreeMap<&'static str, HttpPlace>,
@@ -174,7 +171,6 @@ pub trait RedisServer {
 }
 
 impl<'a> Site<'a> {
-    /// A site with PostgreSQL only.
     pub fn postgres(sql: &'a mut dyn Sql) -> Self {
         Self { sql: Some(sql), ..Self::default() }
     }

@@ -18,7 +18,6 @@ impl StatementNames {
         Self { names: (0..count).map(|number| format!("P_{number}")).collect(), as_pgbench: true }
     }
 
-    /// Names with a random part.
     pub(crate) fn random(count: usize) -> Self {
         let mut names = Self { names: vec![String::new(); count], as_pgbench: false };
         names.renew();
@@ -40,7 +39,6 @@ impl StatementNames {
         }
     }
 
-    /// The name of a statement.
     #[inline]
     pub(crate) fn of(&self, number: usize) -> &str {
         &self.names[number]

@@ -267,7 +267,6 @@ pub trait JobWorkload: Workload {
 
 /// A workload, by who carries it out.
 pub enum Work {
-    /// Clients of the engine.
     Clients(Box<dyn ClientWorkload>),
     /// A program or SQL, once to its end.
     Job(Box<dyn JobWorkload>),

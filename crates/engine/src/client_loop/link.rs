@@ -28,7 +28,6 @@ pub(super) enum Attempt {
     Waiting,
 }
 
-/// A reconnection in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reconnection {
     pub(super) since: Time,

@@ -77,7 +77,6 @@ pub(crate) struct ClientLoop<D: Driver> {
     thread: Thread<D::Clock>,
     coordination: Coordination,
     reading: CpuReading,
-    /// Clients woken from outside.
     woken: Vec<usize>,
 }
 

@@ -25,7 +25,6 @@ impl<C: Clock> RunClock<C> {
     }
 }
 
-/// The present turn.
 pub(super) struct Turn<C: Clock> {
     clock: RunClock<C>,
     /// Time of the event being served.
@@ -93,7 +92,6 @@ impl<C: Clock> Turn<C> {
         self.slots_left = SLOTS;
     }
 
-    /// A transaction starts now.
     #[inline]
     pub(super) fn start_transaction(&mut self) {
         self.slots_left = self.slots_left.saturating_sub(1);

@@ -13,7 +13,6 @@ const MANY: usize = 8;
 pub(crate) enum Chosen {
     /// epoll or kqueue, and why not io_uring where that would have been better.
     Portable(Portable, Option<String>),
-    /// io_uring.
     #[cfg(target_os = "linux")]
     Uring(super::Uring),
 }

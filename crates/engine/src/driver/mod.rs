@@ -47,7 +47,6 @@ pub(crate) trait Clock: Clone {
 /// The loop calls [`Driver::wait`], then [`Driver::next`] until it gives `None`, and orders sends, connects and
 /// closes between events. Every buffer the system may see belongs to the driver.
 pub(crate) trait Driver {
-    /// Its clock.
     type Clock: Clock;
 
     /// For the record of the run.

@@ -110,9 +110,7 @@ pub struct Plan {
     /// How long a thread that has nothing to do looks for news before it sleeps, ns; 0 for not at all. For threads that
     /// have a CPU each, and that to themselves: at most [`Plan::LONGEST_SPIN`].
     pub spin: Time,
-    /// Preferred driver.
     pub driver: DriverChoice,
-    /// How load is offered.
     pub load: Load,
     /// Load before anything counts.
     pub warmup: Time,
@@ -135,7 +133,6 @@ pub struct Plan {
     pub gaps: Option<Gaps>,
     /// How long connecting and set-up of all clients may take.
     pub connect_timeout: Time,
-    /// Seed of the schedule.
     pub seed: u64,
     /// Number of scripts clients report in `Outcome::script`.
     pub scripts: usize,

@@ -39,7 +39,6 @@ impl Pace {
 }
 
 impl Open {
-    /// The load starts.
     pub(crate) fn begin(&mut self, plan: &Plan, (thread, threads): (usize, usize), start: Time) {
         let Load::Rate(rate) = &plan.load else { return };
         let schedule = match (rate.timeline, &plan.gaps) {

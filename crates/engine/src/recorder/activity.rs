@@ -2,12 +2,10 @@
 
 use crate::client::Time;
 
-/// What a client is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doing {
     /// Free, without a transaction; or stopped for good.
     Idle,
-    /// In a transaction.
     Transaction,
     /// Pausing until its next transaction.
     Thinking,

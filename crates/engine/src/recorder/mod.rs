@@ -17,12 +17,10 @@ use crate::observer::{Entry, EntryEnd};
 use crate::plan::{Load, Plan, Until, Window};
 use stats::Histogram;
 
-/// A transaction that is running.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Transaction {
     /// Intended start.
     pub(crate) due: Time,
-    /// Actual start.
     pub(crate) started: Time,
 }
 
@@ -50,7 +48,6 @@ pub(crate) struct Recorder {
     is_open: bool,
     count_by: CountBy,
     count_drained: bool,
-    /// Whether each transaction is recorded.
     transactions: bool,
     pub(crate) outbox: Outbox,
     window: Window,
@@ -300,7 +297,6 @@ impl Recorder {
         }
     }
 
-    /// A timer fired this late.
     pub(crate) fn timer_lateness(&mut self, now: Time, late: Time) {
         if self.window.measures(now) {
             self.figures.cost.timer_lateness.record(late);

@@ -22,7 +22,6 @@ use stats::Histogram;
 const WAITING: Time = 5_000_000_000;
 /// Messages kept over the run; the rest is only counted.
 const MESSAGES_KEPT: usize = 1000;
-/// Most bytes of them.
 const MESSAGE_BYTES_KEPT: usize = 1 << 20;
 
 /// Decides for all threads; told everything through [`Report`]s.
@@ -36,7 +35,6 @@ pub(crate) struct Coordinator<'a> {
     threads: Threads,
     gathered: Gathered,
     hold: Hold,
-    /// When the load starts.
     load: Option<Time>,
     told_measuring: bool,
     told_waiting: bool,
@@ -155,7 +153,6 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Takes one report.
     pub(crate) fn take(&mut self, report: Report, now: Time) {
         match report {
             Report::Up { driver, note } => {

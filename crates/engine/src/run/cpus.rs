@@ -36,7 +36,6 @@ pub(super) fn check(plan: &Plan, threads: usize) -> Result<(), EngineError> {
     }
 }
 
-/// The CPU of a thread.
 pub(super) fn of_thread(plan: &Plan, thread: usize) -> Option<usize> {
     let cpus = plan.cpus.as_ref()?;
     cpus.get(thread % cpus.len().max(1)).copied()

@@ -123,7 +123,6 @@ pub fn simulate_held(
     coordinator.into_measured()
 }
 
-/// One simulated thread.
 struct Thread<'w, 's> {
     client_loop: ClientLoop<SimDriver<'w, 's>>,
     bell: Arc<Bell>,

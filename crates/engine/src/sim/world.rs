@@ -23,7 +23,6 @@ pub(super) struct World<'s> {
     items: u64,
 }
 
-/// The one clock of a simulation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SimClock(Rc<Cell<Time>>);
 

@@ -60,7 +60,6 @@ pub struct Options {
     pub driver: engine::DriverChoice,
     /// What a client thread does that waits for answers.
     pub waiting: Waiting,
-    /// Seed of all randomness.
     pub seed: u64,
     /// Where the run is stored; not at all when `None`.
     pub results: Option<PathBuf>,
@@ -69,7 +68,6 @@ pub struct Options {
 /// What one run gave.
 #[derive(Debug)]
 pub struct Benched {
-    /// The run as it is stored.
     pub run: Run,
     /// All that was measured, statements included.
     pub measured: Measured,

@@ -52,7 +52,6 @@ pub struct Options {
     pub pg_bin: Option<PathBuf>,
     /// Where the runs are stored.
     pub results: PathBuf,
-    /// Seed of all randomness.
     pub seed: u64,
 }
 
@@ -72,7 +71,6 @@ pub struct Row {
     pub what: &'static str,
     /// Clients, on one thread.
     pub clients: u32,
-    /// Driver that ran.
     pub driver: String,
     /// Client CPU per operation, µs, as fast as it goes; `None` where only arrivals were scheduled.
     pub cpu_us: Option<f64>,
@@ -96,7 +94,6 @@ pub struct Row {
 pub struct Calibrated {
     /// Cost and lateness, by what was asked and clients.
     pub rows: Vec<Row>,
-    /// What placement does.
     pub placements: Vec<Placed>,
     /// Placements that were not measured, each with why.
     pub not_placed: Vec<(&'static str, String)>,

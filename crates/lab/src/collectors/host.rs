@@ -21,7 +21,6 @@ pub(super) struct Host {
     seen: Option<Seen>,
 }
 
-/// What was seen so far.
 struct Seen {
     /// As the measured part began.
     began: HostSample,

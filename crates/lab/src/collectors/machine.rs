@@ -13,7 +13,6 @@ use crate::fixed_cost;
 const EVERY_US: i64 = 10_000_000;
 /// The query is asked so seldom that it takes no more than this share of the time.
 const SHARE: f64 = 0.001;
-/// As its samples name it.
 pub(super) const NAME: &str = "machine";
 /// Longest part of a file that is read.
 const LONGEST: u32 = 4096;

@@ -26,7 +26,6 @@ use record::Sample;
 
 /// Watches a run.
 pub trait Collector {
-    /// As its samples name it.
     fn name(&self) -> &'static str;
 
     /// The measured part begins.
@@ -60,7 +59,6 @@ pub struct Watched<'a> {
     pub redis: Option<&'a Address>,
     /// Process id of the server, where it is known to be on this machine.
     pub server: Option<u32>,
-    /// Whether it is a managed one.
     pub managed: bool,
     /// Processes of all servers under test, where they are all known to be on this machine: what else runs there are other programs.
     pub under_test: Option<Vec<u32>>,

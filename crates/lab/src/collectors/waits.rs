@@ -11,7 +11,6 @@ const WAITING: &str = "SELECT coalesce(wait_event_type || ':' || wait_event, 'CP
      AND wait_event_type IS DISTINCT FROM 'Client' \
      GROUP BY 1";
 
-/// One look.
 pub(super) fn look(sql: &mut dyn Sql, time_us: i64, samples: &mut Vec<Sample>) {
     // A server that does not answer now is told of by others.
     let Ok(rows) = sql.rows(WAITING) else { return };

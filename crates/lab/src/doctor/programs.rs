@@ -13,7 +13,6 @@ pub struct Program {
     pub name: &'static str,
     /// Its versions, or where it is if it tells none; `None` where it is missing.
     pub found: Option<String>,
-    /// Commands that need it.
     pub needed_for: &'static str,
     /// What installs it, where it is missing.
     pub install: Install,
@@ -22,9 +21,7 @@ pub struct Program {
 /// What installs a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Install {
-    /// A package of this system.
     Package(String),
-    /// A whole command.
     Command(&'static str),
     /// This system is not known, or has no such package.
     Unknown,

@@ -53,7 +53,6 @@ pub enum Doubt {
 }
 
 impl Doubt {
-    /// In a word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {

@@ -65,7 +65,6 @@ pub(super) struct Experiment<'a> {
     remarks: Remarks,
     /// Workloads of which it was said that their runs have too few transactions.
     few: BTreeSet<String>,
-    /// When the command began.
     began: Instant,
     /// How long it took until its first run, before that is stored.
     setup: Option<Duration>,
@@ -507,7 +506,6 @@ pub(super) fn light(mut run: Run) -> Run {
     run
 }
 
-/// The experiment as it is stored.
 pub(super) fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<record::Arm>) -> record::Experiment {
     let compare = plan.content.compare.as_ref();
     record::Experiment {

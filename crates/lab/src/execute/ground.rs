@@ -32,7 +32,6 @@ pub(super) struct Ground {
     pub(super) stages: Vec<(At, Stage)>,
     /// Servers that were copied: they are stopped, and nobody else's meanwhile.
     pub(super) templates: Vec<(At, Stage)>,
-    /// Jobs of the preparation.
     pub(super) jobs: Vec<(At, Vec<Prepared>)>,
     pub(super) surroundings: Surroundings,
     pub(super) targets: BTreeMap<At, record::Target>,

@@ -26,18 +26,15 @@ fn asked(setup: &Setup, state: usize) -> Asked {
 /// Looks at the workloads of an experiment.
 pub(super) struct Guard<'g, 'a> {
     plan: &'g Plan,
-    /// Paths in the file start from here.
     folder: &'g Path,
     runner: &'g mut Runner<'a>,
     results: &'g Results,
     pub(super) remarks: Remarks,
     /// What the workloads ask by.
     pub(super) texts: Vec<Text>,
-    /// What was asked of whom.
     samples: BTreeMap<Asked, Sampled>,
 }
 
-/// A workload that is to be opened.
 struct Open {
     setup: Setup,
     /// That of the base arm's run of the same cell.

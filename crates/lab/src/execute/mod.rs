@@ -59,11 +59,9 @@ pub struct Options {
 pub struct Outcome {
     /// Its number in the results file.
     pub experiment: ExperimentId,
-    /// The results file.
     pub results: PathBuf,
     /// Runs of the plan, all stored.
     pub runs: usize,
-    /// Runs done now.
     pub done_now: usize,
     /// Runs that the machine disturbed, that were measured again now, and count no more.
     pub repeated: usize,
@@ -135,13 +133,11 @@ struct Stored {
 }
 
 impl Stored {
-    /// Of a plan of which nothing is.
     fn begun(plan: Plan, wanted: Option<Standing>, options: &Options) -> Self {
         Self { plan, wanted, again: options.again, known: None, done: Vec::new(), superseded: Vec::new() }
     }
 }
 
-/// What is stored of the plan already.
 fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabError> {
     let hash = plan.hash();
     if options.again {

@@ -24,7 +24,6 @@ const FREE_PCT: u64 = 20;
 const STOCK_SHARED_BUFFERS: u64 = 128 << 20;
 const STOCK_WORK_MEM: u64 = 4 << 20;
 
-/// What there is.
 #[derive(Debug, Clone)]
 pub(super) struct Room {
     /// Of this machine or its control group, bytes.

@@ -47,7 +47,6 @@ const CONFIRM: &str = "confirm = [\"ramp 0.5..1 over 10s\", \"spike 0.5 to 1 for
 /// What a file is read with.
 pub(super) struct Builder<'d, 'a> {
     pub(super) document: &'d mut Document<'a>,
-    /// Where the file is.
     pub(super) path: &'d Path,
     pub(super) variables: &'d dyn Fn(&str) -> Option<String>,
     /// Whether the files that it names are looked at too.

@@ -19,7 +19,6 @@ pub(super) type Steps = Vec<String>;
 /// A file's text, what it says, and what is wrong with it.
 pub(super) struct Document<'a> {
     text: &'a str,
-    /// As written.
     written: Spanned<DeValue<'a>>,
     /// Without what mistakes stand in; with `[full]` over the rest where that is read.
     left: Spanned<DeValue<'a>>,

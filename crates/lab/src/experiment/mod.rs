@@ -55,7 +55,6 @@ pub enum ReadError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// It has mistakes.
     #[error(transparent)]
     Mistakes(#[from] FileProblems),
 }

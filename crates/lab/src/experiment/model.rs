@@ -34,7 +34,6 @@ pub struct ExperimentFile {
     pub(crate) seed: Option<u64>,
     pub(crate) target: TargetSpec,
     pub(crate) prepare: Preparation,
-    /// In the order of the file.
     pub(crate) workloads: Vec<NamedWorkload>,
     /// What is varied beside the arms.
     pub(crate) factors: Factors,
@@ -66,7 +65,6 @@ pub(crate) struct NamedWorkload {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Compare {
-    /// Key of a factor.
     pub(crate) factor: String,
     /// The level the others are compared with.
     pub(crate) base: String,
@@ -83,7 +81,6 @@ pub(crate) struct ArmSpec {
     pub(crate) lines: BTreeMap<String, usize>,
 }
 
-/// How load is offered.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LoadSpec {
     pub(crate) kind: LoadKind,

@@ -125,7 +125,6 @@ fn floor(source: &str, index: usize) -> usize {
 /// Everything found wrong with one experiment file, in the order of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileProblems {
-    /// The file as it was named.
     pub file: String,
     /// What is wrong; never empty.
     pub problems: Vec<Problem>,

@@ -13,7 +13,6 @@ const USUAL_SIZE: u64 = 4 << 30;
 const SIZES: (u64, u64) = (300 << 20, 64 << 40);
 const RECORDS: (u64, u64) = (512, 1 << 20);
 
-/// A table as written.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Written {
@@ -50,7 +49,6 @@ impl Name {
         }
     }
 
-    /// Options that it has.
     fn options(self) -> &'static [&'static str] {
         match self {
             Self::Ext4 => &["block_size", "journal"],

@@ -5,7 +5,6 @@ use toml::{Table, Value};
 
 use crate::values::{described, whole};
 
-/// Keys of a table.
 pub(super) const KEYS: [&str; 5] = ["kind", "workers", "connections", "cache_mb", "program"];
 
 /// `"tipg"`, or `{ kind = "martin", workers = 2 }`.

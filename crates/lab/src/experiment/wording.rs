@@ -46,7 +46,6 @@ const ADVICE: [(&str, &str); 8] = [
     ("measure.duration", "duration = { from = \"1s\", to = \"10s\" }"),
 ];
 
-/// That a key is missing in a table.
 pub(super) fn missing(table: &str, key: &str) -> (String, Option<String>) {
     let path = if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") };
     let advice = ADVICE.iter().find(|(known, _)| *known == path || *known == table);

@@ -36,13 +36,11 @@ use crate::values::text;
 /// What the names of levels stand for.
 #[derive(Debug, Clone)]
 pub struct Known<'a> {
-    /// Workloads by their names.
     pub workloads: BTreeMap<&'a str, &'a Spec>,
     /// What is put on the target first.
     pub preparation: Option<&'a Preparation>,
     /// Settings by their names.
     pub arms: &'a [Arm],
-    /// What else has a name.
     pub named: &'a Named,
 }
 
@@ -90,7 +88,6 @@ pub trait Factor: Sync {
     /// Its key, or what its keys are made of (`WORKLOAD.OPTION`).
     fn name(&self) -> &'static str;
 
-    /// Whether a key is one of its own.
     fn is(&self, key: &str, _known: &Known<'_>) -> bool {
         key == self.name()
     }

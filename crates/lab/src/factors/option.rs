@@ -69,7 +69,6 @@ impl Factor for WorkloadOption {
     }
 }
 
-/// Workload and option.
 fn parts(key: &str) -> (&str, &str) {
     key.split_once('.').unwrap_or((key, ""))
 }

@@ -10,7 +10,6 @@ use crate::error::LabError;
 use crate::event::Progress;
 use crate::stage::Stage;
 
-/// Does it.
 pub(crate) fn alone(
     stage: &mut Stage,
     job: &dyn Job,

@@ -90,7 +90,6 @@ impl JobRecord {
         self.read.is_empty() || self.read == read
     }
 
-    /// As a run to be stored.
     pub(crate) fn to_run(&self, name: &str, sequence: u32, reused: bool) -> Finished {
         let factors = BTreeMap::from([("workload".to_owned(), name.to_owned())]);
         let key = RunKey { workload: name.to_owned(), factors, arm: None, round: 0 };

@@ -26,9 +26,7 @@ use crate::setup::Setup;
 /// What is kept of the seconds of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep<'a> {
-    /// Nothing.
     Nothing,
-    /// Their counters.
     Counters,
     /// Their distributions as well, beside this results file until they are stored there.
     Distributions(&'a Path),
@@ -39,7 +37,6 @@ pub enum Keep<'a> {
 pub struct Measured {
     /// UTC, RFC 3339.
     pub started_at: String,
-    /// What the engine counted.
     pub engine: engine::Measured,
     /// Steps of the measured part.
     pub series: Vec<SeriesPoint>,

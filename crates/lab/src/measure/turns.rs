@@ -42,7 +42,6 @@ pub(crate) struct Turns {
     pub(crate) spread: bool,
 }
 
-/// How the turns went.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     /// Slices of each arm, in their order.
@@ -65,7 +64,6 @@ pub struct TooShort {
     median: Duration,
 }
 
-/// How the load is cut.
 #[derive(Debug, PartialEq, Eq)]
 enum Cut {
     /// Slices of each arm in so many quads, and the drain that voids one.

@@ -21,9 +21,7 @@ pub(super) const CACHE: &str = "cache";
 pub struct Estimate {
     /// All runs.
     pub total: Duration,
-    /// One run with all around it.
     pub per_run: Duration,
-    /// Restarts on the way.
     pub restarts: usize,
 }
 

@@ -12,7 +12,6 @@ use crate::setup::{AskedDriver, Placement, Setup, Waiting};
 /// What moves the bytes of an experiment's runs, and what its threads do while they wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generator {
-    /// Which driver was asked for.
     pub driver: AskedDriver,
     /// Clients a thread, of the run that has most: a driver that pgdyno chooses suits these.
     pub clients_per_thread: u32,
@@ -31,7 +30,6 @@ impl Generator {
         Setup { driver, waiting, ..setup }
     }
 
-    /// In words.
     #[must_use]
     pub fn words(&self) -> String {
         let driver = match self.driver {

@@ -92,7 +92,6 @@ pub struct Plan {
 pub struct ChosenPlacement {
     /// One of pgdyno's own names.
     pub level: String,
-    /// What that was when it was chosen.
     pub placement: Placement,
     /// Why that one, in words.
     pub why: String,
@@ -111,7 +110,6 @@ impl ChosenPlacement {
 pub struct NotRun {
     /// Which: levels, in words.
     pub what: String,
-    /// Why.
     pub why: String,
 }
 
@@ -139,9 +137,7 @@ pub struct Content {
     /// What the names of levels stand for.
     #[serde(flatten)]
     pub named: Named,
-    /// What is compared.
     pub compare: Option<PlannedComparison>,
-    /// How each run is measured.
     #[serde(flatten)]
     pub measure: PlannedMeasure,
     /// How cells are ordered in a round.
@@ -156,7 +152,6 @@ pub struct Beside {
     /// Their names.
     #[serde(rename = "beside_workloads")]
     pub workloads: Vec<String>,
-    /// Their numbers of clients.
     #[serde(rename = "beside_clients")]
     pub clients: Vec<u32>,
 }
@@ -164,7 +159,6 @@ pub struct Beside {
 /// What all runs have in common.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedMeasure {
-    /// Kind of load.
     pub load: PlannedLoad,
     /// Slower transactions are late, seconds. (Known by its former name in the identity.)
     #[serde(rename = "limit_s")]
@@ -216,9 +210,7 @@ impl<'de> Deserialize<'de> for PlannedPreparation {
 /// What is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedComparison {
-    /// The factor.
     pub factor: String,
-    /// Its base.
     pub base: String,
     /// Change that counts as none, as a share.
     pub margin: f64,

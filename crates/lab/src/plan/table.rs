@@ -26,7 +26,6 @@ fn rate(asked: Option<f64>) -> Value {
     }
 }
 
-/// What only runs of clients have.
 fn of_clients(run: &PlannedRun, value: Value) -> Value {
     if run.is_job() { Value::Null } else { value }
 }
@@ -245,7 +244,6 @@ impl Plan {
         })
     }
 
-    /// What the levels of the cache are.
     fn cache_words(&self) -> Vec<String> {
         let levels = self.content.factors.get(CACHE).into_iter().flatten();
         let words = |level: &String| match level.as_str() {

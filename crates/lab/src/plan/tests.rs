@@ -15,7 +15,6 @@ pub(crate) fn plan(text: &str) -> Plan {
     Plan::expand(&file(text), MACHINE).unwrap()
 }
 
-/// Of a file that lies there.
 pub(crate) fn plan_of(path: &Path, text: &str) -> Plan {
     let file = ExperimentFile::parse(path, text, false, &|_| None).unwrap_or_else(|e| panic!("{e}"));
     Plan::expand(&file, MACHINE).unwrap()

@@ -32,7 +32,6 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of a stage.
     pub(crate) fn of(stage: &Stage) -> Result<Self, LabError> {
         let host = host::describe(stage.target.data_folder().as_deref());
         Ok(Self { host, target: stage.target.record(stage.versions())? })

@@ -70,7 +70,6 @@ pub(crate) struct Care {
 }
 
 impl Care {
-    /// All of them.
     pub(crate) const FULL: Self =
         Self { settle: true, counters: true, more_clients: false, explain: false, seconds: true };
     /// None: what is measured is the load generator.
@@ -395,7 +394,6 @@ impl<'a> Runner<'a> {
         self.stage(at)?.wake()
     }
 
-    /// Wakes all copies.
     pub(crate) fn wake_all(&mut self) -> Result<(), LabError> {
         self.stages.values_mut().try_for_each(Stage::wake)
     }

@@ -120,7 +120,6 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
     }
 }
 
-/// Of a tile that was asked for.
 fn tile_figures((item, figures): (&TileItem, &engine::ItemFigures)) -> Option<TileFigures> {
     let requests = figures.requests;
     (requests > 0).then(|| TileFigures {

@@ -9,7 +9,6 @@ use workloads::{Preparation, Workload};
 /// Longer texts are not kept, only their hash: they are data rather than questions.
 const LONGEST: usize = 1 << 20;
 
-/// A text as it is kept.
 fn kept(used_by: &str, name: &str, kind: TextKind, bytes: &[u8]) -> Text {
     let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LONGEST && !text.contains('\0'));
     Text {
@@ -23,7 +22,6 @@ fn kept(used_by: &str, name: &str, kind: TextKind, bytes: &[u8]) -> Text {
     }
 }
 
-/// Those of a workload.
 pub(crate) fn of_workload(used_by: &str, workload: &dyn Workload) -> Vec<Text> {
     workload.texts().iter().map(|asked| kept(used_by, &asked.name, asked.kind, &asked.text)).collect()
 }

@@ -28,7 +28,6 @@ pub(crate) struct Turn<'a> {
     pub(crate) explain: bool,
 }
 
-/// One that is ready to be measured.
 struct ReadyTurn<'a> {
     setup: &'a Setup,
     record: Run,
@@ -219,7 +218,6 @@ impl<'s> Servers<'s> {
         self.stages.iter().filter_map(|(at, stage)| Some(stage.place(placement(at)?))).collect()
     }
 
-    /// What watches each run.
     fn watch<'w>(
         &'w mut self,
         (ready, managed): (&[ReadyTurn<'_>], &[Option<u32>]),

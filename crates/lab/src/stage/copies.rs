@@ -21,7 +21,6 @@ pub(crate) struct Takes {
     pub(crate) work_mem: u64,
 }
 
-/// How a copy is used.
 #[derive(Debug, Default)]
 pub(super) struct CopyInUse {
     /// It is started anew before the next run.
@@ -160,7 +159,6 @@ impl Stage {
         self.copy.as_mut().is_some_and(|copy| std::mem::take(&mut copy.anew))
     }
 
-    /// Whether it is to be started anew.
     pub(crate) fn is_to_start_anew(&self) -> bool {
         self.copy.as_ref().is_some_and(|copy| copy.anew)
     }

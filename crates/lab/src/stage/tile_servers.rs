@@ -13,7 +13,6 @@ use workloads::HttpPlace;
 use super::Stage;
 use crate::error::LabError;
 
-/// The tile servers of one server.
 #[derive(Debug, Default)]
 pub(super) struct TileServers {
     all: Vec<Wanted>,

@@ -48,7 +48,6 @@ struct Last {
     runs: Vec<i64>,
 }
 
-/// What waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Waits {
     /// In words: a workload, or one cell of it.
@@ -80,7 +79,6 @@ impl Aside {
         aside
     }
 
-    /// Whether a run waits.
     pub(crate) fn holds(&self, run: &PlannedRun) -> bool {
         self.workloads.contains(&run.workload) || self.cells.contains(&run.factors)
     }

@@ -42,7 +42,6 @@ impl<'a> Limits<'a> {
         cells
     }
 
-    /// Where the search of a cell is.
     fn at<'r>(&self, cell: &[&PlannedRun], done: &'r [Done]) -> CellLimit<'r> {
         let own = |run: &&'r Run| self.is_of(cell[0], run);
         let runs: Vec<&Run> = done.iter().map(|done| &done.run).filter(own).collect();

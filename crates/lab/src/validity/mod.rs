@@ -65,7 +65,6 @@ pub(crate) fn script_counts(figures: &ScriptFigures) -> std::collections::BTreeM
 /// What a verdict is made of.
 #[derive(Debug)]
 pub struct Evidence<'a> {
-    /// What the engine measured.
     pub measured: &'a Measured,
     /// Seconds of the measured part.
     pub series: &'a [SeriesPoint],
@@ -73,7 +72,6 @@ pub struct Evidence<'a> {
     pub rate: Option<f64>,
     /// The same as time goes by.
     pub profile: Option<&'a Profile>,
-    /// Clients.
     pub clients: u32,
     /// The promise, seconds.
     pub limit_s: Option<f64>,

@@ -79,7 +79,6 @@ mod tests {
         blob_of(kind, &vec![0; usize::from(data)])
     }
 
-    /// A blob with these data.
     fn blob_of(kind: &str, data: &[u8]) -> Vec<u8> {
         let mut header = vec![0x0a, u8::try_from(kind.len()).unwrap()];
         header.extend_from_slice(kind.as_bytes());

@@ -10,7 +10,6 @@ use super::read::read;
 /// What an extract refers to and does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Missing {
-    /// Ways in the extract.
     pub ways: u64,
     /// Those that lack a node at least.
     pub ways_with_gaps: u64,

@@ -96,7 +96,6 @@ impl From<FetchError> for Error {
 }
 
 impl FetchError {
-    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

@@ -45,7 +45,6 @@ pub(super) struct Head {
     pub(super) content_type: Option<String>,
 }
 
-/// An answer whose head has come.
 pub(super) struct Answer<'a> {
     pub(super) head: Head,
     waiting: Waiting<'a>,

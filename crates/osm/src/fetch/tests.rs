@@ -88,7 +88,6 @@ impl Place {
         self.fetch().0.expect_err("refused").to_string()
     }
 
-    /// Names of all files that are there.
     fn names(&self, folder: &Path) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());

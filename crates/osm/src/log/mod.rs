@@ -20,7 +20,6 @@ const MOST_PHASES: usize = 10_000;
 /// What a load's log told.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Told {
-    /// Phases by start.
     pub phases: Vec<Phase>,
     pub version: Option<String>,
     /// Largest address space osm2pgsql says it used, bytes.

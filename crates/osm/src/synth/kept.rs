@@ -30,7 +30,6 @@ pub struct Synthetic {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", path.display())]
 pub struct KeepError {
-    /// Where it was to be.
     pub path: PathBuf,
     #[source]
     pub source: SynthError,

@@ -20,7 +20,6 @@ pub struct Scale {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("scale {given}: give 0.001 to 10000, with at most three decimals; 1 is about a million nodes")]
 pub struct ScaleError {
-    /// As it was given.
     pub given: String,
 }
 

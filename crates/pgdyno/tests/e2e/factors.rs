@@ -449,7 +449,6 @@ struct Mistake {
     wrong: &'static str,
     /// Words of the line that the message names.
     at: &'static str,
-    /// What it says.
     says: &'static [&'static str],
 }
 

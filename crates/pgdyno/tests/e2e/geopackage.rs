@@ -99,7 +99,6 @@ fn stored(path: &Path, name: &str, runs: Vec<Run>) {
     }
 }
 
-/// What a program of GDAL prints.
 fn gdal(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let output = output.unwrap_or_else(|error| panic!("{program}: {error} (setup/install gdal)"));

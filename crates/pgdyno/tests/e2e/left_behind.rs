@@ -216,7 +216,6 @@ fn a_killed_pgdyno_leaves_a_users_server_as_it_was() {
     }
 }
 
-/// The session a process is in.
 fn session(pid: u32) -> u32 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit_once(") ").unwrap().1.split(' ').nth(3).unwrap().parse().unwrap()

@@ -2,7 +2,6 @@
 
 use crate::support::Place;
 
-/// An experiment on one Redis.
 fn experiment(workloads: &str, more: &str) -> String {
     format!(
         "question = \"?\"\n[target]\nmanaged = {{ name = \"redis\", redis = true }}\n{workloads}[measure]\nwarmup = \"100ms\"\n\

@@ -9,10 +9,8 @@ use super::broken::Broken;
 /// How a body was packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Encoding {
-    /// Not at all.
     #[default]
     Identity,
-    /// By gzip.
     Gzip,
     /// By something that was not asked for.
     Other,
@@ -29,7 +27,6 @@ pub(super) enum Body {
     UntilClose,
 }
 
-/// What is wanted of a head.
 #[derive(Debug)]
 pub(super) struct Head<'a> {
     pub(super) status: u16,

@@ -10,7 +10,6 @@ use crate::limits;
 pub(super) const HEAD_LIMIT: usize = 64 * 1024;
 /// Longest line with the length of a chunk.
 const CHUNK_LINE: usize = 4 * 1024;
-/// Most headers.
 const HEADERS: usize = 128;
 /// Bytes of a body that are kept in any case, to be told.
 pub const FIRST_BYTES: usize = 160;

@@ -8,15 +8,12 @@ const MOST_SETTINGS: usize = 256;
 /// Most notices kept from one handshake; a server that sends more is not worth the memory.
 const MOST_NOTICES: usize = 100;
 
-/// Most bytes of them.
 const MOST_NOTICE_BYTES: usize = 1 << 20;
 
 /// What it takes to cancel this connection's query from another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CancelKey {
-    /// Process id of the server process.
     pub process_id: u32,
-    /// A secret that goes with it.
     pub secret: u32,
 }
 

@@ -26,7 +26,6 @@ pub(super) enum Channel {
 pub(super) enum Proof {
     /// Nothing was asked yet.
     None,
-    /// A password was sent.
     Sent,
     /// A SCRAM exchange is under way.
     Scram { exchange: Exchange, bound: bool },

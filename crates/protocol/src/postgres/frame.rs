@@ -23,7 +23,6 @@ pub enum Broken {
         show_tag(*.tag)
     )]
     UnknownMessage {
-        /// The tag byte.
         tag: u8,
         /// The length that followed it, as sent.
         length: u32,
@@ -31,7 +30,6 @@ pub enum Broken {
     /// A length that this kind of message cannot have.
     #[error("lost synchronization with server: got message type {}, length {length}", show_tag(*.tag))]
     Length {
-        /// The tag byte.
         tag: u8,
         /// The length, as sent.
         length: u32,
@@ -39,7 +37,6 @@ pub enum Broken {
     /// More than may be kept in memory.
     #[error("message type {} from the server is {}", show_tag(*.tag), limits::too_long(*.limit))]
     TooLong {
-        /// The tag byte.
         tag: u8,
         /// In bytes.
         limit: usize,
@@ -53,7 +50,6 @@ pub enum Broken {
     /// The length is possible but the body does not hold what it must.
     #[error("message contents do not agree with length in message type {}: {what}", show_tag(*.tag))]
     Malformed {
-        /// The tag byte.
         tag: u8,
         /// What was wrong with the body.
         what: &'static str,
@@ -61,7 +57,6 @@ pub enum Broken {
     /// A message that is right in itself but not here.
     #[error("unexpected message type {} from server during {during}", show_tag(*.tag))]
     Unexpected {
-        /// The tag byte.
         tag: u8,
         /// What was going on.
         during: &'static str,

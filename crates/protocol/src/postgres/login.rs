@@ -39,7 +39,6 @@ impl SslMode {
         ],
     };
 
-    /// As a connection string names it.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::CHOICES.name(self)
@@ -76,7 +75,6 @@ pub enum ChannelBinding {
     /// If both sides can (the default).
     #[default]
     Prefer,
-    /// Only so.
     Require,
 }
 
@@ -96,7 +94,6 @@ impl ChannelBinding {
 pub enum AuthMethod {
     /// The server asks for nothing.
     None,
-    /// The password in clear.
     Password,
     /// The password hashed with MD5.
     Md5,
@@ -130,7 +127,6 @@ pub struct AuthPolicy {
 }
 
 impl AuthPolicy {
-    /// Nothing is allowed.
     pub(crate) const NOTHING: AuthPolicy = AuthPolicy { allowed: 0 };
 
     /// The same with `method` allowed or not.

@@ -15,7 +15,6 @@ pub enum Message<'a> {
     DataRow(DataRow<'a>),
     /// A statement ended well.
     CommandComplete(CommandTag<'a>),
-    /// The query string was empty.
     EmptyQuery,
     /// A statement failed. The connection stays usable unless the severity is FATAL or PANIC.
     Error(ErrorFields<'a>),
@@ -23,11 +22,8 @@ pub enum Message<'a> {
     Notice(ErrorFields<'a>),
     /// The server waits for the next query.
     ReadyForQuery(TxStatus),
-    /// Parse is done.
     ParseComplete,
-    /// Bind is done.
     BindComplete,
-    /// Close is done.
     CloseComplete,
     /// The described statement returns no rows.
     NoData,
@@ -57,7 +53,6 @@ pub enum TxStatus {
     /// Not in a transaction.
     #[default]
     Idle,
-    /// In a transaction.
     InTransaction,
     /// In a transaction that failed: only its end is accepted.
     Failed,
@@ -67,16 +62,13 @@ pub enum TxStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting<'a> {
     pub name: &'a [u8],
-    /// Its value.
     pub value: &'a [u8],
 }
 
 /// A message sent by `NOTIFY`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notification<'a> {
-    /// Process id of the sender.
     pub process_id: u32,
-    /// The channel.
     pub channel: &'a [u8],
     /// What was sent, possibly empty.
     pub payload: &'a [u8],
@@ -85,9 +77,7 @@ pub struct Notification<'a> {
 /// How COPY data is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copy {
-    /// Overall format.
     pub format: Format,
-    /// Number of columns.
     pub columns: u16,
 }
 

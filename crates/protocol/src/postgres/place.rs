@@ -12,7 +12,6 @@ use crate::Address;
 /// One PostgreSQL server, resolved and ready to connect to; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// Address.
     pub address: Address,
     /// Present where the connection may be encrypted.
     pub tls: Option<Tls>,
@@ -68,7 +67,6 @@ pub enum Role {
 pub struct Server {
     /// How to connect to it.
     pub place: Place,
-    /// What it is for.
     pub role: Role,
 }
 
@@ -77,9 +75,7 @@ pub struct Server {
 pub struct Database {
     /// Host name, address or socket folder.
     pub host: String,
-    /// Port.
     pub port: u16,
-    /// User.
     pub user: String,
     pub dbname: String,
     /// Password, if the server asks for one.

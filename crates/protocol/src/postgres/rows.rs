@@ -126,7 +126,6 @@ pub struct Column<'a> {
     pub table: u32,
     /// Its number in that table, 0 if none.
     pub attribute: i16,
-    /// OID of its type.
     pub type_oid: u32,
     /// Bytes of the type, negative when it varies.
     pub type_size: i16,

@@ -108,11 +108,8 @@ pub struct ServerError {
     pub data_type: Option<String>,
     /// Constraint it is about.
     pub constraint: Option<String>,
-    /// Source file of the server.
     pub file: Option<String>,
-    /// Line in it.
     pub line: Option<String>,
-    /// Routine in it.
     pub routine: Option<String>,
 }
 

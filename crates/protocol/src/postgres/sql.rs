@@ -45,7 +45,6 @@ impl std::error::Error for SqlError {}
 pub enum Supply {
     /// More will come.
     More,
-    /// That was all.
     End,
     /// The copy is to be given up; nothing of it shall stay.
     GiveUp,

@@ -9,7 +9,6 @@ use super::{Info, Reply, command};
 pub enum Answer {
     /// A status or a number, as text.
     Done(String),
-    /// Length of a value.
     Value(u64),
     /// No value.
     Nil,

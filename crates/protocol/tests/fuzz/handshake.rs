@@ -57,7 +57,6 @@ struct Talk {
     connection: Connection,
     /// What arrived and has not been used.
     kept: Vec<u8>,
-    /// All that was sent.
     sent: Vec<u8>,
     /// What the handshake answered, with the number of bytes sent by then.
     answers: Vec<(Result<Handshake, LoginError>, usize)>,

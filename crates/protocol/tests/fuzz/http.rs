@@ -10,7 +10,6 @@ const CUTS: [usize; 3] = [1, 2, 7];
 /// Longest head that may have to be kept.
 const HEAD: usize = 64 * 1024;
 
-/// What was seen of a stream.
 #[derive(Debug, PartialEq)]
 struct Seen {
     responses: Vec<String>,

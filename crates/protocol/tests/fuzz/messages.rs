@@ -14,7 +14,6 @@ const CUTS: [usize; 3] = [1, 2, 7];
 /// Fewest bytes that tell how long a message is, and of how many columns a row is.
 const ROW_HEAD: usize = 7;
 
-/// What is wanted of rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Rows {
     Read,
@@ -23,7 +22,6 @@ enum Rows {
     InTurn,
 }
 
-/// What was seen of a stream.
 #[derive(Debug, PartialEq)]
 struct Seen {
     messages: Vec<String>,

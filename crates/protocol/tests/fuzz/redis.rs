@@ -12,7 +12,6 @@ const LINE: usize = 64 * 1024 + 3;
 /// How deep arrays inside arrays are looked at.
 const DEPTH: usize = 8;
 
-/// What was seen of a stream.
 #[derive(Debug, PartialEq)]
 struct Seen {
     replies: Vec<String>,

@@ -14,7 +14,6 @@ pub use self::part::Part;
 /// nodes ([`StatementPlan::parts`]). Where functions are told apart, their time is taken out of the nodes that compute them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StatementPlan {
-    /// Name of its script.
     pub script: String,
     /// Line of its script, from 1.
     pub line: u32,

@@ -34,7 +34,6 @@ pub enum Part {
     Modify,
     /// Gather: starting workers, waiting for them, taking their rows.
     Parallel,
-    /// All other nodes.
     #[default]
     Other,
     /// Triggers after the statement.

@@ -13,7 +13,6 @@ const LEAST: f64 = Profile::BOUNDS[0];
 const MOST: f64 = Profile::BOUNDS[1];
 /// Longer than any run.
 const LONGEST_S: f64 = 31.0 * 86_400.0;
-/// Levels of a step.
 const MOST_LEVELS: usize = 1000;
 
 const STEP: &str = "step 100, 200, 400 every 10s";

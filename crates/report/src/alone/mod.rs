@@ -15,7 +15,6 @@ use crate::{html, tile, visible};
 
 /// Room around everything, in the drawing's units.
 const EDGE: f64 = 22.0;
-/// Size of the title.
 const TITLE: f64 = 17.0;
 /// Distance between lines of text, as a multiple of their size.
 const LEADING: f64 = 1.35;

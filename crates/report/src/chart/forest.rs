@@ -73,7 +73,6 @@ struct Layout<'a> {
     bottom: f64,
 }
 
-/// Top of the plot.
 const TOP: f64 = 4.0;
 
 impl<'a> Layout<'a> {

@@ -21,7 +21,6 @@ pub(crate) struct Point {
     pub(crate) range: Option<(f64, f64)>,
 }
 
-/// Points of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Series {
     /// Its name; empty where there is only one.
@@ -53,7 +52,6 @@ impl Series {
 pub(crate) enum Unit {
     PerSecond,
     Nanoseconds,
-    /// Of a whole.
     Percent,
 }
 

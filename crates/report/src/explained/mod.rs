@@ -59,7 +59,6 @@ pub(crate) struct Explained {
     pub(crate) rows_rounding: f64,
 }
 
-/// One part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct PartFigures {
     pub(crate) part: Part,
@@ -105,7 +104,6 @@ impl Spread {
     }
 }
 
-/// The statements of one transaction.
 type Transaction<'a> = Vec<&'a StatementPlan>;
 
 impl Explained {

@@ -40,7 +40,6 @@ impl Units {
         }
     }
 
-    /// A number of a column.
     pub(super) fn text(self, value: &Value, column: &str) -> String {
         let kind = if self == Self::Suited { kind(column).0 } else { Kind::Plain };
         match (value, kind) {

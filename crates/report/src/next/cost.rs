@@ -27,7 +27,6 @@ pub(super) struct Cost {
     /// A round with all between its runs: restarts, warm-up, connecting, seconds.
     round_s: f64,
     rounds: u32,
-    /// Runs in a round.
     runs: f64,
     /// How long a run was asked to be, seconds.
     pub(super) length_s: f64,

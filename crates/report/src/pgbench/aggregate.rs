@@ -46,7 +46,6 @@ struct Aggregate {
 }
 
 impl Aggregate {
-    /// Counts a transaction.
     fn add(&mut self, transaction: &Transaction) {
         if transaction.end == End::Skipped {
             self.skipped += 1;

@@ -19,7 +19,6 @@ pub(super) enum Fact {
     /// Any finite number, shown with six decimals at most.
     Number(f64),
     Text(String),
-    /// Facts of a part.
     Part(Vec<(String, Fact)>),
     /// Equal parts, counted from 1 in lines.
     List(Vec<Fact>),
@@ -79,7 +78,6 @@ impl Serialize for Fact {
     }
 }
 
-/// A part of these facts.
 pub(super) fn part(facts: impl IntoIterator<Item = (&'static str, Fact)>) -> Fact {
     Fact::Part(facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect())
 }

@@ -37,7 +37,6 @@ fn write_outage(outage: &Outage, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(out, "outage: from {from:.3} s to {to:.3} s ({length:.3} s), {clients} client{plural}{end}")
 }
 
-/// Each outage as facts.
 pub(super) fn facts(losses: &Losses) -> Fact {
     let outage = |outage: &Outage| {
         part([

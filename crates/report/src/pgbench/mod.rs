@@ -120,7 +120,6 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// All of them.
     #[must_use]
     pub fn all(&self) -> u64 {
         self.serialization + self.deadlock + self.other
@@ -228,7 +227,6 @@ fn percent(part: u64, whole: u64) -> f64 {
     ratio(100.0 * part as f64, whole as f64)
 }
 
-/// ns as ms.
 fn ms(ns: f64) -> f64 {
     ns / 1e6
 }

@@ -97,7 +97,6 @@ fn whole(value: &Value) -> Option<String> {
     value.as_u64().map(|number| number.to_string())
 }
 
-/// Clients from the command line.
 fn clients(program: &str, plan: &Value, data: &ReportData, places: &Places) -> Command {
     let mut options: Vec<(&str, Option<String>)> = Vec::new();
     let files: BTreeSet<&str> =

@@ -104,7 +104,6 @@ enum ShapeState {
     Open,
 }
 
-/// Trials at one rate.
 #[derive(Debug, Serialize)]
 struct Rate {
     rate_per_s: f64,
@@ -560,7 +559,6 @@ fn broken_below(rates: &[Rate], lower: f64) -> (usize, usize, f64) {
     (broken, below().map(|rate| rate.good + rate.bad).sum(), worst)
 }
 
-/// The trials by their rates.
 fn rates(trials: &[&Run]) -> Vec<Rate> {
     let mut by_rate: BTreeMap<u64, Vec<&Run>> = BTreeMap::new();
     for run in trials {

@@ -93,7 +93,6 @@ impl View for Slow {
     }
 }
 
-/// In the order of cells.
 fn by_cell(tiles: &[StoredTile]) -> BTreeMap<comparison::Cell, Vec<&StoredTile>> {
     let mut cells: BTreeMap<_, Vec<&StoredTile>> = BTreeMap::new();
     for of_script in tiles.chunk_by(|one, next| Arc::ptr_eq(&one.of, &next.of)) {

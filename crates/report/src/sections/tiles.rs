@@ -25,7 +25,6 @@ pub(super) struct Tiles {
     more: usize,
 }
 
-/// Tiles of one place.
 #[derive(Debug, Serialize)]
 struct Place {
     /// Workload and place, where arms are compared; else empty.

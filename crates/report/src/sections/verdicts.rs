@@ -313,7 +313,6 @@ struct Line<'a> {
     cell: String,
     /// Base and arm.
     figures: [Option<f64>; 2],
-    /// Whether they are those of a job.
     is_job: bool,
     change: Option<&'a Estimate>,
     verdict: String,

@@ -29,7 +29,6 @@ pub(super) struct Zooms {
     caveats: Vec<String>,
 }
 
-/// One cell.
 #[derive(Debug, Serialize)]
 struct CellView {
     label: String,
@@ -139,7 +138,6 @@ impl CellView {
         sheet
     }
 
-    /// Change and verdict.
     fn changed(&self, own: &ZoomsOfArm, zoom: &ZoomFigures) -> [Cell; 2] {
         let nothing = || Cell::from("");
         let Some(found) = self.of.change(own.arm.as_deref(), zoom.place) else {

@@ -18,7 +18,6 @@ pub(crate) struct Room {
     pub(crate) finest: f64,
 }
 
-/// The coarsest that is tried.
 const COARSEST: f64 = 256.0;
 /// How much coarser each further try is.
 const COARSER: f64 = 1.25;
@@ -53,7 +52,6 @@ impl Paths {
     }
 }
 
-/// An outline and how it is painted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Painted {
     pub(super) class: &'static str,
@@ -92,7 +90,6 @@ pub(super) fn draw(layers: &[Layer], room: Room) -> Vec<Painted> {
     painted
 }
 
-/// The path of one kind of geometry.
 type OfKind = fn(&mut Paths) -> &mut Path;
 
 /// What is painted over the ground, in this order.

@@ -20,7 +20,6 @@ const MOST_ALONE: usize = 6;
 pub(crate) struct Rooms {
     /// All layers together.
     pub(crate) whole: Room,
-    /// Each alone.
     pub(crate) alone: Room,
 }
 

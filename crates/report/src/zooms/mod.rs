@@ -66,13 +66,11 @@ pub(crate) fn zoom(place: Place) -> String {
     }
 }
 
-/// An arm of a cell.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct ZoomsOfArm {
     pub(crate) arm: Option<String>,
     /// By layer, then zoom.
     pub(crate) zooms: Vec<ZoomFigures>,
-    /// Whether its times are from slices.
     pub(crate) sliced: bool,
 }
 
@@ -186,7 +184,6 @@ impl ZoomsOfArm {
     }
 }
 
-/// Whether it asked for a map.
 fn is_of_map(run: &Run) -> bool {
     run.scripts.iter().any(|script| script.part.is_some())
 }

@@ -109,7 +109,6 @@ mod tests {
         tile
     }
 
-    /// Arm and place.
     fn places(table: &Table) -> Vec<[Value; 2]> {
         table.rows.iter().map(|row| [row[2].clone(), row[5].clone()]).collect()
     }

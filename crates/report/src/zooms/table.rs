@@ -188,7 +188,6 @@ impl Line<'_> {
     }
 }
 
-/// Of a share.
 fn percent(share: Option<f64>) -> Value {
     real(share.map(|share| share * 100.0))
 }

@@ -91,7 +91,6 @@ fn of_several(cells: &[ZoomsOfCell], of: &ZoomsOfCell) -> String {
     if cells.len() > 1 { format!(", {}", cell_text(&of.cell)) } else { String::new() }
 }
 
-/// Whether it is a zoom of this arm as a whole.
 fn is_of(own: &ZoomComparison, arm: &str) -> bool {
     own.arm == arm && own.place.which == Which::All
 }

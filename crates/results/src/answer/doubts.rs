@@ -13,7 +13,6 @@ use crate::comparison::Cell;
 pub struct SuspectRuns {
     pub suspect: usize,
     pub runs: usize,
-    /// The reason that most of them have.
     pub reason: Option<Reason>,
     /// How many of them have it.
     pub with_reason: usize,

@@ -359,7 +359,6 @@ fn prepared_otherwise(base: &Measured, new: &Measured) -> Option<String> {
     (!all.is_empty()).then(|| format!("not prepared alike: {}", all.join("; ")))
 }
 
-/// A stored time to the minute.
 fn minute(stored: &str) -> String {
     let minute: String = stored.chars().take(16).collect();
     format!("{} UTC", minute.replace('T', " "))

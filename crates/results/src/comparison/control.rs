@@ -34,7 +34,6 @@ pub struct Control {
 }
 
 impl ControlArm {
-    /// Key in the plan.
     const KEY: &str = "control";
 
     fn of(experiment: &Experiment) -> Option<Self> {

@@ -222,7 +222,6 @@ pub struct Tally {
     /// Changed, but measured apart.
     pub differs: usize,
     pub inconclusive: usize,
-    /// With scripts that differ.
     pub parts_differ: usize,
     /// With too few transactions for the percentile.
     pub too_few: usize,
@@ -465,7 +464,6 @@ impl Way {
     }
 }
 
-/// The cells that can be averaged.
 fn averaged<'c>(cells: &[&'c CellComparison]) -> Vec<&'c CellComparison> {
     cells.iter().copied().filter(|cell| !cell.scheduled).collect()
 }

@@ -10,7 +10,6 @@ pub const CORRELATED: f64 = 0.3;
 /// How two arms of a cell took turns, over all its rounds.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Sliced {
-    /// Rounds in which they did.
     pub rounds: usize,
     /// Length of a slice in the round where it was shortest, ms; it follows from each round's warm-up.
     pub slice_ms: f64,
@@ -71,7 +70,6 @@ pub(super) fn ratios(base: &Run, new: &Run) -> Vec<f64> {
     quads_of(base).into_iter().filter_map(ratio).collect()
 }
 
-/// Mean steal of each quad.
 fn steal_by_quad(base: &Run, new: &Run) -> Vec<f64> {
     let of = |quad: u32| {
         let slices = base.slices.iter().chain(&new.slices).filter(|slice| slice.quad == quad);

@@ -15,7 +15,6 @@ pub(super) fn at(file: &Path, line: u64, what: impl std::fmt::Display) -> Error 
     Error::new(Class::BadInput, format!("{}:{line}: {what}", file.display()))
 }
 
-/// A file as a whole.
 pub(super) fn of_file(file: &Path, what: impl std::fmt::Display) -> Error {
     Error::new(Class::BadInput, format!("{}: {what}", file.display()))
 }

@@ -216,7 +216,6 @@ fn cell(asked: &AskedLimit, run: &Run) -> Cell {
     cell
 }
 
-/// Trials that count.
 fn counted<'r>(trials: &[&'r Run]) -> Vec<&'r Run> {
     let mut disturbed: BTreeMap<u64, usize> = BTreeMap::new();
     let counts = |run: &&&'r Run| {

@@ -48,7 +48,6 @@ pub struct StoredRun {
     pub run_id: i64,
     pub arm: Option<String>,
     pub round: u32,
-    /// All its other factors.
     pub factors: BTreeMap<String, String>,
 }
 

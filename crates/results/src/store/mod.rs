@@ -296,7 +296,6 @@ impl Store {
         from_sqlite(&self.path, error)
     }
 
-    /// Where the file is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -90,7 +90,6 @@ fn insert_functions(
 }
 
 impl Store {
-    /// Fills in the plans of a run.
     pub(super) fn fill_plans(&self, run: &mut Run, id: i64) -> Result<(), Error> {
         let plans = "SELECT script, line, draw, planning_ms, execution_ms, untimed_ms, serialization_ms, triggers_ms, jit_ms, evened_ms,
                             functions_evened_ms
@@ -133,7 +132,6 @@ fn plan(row: &Row<'_>) -> Sqlite<StatementPlan> {
     })
 }
 
-/// With the position of its plan.
 fn node(row: &Row<'_>) -> Sqlite<(usize, PlanNode)> {
     let blocks = |column| Ok::<_, rusqlite::Error>(row.get::<_, i64>(column)?.unsigned_abs());
     let part: Part = rows::word(row, 6)?;

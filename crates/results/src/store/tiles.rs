@@ -38,7 +38,6 @@ pub struct TileCounts {
     pub tiles: u64,
     /// Of these, those that [came often](TileFigures::came_often).
     pub often: u64,
-    /// Different places.
     pub places: u64,
 }
 

@@ -182,7 +182,6 @@ fn insert_target(transaction: &Transaction<'_>, target: &Target) -> Sqlite<i64> 
     Ok(transaction.last_insert_rowid())
 }
 
-/// A value as JSON text.
 pub(super) fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("records are plain data")
 }

@@ -320,7 +320,6 @@ impl Function {
     }
 }
 
-/// How a function is written.
 pub(super) enum Spelling {
     Infix(&'static str),
     Prefix(&'static str),

@@ -26,7 +26,6 @@ enum Level {
 }
 
 impl Level {
-    /// The next tighter level.
     fn tighter(self) -> Self {
         match self {
             Self::Or => Self::And,

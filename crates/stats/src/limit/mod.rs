@@ -37,7 +37,6 @@ pub struct Trial {
     pub good: bool,
 }
 
-/// Trials at one rate.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     good: u32,
@@ -51,7 +50,6 @@ struct Tally {
 pub enum Class {
     /// The promise holds.
     Lower,
-    /// It does not.
     Upper,
     /// Further trials may show either.
     Undecided,

@@ -166,7 +166,6 @@ impl Search {
         at.map_or(f64::INFINITY, |index| self.rates[index])
     }
 
-    /// Number of the rate that this is.
     fn index(&self, rate: f64) -> Option<usize> {
         let at = self.rates.partition_point(|known| *known < rate * (1.0 - 1e-9));
         self.rates.get(at).filter(|known| (*known / rate - 1.0).abs() < 1e-6).map(|_| at)

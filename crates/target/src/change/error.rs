@@ -136,7 +136,6 @@ impl ChangeError {
         }
     }
 
-    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

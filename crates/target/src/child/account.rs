@@ -13,7 +13,6 @@ use record::{Class, Error};
 /// A user of the system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Login name.
     pub name: String,
     /// User id; never 0.
     pub uid: u32,

@@ -17,7 +17,6 @@ pub enum Stream {
 pub struct Line {
     /// When its end was read, µs on the monotonic clock since the program was started.
     pub at_us: u64,
-    /// Where from.
     pub stream: Stream,
     /// Its text without the end; bytes that are not UTF-8 are replaced.
     pub text: String,

@@ -7,7 +7,6 @@ use std::fmt;
 pub struct Ended {
     /// Exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// The signal that ended it.
     pub signal: Option<i32>,
     /// CPU time in user mode of it and the children it waited for, µs.
     pub user_us: u64,
@@ -35,14 +34,12 @@ impl fmt::Display for Ended {
     }
 }
 
-/// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
     /// The child runs.
     Started(u32),
     /// The child could not be started.
     Failed(String),
-    /// The child ended.
     Ended(Ended),
 }
 

@@ -177,7 +177,6 @@ impl Child {
         self.pid
     }
 
-    /// Path of the program.
     #[must_use]
     pub fn program(&self) -> &Path {
         &self.program
@@ -240,7 +239,6 @@ impl Child {
         self.failed("was still stopping; its watchdog ends it within 10 s")
     }
 
-    /// Whether it was left to its watchdog.
     pub(crate) fn is_left(&self) -> bool {
         self.left
     }

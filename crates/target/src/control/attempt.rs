@@ -50,7 +50,6 @@ impl Failed {
         }
     }
 
-    /// As libpq words it.
     pub(crate) fn libpq_words(&self, host: &HostSpec) -> String {
         let reason = match &self.seen {
             Seen::Io(error) => format!("{}{}", in_words(error), wording::advice(&self.address, error)),

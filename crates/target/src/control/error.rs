@@ -37,7 +37,6 @@ pub enum ConnectError {
          other people's sight"
     )]
     PasswordNeeded { place: String, user: String },
-    /// The password is wrong.
     #[error("{place} does not accept the password of role {user:?}; check PGPASSWORD, ~/.pgpass or the URL")]
     WrongPassword { place: String, user: String },
     /// The role may not connect so.
@@ -98,9 +97,7 @@ pub enum ConnectError {
     /// No server of several has the properties asked for by `target_session_attrs`.
     #[error("no server of {tried} is {wanted} (target_session_attrs)")]
     NoSuitableServer {
-        /// The servers tried.
         tried: String,
-        /// What was wanted.
         wanted: String,
     },
     /// The server refused otherwise, or speaks something else.
@@ -118,7 +115,6 @@ impl ConnectError {
         matches!(self, Self::Refused { .. } | Self::NotReady { .. } | Self::TooManyConnections { .. })
     }
 
-    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -135,7 +131,6 @@ impl ConnectError {
         }
     }
 
-    /// An error of the socket.
     pub(super) fn io(address: &Address, seconds: u64, source: io::Error) -> Self {
         let place = describe(address);
         match source.kind() {
@@ -146,7 +141,6 @@ impl ConnectError {
         }
     }
 
-    /// An error of the protocol.
     pub(super) fn login(address: &Address, login: &Login, source: LoginError) -> Self {
         let place = describe(address);
         match source {

@@ -16,7 +16,6 @@ pub struct Wanted<'a> {
     pub database: Option<&'a str>,
     /// Host or socket folder.
     pub host: Option<&'a str>,
-    /// Port.
     pub port: Option<&'a str>,
     pub user: Option<&'a str>,
     /// Name of the program, for `pg_stat_activity`, unless another one is given.

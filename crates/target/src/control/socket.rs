@@ -23,7 +23,6 @@ pub type Watch<'a> = dyn FnMut() -> io::Result<()> + 'a;
 pub enum For {
     /// Something to read, or the peer's closing.
     Input,
-    /// Room to write.
     Room,
 }
 

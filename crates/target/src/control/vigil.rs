@@ -27,7 +27,6 @@ const SHOWN: usize = 60;
 pub(super) enum Length {
     /// It should be answered at once.
     Short,
-    /// As long as it needs.
     Long,
 }
 

@@ -35,7 +35,6 @@ pub enum Readable<'a> {
     ByAll,
 }
 
-/// What an entry of a folder is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
     Folder,
@@ -243,7 +242,6 @@ impl Dir {
         !matches!(self.look(name.as_ref()), Ok(None))
     }
 
-    /// Whether there is a link of this name.
     #[must_use]
     pub fn has_link(&self, name: impl AsRef<OsStr>) -> bool {
         matches!(self.look(name.as_ref()), Ok(Some(stat)) if is(&stat, FileType::Symlink))

@@ -57,7 +57,6 @@ pub enum Distrust {
 }
 
 impl Distrust {
-    /// Whether an error is one of these.
     pub(crate) fn is_in(error: &io::Error) -> bool {
         error.get_ref().is_some_and(|why| why.is::<Self>())
     }
@@ -121,7 +120,6 @@ pub(super) fn walk(path: &Path) -> Result<Result<Walked, Missing>, (PathBuf, io:
     Ok(Ok(way.swap_remove(way.len() - 1)))
 }
 
-/// A folder that was walked to.
 #[derive(Debug)]
 pub(super) struct Walked {
     pub(super) fd: OwnedFd,

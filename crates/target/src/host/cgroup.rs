@@ -61,7 +61,6 @@ impl Quota {
         all
     }
 
-    /// That of a local process.
     pub(super) fn of_process(pid: u32) -> Option<Self> {
         let groups = read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
         Self::read(quota_files(&groups).iter().filter_map(|file| read_to_string(file).ok()))

@@ -158,7 +158,6 @@ impl Control for HttpControl<'_> {
     }
 }
 
-/// What is kept of a response.
 fn got(response: &Response<'_>) -> Result<Got, String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let body = match response.encoding {

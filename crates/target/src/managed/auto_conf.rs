@@ -20,7 +20,6 @@ pub(super) fn keep(folder: &Dir, data: &Dir) -> io::Result<()> {
     folder.replace(KEPT, &data.read(LIVE)?, Readable::ByUs).map(drop)
 }
 
-/// Whether a copy is kept.
 pub(super) fn is_kept(folder: &Dir) -> bool {
     folder.has(KEPT)
 }

@@ -258,7 +258,6 @@ impl Cluster {
         self.write_marker()
     }
 
-    /// Whether it is a copy.
     #[must_use]
     pub fn is_copy(&self) -> bool {
         self.marker.copy.is_some()

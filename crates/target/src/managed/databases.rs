@@ -31,7 +31,6 @@ pub(super) fn place_of(socket: &Path, database: &str) -> Place {
     Place::new(Address::Unix(socket.to_owned()), Arc::new(login))
 }
 
-/// A value of a connection string.
 fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
 }

@@ -23,7 +23,6 @@ pub(super) fn disk_full(folder: &Path, line: &str) -> Error {
     Error::new(Class::Io, format!("the disk under {folder} is full: {line}; {try_this}"))
 }
 
-/// The storage of its files is full.
 pub(super) fn storage_full(folder: &Path, line: &str) -> Error {
     let what = format!(
         "what the server's files stand on, {}, is full: {line}; ask for a larger one (size = \"…\" in [storage.NAME]), or \
@@ -81,7 +80,6 @@ pub(super) fn not_clean(data: &Path) -> Error {
 #[error("{0}")]
 pub(crate) struct LastLines(pub(crate) String);
 
-/// What to install for an extension.
 pub(super) fn advice(extension: &str, major: u32) -> String {
     let package = match extension {
         name if name.starts_with("postgis") || name == "address_standardizer" => {

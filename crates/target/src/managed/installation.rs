@@ -19,7 +19,6 @@ pub struct Choice {
 /// A PostgreSQL server installed on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
-    /// Folder of its programs.
     pub bin: PathBuf,
     /// Major version, e.g. 15.
     pub major: u32,
@@ -30,7 +29,6 @@ pub struct Installation {
 /// Oldest major version of private servers: `initdb --no-instructions` came with it.
 const OLDEST: u32 = 14;
 
-/// No server was found.
 const NONE: &str = "no PostgreSQL server found; install it (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install \
                     postgresql-server; macOS: brew install postgresql), or name its folder with --pg-bin or PGDYNO_PG_BIN";
 
@@ -100,7 +98,6 @@ impl Installation {
         Some(folder.join(format!("{name}.control")).is_file())
     }
 
-    /// Path of one of its programs.
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin.join(name)

@@ -9,14 +9,12 @@ use crate::home::Dir;
 /// In the server's folder.
 const LOG: &str = "server.log";
 
-/// Lines quoted in an error.
 const QUOTED_LINES: usize = 6;
 /// At most this much of the log's end is read, bytes.
 const READ_BYTES: u64 = 64 * 1024;
 /// A log larger than this is put aside when the server starts, bytes.
 const LARGE_BYTES: u64 = 32 << 20;
 
-/// A log file.
 #[derive(Debug, Clone)]
 pub(super) struct Log {
     folder: Dir,

@@ -45,7 +45,6 @@ pub(super) struct Marker {
     pub(super) copy: Option<CopyOf>,
 }
 
-/// What a copy was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CopyOf {
     /// Name of the server that was copied.
@@ -77,7 +76,6 @@ impl Marker {
         folder.replace(MARKER, serde_json::to_string_pretty(self)?.as_bytes(), Readable::ByUs).map(drop)
     }
 
-    /// Whether a file is a marker.
     pub(super) fn is(name: &OsStr) -> bool {
         name == MARKER
     }

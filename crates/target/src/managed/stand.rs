@@ -44,7 +44,6 @@ impl Whose {
         one_machine && self.format == other.format && self.home == other.home && self.server == other.server
     }
 
-    /// Whether a folder is marked so.
     fn is_of(&self, folder: &Dir) -> bool {
         let found = folder.read(MARKER).ok().and_then(|text| serde_json::from_slice::<Self>(&text).ok());
         found.is_some_and(|found| found.is(self))
@@ -65,7 +64,6 @@ pub(super) struct Stand {
     mounted: Option<Arc<Mounted>>,
 }
 
-/// Who a stand is for.
 pub(super) struct For<'a> {
     pub(super) home: &'a Home,
     pub(super) name: &'a str,
@@ -186,7 +184,6 @@ impl Stand {
         if others { Err(not_ours(&self.folder)) } else { Ok(found) }
     }
 
-    /// What stands there takes.
     pub(super) fn used(&self) -> Result<Used, Error> {
         used_by(&self.folder, self.mounted.as_deref())
     }
@@ -212,7 +209,6 @@ impl Stand {
         Ok(self.mounted.as_ref().map(|mounted| mounted.again()).transpose()?.is_some())
     }
 
-    /// Where one kind of files stands.
     pub(super) fn part(&self, holds: Holds) -> Option<PathBuf> {
         (self.storage.holds == holds).then(|| self.folder.join(part_name(holds)))
     }

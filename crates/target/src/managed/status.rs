@@ -20,7 +20,6 @@ use crate::settings::journal::JournalFile;
 #[derive(Debug, Clone)]
 pub struct Status {
     pub name: String,
-    /// Its folder.
     pub folder: PathBuf,
     /// Version that made its data.
     pub server_version: String,
@@ -36,7 +35,6 @@ pub struct Status {
     pub changed: bool,
     /// The journal of one's own changes, where there is one.
     pub journal: JournalFile,
-    /// Port.
     pub port: u16,
     /// Whether it also listens on 127.0.0.1.
     pub network: bool,

@@ -29,7 +29,6 @@ pub(super) fn kept(folder: &Path) -> Option<String> {
     Some(format!("{} {why}", folder.display()))
 }
 
-/// Drops what is clean of a file.
 pub(crate) fn drop_file(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }

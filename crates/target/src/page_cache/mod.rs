@@ -32,7 +32,6 @@ pub enum Way {
 }
 
 impl Way {
-    /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

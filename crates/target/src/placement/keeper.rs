@@ -21,7 +21,6 @@ pub(super) const AT_WORK: &str = "kept";
 /// What a keeper is to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Duties {
-    /// CPUs to keep awake.
     pub(super) awake: Option<Cpus>,
     /// Where these processes are pinned, to be let go if we are killed.
     pub(super) pinned: Option<(Cpus, Vec<u32>)>,

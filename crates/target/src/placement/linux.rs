@@ -107,7 +107,6 @@ fn beginning(path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&buffer[..length]).into_owned())
 }
 
-/// A thread's name.
 pub(super) fn name(thread: i32) -> Option<String> {
     Some(beginning(&format!("/proc/{thread}/comm"))?.trim_end().to_owned())
 }

@@ -19,7 +19,6 @@ pub enum PoolMode {
 }
 
 impl PoolMode {
-    /// As the configuration names it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -29,7 +29,6 @@ pub enum Effort {
     None,
     /// It re-read its files.
     Reload,
-    /// It was restarted.
     Restart,
 }
 

@@ -11,7 +11,6 @@ pub enum Way {
     Session,
     /// The server re-reads its files.
     Reload,
-    /// The server restarts.
     Restart,
     /// Fixed when the server was built or its data folder made.
     Never,

@@ -14,7 +14,6 @@ pub enum Delay {
     Constant(Duration),
     /// Mostly `fast`, every `every`-th time `slow`.
     Bimodal {
-        /// The usual delay.
         fast: Duration,
         /// The other one.
         slow: Duration,
@@ -24,11 +23,9 @@ pub enum Delay {
     /// `base`, but nothing leaves during the first `length` of every `every`, counted from the sink's start; the first
     /// stall comes after one `every`.
     Stalls {
-        /// The usual delay.
         base: Duration,
         /// Distance between the beginnings of two stalls.
         every: Duration,
-        /// Length of a stall.
         length: Duration,
     },
 }

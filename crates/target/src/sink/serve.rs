@@ -27,7 +27,6 @@ struct Guest {
     generation: u32,
 }
 
-/// A reply that waits.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     due: u64,

@@ -16,7 +16,6 @@ pub(super) struct Conversation {
     executed: bool,
 }
 
-/// What a client asked.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     /// To be let in, for TLS, or to prepare something: answer with this at once, and count nothing.

@@ -30,7 +30,6 @@ impl From<Unavailable> for Error {
     }
 }
 
-/// An error of a file.
 pub(super) fn of_file(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
     move |source| file_error(path, source)
 }

@@ -8,7 +8,6 @@ use super::made::{JOURNAL, Made};
 use super::options::Filesystem;
 use crate::home::Readable;
 
-/// A step of making.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Step {

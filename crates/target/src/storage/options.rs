@@ -56,7 +56,6 @@ pub enum Kind {
         /// 1024, 2048 or 4096.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         block_size_bytes: Option<u64>,
-        /// Whether it has a journal.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         journal: Option<bool>,
     },

@@ -25,7 +25,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
     pub const ALL: [Self; 2] = [Self::Tipg, Self::Martin];
 
     /// As it is written: `tipg`, `martin`.
@@ -82,7 +81,6 @@ fn source(schema: &str, table: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// Which one.
     pub kind: Kind,
     /// Processes (TiPg) or threads (martin) that answer, 1 to 256; one for each CPU when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

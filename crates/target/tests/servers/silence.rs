@@ -49,7 +49,6 @@ fn pid(control: &mut Control) -> u32 {
     control.scalar("SELECT pg_backend_pid()").unwrap().unwrap().parse().unwrap()
 }
 
-/// All processes of a server.
 fn processes(server: &Cluster) -> Vec<u32> {
     let postmaster = server.pid().unwrap();
     let children = std::fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children"));

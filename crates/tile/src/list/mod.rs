@@ -38,7 +38,6 @@ pub struct List {
 pub enum Form {
     /// One tile a line.
     List,
-    /// A log of requests.
     Log,
 }
 

@@ -2,7 +2,6 @@
 
 use crate::{MOST_ZOOM, Tile};
 
-/// What a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     Tile(Tile),

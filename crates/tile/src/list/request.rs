@@ -33,7 +33,6 @@ const METHOD: [&str; 5] = ["method", "requestmethod", "httpmethod", "verb", "req
 const STATUS: [&str; 7] =
     ["status", "statuscode", "responsestatus", "responsecode", "downstreamstatus", "httpstatus", "code"];
 
-/// Reads a line.
 pub(super) fn request(line: &str) -> Request {
     if line.starts_with('{')
         && let Ok(value) = serde_json::from_str::<Value>(line)

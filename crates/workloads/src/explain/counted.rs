@@ -16,7 +16,6 @@ pub(super) struct Calls {
     /// With the functions that it called in turn.
     pub(super) total_ms: f64,
     pub(super) self_ms: f64,
-    /// Whether an operator stands for it.
     pub(super) is_operator: bool,
 }
 
@@ -25,10 +24,8 @@ const COUNTED: &str = "SELECT f.funcname, f.calls, f.total_time, f.self_time, \
      EXISTS (SELECT FROM pg_catalog.pg_operator o WHERE o.oprcode = f.funcid), f.funcid \
      FROM pg_catalog.pg_stat_xact_user_functions f";
 
-/// How calls are counted in a session.
 #[derive(Debug)]
 pub(super) enum Counting {
-    /// They always are.
     Always,
     /// By a setting that has otherwise this value.
     Set { former: String },

@@ -31,7 +31,6 @@ pub(super) struct Manner {
     pub(super) accept: Accept,
 }
 
-/// One client.
 #[derive(Debug)]
 pub(super) struct HttpClient {
     manner: Arc<Manner>,

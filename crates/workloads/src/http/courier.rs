@@ -59,7 +59,6 @@ impl Courier {
         }
     }
 
-    /// Takes a request over.
     #[inline]
     pub(super) fn take(&mut self, request: Request, now: Time) {
         (self.request, self.asking) = (Some(request), true);

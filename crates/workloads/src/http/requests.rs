@@ -84,7 +84,6 @@ impl Requests {
         }
     }
 
-    /// Number of requests.
     #[must_use]
     pub fn len(&self) -> usize {
         self.iter().count()

@@ -31,7 +31,6 @@ struct Same {
     received: String,
     /// When requests came.
     times: Vec<Time>,
-    /// The path that fails.
     fails: &'static str,
 }
 

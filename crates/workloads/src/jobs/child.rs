@@ -31,7 +31,6 @@ pub struct ChildInput {
 /// Where a line came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// Standard output.
     Stdout,
     /// Standard error.
     Stderr,
@@ -42,7 +41,6 @@ pub enum Output {
 pub struct ChildEnd {
     /// Exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// Signal that ended it.
     pub signal: Option<i32>,
     /// From start to end on the monotonic clock, µs.
     pub wall_us: u64,

@@ -100,13 +100,10 @@ pub struct JobSite<'a> {
     pub sql: &'a mut dyn Sql,
     /// Further connections, the clock, and whether to stop.
     pub runtime: &'a dyn Runtime,
-    /// Runs programs.
     pub programs: &'a mut dyn RunChild,
     /// The database, for programs.
     pub database: &'a Database,
-    /// CPUs of this machine.
     pub cpus: u32,
-    /// Where synthetic extracts are.
     pub extracts: &'a Path,
     /// Told what the user should know, and what is to be remembered of the data.
     pub remark: &'a mut dyn FnMut(String),

@@ -45,7 +45,6 @@ struct Begun {
     others: Vec<others::Other>,
     /// What was there when it began.
     before: BTreeSet<String>,
-    /// What it is called on the server.
     called: String,
 }
 
@@ -296,7 +295,6 @@ fn gone(replaced: &[String]) -> Option<String> {
     (!tables.is_empty()).then(|| format!("the tables of an earlier load {what} ({})", tables.join(", ")))
 }
 
-/// Its figures by their names.
 fn figures(end: &ChildEnd, log: &Told, extract_bytes: u64) -> BTreeMap<String, f64> {
     let figures = [
         ("child_user_cpu_s", Some(seconds(end.user_us))),

@@ -34,7 +34,6 @@ pub(super) fn is_of_all_loads(table: &str) -> bool {
     table.rsplit('.').next().is_some_and(|bare| bare.trim_matches('"') == OF_ALL_LOADS)
 }
 
-/// Which of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which<'a> {
     /// Of loads whose time was measured: their data are of no use to anybody.

@@ -160,7 +160,6 @@ pub(super) fn kept<T>(
     }
 }
 
-/// A connection that holds them.
 fn lock(runtime: &dyn Runtime, others: &[Other]) -> Result<Connection, WorkloadError> {
     let mut keeper = runtime.connect().map_err(WorkloadError::sql(DOING))?;
     let names: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();

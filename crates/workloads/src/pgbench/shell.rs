@@ -16,7 +16,6 @@ pub struct ShellCommand {
 pub enum ShellDone {
     /// It could not be started.
     NotStarted,
-    /// It ended.
     Ended {
         /// Whether it said that all went well (exit status 0).
         success: bool,

@@ -17,7 +17,6 @@ pub enum ScriptSource {
     Builtin(String),
     /// A file; `shown` is the name in reports.
     File {
-        /// Where it is.
         path: PathBuf,
         /// As the user gave it.
         shown: String,
@@ -26,9 +25,7 @@ pub enum ScriptSource {
     },
     /// A text that is no file, such as standard input.
     Text {
-        /// Name in reports.
         name: String,
-        /// The script.
         text: Vec<u8>,
         /// Relative frequency.
         weight: u32,

@@ -25,7 +25,6 @@ const SETTINGS: &[&str] = &[
 /// Bytes of a file of the kernel's that are read: a line for each of a thousand CPUs.
 const LONGEST: u32 = 4 << 20;
 
-/// What was read of the host.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Host {
     pub(super) cpus: Option<u32>,

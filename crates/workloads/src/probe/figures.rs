@@ -60,7 +60,6 @@ pub struct Figure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Microseconds.
     Us,
     RowsPerS,
     PagesPerS,
@@ -68,7 +67,6 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As it ends a name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -94,9 +92,7 @@ pub enum Better {
 pub(super) enum Needs {
     #[default]
     Nothing,
-    /// Temporary tables.
     Temporary,
-    /// A schema to write to.
     Schema,
 }
 

@@ -120,7 +120,6 @@ impl Fact {
 }
 
 impl Probed {
-    /// As a job reports it.
     pub(super) fn into_report(self, elapsed_us: u64) -> JobReport {
         let spreads =
             self.found.iter().filter_map(|found| Some((found.name.clone(), found.spread()?.median)));
@@ -157,7 +156,6 @@ impl Probed {
         Some(probed)
     }
 
-    /// What was found of one figure.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Found> {
         self.found.iter().find(|found| found.name == name)

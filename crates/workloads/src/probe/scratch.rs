@@ -56,7 +56,6 @@ impl Scratch {
         drop_schema(sql, &self.name)
     }
 
-    /// Whether it is there.
     pub(super) fn is_there(&self, sql: &mut dyn Sql) -> Result<bool, SqlError> {
         let ask =
             format!("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = {}", quote_literal(&self.name));

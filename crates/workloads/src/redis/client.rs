@@ -17,7 +17,6 @@ const LINK: usize = 0;
 /// Failures told in words; the rest is only counted.
 const TOLD: u32 = 3;
 
-/// One Redis client.
 #[derive(Debug)]
 pub(super) struct RedisClient {
     address: Address,
@@ -140,7 +139,6 @@ impl RedisClient {
         }
     }
 
-    /// What is wrong with a reply.
     fn problem(&self, reply: &Reply<'_>, key: u64) -> String {
         let name = if self.batch.writes { "SET" } else { "GET" };
         match reply {

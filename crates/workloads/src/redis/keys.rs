@@ -18,7 +18,6 @@ pub(super) struct Keys {
     draw: Draw,
 }
 
-/// How a key is drawn.
 #[derive(Debug, Clone, Copy)]
 enum Draw {
     /// Below this number.
@@ -46,7 +45,6 @@ impl Keys {
         &self.prefix
     }
 
-    /// A random key.
     #[inline]
     pub(super) fn draw(&self, random: &mut Random) -> u64 {
         match self.draw {
@@ -56,7 +54,6 @@ impl Keys {
         }
     }
 
-    /// A key's name.
     pub(super) fn name(&self, key: u64) -> String {
         format!("{}{key:012}", self.prefix)
     }

@@ -88,7 +88,6 @@ impl Eviction {
         Self::VolatileTtl,
     ];
 
-    /// As Redis names it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -216,12 +216,10 @@ impl Options {
         self.command != Command::Set || self.memory.is_some()
     }
 
-    /// Whether it reads.
     pub(super) fn reads(&self) -> bool {
         self.command != Command::Set
     }
 
-    /// Keys that there are to draw from.
     pub(super) fn used_keys(&self) -> u64 {
         if self.key_distribution == Distribution::One { 1 } else { self.keys }
     }

@@ -35,7 +35,6 @@ impl Wire {
         }
     }
 
-    /// Appends a GET.
     #[inline]
     pub(super) fn get(&self, out: &mut Vec<u8>, key: u64) {
         out.extend_from_slice(&self.get);
@@ -43,7 +42,6 @@ impl Wire {
         out.extend_from_slice(b"\r\n");
     }
 
-    /// Appends a SET.
     #[inline]
     pub(super) fn set(&self, out: &mut Vec<u8>, key: u64, value: &[u8]) {
         out.extend_from_slice(&self.set);

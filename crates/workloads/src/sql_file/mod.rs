@@ -16,7 +16,6 @@ pub(crate) struct SqlFile<'a> {
 }
 
 impl<'a> SqlFile<'a> {
-    /// The files in this order.
     pub(crate) fn all(paths: &'a [PathBuf]) -> Vec<Self> {
         let mut files: Vec<Self> = Vec::new();
         for path in paths {

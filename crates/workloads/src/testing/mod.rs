@@ -16,7 +16,6 @@ use protocol::postgres::sql::SqlError;
 /// One thing a statement gives.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
-    /// Columns and rows.
     Rows(Vec<&'static str>, Vec<Vec<Option<&'static str>>>),
     /// A command tag.
     Done(&'static str),
@@ -24,7 +23,6 @@ pub(crate) enum Answer {
     Error(&'static str, &'static str),
     /// An error that ends the connection.
     Fatal(&'static str, &'static str),
-    /// A notice.
     Notice(&'static str),
     /// `COPY … FROM STDIN` begins.
     CopyIn,

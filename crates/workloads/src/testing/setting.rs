@@ -54,7 +54,6 @@ impl Observer for Heard {
     fn second(&mut self, _second: &Second) {}
 }
 
-/// A place for the simulation.
 pub(crate) fn connect() -> Place {
     connect_to("/simulated")
 }

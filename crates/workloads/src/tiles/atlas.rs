@@ -45,7 +45,6 @@ struct Group {
 /// Statements and tiles; shared by all clients.
 #[derive(Debug, Default)]
 pub(super) struct Atlas {
-    /// Text of each.
     pub(super) statements: Vec<String>,
     /// For each layer, drawn equally often, its groups.
     layers: Vec<Vec<Group>>,
@@ -106,7 +105,6 @@ impl Atlas {
     }
 }
 
-/// Makes an atlas.
 struct Maker<'a> {
     scripts: &'a [MapPart],
     style: Style,

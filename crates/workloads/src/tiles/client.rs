@@ -38,7 +38,6 @@ struct Courier {
     error: Option<Box<ServerError>>,
 }
 
-/// One client.
 #[derive(Debug)]
 pub(super) struct TileClient {
     atlas: Arc<Atlas>,

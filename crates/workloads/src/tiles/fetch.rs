@@ -21,7 +21,6 @@ pub(super) trait Fetch {
     }
 }
 
-/// From the database.
 pub(super) struct FromDatabase<'a> {
     pub(super) sql: &'a mut dyn Sql,
     pub(super) style: Style,
@@ -58,7 +57,6 @@ impl Fetch for FromDatabase<'_> {
     }
 }
 
-/// From a web server.
 pub(super) struct FromWeb<'a> {
     /// By what the layer is shown as.
     pub(super) webs: &'a BTreeMap<String, Web>,

@@ -12,7 +12,6 @@ pub enum Source {
     Table(String),
     /// A function of zoom, column and row.
     Function(String),
-    /// An SQL file.
     Query(PathBuf),
 }
 

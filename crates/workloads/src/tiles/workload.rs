@@ -50,7 +50,6 @@ pub struct Tiles {
     layers: Vec<Layer>,
     /// Chosen by `prepare`, as many as `layers`.
     picked: Vec<(Layer, Picked)>,
-    /// What a cache begins with.
     cache: cache::State,
     /// Web servers by URL: their hosts are looked up once, where the wait can be ended.
     webs: Webs,
@@ -126,7 +125,6 @@ impl Tiles {
         Ok(webs)
     }
 
-    /// How single tiles are fetched.
     fn fetch<'s>(
         &self,
         site: &'s mut Site<'_>,

@@ -35,7 +35,6 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// Longest send that is tried at once: its completion, also that there is no room, is there as soon as it is submitted.
 const SMALL: usize = 4096;
 
-/// Name of the driver.
 pub(super) const NAME: &str = "io_uring";
 
 /// One completion.

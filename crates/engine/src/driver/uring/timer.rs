@@ -41,7 +41,6 @@ impl Timer {
         })
     }
 
-    /// It rang.
     pub(super) fn rang(&mut self) {
         self.at = None;
     }

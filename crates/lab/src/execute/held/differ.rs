@@ -22,7 +22,6 @@ const TOLD: usize = 6;
 /// How the two are called.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::execute) struct Names<'a> {
-    /// The base.
     pub(in crate::execute) base: &'a str,
     pub(in crate::execute) own: &'a str,
 }

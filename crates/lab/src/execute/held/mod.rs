@@ -34,13 +34,11 @@ pub(super) struct Table {
     pub(super) indexes: BTreeSet<String>,
     /// How it is made, without its indexes: `unlogged`, `column v numeric`, `option fillfactor=70`, `trigger t`.
     pub(super) forms: BTreeSet<String>,
-    /// Whether the planner has statistics of it.
     pub(super) has_statistics: bool,
     /// Their age, seconds, where the server knows it.
     pub(super) statistics_age_s: Option<f64>,
 }
 
-/// Rows of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rows {
     pub(super) count: f64,

@@ -33,7 +33,6 @@ pub struct Limit {
     pub allowed_us: f64,
     /// Lowest rate above that which was not kept; `None` when the time was over before one was found.
     pub next: Option<f64>,
-    /// Why that one was not.
     pub why: String,
     /// What limits, in words.
     pub limited_by: String,
@@ -58,7 +57,6 @@ pub(super) struct Trials {
 struct Found {
     /// Of the highest good rate.
     best: Option<Run>,
-    /// Of bad ones above it.
     bad: Vec<Run>,
 }
 
@@ -80,7 +78,6 @@ impl Found {
         self.bad.iter().rev().min_by(|a, b| rate(a).total_cmp(&rate(b)))
     }
 
-    /// A search that goes on from here.
     fn search(&self) -> Search {
         let rate = |run: &Run| run.offered_rate;
         Search::between(self.best.as_ref().and_then(rate), self.bad().and_then(rate))
@@ -102,12 +99,10 @@ impl Trials {
         self.search.next().filter(|_| !self.left.is_zero())
     }
 
-    /// Length of a trial.
     pub(super) fn length(&self) -> Duration {
         self.length
     }
 
-    /// What a trial gave.
     pub(super) fn saw(&mut self, run: &Run) {
         self.left = self.left.saturating_sub(Duration::from_secs_f64(run.measured_s) + AROUND);
         // One in which the generator was stopped is no evidence about its rate.
@@ -124,7 +119,6 @@ impl Trials {
         }
     }
 
-    /// A trial in one line.
     pub(super) fn words(&self, run: &Run) -> String {
         let verdict = match (is_clean(run), self.is_kept(run)) {
             (true, _) => "clean".to_owned(),

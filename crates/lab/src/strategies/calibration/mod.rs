@@ -52,7 +52,6 @@ const LAG_RUNS: usize = 3;
 pub(crate) struct Calibration {
     /// About how long all of it takes.
     pub(crate) time: Duration,
-    /// Numbers of clients.
     pub(crate) clients: Vec<u32>,
     /// Whether there is a server beside the sink.
     pub(crate) server: bool,
@@ -67,7 +66,6 @@ pub(crate) struct Found<'a> {
     pub(crate) cells: Vec<(Operation, &'a Run, &'a Run)>,
     /// Start lag with nothing to do, the better of two tries.
     pub(crate) idle: Option<&'a Run>,
-    /// Start lag.
     pub(crate) lag: Option<&'a Run>,
 }
 
@@ -217,7 +215,6 @@ pub(crate) fn lag_us(run: &Run) -> Option<f64> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A run at this rate.
     pub(crate) fn run(rate: f64) -> Run {
         let calibration = calibration(true);
         let length = Duration::from_secs(1);

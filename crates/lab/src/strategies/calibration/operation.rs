@@ -4,7 +4,6 @@ use workloads::pgbench::{self, Mode, Pgbench, ScriptSource};
 
 use crate::error::LabError;
 
-/// One kind of operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// Nothing at all: the schedule is kept, and no byte sent.
@@ -45,7 +44,6 @@ impl Operation {
         matches!(self, Self::SelectOne | Self::PointRead)
     }
 
-    /// As the workload that asks it.
     pub(crate) fn workload(self) -> Result<Pgbench, LabError> {
         let mode = match self {
             Self::Nothing | Self::SinkSimple | Self::SelectOne => Mode::Simple,

@@ -84,7 +84,6 @@ impl Placements {
         ((self.time(calibration).as_secs_f64() / turn) as usize).clamp(FEWEST_TURNS, MOST_TURNS)
     }
 
-    /// Runs in all.
     pub(crate) fn runs(&self, calibration: Duration) -> usize {
         self.cells().len() * self.turns(calibration)
     }

@@ -10,7 +10,6 @@ use toml::{Table, Value};
 /// Replaces hosts and commands.
 const REDACTED: &str = "redacted";
 
-/// The note in a redacted experiment.
 pub(super) const NOTE: &str = "It is redacted: literals in scripts and SQL, commands, comments, and hosts and users of addresses are \
      replaced. It can be read, and not be run.";
 

@@ -57,7 +57,6 @@ fn numbers(values: impl Iterator<Item = Value>) -> Value {
     one_or_many(values.collect())
 }
 
-/// Whole where it is.
 fn number(value: f64) -> Value {
     let whole = value.fract() == 0.0 && value.abs() < 1e9;
     if whole { Value::Integer(value as i64) } else { Value::Float(value) }

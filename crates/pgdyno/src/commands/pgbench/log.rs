@@ -85,7 +85,6 @@ impl Log {
         }
     }
 
-    /// Takes transactions of one thread.
     pub(super) fn transactions(&mut self, thread: usize, entries: &[Entry]) {
         let Some(log) = self.threads.get_mut(thread) else { return };
         for entry in entries {

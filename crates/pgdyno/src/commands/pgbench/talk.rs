@@ -71,7 +71,6 @@ impl Talk {
         self.debug
     }
 
-    /// Says one message.
     pub(crate) fn say(&self, level: Level, text: &str) {
         if level != Level::Debug || self.debug {
             print::talk_as_is(&self.line(level, text));

@@ -16,7 +16,6 @@ use crate::commands::bench::against::usage;
 
 /// Rounds where nothing is compared: enough for a spread.
 const ROUNDS: u32 = 3;
-/// Rounds where something is.
 const ROUNDS_COMPARED: u32 = 12;
 /// Connections of each user of sessions, as the workload has it.
 const LINKS: u32 = 6;

@@ -86,7 +86,6 @@ impl Ways {
         self.all().any(|via| via == wanted)
     }
 
-    /// Whether they are what is compared.
     pub(super) fn is_compared(&self) -> bool {
         !self.others.is_empty()
     }
@@ -101,7 +100,6 @@ impl Ways {
         self.is_compared().then(|| (value(&self.base), self.all().map(value).collect()))
     }
 
-    /// The tile servers that have to be there.
     pub(super) fn tile_servers(&self) -> Vec<&'static str> {
         self.all().filter_map(Via::tile_server).collect()
     }

@@ -5,7 +5,6 @@ use std::path::Path;
 use super::assert_composed;
 use crate::support::dropin::Bench;
 
-/// Lines of all files in a folder.
 fn lines(folder: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     for file in std::fs::read_dir(folder).expect("own folder").flatten() {

@@ -11,7 +11,6 @@ use super::PATIENCE;
 /// When a server falls silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    /// From accepting on.
     FromAccept,
     /// Once TLS was agreed on.
     BeforeTls,
@@ -25,7 +24,6 @@ pub enum Silence {
 pub struct SilentServer {
     port: u16,
     silence: Silence,
-    /// Connections that it is silent on.
     silent: Arc<AtomicUsize>,
 }
 

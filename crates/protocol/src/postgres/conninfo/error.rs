@@ -23,7 +23,6 @@ pub enum ConnInfoError {
     /// A quoted value that does not end.
     #[error("unterminated quoted string in connection info string")]
     UnterminatedQuote,
-    /// A URI that is not one.
     #[error("invalid connection URI: {0}")]
     Uri(UriError),
     /// A value that its option does not take.
@@ -81,7 +80,6 @@ pub enum ConnInfoError {
     /// A file that is there, or was asked for, cannot be read.
     #[error("could not read {what} file \"{}\": {error}", .path.display())]
     File {
-        /// What it is for.
         what: &'static str,
         path: PathBuf,
         /// What the system said.

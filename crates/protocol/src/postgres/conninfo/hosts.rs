@@ -21,7 +21,6 @@ const SOCKET_PATH_LIMIT: usize = 107;
 /// Where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Host {
-    /// In a socket in this folder.
     Unix(PathBuf),
     /// On the network.
     Tcp {

@@ -126,7 +126,6 @@ impl Keyword {
     }
 }
 
-/// The option of this name.
 pub(super) fn find(name: &str) -> Result<&'static Keyword, ConnInfoError> {
     KEYWORDS
         .iter()

@@ -18,7 +18,6 @@ pub enum TargetSession {
     ReadOnly,
     /// One that is not in hot standby.
     Primary,
-    /// One in hot standby.
     Standby,
     /// One in hot standby if there is one, else any.
     PreferStandby,
@@ -57,10 +56,8 @@ impl TlsVersion {
 /// Where certificates of authorities come from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum RootCertificates {
-    /// There are none.
     #[default]
     None,
-    /// This PEM file.
     File(PathBuf),
     /// What the operating system trusts.
     System,

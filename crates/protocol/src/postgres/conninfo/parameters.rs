@@ -12,9 +12,7 @@ use super::{keywords, secret};
 pub enum Origin {
     /// The user wrote it: in a connection string, or as an option of the program.
     Argument,
-    /// This service file.
     Service(PathBuf),
-    /// The environment.
     Environment,
 }
 

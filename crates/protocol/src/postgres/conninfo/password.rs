@@ -10,9 +10,7 @@ pub enum PasswordSource {
     Argument,
     /// In `PGPASSWORD`.
     Environment,
-    /// In this passfile.
     Passfile(PathBuf),
-    /// In this service file.
     Service(PathBuf),
     /// Typed by the user.
     Prompt,
@@ -26,13 +24,11 @@ pub struct Password {
 }
 
 impl Password {
-    /// Keeps a password.
     #[must_use]
     pub fn new(password: impl Into<Vec<u8>>, source: PasswordSource) -> Password {
         Password { bytes: password.into(), source }
     }
 
-    /// The password itself.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes

@@ -33,7 +33,6 @@ pub enum TlsError {
     /// A certificate or key file cannot be read.
     #[error("could not read {what} file \"{}\": {error}", .path.display())]
     File {
-        /// What it is for.
         what: &'static str,
         path: PathBuf,
         /// What the system said.

@@ -95,7 +95,6 @@ fn sentence(
     })
 }
 
-/// A line for each side.
 fn speeds(data: &ReportData, of: &Comparison, cell: &CellComparison, sides: &[String; 2]) -> Vec<String> {
     let width = sides.iter().map(|side| side.chars().count()).max().unwrap_or(0).min(40);
     let names = [Some(of.base.as_str()), of.arms.first().map(|arm| arm.arm.as_str())];

@@ -19,7 +19,6 @@ const NAMED: usize = 12;
 /// The same of those whose runs fall into two groups.
 const NAMED_GROUPS: usize = 5;
 
-/// What is said of one arm.
 pub(super) struct Said {
     /// What it is called: a level that is only a number says nothing without its factor.
     pub(super) arm: String,
@@ -32,7 +31,6 @@ pub(super) struct Said {
     pub(super) remarks: Vec<String>,
 }
 
-/// One line of the answer.
 pub(super) struct SaidLine {
     /// The arm; of a part also what it is, and the values that are compared.
     pub(super) head: String,

@@ -14,20 +14,17 @@ use crate::sheet::{Cell, Sheet};
 struct Drawn {
     /// A point.
     y: fn(&CellFigures) -> Option<f64>,
-    /// The runs behind it.
     runs: fn(&CellFigures) -> &Summary,
     unit: Unit,
     title: &'static str,
     y_name: &'static str,
     /// After values in the caption.
     after: &'static str,
-    /// What a point is.
     points: &'static str,
 }
 
 /// Arms up to which the fitted law is drawn beside what was measured.
 const FEW_ARMS: usize = 2;
-/// Steps of its curve.
 const STEPS: u32 = 64;
 
 /// `None` with fewer than two numbers of clients.

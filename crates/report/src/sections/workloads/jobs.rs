@@ -147,7 +147,6 @@ impl Timed {
         if parts.is_empty() { self.workload.clone() } else { parts.join(", ") }
     }
 
-    /// The stages that any of them has.
     fn stages(&self) -> Vec<&'static str> {
         let known = |name: &&'static str| {
             self.cells.iter().any(|own| own.stages.iter().any(|(stage, _)| stage == name))
@@ -155,7 +154,6 @@ impl Timed {
         stages::all().filter(known).collect()
     }
 
-    /// Time and stages.
     fn sheet(&self) -> Sheet {
         self.table(TIMES, &self.times())
     }
@@ -219,7 +217,6 @@ impl Timed {
         })
     }
 
-    /// What the time is made of.
     pub(super) fn phases(&self) -> Stacks {
         let parts = self.stages();
         let stacks = self.cells.iter().map(|own| Stack {

@@ -26,11 +26,9 @@ pub struct ZoomComparison {
     pub arm: String,
     /// As the arm has it.
     pub place: Place,
-    /// As the base has it.
     pub of_base: Place,
     /// What the arm calls the layer.
     pub layer: String,
-    /// What the base calls it.
     pub base_layer: String,
     /// Requests of the base and of the arm, all rounds together.
     pub requests: [u64; 2],

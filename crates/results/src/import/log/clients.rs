@@ -1,6 +1,5 @@
 //! Whether a log is whole: clients number their transactions.
 
-/// What was seen of each client.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     /// (rows, highest transaction number) by client.

@@ -29,7 +29,6 @@ fn one(text: &str) -> FoundRun {
     found
 }
 
-/// A run in words.
 fn words(found: &FoundRun) -> String {
     let Run { driver, started_at, measured_s, validity, factors, figures, phases, .. } = found.run();
     let mut words =

@@ -104,7 +104,6 @@ pub(in crate::import) struct Progress {
 }
 
 impl Report {
-    /// Transactions that succeeded.
     pub(in crate::import) fn succeeded(&self) -> u64 {
         let processed = self.processed.unwrap_or(0);
         if self.skipped_processed {

@@ -55,7 +55,6 @@ impl CpuTicks {
 pub(crate) struct Process {
     pub(crate) pid: u32,
     pub(crate) parent: u32,
-    /// Its process group.
     pub(crate) group: u32,
     /// Of its program, at most 15 bytes.
     pub(crate) name: String,

@@ -56,13 +56,11 @@ pub struct Entry {
     pub format: u32,
     /// Connection string without password.
     pub dsn: String,
-    /// The server.
     #[serde(flatten)]
     pub server: ServerId,
     /// Pid of the pgdyno that writes it, for messages.
     #[serde(default)]
     pub pid: u32,
-    /// Changed settings by name.
     pub settings: BTreeMap<String, ChangedSetting>,
     /// In the order they were made.
     #[serde(default)]
@@ -142,19 +140,16 @@ impl JournalFile {
         Ok(Self::new(&folder, name))
     }
 
-    /// Its path.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.folder.path().join(&self.name)
     }
 
-    /// Whether it is there.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.folder.has(&self.name)
     }
 
-    /// The folder that it is in.
     pub(super) fn folder(&self) -> &Dir {
         &self.folder
     }
@@ -198,7 +193,6 @@ pub(super) struct Claim {
 /// What an attempt to claim a journal found.
 #[derive(Debug)]
 pub(super) enum Claimed {
-    /// It is ours now.
     Ours(Box<Claim>),
     /// Its pgdyno lives, or somebody undoes it.
     Held,
@@ -257,7 +251,6 @@ impl Claim {
     }
 }
 
-/// Whether somebody has a journal.
 pub(super) fn is_held(at: &JournalFile) -> bool {
     at.folder.file(&at.name).is_ok_and(|file| {
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)

@@ -35,7 +35,6 @@ pub struct Left {
 pub enum LeftBy {
     /// A pgdyno at work now (its pid): it puts them back itself.
     Living(u32),
-    /// A pgdyno that was killed.
     Killed,
     /// Not known: the journal cannot be read.
     Unknown(String),

@@ -31,7 +31,6 @@ pub struct ServerId {
     /// Machine that was connected to; another one than `machine` behind a forwarded port.
     #[serde(default)]
     pub reached_at: Option<String>,
-    /// Port that was connected to.
     #[serde(default)]
     pub reached_port: Option<u16>,
 }

@@ -32,7 +32,6 @@ impl Known<'_> {
         self.shape_of(&self.feature.parts)
     }
 
-    /// The shape of some of its parts.
     pub(super) fn shape_of(&self, parts: &[Vec<(i32, i32)>]) -> Shape {
         Shape::new(self.feature.kind, parts, self.extent)
     }

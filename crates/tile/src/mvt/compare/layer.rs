@@ -24,7 +24,6 @@ impl Partners {
     }
 }
 
-/// The features of a side.
 struct Side<'a> {
     features: Vec<Known<'a>>,
     /// Those that have no partner yet.

@@ -12,7 +12,6 @@ pub(super) struct Captured {
     text: Vec<u8>,
     names: Vec<Range<usize>>,
     values: Vec<Option<Range<usize>>>,
-    /// Rows of the result.
     pub(super) rows: u64,
     /// Where in `text` the values start.
     values_start: usize,

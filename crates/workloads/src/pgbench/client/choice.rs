@@ -75,7 +75,6 @@ impl Draws {
         self.drawn
     }
 
-    /// Its transaction ended.
     pub(super) fn ended(&mut self) {
         self.stale = true;
     }

@@ -10,7 +10,6 @@ use super::{PgbenchClient, State};
 use crate::link::{NotConnected, Progress};
 
 impl PgbenchClient {
-    /// Goes on with connecting.
     pub(super) fn connected(
         &mut self,
         link: Link,
@@ -108,7 +107,6 @@ impl PgbenchClient {
         self.give_up(abort, io)
     }
 
-    /// A link was closed.
     pub(super) fn closed(&mut self, link: Link, error: Option<&std::io::Error>, io: &mut Io<'_>) -> Step {
         let was_up = self.conns[link].link.is_up();
         let why = match self.conns[link].link.closed(error) {

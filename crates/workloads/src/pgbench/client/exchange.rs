@@ -16,14 +16,12 @@ use crate::pgbench::prepare::Program;
 /// What went wrong in the command under way; the first thing counts.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// The server refused.
     Server {
         failure: Failure,
         /// Its SQLSTATE.
         code: String,
         /// As libpq has it.
         text: String,
-        /// Which query of the command.
         query: u32,
         /// The connection ends with it.
         fatal: bool,
@@ -167,7 +165,6 @@ impl Exchange {
         self.results += 1;
     }
 
-    /// All answers to the statement are there.
     pub(super) fn end_statement(&mut self, script: &mut ScriptRun, client: usize, program: &Program) {
         if let (Capture::Gset(prefix), None) = (script.capture(program), &self.trouble) {
             let query = self.results.saturating_sub(1);
@@ -207,7 +204,6 @@ impl Exchange {
 pub(super) enum Asked<'a> {
     /// By the name that it was prepared by.
     Name(&'a str),
-    /// By its text.
     Text(&'a [u8]),
 }
 

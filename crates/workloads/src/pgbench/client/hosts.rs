@@ -22,7 +22,6 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// The server to connect to.
     pub(super) fn connect(&self) -> &Place {
         &self.all[self.at]
     }

@@ -68,7 +68,6 @@ enum State {
 /// not have to share a counter for that.
 type ThreadProgram = Arc<Arc<Program>>;
 
-/// One pgbench client.
 #[derive(Debug)]
 struct PgbenchClient {
     program: ThreadProgram,

@@ -63,7 +63,6 @@ impl Pipeline {
         self.sent.clear();
     }
 
-    /// A statement was added.
     pub(super) fn add(&mut self, statement: usize, out: &mut Vec<u8>) {
         self.sent.push_back(statement);
         if self.held.len() >= HELD_BACK {

@@ -66,7 +66,6 @@ impl ScriptRun {
         self.script = script;
     }
 
-    /// The transaction starts.
     pub(super) fn start(&mut self) {
         self.random_at_start = self.random.clone();
         self.cursor = Cursor::start();
@@ -155,7 +154,6 @@ impl ScriptRun {
         }
     }
 
-    /// A command begins.
     pub(super) fn begin_command(&mut self, now: Time) {
         self.command_began = now;
     }

@@ -15,7 +15,6 @@ const LONGEST_WAIT_US: u64 = 8_000_000;
 /// What brings in batches over one connection.
 pub(super) struct Batches<'a> {
     pub(super) source: &'a Source,
-    /// Rows of a transaction.
     pub(super) rows: u64,
     pub(super) runtime: &'a dyn Runtime,
 }

@@ -35,9 +35,7 @@ pub enum InitError {
 /// What is in the database when the steps end early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// Steps that were done.
     pub done: Vec<Step>,
-    /// The step that was not.
     pub during: Step,
     /// Steps not begun.
     pub ahead: Vec<Step>,
@@ -112,7 +110,6 @@ impl Standing {
 /// What a line of an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remark {
-    /// The error itself.
     Error,
     /// More about it.
     Detail,

@@ -7,7 +7,6 @@ use super::steps::Step;
 /// One thing that happened. Its `Display` is the line that pgbench prints, or would.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A step begins.
     Begun(Step),
     /// So many partitions are about to be made.
     Partitions(u32),
@@ -37,7 +36,6 @@ pub enum Event {
         /// How long is waited before it, µs.
         wait_us: u64,
     },
-    /// All steps are done.
     Done(Summary),
 }
 
@@ -58,7 +56,6 @@ pub struct Progress {
 /// Steps with their durations in s, in the order they were done.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
-    /// Step and duration.
     pub steps: Vec<(Step, f64)>,
 }
 

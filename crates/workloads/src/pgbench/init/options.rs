@@ -29,7 +29,6 @@ pub struct InitOptions {
     pub partitions: u32,
     /// How accounts are divided among partitions.
     pub partition_method: PartitionMethod,
-    /// Tablespace of the tables.
     pub tablespace: Option<String>,
     /// Tablespace of the primary keys.
     pub index_tablespace: Option<String>,

@@ -151,7 +151,6 @@ impl Survey<'_> {
         if fits { Ok(last) } else { Err(odd()) }
     }
 
-    /// Whether a key is there already.
     pub(super) fn has_key(&mut self, key: &Key, primary: bool) -> Result<bool, Fault> {
         let which = match primary {
             true => "contype = 'p'".to_owned(),

@@ -18,13 +18,11 @@ pub(super) enum Value {
     Null,
 }
 
-/// A table to fill.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) name: &'static str,
     /// Rows for each unit of scale.
     pub(super) per_branch: u64,
-    /// Columns in order.
     pub(super) columns: &'static [(&'static str, Value)],
 }
 
@@ -61,7 +59,6 @@ pub(super) const ACCOUNTS_ROWS: Table = Table {
 pub(super) enum Width {
     Four,
     Eight,
-    /// As long as its text.
     Text,
 }
 
@@ -107,7 +104,6 @@ impl Writer {
         }
     }
 
-    /// The row of this number.
     #[inline]
     pub(super) fn row(&self, number: u64, out: &mut Vec<u8>) {
         match self {

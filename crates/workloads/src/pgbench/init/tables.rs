@@ -24,7 +24,6 @@ pub(super) const TRUNCATE: &str =
 /// Scale from which account numbers need 64 bits; pgbench's own threshold.
 const LARGE: u32 = 20_000;
 
-/// A table of pgbench.
 struct Table {
     name: &'static str,
     /// Columns, with `@` where the type of an account's number stands.
@@ -61,7 +60,6 @@ pub(super) fn create(options: &InitOptions) -> Vec<String> {
     TABLES.iter().map(|table| create_table(table, options)).collect()
 }
 
-/// Statements that create the partitions.
 pub(super) fn create_partitions(options: &InitOptions) -> Vec<String> {
     (1..=options.partitions).map(|number| create_partition(number, options)).collect()
 }
@@ -116,7 +114,6 @@ fn range_bounds(number: u32, options: &InitOptions) -> String {
 /// A key, and the table it is of.
 pub(super) struct Key {
     pub(super) table: &'static str,
-    /// Name of its constraint.
     pub(super) constraint: &'static str,
     pub(super) statement: String,
 }

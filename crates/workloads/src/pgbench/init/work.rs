@@ -14,7 +14,6 @@ use crate::jobs::{Connection, Runtime};
 use crate::jobs::{JobReport, PhaseTimer};
 use protocol::postgres::sql::Sql;
 
-/// The steps at work.
 pub(super) struct Work<'a> {
     pub(super) options: &'a InitOptions,
     pub(super) loading: &'a Loading,

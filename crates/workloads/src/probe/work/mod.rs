@@ -118,7 +118,6 @@ impl Work<'_> {
         Ok((start, shots))
     }
 
-    /// The shots of one message.
     fn shots_of(
         &mut self,
         figure: &Figure,

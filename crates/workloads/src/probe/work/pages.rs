@@ -24,7 +24,6 @@ const SHARE: f64 = 0.2;
 const PILOT_BYTES: u64 = 8 << 20;
 /// The ring that `CREATE TABLE AS` writes through; what it wrote last is in shared_buffers.
 const RING_BYTES: u64 = 16 << 20;
-/// A piece of a scan.
 const PIECE_BYTES: u64 = 4 << 20;
 /// Pages of one random shot, as its files of SQL have it.
 const AT_ONCE: u64 = 64;
@@ -133,7 +132,6 @@ fn write(work: &mut Work<'_>, bytes: u64, time: Duration) -> Result<(), Workload
 struct Layout {
     block_bytes: u64,
     blocks: u64,
-    /// Pages of a piece.
     piece: u64,
     /// Pieces that are scanned, behind the first; one more, the last, is only explained.
     pieces: u64,

@@ -15,7 +15,6 @@ use crate::link::{NotConnected, PgLink, Progress, address, endpoint, returned};
 use crate::statement_names::StatementNames;
 use crate::views::Visit;
 
-/// The links.
 const CACHE: Link = 0;
 const DATABASE: Link = 1;
 /// Failures told in words; the rest is only counted.
@@ -42,7 +41,6 @@ enum State {
     Storing,
 }
 
-/// One client.
 #[derive(Debug)]
 pub(in crate::tiles) struct CachedClient {
     manner: Arc<Manner>,

@@ -37,14 +37,12 @@ impl Keys {
         let _ = write!(key, "{PREFIX}:{}:{}:{z}/{x}/{y}", self.space, pick.statement);
     }
 
-    /// Appends a GET.
     pub(in crate::tiles) fn get(key: &[u8], out: &mut Vec<u8>) {
         let _ = write!(out, "*2\r\n$3\r\nGET\r\n${}\r\n", key.len());
         out.extend_from_slice(key);
         out.extend_from_slice(b"\r\n");
     }
 
-    /// Appends a SET.
     pub(in crate::tiles) fn set(&self, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
         let words = if self.expiry.is_empty() { 3 } else { 5 };
         let _ = write!(out, "*{words}\r\n$3\r\nSET\r\n${}\r\n", key.len());

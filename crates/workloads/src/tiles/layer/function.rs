@@ -10,7 +10,6 @@ use crate::error::WorkloadError;
 /// Types that zoom, column and row may have.
 const NUMBERS: [&str; 4] = ["integer", "bigint", "smallint", "numeric"];
 
-/// The function of this name.
 pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, WorkloadError> {
     let shown = format!("{name}()");
     let doing = format!("looking at function {shown}");

@@ -26,7 +26,6 @@ pub(in crate::tiles) struct Ground {
     pub(in crate::tiles) name: String,
     /// Geometry column, quoted.
     pub(in crate::tiles) geometry: String,
-    /// SRID of the geometry.
     pub(in crate::tiles) srid: i64,
     /// Kind of its geometries as the column says it: `POLYGON`, `GEOMETRY`.
     pub(in crate::tiles) kind: String,

@@ -40,7 +40,6 @@ pub(super) struct Layer {
     pub(super) remarks: Vec<String>,
 }
 
-/// By what a tile is made.
 #[derive(Debug, Clone, PartialEq)]
 enum Made {
     Table(Box<Table>),
@@ -58,7 +57,6 @@ pub(super) struct QueryFile {
 }
 
 impl QueryFile {
-    /// Reads it.
     pub(super) fn read(path: &Path) -> Result<Self, WorkloadError> {
         let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
         let text =

@@ -8,7 +8,6 @@ use super::{Asked, Layer, Made};
 use crate::error::WorkloadError;
 use tile::Tile;
 
-/// OID of bytea.
 const BYTEA: u32 = 17;
 /// The tile that a query is planned for to see what it reads: any will do.
 const ANY: Tile = Tile { z: 14, x: 8851, y: 6439 };

@@ -38,7 +38,6 @@ pub(super) struct Table {
 enum Areas {
     /// It has none, or they are lines and points.
     None,
-    /// All that counts has an area.
     All,
     /// Some features are no polygons: these are kept, whatever their size.
     Some,

@@ -70,7 +70,6 @@ pub(super) struct Features<'g> {
 /// Which features a filter is looked for among: those whose hash is below a threshold, or all.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Among {
-    /// Place of the filter.
     filter: usize,
     /// Share of all hashes that are below, 0..=1.
     share: f64,

@@ -40,7 +40,6 @@ pub(super) fn made_up(
     Ok(walks.filter(|views| !views.is_empty()).collect())
 }
 
-/// One session from where it starts.
 fn walk(start: (f64, f64), [low, high]: [u8; 2], sessions: Sessions, random: &mut Random) -> Vec<Vec<Tile>> {
     let [width, height] = sessions.viewport.map(f64::from);
     // People come by an overview or by a link to a place.

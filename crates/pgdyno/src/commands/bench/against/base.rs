@@ -61,7 +61,6 @@ impl Server {
         }
     }
 
-    /// As a target.
     pub(in crate::commands) fn spec(&self) -> TargetSpec {
         match self {
             Self::Managed { name, extensions, .. } => TargetSpec::managed(name, extensions),
@@ -135,7 +134,6 @@ impl Workload {
         Self::new(builtin.collect(), files.collect())
     }
 
-    /// The scripts of the other side.
     pub(super) fn of_other(scripts: &[OtherScript]) -> Self {
         let (mut builtin, mut files) = (Vec::new(), Vec::new());
         for script in scripts {
@@ -156,7 +154,6 @@ impl Workload {
         Self { name, builtin, files }
     }
 
-    /// Whether it asks pgbench's own tables.
     pub(in crate::commands) fn asks_pgbench_tables(&self) -> bool {
         !self.builtin.is_empty()
     }

@@ -39,7 +39,6 @@ pub(in crate::commands) struct Compared<'a> {
 
 /// The arms of a comparison.
 pub(in crate::commands) struct Sides {
-    /// The factor that is compared.
     pub(in crate::commands) factor: &'static str,
     pub(in crate::commands) base: Value,
     /// Its levels, where they are no tables of their own.

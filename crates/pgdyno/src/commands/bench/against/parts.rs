@@ -74,7 +74,6 @@ pub(in crate::commands) fn seed_of(text: &str) -> anyhow::Result<i64> {
     seed.ok_or_else(|| usage("--random-seed must be a number from 0 to 2^63 - 1 here", hint))
 }
 
-/// Where the server is.
 pub(in crate::commands) fn entry_of(text: &mut TomlText, server: &Server) {
     let (key, value) = server.entry();
     if value.as_str() == Some("") {

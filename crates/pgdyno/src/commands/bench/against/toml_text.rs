@@ -2,7 +2,6 @@
 
 use toml::{Table, Value};
 
-/// The text so far.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct TomlText(String);
 

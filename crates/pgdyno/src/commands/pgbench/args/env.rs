@@ -10,9 +10,7 @@ use rustix::process::{Resource, getrlimit};
 /// Why a script cannot be had.
 #[derive(Debug)]
 pub(crate) enum ReadFault {
-    /// It cannot be opened.
     Open(io::Error),
-    /// It cannot be read.
     Read(io::Error),
 }
 
@@ -20,7 +18,6 @@ pub(crate) enum ReadFault {
 pub(crate) trait Env {
     /// How the program was called, for messages that name it so.
     fn called(&self) -> String;
-    /// An environment variable.
     fn variable(&self, name: &str) -> Option<OsString>;
     /// A script; `-` is standard input.
     ///
@@ -38,10 +35,8 @@ pub(crate) trait Env {
     fn open_files(&self) -> Option<u64>;
 }
 
-/// The real process.
 #[derive(Debug)]
 pub(crate) struct Process {
-    /// How the program was called.
     pub(crate) called: String,
 }
 

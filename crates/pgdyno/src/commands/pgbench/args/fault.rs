@@ -2,7 +2,6 @@
 
 use super::super::talk::{Level, NAME};
 
-/// A message and its kind.
 pub(crate) type Message = (Level, String);
 
 /// What cannot go on: pgbench's messages, and its exit code.
@@ -14,12 +13,10 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// One message.
     pub(super) fn of(message: Message) -> Self {
         Self { lines: vec![message], exit: 1 }
     }
 
-    /// An error.
     pub(super) fn error(text: impl Into<String>) -> Self {
         Self::of((Level::Error, text.into()))
     }

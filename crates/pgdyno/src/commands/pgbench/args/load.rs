@@ -15,7 +15,6 @@ const DEFAULT_TRANSACTIONS: u32 = 10;
 /// Open files that a run needs besides its clients' connections, as pgbench counts.
 const FILES_BESIDE_CLIENTS: u64 = 3;
 
-/// The load of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Load {
     /// `-c`, at least 1.
@@ -32,7 +31,6 @@ pub(crate) struct Load {
     pub(crate) driver: DriverChoice,
     /// `--client-cpus`: what client threads are kept on, and nothing else uses.
     pub(crate) cpus: Option<Cpus>,
-    /// Seed of all randomness.
     pub(crate) seed: u64,
     /// End the run with its first aborted client.
     pub(crate) exit_on_abort: bool,
@@ -47,7 +45,6 @@ pub(crate) enum Length {
     Seconds(u32),
 }
 
-/// The options of the load.
 #[derive(Debug, Default)]
 pub(super) struct LoadOptions {
     pub(super) clients: Option<u32>,

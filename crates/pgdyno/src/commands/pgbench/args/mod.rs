@@ -61,7 +61,6 @@ pub(crate) enum Command {
     ShowScript(&'static Builtin),
     /// `-i`
     Initialize(Box<InitSettings>),
-    /// A run.
     Run(Box<RunSettings>),
 }
 
@@ -77,7 +76,6 @@ pub(crate) struct RunSettings {
     pub(crate) output: Output,
 }
 
-/// A command line that was understood.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CommandLine {
     /// What is to be said first, in this order.

@@ -42,9 +42,7 @@ enum Sets {
     Flag(fn(&mut Parsed)),
     /// It has no value and names a builtin script.
     Builtin(&'static str),
-    /// A whole number of this range.
     Number(RangeInclusive<i32>, fn(&mut Parsed, u32)),
-    /// A text.
     Text(fn(&mut Parsed, &str) -> Result<(), Fault>),
     /// Whatever else it takes.
     Any(fn(&mut Parsed, &OsStr, &dyn Env) -> Next),
@@ -184,7 +182,6 @@ fn some<T>(place: &mut Option<T>, value: Result<T, Fault>) -> Result<(), Fault> 
     put(place, value.map(Some))
 }
 
-/// Keeps a text as it is.
 fn keep(place: &mut Option<String>, text: &str) -> Result<(), Fault> {
     some(place, Ok(text.to_owned()))
 }
@@ -244,7 +241,6 @@ fn whole(value: &OsStr, option: &str, range: &RangeInclusive<i32>) -> Result<u32
 /// What a long name, perhaps abbreviated, stands for.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// This one.
     One(&'static Spec),
     /// Several.
     Ambiguous(Vec<&'static Spec>),
@@ -281,7 +277,6 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     PGBENCH.iter().map(|spec| spec.long)
 }
 
-/// Finds an option by its letter.
 pub(super) fn by_letter(letter: u8) -> Option<&'static Spec> {
     PGBENCH.iter().find(|spec| spec.short == Some(letter))
 }

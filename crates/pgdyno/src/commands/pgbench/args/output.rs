@@ -53,9 +53,7 @@ pub(crate) enum Format {
     /// As pgbench prints it.
     #[default]
     Text,
-    /// One JSON object.
     Json,
-    /// A fact a line.
     Lines,
 }
 

@@ -56,7 +56,6 @@ pub(super) fn format(text: &str) -> Result<Format, Fault> {
     }
 }
 
-/// Name of a results file.
 pub(super) fn results(text: &str) -> Result<PathBuf, Fault> {
     if text.is_empty() { Err(invalid(text, "--results", "the name of a file")) } else { Ok(text.into()) }
 }

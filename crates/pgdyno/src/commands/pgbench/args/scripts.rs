@@ -12,7 +12,6 @@ use super::fault::Fault;
 use super::own::GroupOption;
 use crate::commands::pgbench::talk::Level;
 
-/// The scripts of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scripts {
     /// In the order of `-f`, `-b`, `-S` and `-N`, 1 to 128; without any it is tpcb-like.
@@ -25,7 +24,6 @@ pub(crate) struct Scripts {
     pub(crate) hosts: HostPolicy,
 }
 
-/// One script of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Script {
     pub(crate) origin: Origin,
@@ -33,7 +31,6 @@ pub(crate) struct Script {
     pub(crate) weight: u32,
 }
 
-/// Where a script comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// It comes with pgbench.
@@ -42,7 +39,6 @@ pub(crate) enum Origin {
     File(ScriptText),
 }
 
-/// A script that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScriptText {
     /// As it was given.
@@ -51,7 +47,6 @@ pub(crate) struct ScriptText {
 }
 
 impl Script {
-    /// Name in reports.
     pub(crate) fn name(&self) -> &str {
         match &self.origin {
             Origin::Builtin(builtin) => builtin.description,
@@ -65,7 +60,6 @@ impl Script {
     }
 }
 
-/// Options that name scripts.
 #[derive(Debug, Default)]
 pub(super) struct ScriptOptions {
     all: Vec<Script>,
@@ -127,7 +121,6 @@ impl ScriptOptions {
         Ok(Group { clients: group.clients as usize, scripts: chosen })
     }
 
-    /// The index of a script by its number.
     fn index(&self, option: &str, number: usize) -> Result<usize, Fault> {
         let count = self.all.len();
         if number <= count {

@@ -37,7 +37,6 @@ impl Tokens {
         self.others
     }
 
-    /// The next option.
     pub(super) fn next(&mut self) -> Option<Token> {
         if let Some(letter) = self.bundle.next() {
             return Some(self.letter(letter));

@@ -16,7 +16,6 @@ use crate::place::Places;
 use crate::testing::{Answer, FakePostgres, Heard, connect, plan};
 use crate::workload::{ClientWorkload, Clients, Workload};
 
-/// Options with a mode.
 fn mode(mode: Mode) -> Options {
     Options { mode, ..Options::default() }
 }

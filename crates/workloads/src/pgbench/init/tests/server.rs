@@ -13,7 +13,6 @@ pub(super) enum Trouble {
     Before,
     /// The statement is carried out, and then the connection is lost.
     After,
-    /// The statement is refused.
     Refused,
     /// Somebody wants to stop.
     Stop,
@@ -23,11 +22,9 @@ pub(super) enum Trouble {
 pub(super) struct State {
     /// All statements, in order.
     pub(super) asked: Vec<String>,
-    /// Accounts committed.
     pub(super) accounts: Accounts,
     /// Rows of branches and tellers, committed.
     pub(super) small: [u64; 2],
-    /// Whether the tables exist.
     pub(super) tables: bool,
     /// Answers to statements that contain a text; they go before what the server knows by itself.
     pub(super) answers: Vec<(String, Vec<Vec<String>>)>,
