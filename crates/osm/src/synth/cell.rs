@@ -480,7 +480,7 @@ impl Land {
         let patches = (0..QUARTER * QUARTER).map(|at| (corner.0 + at % QUARTER, corner.1 + at / QUARTER));
         let cover = match patches.filter(|patch| self.is_urban(*patch)).count() {
             0 => self.draws.pick(COUNTRY),
-            ..10 => &NOTHING,
+            1..10 => &NOTHING,
             _ => &BUILT_UP,
         };
         self.cover(cover, corner, QUARTER);

@@ -68,7 +68,7 @@ impl Cell {
     /// The cell that has the node at vertex (`i`, `j`) of the lattice of patches, and the vertex as that one counts. Of the
     /// cells that touch it, the first has it: an extract with any of the others has that one, too.
     pub(super) fn owner(self, (i, j): (i32, i32)) -> (Self, (i32, i32)) {
-        let reach = |at: i32| i32::from(at == 0) * -1..=i32::from(at == PATCHES);
+        let reach = |at: i32| -i32::from(at == 0)..=i32::from(at == PATCHES);
         let cells = reach(i).flat_map(|x| reach(j).map(move |y| self.beside(x, y)));
         let owner = cells.min_by_key(|cell| cell.index()).expect("it is one of them");
         (owner, (i + (self.x - owner.x) * PATCHES, j + (self.y - owner.y) * PATCHES))
