@@ -165,11 +165,7 @@ pub enum EvalError {
         name: String,
     },
     #[error("{command}: invalid sleep time \"{value}\" for variable \"{name}\"")]
-    SleepTime {
-        command: String,
-        value: String,
-        name: String,
-    },
+    SleepTime { command: String, value: String, name: String },
     /// A shell command does not fit pgbench's buffer.
     #[error("{command}: shell command is too long")]
     ShellTooLong {

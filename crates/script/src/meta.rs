@@ -17,7 +17,10 @@ const MAX_WORDS: usize = 256;
 pub(crate) enum Meta {
     Command(Box<Command>),
     /// `\gset` or `\aset`, which belongs to the statement before it; `line` is its line, counted from 1.
-    Capture { capture: Capture, line: usize },
+    Capture {
+        capture: Capture,
+        line: usize,
+    },
 }
 
 /// Reads the command behind the backslash that the lexer stands at, up to and with its line end. `None` when there is

@@ -1,5 +1,6 @@
 //! Arms on servers by URL that are one server: a pooler against a direct connection, or two databases.
 
+use protocol::postgres::sql::Sql as _;
 use record::Class;
 use target::settings::journal::ServerId;
 
@@ -70,9 +71,9 @@ fn way(opened: &mut Opened<'_>) -> Result<Way, LabError> {
     let asked = opened.stage.target.database().to_owned();
     let control = opened.stage.control()?;
     // A pooler may have another name for it.
-    let database = control.scalar("SELECT current_database()").map_err(|error| {
-        target::sql_error("asking for the database", error)
-    })?;
+    let database = control
+        .scalar("SELECT current_database()")
+        .map_err(|error| target::sql_error("asking for the database", error))?;
     let database = database.unwrap_or(asked);
     let role = control.place().login.user.clone();
     let address = &control.place().address;

@@ -82,7 +82,7 @@ impl Found<'_, '_> {
             for (level, Change { do_, undo, .. }) in levels {
                 for (part, step) in [("do", do_), ("undo", undo)] {
                     if let Some(Step::Command(command)) = step {
-                        let runs = format!("the shell command {}", quoted(&command));
+                        let runs = format!("the shell command {}", quoted(command));
                         self.add(&["change", name, level, part], runs, ExecutedBy::Pgdyno);
                     }
                 }

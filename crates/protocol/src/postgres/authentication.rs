@@ -28,9 +28,14 @@ pub(super) enum Proof {
     None,
     Sent,
     /// A SCRAM exchange is under way.
-    Scram { exchange: Exchange, bound: bool },
+    Scram {
+        exchange: Exchange,
+        bound: bool,
+    },
     /// Both sides proved that they know the password; `bound` to the TLS connection or not.
-    Mutual { bound: bool },
+    Mutual {
+        bound: bool,
+    },
 }
 
 /// Answers a server that asks who we are.

@@ -96,10 +96,7 @@ pub enum ConnectError {
     Stopped,
     /// No server of several has the properties asked for by `target_session_attrs`.
     #[error("no server of {tried} is {wanted} (target_session_attrs)")]
-    NoSuitableServer {
-        tried: String,
-        wanted: String,
-    },
+    NoSuitableServer { tried: String, wanted: String },
     /// The server refused otherwise, or speaks something else.
     #[error("connection to {place} failed: {source}")]
     Login { place: String, source: LoginError },

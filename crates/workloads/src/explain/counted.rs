@@ -28,7 +28,9 @@ const COUNTED: &str = "SELECT f.funcname, f.calls, f.total_time, f.self_time, \
 pub(super) enum Counting {
     Always,
     /// By a setting that has otherwise this value.
-    Set { former: String },
+    Set {
+        former: String,
+    },
     /// They cannot be, for this reason.
     Not(String),
 }
