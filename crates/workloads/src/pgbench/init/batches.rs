@@ -121,7 +121,7 @@ impl Batches<'_> {
             Some("committed") => Ok(Outcome::Committed),
             Some("aborted") => Ok(Outcome::Lost),
             Some("in progress") => Ok(Outcome::Open),
-            _ => Err(Fault::CannotResume(format!(
+            _ => Err(Fault::Unknown(format!(
                 "the server does not know any more whether transaction {number} was committed"
             ))),
         }

@@ -26,8 +26,13 @@ pub enum InitError {
         /// What is there now.
         standing: Box<Standing>,
     },
-    /// What is in the database is not what an interrupted run with these options leaves.
-    CannotResume(String),
+    /// What became of a batch is not known.
+    Unknown {
+        /// In words.
+        what: String,
+        /// What is there now.
+        standing: Box<Standing>,
+    },
     /// It was asked to stop.
     Stopped(Box<Standing>),
 }
@@ -88,12 +93,12 @@ impl Standing {
     pub fn advice(&self) -> String {
         let rest = letters(&self.rest());
         match self.part {
-            Part::Rows { .. } => "The same command with --resume goes on from here.".to_owned(),
+            Part::Rows { .. } => format!("The same command with -I {rest} makes the rows anew."),
             Part::Nothing | Part::Unknown => format!("The same command with -I {rest} goes on from here."),
             Part::Statements => match self.during {
                 Step::CreateTables => format!("The same command with -I d{rest} makes the tables anew."),
                 Step::PrimaryKeys | Step::ForeignKeys => {
-                    format!("The same command with -I {rest} --resume makes the keys that are missing.")
+                    format!("Drop the keys that were made; then the same command with -I {rest} goes on from here.")
                 }
                 _ => format!("The same command with -I {rest} goes on from here."),
             },
@@ -137,10 +142,7 @@ impl InitError {
                 with(format!("query failed: {error}"), standing, Some(sql))
             }
             Self::Connect { error, standing } => with(error.to_string(), standing, None),
-            Self::CannotResume(reason) => vec![
-                (Remark::Error, format!("cannot resume: {reason}")),
-                (Remark::Hint, "Without --resume the tables are made anew.".to_owned()),
-            ],
+            Self::Unknown { what, standing } => with(what.clone(), standing, None),
             Self::Stopped(standing) => vec![
                 (Remark::Error, "initialization was stopped".to_owned()),
                 (Remark::Detail, standing.text()),
@@ -162,7 +164,7 @@ impl std::error::Error for InitError {
         match self {
             Self::Options(error) => Some(error),
             Self::Query { error, .. } | Self::Connect { error, .. } => Some(error),
-            Self::CannotResume(_) | Self::Stopped(_) => None,
+            Self::Unknown { .. } | Self::Stopped(_) => None,
         }
     }
 }

@@ -16,15 +16,6 @@ pub enum Event {
     Progress(Progress),
     /// All rows of a table (or of this stretch of it) are made; nothing to print by itself.
     Filled,
-    /// What an interrupted run left is kept.
-    Resumed {
-        /// Accounts that are there.
-        there: u64,
-        /// Accounts there will be.
-        total: u64,
-    },
-    /// There is nothing to go on from.
-    Fresh,
     /// The connection was lost and is about to be made again.
     Reconnecting {
         /// What was seen, first line.
@@ -67,10 +58,6 @@ impl fmt::Display for Event {
             Self::Notice(text) => out.write_str(text),
             Self::Progress(progress) => progress.fmt(out),
             Self::Filled => Ok(()),
-            Self::Resumed { there, total } => {
-                write!(out, "resuming: {there} of {total} tuples of pgbench_accounts are there already")
-            }
-            Self::Fresh => out.write_str("nothing to resume, beginning at the beginning"),
             Self::Reconnecting { reason, attempt, attempts, wait_us } => {
                 let wait = *wait_us as f64 / 1e6;
                 write!(

@@ -12,8 +12,8 @@ pub(super) enum Fault {
     Query { sql: String, error: SqlError },
     /// No connection.
     Connect(SqlError),
-    /// What is there does not fit.
-    CannotResume(String),
+    /// What became of a batch is not known, in words.
+    Unknown(String),
 }
 
 impl Fault {
@@ -27,7 +27,7 @@ impl Fault {
         match self {
             Self::Query { error, .. } => error.sqlstate.is_none() || error.is("40001") || error.is("40P01"),
             Self::Connect(error) => error.sqlstate.is_none(),
-            Self::Stopped | Self::CannotResume(_) => false,
+            Self::Stopped | Self::Unknown(_) => false,
         }
     }
 
@@ -36,7 +36,7 @@ impl Fault {
         let text = match self {
             Self::Query { error, .. } | Self::Connect(error) => error.text.as_str(),
             Self::Stopped => "stopped",
-            Self::CannotResume(reason) => reason,
+            Self::Unknown(what) => what,
         };
         text.lines().next().unwrap_or_default().to_owned()
     }

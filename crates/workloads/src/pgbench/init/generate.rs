@@ -31,18 +31,11 @@ impl Work<'_> {
 
     fn make_rows(&mut self, on_server: bool) -> Result<u64, Fault> {
         let layouts = self.layouts(on_server)?;
-        let missing = self.missing.take();
-        if missing.is_none() && self.loading.is_plain() {
+        if self.loading.is_plain() {
             return self.at_once(&layouts, on_server);
         }
-        let small = match &missing {
-            Some(_) => 0,
-            None => self.small_tables(&layouts, on_server)?,
-        };
-        let total = self.rows_of(&ACCOUNTS_ROWS);
-        let missing = missing.unwrap_or_else(|| vec![Stretch::up_to(total)]);
-        let accounts = self.divided(&layouts, on_server, &missing)?;
-        Ok(small + accounts)
+        let small = self.small_tables(&layouts, on_server)?;
+        Ok(small + self.divided(&layouts, on_server)?)
     }
 
     fn layouts(&mut self, on_server: bool) -> Result<Layouts, Fault> {
@@ -120,16 +113,15 @@ impl Work<'_> {
     }
 
     /// Brings in accounts in several transactions, maybe over several connections; gives their number.
-    fn divided(&mut self, layouts: &Layouts, on_server: bool, missing: &[Stretch]) -> Result<u64, Fault> {
+    fn divided(&mut self, layouts: &Layouts, on_server: bool) -> Result<u64, Fault> {
         let total = self.rows_of(&ACCOUNTS_ROWS);
-        let rows: u64 = missing.iter().map(|stretch| stretch.rows()).sum();
-        let mut there = total - rows;
+        let mut there = 0;
         self.part = Part::Rows { there, total };
         let source = match on_server {
             true => Source::on_server(&ACCOUNTS_ROWS),
             false => Source::here(&ACCOUNTS_ROWS, layouts, total, false),
         };
-        let queue = self.queue(missing);
+        let queue = self.queue(total);
         let jobs = (self.loading.jobs as usize).min(queue.len()).max(1);
         let (runtime, batch) = (self.runtime, self.loading.batch);
         while self.connections.len() < jobs {
@@ -152,15 +144,16 @@ impl Work<'_> {
         self.listener.event(&Event::Filled);
         self.hear();
         self.connections.truncate(1);
-        result.map(|()| rows)
+        result.map(|()| total)
     }
 
-    fn queue(&self, missing: &[Stretch]) -> Queue {
+    fn queue(&self, total: u64) -> Queue {
+        let all = Stretch::up_to(total);
         if self.loading.jobs == 1 {
-            return Queue::new(missing.to_vec());
+            return Queue::new(vec![all]);
         }
         // Small pieces: side by side on disk lies what belongs side by side, whichever connection brought it.
         let branches = self.loading.batch.map_or(1, |rows| rows.div_ceil(ACCOUNTS));
-        Queue::new(by_branches(missing, branches))
+        Queue::new(by_branches(all, branches))
     }
 }

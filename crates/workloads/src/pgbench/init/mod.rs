@@ -2,7 +2,7 @@
 //!
 //! Steps, tables, rows and messages are pgbench's (version 18). Rows go over in COPY's binary format where the columns
 //! allow it, and many of them with the server's log written out meanwhile (see `flush`). Without a bound of its own: a table of scale 1000 has 100 million rows. Beyond pgbench: several connections
-//! at once, batches with a transaction each, and going on where an interrupted run stopped ([`Loading`]).
+//! at once, and batches with a transaction each ([`Loading`]).
 
 mod batches;
 mod error;
@@ -15,7 +15,6 @@ mod layout;
 mod meter;
 mod options;
 mod parallel;
-mod resume;
 mod rows;
 mod source;
 mod steps;

@@ -134,13 +134,11 @@ pub struct Loading {
     pub jobs: u32,
     /// Accounts per transaction, at least 1; `None` for all of them in one.
     pub batch: Option<u64>,
-    /// Keep what an interrupted run left and go on from there.
-    pub resume: bool,
 }
 
 impl Default for Loading {
     fn default() -> Self {
-        Self { jobs: 1, batch: None, resume: false }
+        Self { jobs: 1, batch: None }
     }
 }
 

@@ -31,20 +31,15 @@ impl Stretch {
     }
 }
 
-/// Cuts stretches where branches end, so that each piece has at most the rows of so many branches. What an interrupted
-/// run leaves can be made out only if no branch is worked at by two connections.
-pub(super) fn by_branches(stretches: &[Stretch], branches: u64) -> Vec<Stretch> {
+/// Cuts rows where branches end, so that each piece has at most the rows of so many branches.
+pub(super) fn by_branches(all: Stretch, branches: u64) -> Vec<Stretch> {
     let rows = ACCOUNTS.saturating_mul(branches.max(1));
     let mut pieces = Vec::new();
-    for stretch in stretches {
-        let mut rest = Some(*stretch);
-        while let Some(current) = rest {
-            // A stretch may begin within a branch.
-            let into = (current.first - 1) % ACCOUNTS;
-            let (piece, after) = current.cut(rows - into);
-            pieces.push(piece);
-            rest = after;
-        }
+    let mut rest = Some(all);
+    while let Some(current) = rest {
+        let (piece, after) = current.cut(rows);
+        pieces.push(piece);
+        rest = after;
     }
     pieces
 }
@@ -81,18 +76,15 @@ mod tests {
         let all = Stretch::up_to(10);
         assert_eq!(all.cut(10), (all, None));
         assert_eq!(all.cut(4), (Stretch { first: 1, last: 4 }, Some(Stretch { first: 5, last: 10 })));
-        let pieces = by_branches(&[Stretch { first: 50_001, last: 300_000 }], 2);
-        assert_eq!(
-            pieces,
-            [Stretch { first: 50_001, last: 200_000 }, Stretch { first: 200_001, last: 300_000 }]
-        );
+        let pieces = by_branches(Stretch::up_to(300_000), 2);
+        assert_eq!(pieces, [Stretch::up_to(200_000), Stretch { first: 200_001, last: 300_000 }]);
     }
 
     proptest! {
         #[test]
-        fn pieces_make_up_the_whole(first in 1_u64..1_000_000, rows in 1_u64..2_000_000, branches in 1_u64..9) {
-            let whole = Stretch { first, last: first + rows - 1 };
-            let pieces = by_branches(&[whole], branches);
+        fn pieces_make_up_the_whole(rows in 1_u64..2_000_000, branches in 1_u64..9) {
+            let whole = Stretch::up_to(rows);
+            let pieces = by_branches(whole, branches);
             prop_assert_eq!(pieces.first().unwrap().first, whole.first);
             prop_assert_eq!(pieces.last().unwrap().last, whole.last);
             for pair in pieces.windows(2) {

@@ -111,27 +111,12 @@ fn range_bounds(number: u32, options: &InitOptions) -> String {
     format!("from ({low}) to ({high})")
 }
 
-/// A key, and the table it is of.
-pub(super) struct Key {
-    pub(super) table: &'static str,
-    pub(super) constraint: &'static str,
-    pub(super) statement: String,
-}
-
-pub(super) fn primary_keys(options: &InitOptions) -> Vec<Key> {
+pub(super) fn primary_keys(options: &InitOptions) -> Vec<String> {
     let space = options.index_tablespace.as_ref();
     let space =
         space.map(|name| format!(" using index tablespace {}", quote_identifier(name))).unwrap_or_default();
-    let key = |(table, constraint, column)| Key {
-        table,
-        constraint,
-        statement: format!("alter table {table} add primary key ({column}){space}"),
-    };
-    [
-        ("pgbench_branches", "pgbench_branches_pkey", "bid"),
-        ("pgbench_tellers", "pgbench_tellers_pkey", "tid"),
-        (ACCOUNTS_TABLE, "pgbench_accounts_pkey", "aid"),
-    ]
+    let key = |(table, column)| format!("alter table {table} add primary key ({column}){space}");
+    [("pgbench_branches", "bid"), ("pgbench_tellers", "tid"), (ACCOUNTS_TABLE, "aid")]
     .map(key)
     .into()
 }
@@ -145,13 +130,9 @@ const REFERENCES: [(&str, &str, &str, &str); 5] = [
     ("pgbench_history", "pgbench_history_aid_fkey", "aid", ACCOUNTS_TABLE),
 ];
 
-pub(super) fn foreign_keys() -> Vec<Key> {
-    let key = |(table, constraint, column, other)| Key {
-        table,
-        constraint,
-        statement: format!(
-            "alter table {table} add constraint {constraint} foreign key ({column}) references {other}"
-        ),
+pub(super) fn foreign_keys() -> Vec<String> {
+    let key = |(table, constraint, column, other)| {
+        format!("alter table {table} add constraint {constraint} foreign key ({column}) references {other}")
     };
     REFERENCES.map(key).into()
 }

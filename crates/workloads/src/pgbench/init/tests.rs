@@ -188,87 +188,10 @@ fn several_connections_commit_together_or_not_at_all() {
     assert_eq!(server.state().accounts.len(), 0);
 }
 
-/// What the survey asks, answered from what a server has.
-fn answer_survey(server: &FakeServer, scale: u64) {
-    let mut state = server.state();
-    let mut branches: Vec<Vec<String>> = Vec::new();
-    for branch in 1..=scale {
-        if let Some(found) = state.accounts.within((branch - 1) * ACCOUNTS + 1, branch * ACCOUNTS) {
-            let numbers = [branch].into_iter().chain(found).map(|number| number.to_string());
-            branches.push(numbers.chain(["t".to_owned()]).collect());
-        }
-    }
-    let numbered = |count: u64| vec![vec![count.to_string(), "1".into(), count.to_string()]];
-    let [small, tellers] = state.small;
-    state.answers = vec![
-        ("to_regclass(name)".into(), vec![vec!["4".into()]]),
-        ("partstrat".into(), vec![vec![String::new(), "0".into(), "integer".into()]]),
-        ("group by bid".into(), branches),
-        ("from pgbench_branches".into(), numbered(small)),
-        ("from pgbench_tellers".into(), numbered(tellers)),
-        ("pgbench_history limit 1".into(), vec![vec!["0".into()]]),
-        ("pg_constraint".into(), vec![vec!["1".into()]]),
-    ];
-}
-
-#[test]
-fn resuming_refuses_what_does_not_fit() {
-    let resume = Loading { resume: true, ..Loading::default() };
-    let cases = [
-        ("to_regclass(name)", vec!["2"]),
-        ("partstrat", vec!["h", "3", "integer"]),
-        ("partstrat", vec!["", "0", "bigint"]),
-        ("from pgbench_branches", vec!["3", "1", "3"]),
-        ("from pgbench_tellers", vec!["10", "2", "11"]),
-        ("pgbench_history limit 1", vec!["1"]),
-        ("group by bid", vec!["1", "99", "1", "100", "t"]),
-        ("group by bid", vec!["1", "100", "1", "100", "f"]),
-        ("group by bid", vec!["2", "100", "100001", "100100", "t"]),
-    ];
-    let mut texts = Vec::new();
-    for (part, row) in cases {
-        let server = FakeServer::default();
-        server.state().small = [1, 10];
-        answer_survey(&server, 1);
-        let row = vec![row.into_iter().map(str::to_owned).collect()];
-        server.state().answers.insert(0, (part.to_owned(), row));
-        let (_, result) = told(&server, &options("dtgvp", 1), resume);
-        texts.push(remarks(&result.unwrap_err()));
-        assert!(!server.state().asked.iter().any(|sql| sql.starts_with("drop")));
-    }
-    insta::assert_snapshot!("cannot_resume", texts.join("\n\n"));
-}
-
-#[test]
-fn resuming_without_anything_begins_at_the_beginning() {
-    let server = FakeServer::default();
-    server.state().answers = vec![("to_regclass(name)".into(), vec![vec!["0".into()]])];
-    let (lines, result) = told(&server, &options("dtg", 1), Loading { resume: true, ..Loading::default() });
-    result.unwrap();
-    assert!(lines[0].starts_with("nothing to resume"), "{lines:?}");
-    assert_eq!(server.state().accounts.len(), 100_000);
-}
-
-#[test]
-fn resuming_keeps_tables_and_keys() {
-    let server = FakeServer::default();
-    server.state().accounts = (1..=30_000).chain(100_001..=200_000).collect();
-    server.state().small = [3, 30];
-    answer_survey(&server, 3);
-    let (lines, result) =
-        told(&server, &options("dtgvpf", 3), Loading { resume: true, ..Loading::default() });
-    assert_eq!(result.unwrap().phases[0].count, Some(170_000));
-    assert_eq!(server.state().accounts, (1..=300_000).collect());
-    insta::assert_snapshot!("resumed_messages", lines.concat());
-    let changes = ["drop", "create", "alter", "truncate"];
-    let changed = |sql: &String| changes.iter().any(|word| sql.starts_with(word));
-    assert!(!server.state().asked.iter().any(changed), "{:?}", server.state().asked);
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Whatever is lost, and wherever: every account is there once in the end, if need be after resuming.
+    /// Whatever is lost, and wherever: every account is there once in the end, if need be after another run.
     #[test]
     fn no_account_is_lost_or_doubled(
         batch in 20_000_u64..200_000,
@@ -283,16 +206,13 @@ proptest! {
             _ => Trouble::Before,
         };
         server.state().troubles = troubles.into_iter().map(|(at, number)| (at, kind(number))).collect();
-        let mut loading = Loading { jobs, batch: Some(batch), resume: false };
+        let loading = Loading { jobs, batch: Some(batch) };
         let (_, mut result) = told(&server, &options("g", 2), loading);
-        loading.resume = true;
         for _ in 0..6 {
             if result.is_ok() {
                 break;
             }
-            answer_survey(&server, 2);
             result = told(&server, &options("g", 2), loading).1;
-            server.state().answers.clear();
         }
         result.unwrap();
         prop_assert!(server.state().accounts == (1..=200_000).collect());
@@ -319,7 +239,6 @@ fn progress_on_a_terminal_stays_on_its_line() {
         progress(300_000, 1.0),
         Event::Notice("NOTICE:  hear".into()),
         Event::Reconnecting { reason: "gone".into(), attempt: 2, attempts: 40, wait_us: 500_000 },
-        Event::Resumed { there: 5, total: 10 },
         Event::Done(Summary::default()),
     ];
     for (name, terminal) in [("on_a_terminal", true), ("in_a_file", false)] {

@@ -5,11 +5,9 @@ use super::event::Listener;
 use super::event::{Event, Summary};
 use super::fault::Fault;
 use super::options::{InitOptions, Loading};
-use super::resume::{Found, Survey};
 use super::source::run as run_statement;
 use super::steps::Step;
-use super::stretch::Stretch;
-use super::tables::{self, Key};
+use super::tables;
 use crate::jobs::{Connection, Runtime};
 use crate::jobs::{JobReport, PhaseTimer};
 use protocol::postgres::sql::Sql;
@@ -21,10 +19,6 @@ pub(super) struct Work<'a> {
     pub(super) connections: Vec<Connection>,
     pub(super) runtime: &'a dyn Runtime,
     pub(super) listener: &'a mut dyn Listener,
-    /// Accounts that an interrupted run left missing.
-    pub(super) missing: Option<Vec<Stretch>>,
-    /// What an interrupted run left is kept.
-    pub(super) keep: bool,
     /// What is there of the step that runs.
     pub(super) part: Part,
 }
@@ -50,18 +44,10 @@ pub fn run(
         connections: vec![connection],
         runtime,
         listener,
-        missing: None,
-        keep: false,
         part: Part::Nothing,
     };
-    if loading.resume {
-        work.resume(&steps).map_err(|fault| work.explain(fault, &steps, 0))?;
-    }
     let mut summary = Summary::default();
     for (number, step) in steps.iter().enumerate() {
-        if work.keep && matches!(step, Step::Drop | Step::CreateTables) {
-            continue;
-        }
         let start_us = timer.now_us();
         let rows = work.step(*step).map_err(|fault| work.explain(fault, &steps, number))?;
         let duration_us = timer.end(step.name(), "", start_us, rows);
@@ -82,8 +68,8 @@ impl Work<'_> {
             Step::Generate => return self.generate(false).map(Some),
             Step::GenerateOnServer => return self.generate(true).map(Some),
             Step::Vacuum => tables::VACUUM.iter().try_for_each(|text| self.statement(text))?,
-            Step::PrimaryKeys => self.keys(&tables::primary_keys(self.options), true)?,
-            Step::ForeignKeys => self.keys(&tables::foreign_keys(), false)?,
+            Step::PrimaryKeys => self.keys(&tables::primary_keys(self.options))?,
+            Step::ForeignKeys => self.keys(&tables::foreign_keys())?,
         }
         Ok(None)
     }
@@ -96,39 +82,8 @@ impl Work<'_> {
         tables::create_partitions(self.options).iter().try_for_each(|text| self.statement(text))
     }
 
-    fn keys(&mut self, keys: &[Key], primary: bool) -> Result<(), Fault> {
-        for key in keys {
-            if !(self.keep && self.survey().has_key(key, primary)?) {
-                self.statement(&key.statement)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Finds out what an interrupted run left.
-    fn resume(&mut self, steps: &[Step]) -> Result<(), Fault> {
-        self.keep = true;
-        let generating = steps.iter().filter(|step| step.generates()).count();
-        if generating > 1 {
-            let reason = "the steps make the rows more than once";
-            return Err(Fault::CannotResume(reason.to_owned()));
-        }
-        if generating == 0 {
-            return Ok(());
-        }
-        match self.survey().look()? {
-            Found::Nothing => {
-                self.keep = false;
-                self.listener.event(&Event::Fresh);
-            }
-            Found::Rows(missing) => {
-                let total = u64::from(self.options.scale) * super::ACCOUNTS;
-                let there = total - missing.iter().map(|stretch| stretch.rows()).sum::<u64>();
-                self.listener.event(&Event::Resumed { there, total });
-                self.missing = Some(missing);
-            }
-        }
-        Ok(())
+    fn keys(&mut self, keys: &[String]) -> Result<(), Fault> {
+        keys.iter().try_for_each(|statement| self.statement(statement))
     }
 
     pub(super) fn sql(&mut self) -> &mut dyn Sql {
@@ -141,11 +96,6 @@ impl Work<'_> {
         let result = run_statement(self.sql(), text, runtime);
         self.hear();
         result
-    }
-
-    /// What is in the database.
-    fn survey(&mut self) -> Survey<'_> {
-        Survey { options: self.options, sql: &mut *self.connections[0], runtime: self.runtime }
     }
 
     /// Passes on what the server remarked.
@@ -169,7 +119,7 @@ impl Work<'_> {
             Fault::Stopped => InitError::Stopped(standing),
             Fault::Query { sql, error } => InitError::Query { sql, error, standing },
             Fault::Connect(error) => InitError::Connect { error, standing },
-            Fault::CannotResume(reason) => InitError::CannotResume(reason),
+            Fault::Unknown(what) => InitError::Unknown { what, standing },
         }
     }
 }

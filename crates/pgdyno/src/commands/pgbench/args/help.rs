@@ -41,7 +41,6 @@ Initialization options:
   --partition-method=(range|hash)
                            how accounts are partitioned (default: range)
   --partitions=NUM         number of partitions of the accounts (default: 0)
-  --resume                 go on where an interrupted initialization stopped
   --tablespace=TABLESPACE  tablespace of the tables
   --unlogged-tables        make the tables unlogged
 

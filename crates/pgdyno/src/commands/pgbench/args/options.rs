@@ -166,7 +166,6 @@ pub(super) static BESIDE: [Spec; 16] = [
     spec("read-script", 0, Run, Text(read_script)),
     spec("reconnect", 0, Run, Flag(|all| all.workload.reconnect_lost = true)),
     spec("results", 0, Run, Text(|all, text| some(&mut all.output.results, own::results(text)))),
-    spec("resume", 0, Init, Flag(|all| all.init.loading.resume = true)),
     spec("startup-script", 0, Run, Any(startup_script)),
     spec("warmup", 0, Run, Text(|all, text| put(&mut all.load.warmup, own::warmup(text)))),
 ];

@@ -155,7 +155,7 @@ fn everything_a_run_can_be_asked_for() {
 #[test]
 fn everything_an_initialization_can_be_asked_for() {
     let line = "-iqn -I dtvGv --foreign-keys -F50 -s 3 --partitions 2 --partition-method HASH --tablespace a \
-                --index-tablespace b --unlogged-tables --init-jobs 4 --init-batch 1000 --resume";
+                --index-tablespace b --unlogged-tables --init-jobs 4 --init-batch 1000";
     let InitSettings { tables, loading, .. } = init_of(&line.split_whitespace().collect::<Vec<_>>());
     let wanted = InitOptions {
         scale: 3,
@@ -170,7 +170,7 @@ fn everything_an_initialization_can_be_asked_for() {
         quiet: true,
     };
     assert_eq!(tables, wanted);
-    assert_eq!(loading, Loading { jobs: 4, batch: Some(1000), resume: true });
+    assert_eq!(loading, Loading { jobs: 4, batch: Some(1000) });
     let steps = |words: &[&str]| init_of(words).tables.steps;
     assert_eq!(steps(&["-i", "-I", "d t"]), [Step::Drop, Step::CreateTables]);
     assert!(steps(&["-i", "-n", "-I", "v"]).is_empty());
