@@ -283,7 +283,7 @@ impl Target {
             Server::Url(server) => Means {
                 restart: false,
                 server: self.journal.is_some(),
-                session: server.pooling() != Pooling::Transaction,
+                session: !server.pooling().is_shared(),
                 superuser,
             },
         }

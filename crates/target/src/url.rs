@@ -51,17 +51,22 @@ impl UrlServer {
         let config = described(dsn)?;
         let mut control = connect_or_tell(&config, home)?;
         let seen = |error| sql_error("looking whether a pooler stands before the server", error);
-        let pooling = control.pooling().map_err(seen)?;
+        let mut pooling = control.pooling().map_err(seen)?;
         let keeps_statements = match pooling {
             Pooling::None | Pooling::Session => true,
             // Statement pooling ends a connection that begins a transaction.
-            Pooling::Transaction => control.keeps_statements().unwrap_or(false),
+            Pooling::Transaction | Pooling::Statement => control.keeps_statements().unwrap_or_else(|error| {
+                if Pooling::refuses_transactions(&error) {
+                    pooling = Pooling::Statement;
+                }
+                false
+            }),
         };
         if !keeps_statements {
             control = connect_or_tell(&config, home)?;
         }
         let parameters = &control.place().login.parameters;
-        if pooling == Pooling::Transaction && parameters.iter().any(|(name, _)| name == "options") {
+        if pooling.is_shared() && parameters.iter().any(|(name, _)| name == "options") {
             return Err(NotPooled::Options.into());
         }
         let recovered = match rights {

@@ -10,7 +10,7 @@ use crate::experiment::ExperimentFile;
 use crate::jobs::{fits_at_hand, foresee};
 use crate::plan::Plan;
 use crate::target_spec::TargetSpec;
-use target::control::{Control, Pooling, connect};
+use target::control::{Control, connect};
 use target::home::Home;
 use target::managed;
 use target::settings::Means;
@@ -105,7 +105,7 @@ fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabE
                 restart: false,
                 server: *change_server,
                 // An error here comes again when the experiment begins.
-                session: control.pooling().is_ok_and(|pooling| pooling != Pooling::Transaction),
+                session: control.pooling().is_ok_and(|pooling| !pooling.is_shared()),
                 superuser: control.reported("is_superuser") == Some("on"),
             };
             Ok(with(connect(&config), means))

@@ -22,7 +22,7 @@ use crate::target_spec::TargetSpec;
 use target::Stop;
 use target::change;
 use target::child::{Account, Watchdog};
-use target::control::{ConnectError, Control, Pooling, look_up};
+use target::control::{ConnectError, Control, look_up};
 use target::home::{Home, remove_empty_socket_folders};
 use target::http::Web;
 use target::managed::{Choice, Options as ManagedOptions, Via, stop_orphans};
@@ -364,7 +364,7 @@ impl Stage {
     /// # Errors
     /// What of it does not go through a transaction pooler.
     pub(crate) fn lets_through(&self, workload: &dyn Workload) -> Result<(), LabError> {
-        if self.target.pooling() != Pooling::Transaction {
+        if !self.target.pooling().is_shared() {
             return Ok(());
         }
         let refused = match workload.of_session() {

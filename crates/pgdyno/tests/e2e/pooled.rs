@@ -133,6 +133,20 @@ fn what_does_not_go_through_a_transaction_pooler_is_refused_by_name() {
     place.run(["bench", "-M", "prepared", "-f", &find, "-T", "1", &server.url()]).expect(0);
 }
 
+/// It was called a transaction pooler, and the script was blamed for pgdyno's own transaction.
+#[test]
+fn a_statement_pooler_is_named_and_what_needs_a_transaction_is_refused() {
+    let (place, _server, pooler) = pooled("pool_mode = statement\ndefault_pool_size = 2");
+    let url = pooler.url();
+    let find = place.write("find.sql", "SELECT count(*) FROM news WHERE id = 5;\n").display().to_string();
+    let other = place.write("other.sql", "SELECT count(*) FROM news WHERE id < 6;\n");
+    let done = place.run(["bench", "-f", &find, "-T", "1", &url]).expect(0);
+    assert!(done.stderr.contains("a statement pooler"), "{}", done.stderr);
+    let against = format!("script: {}", other.display());
+    let args = ["bench", "-f", &find, "-T", "1", "--rounds", "2", &url, "--against", &against];
+    place.run(args).expect(68).says(&["does not go through a statement pooler"]);
+}
+
 /// What is prepared under a name of another program was measured in place of the script's own.
 #[test]
 fn a_statement_of_another_program_is_not_measured_in_its_place() {

@@ -22,12 +22,27 @@ pub enum Pooling {
     None,
     /// A client keeps its server connection until it leaves.
     Session,
-    /// A client has a server connection for a transaction (or a statement). The next one gets it with the session's
-    /// settings, prepared statements and locks.
+    /// A client has a server connection for a transaction. The next one gets it with the session's settings, prepared
+    /// statements and locks.
     Transaction,
+    /// A client has a server connection for a statement, and may not begin a transaction.
+    Statement,
 }
 
 impl Pooling {
+    /// Whether one client gets a server connection from another one while both are there.
+    #[must_use]
+    pub fn is_shared(self) -> bool {
+        matches!(self, Self::Transaction | Self::Statement)
+    }
+
+    /// Whether an error says that the pooler ends connections that begin a transaction.
+    #[must_use]
+    pub fn refuses_transactions(error: &SqlError) -> bool {
+        // PgBouncer's words; there is no code for it.
+        error.text.contains("statement pooling mode")
+    }
+
     /// The pooler in words; `None` without one.
     #[must_use]
     pub fn words(self) -> Option<&'static str> {
@@ -36,6 +51,10 @@ impl Pooling {
             Self::Session => Some("a session pooler: each client keeps a server connection until it leaves"),
             Self::Transaction => Some(
                 "a transaction pooler: clients share server connections, and have one for a transaction at a time",
+            ),
+            Self::Statement => Some(
+                "a statement pooler: clients share server connections, have one for a statement at a time, and may not begin a \
+                 transaction",
             ),
         }
     }

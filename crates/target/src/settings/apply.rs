@@ -167,7 +167,7 @@ pub fn apply_url(
     let superuser = control.reported("is_superuser") == Some("on");
     let known = catalog(&mut control)?;
     let mut change = Change::of(&known, wanted, superuser)?;
-    if pooling == Pooling::Transaction {
+    if pooling.is_shared() {
         // What is in force already nobody need set.
         change.session = differences(&known, &change.session)
             .into_iter()

@@ -57,13 +57,23 @@ impl Asking for ReadOnly {
             }
             Some(Does::Nothing) if self.open => long(sql).query(&text),
             Some(Does::Nothing) => {
-                sql.execute("BEGIN READ ONLY")?;
+                sql.execute("BEGIN READ ONLY").map_err(without_transactions)?;
                 let answer = long(sql).query(&text)?;
                 sql.execute("COMMIT")?;
                 Ok(answer)
             }
         }
     }
+}
+
+/// A statement pooler ends a connection that begins a transaction: the transaction is ours, not the script's.
+fn without_transactions(error: SqlError) -> SqlError {
+    if !error.text.contains("statement pooling mode") {
+        return error;
+    }
+    let text = "the first execution of a script is in a transaction of its own, which does not go through a statement pooler; \
+                connect to the server itself, or set pool_mode to transaction";
+    SqlError { sqlstate: Some("0A000".to_owned()), text: text.to_owned() }
 }
 
 /// What a statement of so many parts does to transactions; `None` where that is not clear.
