@@ -243,7 +243,8 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         "next_command",
     ];
     let columns: Vec<&str> = columns.into_iter().chain(optional).collect();
-    let mut table = table(data, found, &columns, pct, |line| {
+    let p = |change: Option<&Estimate>| real(change.and_then(Estimate::p_adjusted));
+    let mut table = table(data, found, &columns, pct, p, |line| {
         let turns = line.sliced;
         let next = line.next.as_ref();
         let looked = |of: u32| line.is_whole.then_some(u64::from(of)).filter(|_| data.course.looks > 0);
@@ -278,7 +279,8 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
 pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     let words = |words: Option<&Estimate>| vec![words.map(change).into()];
     let verdict = if found.paired { "verdict" } else { "verdict, not interleaved" };
-    table(data, found, &["change, 95 %", "p", "n", verdict], words, |line| {
+    let p = |change: Option<&Estimate>| change.and_then(Estimate::p_adjusted).map(probability).into();
+    table(data, found, &["change, 95 %", "p", "n", verdict], words, p, |line| {
         let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
         let values = line.answers.filter(|own| own.part != Of::Whole).map(|own| own.values.clone());
         let parts = [Some(verdict), values, line.groups.clone(), line.remarks.clone()];
@@ -335,6 +337,7 @@ fn table(
     found: &Comparison,
     columns: &[&str],
     change: impl Fn(Option<&Estimate>) -> Vec<Value>,
+    p: impl Fn(Option<&Estimate>) -> Value,
     verdict: impl Fn(&Line<'_>) -> Vec<Value>,
 ) -> Table {
     let unit = match found.metric {
@@ -374,8 +377,7 @@ fn table(
         };
         row.extend(figures.into_iter().chain(took).map(real));
         row.extend(change(line.change));
-        let p = line.change.and_then(Estimate::p_adjusted);
-        row.extend([real(p), (line.change.map_or(0, |change| change.n) as u64).into()]);
+        row.extend([p(line.change), (line.change.map_or(0, |change| change.n) as u64).into()]);
         row.extend(verdict(line));
         row.extend(
             in_time.into_iter().flat_map(|columns| line.in_time.map(|own| columns.values(&own)).concat()),
