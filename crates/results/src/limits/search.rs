@@ -308,15 +308,19 @@ impl<'r> ArmLimit<'r> {
         GeneratorLimit::at(asked, &self.trials, upper)
     }
 
-    /// Whether trials at the upper bound had so few arrivals of what a term is of that a single bad one breaks it.
+    /// Whether trials at the upper bound had so few arrivals of what a term is of that a single bad one breaks it, and all of
+    /// them together had no more bad ones than chance gives.
     #[must_use]
     pub fn one_decides(&self, asked: &AskedLimit) -> bool {
         let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return false };
         let there = || self.trials.iter().filter(|run| run.offered_rate == Some(upper));
-        let is_of_one = |term: &record::Term, run: &Run| {
-            term.kept(run).is_some_and(|kept| kept.offered * term.share < 1.0)
+        let decides = |term: &record::Term| {
+            let kept: Vec<record::Kept> = there().filter_map(|run| term.kept(run)).collect();
+            let (bad, offered) = kept.iter().fold((0.0, 0.0), |sum, own| (sum.0 + own.bad, sum.1 + own.offered));
+            let few = !kept.is_empty() && kept.iter().all(|own| own.offered * term.share < 1.0);
+            few && bad > 0.0 && chance_of(bad.round() as u64, offered.round() as u64, term.share) > 0.05
         };
-        there().next().is_some() && asked.promise.iter().any(|term| there().all(|run| is_of_one(term, run)))
+        asked.promise.iter().any(decides)
     }
 
     /// Whether its trials contradict each other, or a load that never exceeds the limit broke the promise.
@@ -335,6 +339,17 @@ impl<'r> ArmLimit<'r> {
         self.uncounted = all.len() - self.trials.len();
         self.state = state;
     }
+}
+
+/// Chance that at least `bad` of `all` arrivals are bad where each is so with this probability, which gives few of them.
+fn chance_of(bad: u64, all: u64, share: f64) -> f64 {
+    let mut exactly = (1.0 - share).powf(all as f64);
+    let mut fewer = 0.0;
+    for count in 0..bad.min(all) {
+        fewer += exactly;
+        exactly *= (all - count) as f64 / (count + 1) as f64 * share / (1.0 - share);
+    }
+    (1.0 - fewer).max(0.0)
 }
 
 impl Stage<'_> {

@@ -472,14 +472,36 @@ fn a_peak_far_above_the_limit_is_explained_or_doubted() {
     assert_eq!(found(&asked(), &near).far_peak(&asked()), None);
 }
 
+/// A trial of 60 arrivals, of which so many failed.
+fn with_failed(run: &mut Run, failed: u64) {
+    let counts = [("due", 60), ("ok", 60 - failed), ("failed", failed)];
+    run.counts = counts.map(|(name, count)| (name.to_owned(), count)).into();
+    run.scripts = vec![record::ScriptRecord {
+        name: "one.sql".into(),
+        text_hash: String::new(),
+        weight: 1,
+        part: None,
+        counts: run.counts.clone(),
+        response: stats::Histogram::new(),
+        service: stats::Histogram::new(),
+    }];
+    run.measured_s = 60.0 / run.offered_rate.unwrap_or(60.0);
+}
+
 /// "It never holds" rested on trials of one or two arrivals of the script that was promised.
 #[test]
 fn a_limit_that_a_single_late_arrival_decides_is_undecided() {
     let asked = AskedLimit { highest: Some(900.0), ..asked() };
-    let server = Server { peak: &|_| 1000, trial: &|run, _| judged(run, 0.0) };
-    let runs = search(&asked, &[None], None, &server);
-    let all: Vec<&Run> = runs.iter().collect();
-    let limit = CellLimit::of(&asked, &[None], (8, None), &all);
-    assert!(limit.arms[0].one_decides(&asked), "{:?}", limit.arms[0].state);
-    assert_eq!(Found { cell: Cell::of(all[0]), limit }.came(&asked), [Came::Undecided]);
+    for (failed, one_decides) in [(1, true), (60, false)] {
+        let trial = |run: &mut Run, _: usize| {
+            with_failed(run, failed);
+            judged(run, 0.0);
+        };
+        let runs = search(&asked, &[None], None, &Server { peak: &|_| 1000, trial: &trial });
+        let all: Vec<&Run> = runs.iter().collect();
+        let limit = CellLimit::of(&asked, &[None], (8, None), &all);
+        assert_eq!(limit.arms[0].one_decides(&asked), one_decides, "{failed} of 60 failed");
+        let came = if one_decides { Came::Undecided } else { Came::Never };
+        assert_eq!(Found { cell: Cell::of(all[0]), limit }.came(&asked), [came]);
+    }
 }
