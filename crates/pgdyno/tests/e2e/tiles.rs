@@ -118,8 +118,10 @@ fn tiles_go_by_a_tile_server_and_ways_are_compared() {
     assert_eq!(place.sql(arms), "sql tipg");
     place.run(["run", "ways.toml"]).expect(64).says(&["is finished"]);
     // A user's view comes over several connections, and each of its tiles has its own time.
+    // Long enough for some tiles of each layer and zoom, also where ten programs share a CPU.
     let users = ["spots", "squares", "-z", "10-12", "--via", "tipg", "--picker", "sessions"];
-    let done = place.run(tiles(&url, &users)).expect(0);
+    let long = ["tiles", "-d", &url, "-T", "5", "--warmup", "0.1", "--rounds", "2", "--tiles", "20"];
+    let done = place.run(long.iter().chain(&users)).expect(0);
     assert!(done.stdout.contains("How fast are tiles of spots and squares by TiPg?"), "{}", done.stdout);
     let newest = "experiment_id = 2";
     let views = format!(

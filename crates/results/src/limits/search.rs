@@ -316,7 +316,8 @@ impl<'r> ArmLimit<'r> {
         let there = || self.trials.iter().filter(|run| run.offered_rate == Some(upper));
         let decides = |term: &record::Term| {
             let kept: Vec<record::Kept> = there().filter_map(|run| term.kept(run)).collect();
-            let (bad, offered) = kept.iter().fold((0.0, 0.0), |sum, own| (sum.0 + own.bad, sum.1 + own.offered));
+            let (bad, offered) =
+                kept.iter().fold((0.0, 0.0), |sum, own| (sum.0 + own.bad, sum.1 + own.offered));
             let few = !kept.is_empty() && kept.iter().all(|own| own.offered * term.share < 1.0);
             few && bad > 0.0 && chance_of(bad.round() as u64, offered.round() as u64, term.share) > 0.05
         };

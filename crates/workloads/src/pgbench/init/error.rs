@@ -98,7 +98,9 @@ impl Standing {
             Part::Statements => match self.during {
                 Step::CreateTables => format!("The same command with -I d{rest} makes the tables anew."),
                 Step::PrimaryKeys | Step::ForeignKeys => {
-                    format!("Drop the keys that were made; then the same command with -I {rest} goes on from here.")
+                    format!(
+                        "Drop the keys that were made; then the same command with -I {rest} goes on from here."
+                    )
                 }
                 _ => format!("The same command with -I {rest} goes on from here."),
             },

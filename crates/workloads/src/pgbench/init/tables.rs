@@ -116,9 +116,7 @@ pub(super) fn primary_keys(options: &InitOptions) -> Vec<String> {
     let space =
         space.map(|name| format!(" using index tablespace {}", quote_identifier(name))).unwrap_or_default();
     let key = |(table, column)| format!("alter table {table} add primary key ({column}){space}");
-    [("pgbench_branches", "bid"), ("pgbench_tellers", "tid"), (ACCOUNTS_TABLE, "aid")]
-    .map(key)
-    .into()
+    [("pgbench_branches", "bid"), ("pgbench_tellers", "tid"), (ACCOUNTS_TABLE, "aid")].map(key).into()
 }
 
 /// Table, column and table referred to.

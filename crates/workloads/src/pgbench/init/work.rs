@@ -38,14 +38,8 @@ pub fn run(
     let steps = options.all_steps();
     let mut clock = || runtime.now_us();
     let mut timer = PhaseTimer::new(&mut clock);
-    let mut work = Work {
-        options,
-        loading,
-        connections: vec![connection],
-        runtime,
-        listener,
-        part: Part::Nothing,
-    };
+    let mut work =
+        Work { options, loading, connections: vec![connection], runtime, listener, part: Part::Nothing };
     let mut summary = Summary::default();
     for (number, step) in steps.iter().enumerate() {
         let start_us = timer.now_us();

@@ -152,7 +152,7 @@ pub(super) static PGBENCH: [Spec; 44] = [
 
 /// pgbench 19's option and pgdyno's own ones. An abbreviation means one of these only when it means none of
 /// [`PGBENCH`], so that command lines written for pgbench keep their meaning.
-pub(super) static BESIDE: [Spec; 16] = [
+pub(super) static BESIDE: [Spec; 15] = [
     spec("allow-changed-settings", 0, Run, Flag(|all| all.preparation.allow_changed_settings = true)),
     spec("client-cpus", 0, Run, Text(|all, text| some(&mut all.load.cpus, own::cpus(text)))),
     spec("continue-on-error", 0, Run, Flag(|all| all.workload.continue_on_error = true)),

@@ -52,15 +52,6 @@ impl Accounts {
     pub(super) fn len(&self) -> usize {
         self.0.iter().filter(|there| **there).count()
     }
-
-    /// Number, first and last of those within these bounds.
-    pub(super) fn within(&self, first: u64, last: u64) -> Option<[u64; 3]> {
-        let found = (first..=last).filter(|account| self.0.get(*account as usize) == Some(&true));
-        let (count, lowest, highest) = found.fold((0, last, 0), |(count, lowest, highest), account| {
-            (count + 1, lowest.min(account), highest.max(account))
-        });
-        (count > 0).then_some([count, lowest, highest])
-    }
 }
 
 impl FromIterator<u64> for Accounts {
