@@ -75,6 +75,7 @@ fn numbers(cpus: &[usize]) -> String {
 }
 
 impl EngineError {
+    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

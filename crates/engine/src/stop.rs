@@ -21,6 +21,7 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// Whether the switch is set.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)

@@ -187,6 +187,7 @@ impl LabError {
         .into()
     }
 
+    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

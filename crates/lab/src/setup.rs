@@ -243,6 +243,7 @@ impl Placement {
     /// Clients of a thread from which on it does: with 8 it cost speed where it was measured (docs/placement.md).
     const CLIENTS_TO_SPIN: usize = 32;
 
+    /// In words.
     #[must_use]
     pub fn words(&self) -> String {
         let clients = self.clients.as_ref().map(|cpus| format!("clients on CPU {cpus}"));
@@ -382,6 +383,7 @@ pub struct Counting {
 const FOR_EVER: Duration = Duration::from_nanos(u64::MAX / 4);
 
 impl Counting {
+    /// That of experiments.
     pub const EXPERIMENT: Self = Self {
         timeline: Timeline::Global,
         own_gaps: false,

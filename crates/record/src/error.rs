@@ -143,6 +143,7 @@ impl Error {
         self
     }
 
+    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         self.class

@@ -123,6 +123,7 @@ impl Command {
         self
     }
 
+    /// Whether this is one of the words.
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
         self.words.iter().any(|own| own == word)

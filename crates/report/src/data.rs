@@ -84,6 +84,7 @@ impl ReportData {
         Self { commands, ..self }
     }
 
+    /// What to call it in a command.
     #[must_use]
     pub fn called(&self) -> &str {
         self.stored.as_ref().map_or(&self.experiment.name, |(_, called)| called)

@@ -88,10 +88,12 @@ impl Scripts {
         &self.scripts
     }
 
+    /// Their weights.
     pub fn weights(&self) -> &[u32] {
         &self.weights
     }
 
+    /// Sum of the weights.
     pub fn total_weight(&self) -> u64 {
         self.weights.iter().map(|&weight| u64::from(weight)).sum()
     }
@@ -106,6 +108,7 @@ impl Scripts {
         self.statements
     }
 
+    /// Chooses among them.
     pub fn chooser(&self) -> ScriptChooser {
         ScriptChooser::new(self.weights.iter().copied())
     }

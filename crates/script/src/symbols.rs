@@ -63,6 +63,7 @@ impl Symbols {
         self.names.get(slot.index()).map_or(b"", |name| name)
     }
 
+    /// The name of a slot for messages.
     pub fn display_name(&self, slot: Slot) -> String {
         String::from_utf8_lossy(self.name(slot)).into_owned()
     }

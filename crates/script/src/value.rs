@@ -30,6 +30,7 @@ impl Value {
         }
     }
 
+    /// The name of its type in messages.
     pub fn type_name(self) -> &'static str {
         match self {
             Value::Null => "null",

@@ -38,6 +38,7 @@ enum Content {
 }
 
 impl Variables {
+    /// All variables unset.
     pub fn new(symbols: Arc<Symbols>) -> Self {
         let slots = vec![Variable::default(); symbols.len()];
         Self { symbols, slots, name: Vec::new() }
@@ -53,6 +54,7 @@ impl Variables {
         self.slots[slot.index()].content != Content::Unset
     }
 
+    /// Stores a value.
     #[inline]
     pub fn set(&mut self, slot: Slot, value: Value) {
         self.slots[slot.index()].content = Content::Value(value);
@@ -65,6 +67,7 @@ impl Variables {
         }
     }
 
+    /// Stores text as it is.
     #[inline]
     pub fn set_text(&mut self, slot: Slot, text: &[u8]) {
         let variable = &mut self.slots[slot.index()];

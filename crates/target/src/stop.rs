@@ -54,6 +54,7 @@ impl Stop {
         presses
     }
 
+    /// How often it was pressed.
     #[must_use]
     pub fn presses(&self) -> u32 {
         self.state.presses.load(Ordering::SeqCst)

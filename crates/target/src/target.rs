@@ -158,6 +158,7 @@ impl Target {
         }
     }
 
+    /// The database that is measured.
     #[must_use]
     pub fn database(&self) -> &str {
         &self.database

@@ -84,6 +84,7 @@ impl From<WorkloadError> for Error {
 }
 
 impl WorkloadError {
+    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

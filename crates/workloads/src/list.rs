@@ -55,6 +55,7 @@ impl Spec {
         }
     }
 
+    /// Names of its options.
     #[must_use]
     pub fn option_names(&self) -> Vec<&'static str> {
         match self {
@@ -126,6 +127,7 @@ impl Spec {
         }
     }
 
+    /// Requests that one of its transactions has.
     #[must_use]
     pub fn commands_per_transaction(&self) -> u32 {
         match self {
@@ -256,6 +258,7 @@ impl Preparation {
     /// Jobs whose options are a table.
     pub const TABLES: [&'static str; 1] = ["pgbench"];
 
+    /// The files it reads.
     pub fn files_mut(&mut self) -> Vec<PreparedFrom<'_>> {
         let mut files = Vec::new();
         for (index, load) in self.osm.iter_mut().enumerate() {

@@ -171,6 +171,7 @@ pub trait RedisServer {
 }
 
 impl<'a> Site<'a> {
+    /// A site with PostgreSQL only.
     pub fn postgres(sql: &'a mut dyn Sql) -> Self {
         Self { sql: Some(sql), ..Self::default() }
     }

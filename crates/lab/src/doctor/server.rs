@@ -53,6 +53,7 @@ pub enum Doubt {
 }
 
 impl Doubt {
+    /// In a word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {

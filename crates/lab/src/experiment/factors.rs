@@ -23,6 +23,7 @@ impl Factors {
         self.0.insert(factor.to_owned(), levels);
     }
 
+    /// Names of the workloads.
     pub fn workloads(&self) -> impl Iterator<Item = &str> {
         self.levels("workload").iter().map(String::as_str)
     }
@@ -33,6 +34,7 @@ impl Factors {
         self.0.values().map(|levels| levels.len() as u64).fold(1, u64::saturating_mul)
     }
 
+    /// All of them.
     #[must_use]
     pub fn all(&self) -> &BTreeMap<String, Vec<String>> {
         &self.0

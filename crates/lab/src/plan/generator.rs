@@ -30,6 +30,7 @@ impl Generator {
         Setup { driver, waiting, ..setup }
     }
 
+    /// In words.
     #[must_use]
     pub fn words(&self) -> String {
         let driver = match self.driver {

@@ -200,6 +200,7 @@ impl Plan {
         hashes.into_iter().map(String::as_str).collect::<Vec<_>>().join(",")
     }
 
+    /// What a run of this plan needs.
     #[must_use]
     pub fn setup(&self, run: &PlannedRun) -> Setup {
         let setup = self

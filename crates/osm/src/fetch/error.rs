@@ -96,6 +96,7 @@ impl From<FetchError> for Error {
 }
 
 impl FetchError {
+    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

@@ -70,6 +70,7 @@ impl Index {
         Ok(index)
     }
 
+    /// An index of these.
     #[must_use]
     pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut entries: Vec<Entry> = entries.into_iter().collect();

@@ -217,6 +217,7 @@ impl Map {
         rings
     }
 
+    /// Whether a place is within a ring.
     pub fn is_within(&self, (x, y): Place, ring: &[i64]) -> bool {
         let mut is_within = false;
         for side in ring.windows(2) {
@@ -244,6 +245,7 @@ impl Map {
         x.hypot(y) * METRES_PER_DEGREE
     }
 
+    /// Figures by name.
     pub fn figures(&self) -> Vec<(String, f64)> {
         let mut figures = Vec::new();
         let mut add = |name: &str, value: f64| figures.push((name.to_owned(), value));

@@ -112,6 +112,7 @@ impl Url {
         self.port
     }
 
+    /// Whether it has places for a tile.
     #[must_use]
     pub fn has_places(&self) -> bool {
         self.path.iter().any(|piece| !matches!(piece, Piece::Text(_)))

@@ -35,6 +35,7 @@ impl HostName {
         &self.host
     }
 
+    /// The port of its addresses.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port

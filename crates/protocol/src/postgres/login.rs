@@ -39,6 +39,7 @@ impl SslMode {
         ],
     };
 
+    /// As a connection string names it.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::CHOICES.name(self)

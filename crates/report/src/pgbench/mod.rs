@@ -120,6 +120,7 @@ pub struct Failures {
 }
 
 impl Failures {
+    /// All of them.
     #[must_use]
     pub fn all(&self) -> u64 {
         self.serialization + self.deadlock + self.other

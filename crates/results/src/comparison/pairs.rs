@@ -35,6 +35,7 @@ impl PartialOrd for Level {
 }
 
 impl Cell {
+    /// The cell a run belongs to.
     #[must_use]
     pub fn of(run: &Run) -> Self {
         let others = run.factors.iter().filter(|(name, _)| *name != "workload");

@@ -6,7 +6,8 @@ use record::{Arm, Class, Error, Experiment, Host, OrderScheme, Run, RunKind, Tar
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 
-use super::write::{insert_experiment, json, newest_with_hash};
+use super::rows::to_json;
+use super::write::{insert_experiment, newest_with_hash};
 use super::{ExperimentId, Finished, Sqlite, Store, run};
 use crate::import::FoundRun;
 
@@ -275,7 +276,7 @@ impl<'a> Destination<'a> {
         transaction.query_row(
             "SELECT count(*) + 1 FROM run JOIN cell USING (cell_id)
              WHERE run.experiment_id = ?1 AND workload = ?2 AND factors = ?3 AND arm IS ?4",
-            params![self.id.0, run.workload, json(&run.factors), run.arm],
+            params![self.id.0, run.workload, to_json(&run.factors), run.arm],
             |row| row.get(0),
         )
     }
@@ -287,7 +288,7 @@ impl<'a> Destination<'a> {
         self.arms.sort_by_key(|arm| Some(&arm.name) != base.as_ref());
         transaction.execute(
             "UPDATE experiment SET rounds = ?2, base = ?3, arms = ?4 WHERE experiment_id = ?1",
-            params![self.id.0, self.rounds, base, json(&self.arms)],
+            params![self.id.0, self.rounds, base, to_json(&self.arms)],
         )?;
         Ok(())
     }

@@ -296,6 +296,7 @@ impl Store {
         from_sqlite(&self.path, error)
     }
 
+    /// Where the file is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

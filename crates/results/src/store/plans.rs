@@ -3,7 +3,7 @@
 use record::{Error, FunctionTime, Part, PlanNode, Run, StatementPlan};
 use rusqlite::{Row, Transaction, params};
 
-use super::write::json;
+use super::rows::to_json;
 use super::{Sqlite, Store, rows};
 
 pub(super) fn insert(transaction: &Transaction<'_>, run: i64, plans: &[StatementPlan]) -> Sqlite<()> {
@@ -60,7 +60,7 @@ fn insert_nodes(
             read,
             dirtied,
             node.io_ms,
-            json(&node.functions),
+            to_json(&node.functions),
             node.functions_ms,
         ])?;
     }

@@ -216,3 +216,12 @@ fn number<T: std::str::FromStr<Err = std::num::ParseIntError>>(row: &Row<'_>, co
     let text: String = row.get(column)?;
     text.parse().map_err(|error| damaged(column, error))
 }
+
+pub(super) fn to_json<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("records are plain data")
+}
+
+/// The name under which serde knows a value, without quotes.
+pub(super) fn to_word<T: serde::Serialize>(value: &T) -> String {
+    to_json(value).trim_matches('"').to_owned()
+}

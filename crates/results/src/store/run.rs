@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 use stats::Encoded;
 
-use super::write::{json, word};
+use super::rows::{to_json, to_word};
 use super::{ExperimentId, Finished, Sqlite, WHOLE_RUN, plans, tiles};
 use crate::spool::Spool;
 
@@ -44,7 +44,7 @@ fn insert_run(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run
             run.uuid,
             experiment.0,
             cell_id(transaction, experiment, run)?,
-            word(&run.kind),
+            to_word(&run.kind),
             run.arm,
             run.beside,
             run.round,
@@ -52,7 +52,7 @@ fn insert_run(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run
             run.position_in_pair,
             run.invocation,
             run.started_at,
-            word(&run.load),
+            to_word(&run.load),
             run.offered_rate,
             run.clients,
             run.threads,
@@ -60,7 +60,7 @@ fn insert_run(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run
             run.seed.to_string(),
             run.warmup_s,
             run.measured_s,
-            word(&run.validity),
+            to_word(&run.validity),
             run.set_aside,
             settings_id(transaction, &run.settings)?,
             run.tps(),
@@ -75,7 +75,7 @@ fn insert_run(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run
 }
 
 fn cell_id(transaction: &Transaction<'_>, experiment: ExperimentId, run: &Run) -> Sqlite<i64> {
-    let factors = json(&run.factors);
+    let factors = to_json(&run.factors);
     let cell = params![experiment.0, run.workload, factors];
     let made = transaction
         .execute("INSERT OR IGNORE INTO cell (experiment_id, workload, factors) VALUES (?1, ?2, ?3)", cell)?;
@@ -100,7 +100,7 @@ fn settings_id(transaction: &Transaction<'_>, settings: &[Setting]) -> Sqlite<Op
     let mut sorted: Vec<_> = settings.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     sorted.dedup_by(|a, b| a.name == b.name);
-    let hash = record::hex(&Sha256::digest(json(&sorted)));
+    let hash = record::hex(&Sha256::digest(to_json(&sorted)));
     let find = "SELECT settings_id FROM settings WHERE hash = ?1";
     if let Some(id) = transaction.query_row(find, [&hash], |row| row.get(0)).optional()? {
         return Ok(Some(id));
@@ -122,7 +122,7 @@ fn insert_figures(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<(
         transaction.execute("INSERT INTO run_figure VALUES (?1, ?2, ?3)", params![id, name, value])?;
     }
     for (at, doubt) in (0_i64..).zip(&run.doubts) {
-        let values = params![id, at, word(&doubt.reason), doubt.detail];
+        let values = params![id, at, to_word(&doubt.reason), doubt.detail];
         transaction.execute("INSERT INTO run_doubt VALUES (?1, ?2, ?3, ?4)", values)?;
     }
     Ok(())
@@ -133,12 +133,12 @@ fn insert_job(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()> {
     for (at, phase) in (0_i64..).zip(&run.phases) {
         let count = phase.count.map(|count| count as i64);
         let (start, duration) = (phase.start_us as i64, phase.duration_us as i64);
-        let values = params![id, at, phase.name, phase.item, start, duration, count, word(&phase.source)];
+        let values = params![id, at, phase.name, phase.item, start, duration, count, to_word(&phase.source)];
         transaction.execute("INSERT INTO phase VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)", values)?;
     }
     for (at, relation) in (0_i64..).zip(&run.relations) {
         let (bytes, rows) = (relation.bytes as i64, relation.rows as i64);
-        let values = params![id, at, relation.name, word(&relation.kind), relation.table, bytes, rows];
+        let values = params![id, at, relation.name, to_word(&relation.kind), relation.table, bytes, rows];
         transaction.execute("INSERT INTO relation VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)", values)?;
     }
     Ok(())
@@ -156,7 +156,7 @@ fn insert_happenings(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlit
     }
     let mut insert = transaction.prepare_cached("INSERT INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
     for sample in run.samples.iter().filter(|sample| sample.value.is_finite()) {
-        let scope = word(&sample.scope);
+        let scope = to_word(&sample.scope);
         insert.execute(params![id, scope, sample.source, sample.name, sample.time_us, sample.value])?;
     }
     Ok(())
@@ -178,7 +178,7 @@ fn insert_script(
             script.name,
             script.text_hash,
             script.weight,
-            json(&script.counts),
+            to_json(&script.counts),
             script.part.as_ref().map(|part| &part.layer),
             script.part.as_ref().and_then(|part| part.zoom),
             script.part.as_ref().and_then(|part| part.cached),

@@ -3,7 +3,7 @@
 use record::{Error, Text};
 use rusqlite::{Row, params};
 
-use super::write::{json, word};
+use super::rows::{to_json, to_word};
 use super::{ExperimentId, Sqlite, Store, rows};
 
 impl Store {
@@ -19,12 +19,12 @@ impl Store {
             for text in texts {
                 transaction.execute(
                     "INSERT INTO text (sha256, bytes, text, replaced) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-                    params![text.hash, text.bytes as i64, text.text, json(&text.replaced)],
+                    params![text.hash, text.bytes as i64, text.text, to_json(&text.replaced)],
                 )?;
                 transaction.execute(
                     "INSERT INTO experiment_text SELECT ?1, ?2, ?3, ?4, text_id FROM text WHERE sha256 = ?5
                      ON CONFLICT DO NOTHING",
-                    params![experiment.0, text.used_by, text.name, word(&text.kind), text.hash],
+                    params![experiment.0, text.used_by, text.name, to_word(&text.kind), text.hash],
                 )?;
             }
             Ok::<(), rusqlite::Error>(())

@@ -3,6 +3,7 @@
 use record::{Error, Experiment, Host, RunEvent, Target, Validity};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
+use super::rows::{to_json, to_word};
 use super::{ExperimentId, Finished, Sqlite, Store, run};
 
 impl Store {
@@ -79,7 +80,7 @@ impl Store {
         let superseded = self.write(|transaction| {
             for run in runs {
                 let mark = "UPDATE run SET set_aside = ?2, validity = ?3 WHERE run_id = ?1";
-                transaction.execute(mark, params![run, why, word(&Validity::Invalid)])?;
+                transaction.execute(mark, params![run, why, to_word(&Validity::Invalid)])?;
                 let event = "INSERT INTO event SELECT ?1, coalesce(max(position) + 1, 0), 0, ?2, ?3 FROM event WHERE run_id = ?1";
                 transaction.execute(event, params![run, RunEvent::SUPERSEDED, why])?;
             }
@@ -142,11 +143,11 @@ pub(super) fn insert_experiment(
             experiment.file_text,
             experiment.plan_json,
             experiment.seed.to_string(),
-            word(&experiment.order_scheme),
+            to_word(&experiment.order_scheme),
             experiment.rounds,
             experiment.compare_factor,
             experiment.base,
-            json(&experiment.arms),
+            to_json(&experiment.arms),
             experiment.margin,
             experiment.taste,
             experiment.created_at,
@@ -159,7 +160,7 @@ pub(super) fn insert_experiment(
 
 /// Hosts are stored once per state of their facts.
 fn host_id(transaction: &Transaction<'_>, host: &Host) -> Sqlite<i64> {
-    let facts = json(&host.facts);
+    let facts = to_json(&host.facts);
     let values = params![host.uuid, host.name, host.cpu, host.cores, host.memory_bytes as i64, facts];
     transaction.execute(
         "INSERT OR IGNORE INTO host (uuid, name, cpu, cores, memory_bytes, facts) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -177,16 +178,7 @@ fn insert_target(transaction: &Transaction<'_>, target: &Target) -> Sqlite<i64> 
     let Target { kind, dsn_redacted, server_version, postgis_version, versions } = target;
     transaction.execute(
         "INSERT INTO target (kind, dsn_redacted, server_version, postgis_version, versions) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![kind, dsn_redacted, server_version, postgis_version, json(versions)],
+        params![kind, dsn_redacted, server_version, postgis_version, to_json(versions)],
     )?;
     Ok(transaction.last_insert_rowid())
-}
-
-pub(super) fn json<T: serde::Serialize>(value: &T) -> String {
-    serde_json::to_string(value).expect("records are plain data")
-}
-
-/// The name under which serde knows a value, without quotes.
-pub(super) fn word<T: serde::Serialize>(value: &T) -> String {
-    json(value).trim_matches('"').to_owned()
 }

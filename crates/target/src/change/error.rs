@@ -136,6 +136,7 @@ impl ChangeError {
         }
     }
 
+    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

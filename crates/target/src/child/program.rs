@@ -114,6 +114,7 @@ impl Program {
         self
     }
 
+    /// Chooses how it is stopped.
     #[must_use]
     pub fn stopped_by(mut self, stop: StopWay) -> Self {
         self.stop = stop;

@@ -177,6 +177,7 @@ impl Child {
         self.pid
     }
 
+    /// Path of the program.
     #[must_use]
     pub fn program(&self) -> &Path {
         &self.program

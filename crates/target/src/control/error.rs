@@ -112,6 +112,7 @@ impl ConnectError {
         matches!(self, Self::Refused { .. } | Self::NotReady { .. } | Self::TooManyConnections { .. })
     }
 
+    /// Kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {

@@ -242,6 +242,7 @@ impl Dir {
         !matches!(self.look(name.as_ref()), Ok(None))
     }
 
+    /// Whether there is a link of this name.
     #[must_use]
     pub fn has_link(&self, name: impl AsRef<OsStr>) -> bool {
         matches!(self.look(name.as_ref()), Ok(Some(stat)) if is(&stat, FileType::Symlink))

@@ -80,11 +80,13 @@ impl Home {
         Ok(Self::at(&folder))
     }
 
+    /// A home at the given folder.
     #[must_use]
     pub fn at(folder: &Path) -> Self {
         Self { folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()) }
     }
 
+    /// The folder itself.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder

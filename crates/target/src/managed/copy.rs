@@ -258,6 +258,7 @@ impl Cluster {
         self.write_marker()
     }
 
+    /// Whether it is a copy.
     #[must_use]
     pub fn is_copy(&self) -> bool {
         self.marker.copy.is_some()

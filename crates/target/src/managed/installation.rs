@@ -98,6 +98,7 @@ impl Installation {
         Some(folder.join(format!("{name}.control")).is_file())
     }
 
+    /// Path of one of its programs.
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin.join(name)

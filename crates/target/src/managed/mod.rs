@@ -181,21 +181,25 @@ impl Cluster {
         Ok(())
     }
 
+    /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    /// Its folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
+    /// The file that the server logs to.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.log.path()
     }
 
+    /// Its data folder.
     #[must_use]
     pub fn data(&self) -> PathBuf {
         self.folder.path().join(DATA)

@@ -32,6 +32,7 @@ pub enum Way {
 }
 
 impl Way {
+    /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

@@ -21,6 +21,7 @@ impl Cpus {
         self.0.iter().copied()
     }
 
+    /// Whether this CPU is one of them.
     #[must_use]
     pub fn contains(&self, cpu: usize) -> bool {
         self.0.contains(&cpu)

@@ -22,6 +22,7 @@ impl Spread {
         Some(Self { cpus, before: Vec::new() })
     }
 
+    /// The CPUs.
     #[must_use]
     pub fn cpus(&self) -> &[usize] {
         &self.cpus

@@ -94,11 +94,13 @@ impl Pooler {
         Place::new(Address::Unix(self.socket()), Arc::new(login))
     }
 
+    /// Its version.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
+    /// Its pid.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.member.pid()

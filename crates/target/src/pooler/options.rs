@@ -19,6 +19,7 @@ pub enum PoolMode {
 }
 
 impl PoolMode {
+    /// As the configuration names it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -53,6 +53,7 @@ impl Redis {
         Ok(Self { member, version, limits })
     }
 
+    /// Its limits as it started with them.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -64,11 +65,13 @@ impl Redis {
         Address::Unix(self.member.sockets().join(SOCKET))
     }
 
+    /// Its version.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
+    /// Its pid.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.member.pid()

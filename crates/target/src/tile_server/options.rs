@@ -25,6 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them.
     pub const ALL: [Self; 2] = [Self::Tipg, Self::Martin];
 
     /// As it is written: `tipg`, `martin`.

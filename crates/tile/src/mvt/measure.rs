@@ -22,11 +22,13 @@ pub struct MeasuredLayer {
 }
 
 impl Measured {
+    /// Features of all layers.
     #[must_use]
     pub fn features(&self) -> u64 {
         self.layers.iter().map(|layer| layer.features).sum()
     }
 
+    /// Vertices of all layers.
     #[must_use]
     pub fn vertices(&self) -> u64 {
         self.layers.iter().map(|layer| layer.vertices).sum()

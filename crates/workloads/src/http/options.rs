@@ -39,6 +39,7 @@ fn yes() -> bool {
 }
 
 impl Options {
+    /// The usual ones for this URL.
     #[must_use]
     pub fn new(url: &str) -> Self {
         Self {

@@ -84,6 +84,7 @@ impl Requests {
         }
     }
 
+    /// Number of requests.
     #[must_use]
     pub fn len(&self) -> usize {
         self.iter().count()

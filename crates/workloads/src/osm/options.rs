@@ -143,6 +143,7 @@ impl Options {
         extract.into_iter().chain(&self.style).map(PathBuf::as_path).collect()
     }
 
+    /// Whether an extract is named.
     #[must_use]
     pub fn has_extract(&self) -> bool {
         !self.extract.as_os_str().is_empty()

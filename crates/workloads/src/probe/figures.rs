@@ -67,6 +67,7 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// As it ends a name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

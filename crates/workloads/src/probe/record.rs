@@ -156,6 +156,7 @@ impl Probed {
         Some(probed)
     }
 
+    /// What was found of one figure.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Found> {
         self.found.iter().find(|found| found.name == name)

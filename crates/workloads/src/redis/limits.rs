@@ -88,6 +88,7 @@ impl Eviction {
         Self::VolatileTtl,
     ];
 
+    /// As Redis names it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -35,6 +35,7 @@ impl Sizes {
         self.least..=self.greatest
     }
 
+    /// The greatest.
     #[must_use]
     pub fn greatest(self) -> u64 {
         self.greatest

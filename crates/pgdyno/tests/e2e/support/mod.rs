@@ -100,6 +100,7 @@ impl Place {
         names
     }
 
+    /// Writes a file into the folder.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path().join(name);
         std::fs::write(&path, text).expect("own folder");
@@ -419,6 +420,7 @@ impl Server {
         let _ = self.process.wait();
     }
 
+    /// What the server logged.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.socket.join("log")).unwrap_or_default()
     }

@@ -47,6 +47,7 @@ pub struct Config {
 }
 
 impl Config {
+    /// The password for this host.
     #[must_use]
     pub fn password_for<'a>(&'a self, host: &'a HostSpec) -> Option<&'a Password> {
         self.password.as_ref().or(host.password.as_ref())

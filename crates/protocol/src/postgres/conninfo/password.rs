@@ -24,11 +24,13 @@ pub struct Password {
 }
 
 impl Password {
+    /// Keeps a password.
     #[must_use]
     pub fn new(password: impl Into<Vec<u8>>, source: PasswordSource) -> Password {
         Password { bytes: password.into(), source }
     }
 
+    /// The password itself.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes

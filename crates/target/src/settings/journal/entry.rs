@@ -140,11 +140,13 @@ impl JournalFile {
         Ok(Self::new(&folder, name))
     }
 
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.folder.path().join(&self.name)
     }
 
+    /// Whether it is there.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.folder.has(&self.name)
