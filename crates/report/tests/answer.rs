@@ -137,7 +137,7 @@ fn runs_that_are_all_too_short_are_to_be_longer() {
         "{summary}"
     );
     assert!(
-        summary.contains("\n    pgdyno bench -f slow.sql --against 'script: b.sql' -T 113\n"),
+        summary.contains("\n    pgdyno bench -f slow.sql --against 'script: b.sql' -T 113 --rounds 8\n"),
         "{summary}"
     );
     assert!(!summary.contains("rounds would"), "{summary}");
