@@ -159,7 +159,7 @@ impl Load<'_> {
     }
 }
 
-/// Arguments of the load, but for its length.
+/// Arguments of the load, except for its length.
 fn select_only(mode: &str, clients: u32) -> Vec<OsString> {
     ["-n", "-S", "-M", mode, "-j", "1", "-c", &clients.to_string()].map(OsString::from).to_vec()
 }

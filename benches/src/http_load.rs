@@ -1,4 +1,4 @@
-//! The load on a web server in a process of its own, so that its CPU can be told apart: this program, called with a hidden
+//! The load on a web server in its own process, so that its CPU can be told apart: this program, called with a hidden
 //! word.
 
 use std::ffi::OsString;

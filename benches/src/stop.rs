@@ -47,7 +47,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Starts a load in a process group of its own, which a signal kills until [`load_ended`].
+/// Starts a load in its own process group, which a signal kills until [`load_ended`].
 ///
 /// # Errors
 /// It does not start, or a signal came.

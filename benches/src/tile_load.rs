@@ -1,4 +1,4 @@
-//! The load of map tiles in a process of its own, so that its CPU can be told apart: this program, called with a hidden word.
+//! The load of map tiles in its own process, so that its CPU can be told apart: this program, called with a hidden word.
 
 use std::ffi::OsString;
 use std::path::Path;

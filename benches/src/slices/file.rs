@@ -42,7 +42,7 @@ impl Workload {
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arms {
-    /// Nothing: servers of their own that do the same.
+    /// Nothing: their own servers that do the same.
     Same,
     /// An index on what updates change, which the base has not.
     Index,

@@ -1,4 +1,4 @@
-//! The built program, with servers, results and files in a folder of its own.
+//! The built program, with servers, results and files in its own folder.
 
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
@@ -108,7 +108,7 @@ impl<'a> Program<'a> {
         Ok(self.run(&["sql", query, "--format", "json"], 0..=0)?.output)
     }
 
-    /// Runs it with these arguments, and results of its own.
+    /// Runs it with these arguments, and its own results.
     ///
     /// # Errors
     /// It ended with another code than these.

@@ -57,7 +57,7 @@ pub struct Keepalive {
 pub struct Abandoned {
     /// Where it runs.
     pub address: Address,
-    /// To be sent there, over a connection of its own.
+    /// To be sent there, over its own connection.
     pub request: Vec<u8>,
 }
 
@@ -395,7 +395,7 @@ pub trait Client: Send {
         false
     }
 
-    /// What ends the open transaction where it runs, sent over a connection of its own to where the link leads: asked for
+    /// What ends the open transaction where it runs, sent over its own connection to where the link leads: asked for
     /// each link when the run ends without it. `None` where nothing goes on there.
     fn abandon(&self, _link: Link) -> Option<Vec<u8>> {
         None

@@ -1,5 +1,5 @@
 //! What a pgbench drop-in asks of the engine: links opened on demand, words and records that arrive while the load
-//! runs, transactions that count although they end late or with their client, gaps of its own.
+//! runs, transactions that count although they end late or with their client, its own gaps.
 
 mod support;
 

@@ -56,7 +56,7 @@ impl Service {
     }
 }
 
-/// Answers each client after a time of its own stream, whatever the others do.
+/// Answers each client after its own time stream, whatever the others do.
 struct Serving {
     service: Service,
     streams: Vec<Draws>,

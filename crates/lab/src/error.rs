@@ -52,7 +52,7 @@ pub enum LabError {
     /// Anything that needs no further structure.
     #[error(transparent)]
     Failed(#[from] Error),
-    /// A change of one's own could not be made or undone, or its check does not hold.
+    /// One's own change could not be made or undone, or its check does not hold.
     #[error(transparent)]
     OwnChange(Box<OwnChangeError>),
     /// Stopped from outside.
@@ -62,7 +62,7 @@ pub enum LabError {
         kept: usize,
         /// Runs of the whole plan.
         planned: usize,
-        /// Whether a finished experiment was being measured anew: what goes on with it does not begin it anew.
+        /// Whether a finished experiment was being measured again: what goes on with it does not begin it again.
         again: bool,
     },
 }
@@ -84,7 +84,7 @@ fn kept_runs(kept: usize, planned: usize) -> String {
     if planned == 0 { String::new() } else { format!("; {kept} of {}", words::count_kept(planned)) }
 }
 
-/// Why a change of one's own could not be made or undone, and which.
+/// Why one's own change could not be made or undone, and which.
 #[derive(Debug, thiserror::Error)]
 #[error("{}[change.{name}.{level}] {source}{}", at.as_deref().unwrap_or_default(), still(left.as_deref()))]
 pub struct OwnChangeError {

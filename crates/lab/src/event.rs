@@ -28,11 +28,11 @@ pub enum Step {
     Guard,
     /// Bring the server to the settings of an arm.
     Settings,
-    /// Do what a factor of one's own asks for, such as making an index.
+    /// Do what one's own factor asks for, such as making an index.
     Change,
     /// Bring data, checkpoints and autovacuum into the state every run starts from.
     Reset,
-    /// Start the server anew with its data in memory or not, where a factor says so.
+    /// Start the server again with its data in memory or not, where a factor says so.
     Cache,
     /// Load that does not count.
     WarmUp,

@@ -143,7 +143,7 @@ pub struct Arm {
     pub weakens: Vec<String>,
 }
 
-/// A level of a factor of one's own.
+/// A level of one's own factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLevel {
     /// Its name.
@@ -157,9 +157,9 @@ pub enum Cache {
     /// Whatever earlier runs left there; the server goes on.
     #[default]
     AsLeft,
-    /// The server is started anew, its files stand in the page cache as far as memory goes, and there is a warm-up.
+    /// The server is started again, its files stand in the page cache as far as memory goes, and there is a warm-up.
     Warm,
-    /// The server is started anew, its files are in no cache of the machine, and there is no warm-up.
+    /// The server is started again, its files are in no cache of the machine, and there is no warm-up.
     Cold,
 }
 

@@ -20,7 +20,7 @@ pub enum TargetSpec {
         version: Option<u32>,
         extensions: Vec<String>,
         redis: bool,
-        /// Folder of PostgreSQL's programs, where it is a build of one's own.
+        /// Folder of PostgreSQL's programs, where it is one's own build.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bin: Option<PathBuf>,
         /// What its files stand on, where that is not pgdyno's home.
@@ -160,14 +160,14 @@ fn readable(level: &str) -> String {
     }
 }
 
-/// Whether what a change of one's own does on a server must be undone: on each that is not thrown away afterwards.
+/// Whether what one's own change does on a server must be undone: on each that is not thrown away afterwards.
 pub(crate) fn needs_undo(target: &TargetSpec) -> bool {
     match target {
         TargetSpec::Managed { .. } | TargetSpec::Url { .. } => true,
     }
 }
 
-/// PostgreSQL's programs in a folder of their own.
+/// PostgreSQL's programs in their own folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
     pub bin: PathBuf,

@@ -116,7 +116,7 @@ fn crates_know_only_whom_they_may() {
     }
 }
 
-/// Rust files of a folder and those below, but for tests.
+/// Rust files of a folder and those below, except for tests.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
@@ -198,7 +198,7 @@ fn commands(path: &[&str], found: &mut BTreeMap<String, String>) {
     found.insert(path.join(" "), help);
 }
 
-/// The reference page is the program's own help; `UPDATE=1 cargo test` writes it anew.
+/// The reference page is the program's own help; `UPDATE=1 cargo test` writes it again.
 #[test]
 fn reference_page_is_the_help_of_every_command() {
     let mut found = BTreeMap::new();
@@ -281,7 +281,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Where links of a page lead, but for those out of the house.
+/// Where links of a page lead, except for those out of the house.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let starts = prose(text).flat_map(|line| line.split("](").skip(1));
     let links = starts.map(|rest| rest.split([')', ' ']).next().unwrap_or_default());

@@ -30,7 +30,7 @@ macro_rules! counters {
                 Self { $($counter: scaled(self.$counter),)* $($data: scaled(self.$data),)* }
             }
 
-            /// By name, but for what the server returned, which not every source knows.
+            /// By name, except for what the server returned, which not every source knows.
             #[must_use]
             pub fn transactions(&self) -> BTreeMap<String, u64> {
                 let all = [$((stringify!($counter), self.$counter)),*];

@@ -56,7 +56,7 @@ pub struct Arm {
     pub settings: BTreeMap<String, String>,
     /// What in it weakens crash safety, e.g. `full_page_writes = off`; empty when nothing does.
     pub unsafe_settings: Vec<String>,
-    /// What is measured, where the arms are on servers of their own.
+    /// What is measured, where the arms are on their own servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
 }

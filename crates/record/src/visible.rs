@@ -12,7 +12,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, is_hostile)
 }
 
-/// Text that may have lines of its own, in a place where nothing of ours stands below it: line breaks and tabs stay.
+/// Text that may have its own lines, in a place where nothing of ours stands below it: line breaks and tabs stay.
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && c != '\t' && is_hostile(c))
@@ -40,7 +40,7 @@ pub fn json(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Text with lines of its own among ours: every line behind the first starts with a bar, so that none can pass for one
+/// Text with its own lines among ours: every line behind the first starts with a bar, so that none can pass for one
 /// of ours.
 #[must_use]
 pub fn block(text: &str) -> Cow<'_, str> {

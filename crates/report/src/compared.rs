@@ -321,7 +321,7 @@ impl Tone {
         }
     }
 
-    /// Outline of a mark around the origin: a shape of its own for each.
+    /// Outline of a mark around the origin: its own shape for each.
     pub(crate) fn shape(self) -> &'static str {
         match self {
             Self::Better => "M0-5.5L5.5 4.5H-5.5z",

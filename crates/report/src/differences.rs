@@ -72,7 +72,7 @@ fn words(of: &Difference, base: &str) -> String {
     )
 }
 
-/// The surest differences of an arm in a workload, a phrase each, beginning with a small letter but for names.
+/// The surest differences of an arm in a workload, a phrase each, beginning with a small letter except for names.
 pub(crate) fn told(all: &[Difference], workload: &str, arm: &str, base: &str) -> Vec<String> {
     largest(all, workload, arm, TOLD).into_iter().map(|of| words(of, base)).collect()
 }

@@ -76,7 +76,7 @@ pub(crate) fn shows_map_data(data: &ReportData) -> bool {
     load::has_map_data(data)
 }
 
-/// `demo · 2026-11-21 05:20 UTC · PostgreSQL 15.18`; with the versions of all arms, where they have servers of their own.
+/// `demo · 2026-11-21 05:20 UTC · PostgreSQL 15.18`; with the versions of all arms, where they have their own servers.
 pub(crate) fn kicker(data: &ReportData) -> String {
     let of_arms = data.experiment.arms.iter().filter_map(|arm| arm.target.as_ref());
     let mut versions: Vec<&str> = Vec::new();

@@ -83,7 +83,7 @@ fn layers<'t>(tiles: &[&'t StoredTile]) -> BTreeMap<Option<&'t str>, BTreeSet<&'
     layers
 }
 
-/// Whether tiles of a cell are told apart by layer: not where each arm makes its one layer in a way of its own, since
+/// Whether tiles of a cell are told apart by layer: not where each arm makes its one layer in its own way, since
 /// the same place is then the same question.
 pub(crate) fn by_layer(tiles: &[&StoredTile]) -> bool {
     let layers = layers(tiles);

@@ -101,7 +101,7 @@ impl Sheet {
 }
 
 impl Render for Sheet {
-    /// On narrow screens a small one stands as a block per row. A large one scrolls in a container of its own, which must be
+    /// On narrow screens a small one stands as a block per row. A large one scrolls in its own container, which must be
     /// reachable by keyboard for that.
     fn render(&self) -> Markup {
         let stacks = self.stacks();

@@ -181,7 +181,7 @@ fn a_page_has_one_value_of_each_figure() {
     }
 }
 
-/// Letters of names decided: a load by a style of one's own lacked the line, a synthetic extract had it.
+/// Letters of names decided: a load by one's own style lacked the line, a synthetic extract had it.
 #[test]
 fn what_osm2pgsql_loaded_decides_whether_its_source_is_named() {
     let load = |workload: &str, round, file: &str| {

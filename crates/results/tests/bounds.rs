@@ -1,4 +1,4 @@
-//! A process of its own: the bound of SQLite's memory holds for the whole process.
+//! Its own process: the bound of SQLite's memory holds for the whole process.
 
 use record::Class;
 use results::{Store, Value};

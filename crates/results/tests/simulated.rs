@@ -43,7 +43,7 @@ struct Disturbance {
     drift: bool,
     /// The machine goes to another speed about once a second.
     steps: bool,
-    /// Each arm's processes lie well or badly for about a second of its own work; anew after each connecting.
+    /// Each arm's processes lie well or badly for about its own second work; again after each connecting.
     plateaus: bool,
     /// What a slice meets, the next one meets for the most part too: the machine, and each arm by itself.
     correlated: bool,

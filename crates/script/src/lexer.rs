@@ -183,7 +183,7 @@ impl<'t> Lexer<'t> {
             b'$' => self.after_dollar(),
             b'/' if self.text.get(at + 1) == Some(&b'*') => self.after_comment(),
             b'e' | b'E' if self.text.get(at + 1) == Some(&b'\'') => self.after_string(at + 2, true),
-            // `b'`, `x'`, `n'` and `u&` are no words of their own, though this only matters for counting words.
+            // `b'`, `x'`, `n'` and `u&` are not separate words, though this only matters for counting words.
             b'b' | b'B' | b'x' | b'X' | b'n' | b'N' if self.text.get(at + 1) == Some(&b'\'') => at + 1,
             b'u' | b'U' if self.text.get(at + 1) == Some(&b'&') => at + 1,
             b'(' => {

@@ -12,7 +12,7 @@ use crate::paired::{mean, student};
 
 /// Least p, times the number of places it could have been found at, by which a cut is no chance.
 const P: f64 = 0.001;
-/// A level has so many values at least, but for the one in which a step happened.
+/// A level has so many values at least, except for the one in which a step happened.
 const FEWEST: usize = 2;
 /// The strongest autocorrelation that is believed of what is left around the levels.
 const STRONGEST: f64 = 0.7;
@@ -144,7 +144,7 @@ fn dependence(rests: &[Vec<f64>]) -> f64 {
     }
     let products: f64 = rests.iter().flat_map(|part| part.windows(2)).map(|pair| pair[0] * pair[1]).sum();
     let seen = products / squares;
-    // What is left around a mean of its own is less alike than what it is left of.
+    // What is left around its own mean is less alike than what it is left of.
     let parts = rests.len() as f64;
     let alike = (seen + parts * (1.0 + 3.0 * seen.max(0.0)) / count as f64).clamp(0.0, STRONGEST);
     (1.0 + alike) / (1.0 - alike)

@@ -237,7 +237,7 @@ impl Target {
         Upstream { place: with_session_settings(&upstream.place, &self.applied.session), ..upstream }
     }
 
-    /// A control connection, like those of the load but for limits of time, which are for the load alone.
+    /// A control connection, like those of the load except for limits of time, which are for the load alone.
     ///
     /// # Errors
     /// When the server refuses, or is gone.
@@ -345,7 +345,7 @@ impl Target {
         &self.applied
     }
 
-    /// Makes a change of one's own in the database that is measured: it is written down, done, and checked; see
+    /// Makes one's own change in the database that is measured: it is written down, done, and checked; see
     /// [`crate::change`]. When that fails, what came of it is undone. Until that is done by [`Target::undo`], a watchdog
     /// does it when we die, else the next command. A change without a do is only checked, on any server.
     ///
@@ -371,7 +371,7 @@ impl Target {
         journal.make(&mut control, change, environment, options.bound)
     }
 
-    /// Undoes the changes of one's own made so far, the last one first; answers what they were.
+    /// Undoes the one's own changes made so far, the last one first; answers what they were.
     ///
     /// # Errors
     /// When one of them cannot be undone now; it stays written down.
@@ -405,7 +405,7 @@ impl Target {
         Environment::of(&self.for_programs(), more).starting_in(folder)
     }
 
-    /// Undoes changes of one's own, and puts the server's own settings back.
+    /// Undoes one's own changes, and puts the server's own settings back.
     ///
     /// # Errors
     /// When the server refuses or does not come up again.
@@ -425,7 +425,7 @@ impl Target {
         undone.map(|_| effort)
     }
 
-    /// Stops a copy and removes it; changes of one's own that have an undo are undone before, for what they did elsewhere.
+    /// Stops a copy and removes it; one's own changes that have an undo are undone before, for what they did elsewhere.
     /// Other servers are let go of.
     ///
     /// # Errors

@@ -85,7 +85,7 @@ impl PgLink {
         self.stage = Stage::Down;
     }
 
-    /// Connects anew, to where the server's name leads by now.
+    /// Connects again, to where the server's name leads by now.
     pub(crate) fn again(&mut self, io: &mut Io<'_>) -> Step {
         self.close();
         if self.connect.follow_name() {

@@ -233,7 +233,7 @@ impl Spec {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Preparation {
-    /// OSM extracts to load, each under a prefix of its own.
+    /// OSM extracts to load, each under its own prefix.
     #[serde(with = "osm::several")]
     pub osm: Vec<osm::Options>,
     /// pgbench's tables.

@@ -14,7 +14,7 @@ use crate::plan::Pace;
 use crate::recorder::Recorder;
 use crate::wake::WakeQueue;
 
-/// One thread, but for its driver and its clients.
+/// One thread, except for its driver and its clients.
 pub(super) struct Thread<C: Clock> {
     pub(super) turn: Turn<C>,
     pub(super) progress: Progress,

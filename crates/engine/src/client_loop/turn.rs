@@ -9,7 +9,7 @@ const SLOTS: u32 = 32;
 /// Scheduled arrivals that may be skipped in one turn.
 const SKIPS: u32 = 10_000;
 
-/// The clock of the run: the driver's, but for the time it stood still.
+/// The clock of the run: the driver's, except for the time it stood still.
 struct RunClock<C: Clock> {
     driver: C,
     /// How far it is behind the driver's.

@@ -70,7 +70,7 @@ impl Replies {
         self.now
     }
 
-    /// From now on this call's bytes arrive in pieces of at most `size` bytes (at least 1), each as an event of its own.
+    /// From now on this call's bytes arrive in pieces of at most `size` bytes (at least 1), each as its own event.
     pub fn chunk(&mut self, size: usize) {
         self.chunk = Some(size.max(1));
     }

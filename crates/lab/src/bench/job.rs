@@ -54,7 +54,7 @@ pub fn load_osm(
     )
 }
 
-/// Makes and fills pgbench's tables anew.
+/// Makes and fills pgbench's tables again.
 ///
 /// # Errors
 /// [`LabError`], with what to try.

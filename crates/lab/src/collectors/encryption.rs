@@ -9,7 +9,7 @@ use record::Sample;
 
 use super::Collector;
 
-/// Connections of others than pgdyno itself, which takes the socket of a server of its own; 18 lists those that log in
+/// Connections of others than pgdyno itself, which takes the socket of its own server; 18 lists those that log in
 /// before it knows how they are encrypted.
 const SEEN: &str = "SELECT count(*), count(*) FILTER (WHERE ssl), \
      coalesce(string_agg(DISTINCT version || ', ' || cipher, '; ') FILTER (WHERE ssl), '') \
@@ -17,7 +17,7 @@ const SEEN: &str = "SELECT count(*), count(*) FILTER (WHERE ssl), \
      WHERE backend_type = 'client backend' AND datname = pg_catalog.current_database() AND client_addr IS NOT NULL \
      AND state IS DISTINCT FROM 'starting'";
 
-/// Clients that connect anew for each transaction may all be away at a look.
+/// Clients that connect again for each transaction may all be away at a look.
 const LOOKS: usize = 20;
 const BETWEEN: Duration = Duration::from_millis(5);
 

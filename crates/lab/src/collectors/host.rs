@@ -10,7 +10,7 @@ use target::measuring;
 
 use super::Collector;
 
-/// A shorter rest at the end of a run has no samples of its own: shares of so little say nothing.
+/// A shorter rest at the end of a run has no samples: shares of so little say nothing.
 const SHORTEST_US: i64 = 100_000;
 
 /// The machine's counters.

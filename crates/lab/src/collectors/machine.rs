@@ -11,7 +11,7 @@ use crate::fixed_cost;
 
 /// Between two looks, µs.
 const EVERY_US: i64 = 10_000_000;
-/// The query is asked so seldom that it takes no more than this share of the time.
+/// The query is asked so rarely that it takes no more than this share of the time.
 const SHARE: f64 = 0.001;
 pub(super) const NAME: &str = "machine";
 /// Longest part of a file that is read.

@@ -63,7 +63,7 @@ impl Collector for Postgres<'_> {
         }
     }
 
-    /// After an outage the server may have begun anew, and our connection may be gone with the clients': then nothing is
+    /// After an outage the server may have begun again, and our connection may be gone with the clients': then nothing is
     /// known.
     fn end(
         &mut self,

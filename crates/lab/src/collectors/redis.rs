@@ -53,7 +53,7 @@ impl Collector for Redis<'_> {
     }
 }
 
-/// A server that was started anew meanwhile counts from 0 again: then nothing is known.
+/// A server that was started again meanwhile counts from 0 again: then nothing is known.
 fn figures(before: &Info, after: &Info) -> BTreeMap<String, f64> {
     if before.text("run_id") != after.text("run_id") {
         return BTreeMap::new();

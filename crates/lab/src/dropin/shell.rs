@@ -1,4 +1,4 @@
-//! Runs the commands of `\shell` and `\setshell`, each on a thread of its own, so that no load thread waits for one.
+//! Runs the commands of `\shell` and `\setshell`, each on its own thread, so that no load thread waits for one.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};

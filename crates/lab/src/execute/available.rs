@@ -137,7 +137,7 @@ impl Looked<'_> {
 }
 
 impl Looked<'_> {
-    /// Why its server cannot be started anew with its files in memory or not.
+    /// Why its server cannot be started again with its files in memory or not.
     fn without_cache(&self, setup: &Setup) -> Option<String> {
         if setup.cache == Cache::AsLeft {
             return None;
@@ -154,7 +154,7 @@ impl Looked<'_> {
                     None => vec![&home],
                     Some(Storage { holds: Holds::Data, on: Ground::Folder(folder) }) => vec![folder],
                     Some(Storage { on: Ground::Folder(folder), .. }) => vec![folder, &home],
-                    // A filesystem of ours is mounted anew, and its image lies there.
+                    // A filesystem of ours is mounted again, and its image lies there.
                     Some(_) => vec![&home],
                 };
                 places.into_iter().find_map(|place| page_cache::can_drop(place).err()).map(|kept| kept.to_string())

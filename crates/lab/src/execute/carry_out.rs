@@ -23,7 +23,7 @@ use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
 use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
 
-/// Connections that are left for clients, but for two of our own: of the server, and of a role and a database that let in fewer.
+/// Connections that are left for clients, except for two of our own: of the server, and of a role and a database that let in fewer.
 const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_setting('max_connections')::int \
      - pg_catalog.current_setting('superuser_reserved_connections')::int - seen.all_there, \
      CASE WHEN r.rolsuper OR r.rolconnlimit < 0 THEN NULL ELSE r.rolconnlimit - seen.of_role END, \
@@ -68,7 +68,7 @@ pub(super) struct Experiment<'a> {
     began: Instant,
     /// How long it took until its first run, before that is stored.
     setup: Option<Duration>,
-    /// Whether a finished experiment is measured anew.
+    /// Whether a finished experiment is measured again.
     again: bool,
     /// Why what waits does, in words, and what to do about the first of it.
     waiting: Vec<String>,
@@ -386,7 +386,7 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Copies are started anew each round; all are at work, but for a run that is to be alone. On several storages each run is.
+    /// Copies are started again each round; all are at work, except for a run that is to be alone. On several storages each run is.
     fn take_places(&mut self, run: &PlannedRun, setup: &Setup) -> Result<(), LabError> {
         if self.plan.content.varies_storage() {
             return self.runner.start_alone(&setup.at());

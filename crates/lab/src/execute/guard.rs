@@ -189,7 +189,7 @@ impl<'g, 'a> Guard<'g, 'a> {
                     to_open.push(Open { setup: setup.clone(), base: of.cloned(), arm: run.arm.clone() });
                 }
             }
-            // Settings do not change what a server answers, but for where it looks for tables; other data are meant to.
+            // Settings do not change what a server answers, except for where it looks for tables; other data are meant to.
             let same = |base: &Setup| {
                 let by_one_text = base.asked() == own.asked() && base.search_path() == own.search_path();
                 // Nothing comes back from a job.
@@ -204,7 +204,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         (to_open, pairs)
     }
 
-    /// Where factors of one's own change the server, a workload is looked at in the state of its arm.
+    /// Where one's own factors change the server, a workload is looked at in the state of its arm.
     fn in_its_state(&mut self, setup: &Setup) -> Result<(), LabError> {
         if setup.changes.is_some() {
             self.runner.switch_to(setup)?;

@@ -8,7 +8,7 @@ use super::model::ArmSpec;
 /// lacks one of them. Two that would be the same are one.
 ///
 /// # Errors
-/// Why it cannot be; advice follows on a line of its own.
+/// Why it cannot be; advice follows on its own line.
 pub(super) fn take_apart(arms: &mut Vec<ArmSpec>, base: &str, whole: &str) -> Result<(), String> {
     let of = |name: &str| arms.iter().find(|arm| arm.name == name).cloned();
     let names = || {

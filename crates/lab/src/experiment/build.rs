@@ -128,7 +128,7 @@ impl Builder<'_, '_> {
     /// What was read at this place; if it could not be, that is noted.
     fn noted<T>(&mut self, place: &[&str], read: Result<T, String>) -> Option<T> {
         let wrong = |why: String| {
-            // Advice is on a line of its own.
+            // Advice is on its own line.
             let (why, hint) = why.split_once('\n').map_or((&*why, None), |(why, hint)| (why, Some(hint)));
             self.document.wrong(place, format!("`{}` {why}", self.document.named(place)), hint);
         };
@@ -354,7 +354,7 @@ impl Builder<'_, '_> {
             .map(|path| [table, path].concat())
             .filter(|place| place.len() > table.len());
         let place = places.find(|place| self.document.value(place).is_some());
-        // The error of a script shows its text in lines of their own.
+        // The error of a script shows its text in their own lines.
         let mut lines = message.lines();
         let first = lines.next().unwrap_or_default().to_owned();
         self.document.wrong(place.as_deref().unwrap_or(table), first, lines.next());

@@ -291,7 +291,7 @@ const MAX_CONNECTIONS: u64 = 100;
 /// What is not there for clients: three that are reserved for superusers, and pgdyno's own two.
 const NOT_FOR_CLIENTS: u64 = 5;
 
-/// Every client has a connection of its own to a managed server, unless it goes through a pooler.
+/// Every client has its own connection to a managed server, unless it goes through a pooler.
 fn clients_fit(document: &mut Document<'_>, file: &ExperimentFile) {
     let asked = file.factors.workloads().filter_map(|name| file.workload(name));
     let asks = asked.into_iter().any(|workload| workload.spec.needs_postgres());
@@ -365,7 +365,7 @@ fn arms_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// A load that is measured makes its tables anew for each run, and those of the preparation must stay.
+/// A load that is measured makes its tables again for each run, and those of the preparation must stay.
 fn measured_loads_have_their_own_tables(document: &mut Document<'_>, file: &ExperimentFile) {
     for NamedWorkload { name, spec } in &file.workloads {
         let Spec::Osm(load) = spec else { continue };

@@ -257,7 +257,7 @@ impl ExperimentFile {
         arm.lines.get(&setting?.to_ascii_lowercase()).copied()
     }
 
-    /// Line of the file that a part of a change of one's own stands in, or its table, from 1.
+    /// Line of the file that a part of one's own change stands in, or its table, from 1.
     pub(crate) fn line_of_change(&self, name: &str, level: &str, part: Option<Part>) -> Option<usize> {
         let table = format!("change.{name}.{level}");
         let key = part.map(|part| format!("{table}.{part}"));

@@ -215,7 +215,7 @@ pub(crate) enum DurationSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CellOrder {
-    /// Drawn anew for each round, from the seed.
+    /// Drawn again for each round, from the seed.
     Random,
     /// As the file lists the levels, in every round.
     Listed,

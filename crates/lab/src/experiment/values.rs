@@ -1,6 +1,6 @@
 //! Values of an experiment file that are more than TOML knows: bounds, lengths of time, shares, levels.
 //!
-//! The error of a reader says what the value must be; advice follows on a line of its own.
+//! The error of a reader says what the value must be; advice follows on its own line.
 
 use std::time::Duration;
 

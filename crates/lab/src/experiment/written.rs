@@ -214,7 +214,7 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
     own.into_iter().chain(varied).map(|(table, keys)| (table.to_owned(), keys)).chain(in_full).collect()
 }
 
-/// A level of a factor of one's own.
+/// A level of one's own factor.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct OwnChange {

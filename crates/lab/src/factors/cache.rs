@@ -1,4 +1,4 @@
-//! What is in memory of the data when a run begins. Levels of it start the server anew before each run, so that they differ in
+//! What is in memory of the data when a run begins. Levels of it start the server again before each run, so that they differ in
 //! that alone; a cold run has no warm-up, which would heat it unseen.
 
 use std::time::Duration;

@@ -97,7 +97,7 @@ pub trait Factor: Sync {
         false
     }
 
-    /// Whether `[factors]` lists its levels; else they are tables of their own.
+    /// Whether `[factors]` lists its levels; else they are their own tables.
     fn in_grid(&self) -> bool {
         true
     }
@@ -105,7 +105,7 @@ pub trait Factor: Sync {
     /// Whether there is anything to vary under this key.
     ///
     /// # Errors
-    /// What is wrong with the key; advice follows on a line of its own.
+    /// What is wrong with the key; advice follows on its own line.
     fn exists(&self, _key: &str, _known: &Known<'_>) -> Result<(), String> {
         Ok(())
     }

@@ -73,7 +73,7 @@ fn parts(key: &str) -> (&str, &str) {
     key.split_once('.').unwrap_or((key, ""))
 }
 
-/// What to write instead, on a line of its own.
+/// What to write instead, on its own line.
 pub(super) fn advice<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     match nearest(word, known.clone()) {
         Some(near) => format!("\ndid you mean `{near}`?"),

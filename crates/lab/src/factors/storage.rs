@@ -1,4 +1,4 @@
-//! What a managed server's files stand on, by the name of a table `[storage.NAME]`. Each level is a managed server of its own.
+//! What a managed server's files stand on, by the name of a table `[storage.NAME]`. Each level is its own managed server.
 
 use toml::Value;
 

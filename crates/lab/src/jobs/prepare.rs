@@ -156,7 +156,7 @@ struct Jobs<'a> {
     progress: &'a mut dyn Progress,
     stop: &'a Stop,
     done: Vec<Done>,
-    /// A job was done anew: what builds on its data must be done again, too.
+    /// A job was done again: what builds on its data must be done again, too.
     changed: bool,
 }
 
@@ -273,7 +273,7 @@ fn forget(sql: &mut dyn Sql, name: &str) -> Result<(), SqlError> {
 /// What osm2pgsql keeps once for all loads of a database.
 const OF_ALL_LOADS: &str = "osm2pgsql_properties";
 
-/// Keeps the record. Of other jobs whose tables it made anew nothing is left.
+/// Keeps the record. Of other jobs whose tables it made again nothing is left.
 fn remember(sql: &mut dyn Sql, name: &str, print: &str, record: &JobRecord) -> Result<(), SqlError> {
     if !record.tables.is_empty() {
         let tables: Vec<String> = record.tables.iter().map(|table| quote_literal(table)).collect();

@@ -87,7 +87,7 @@ pub fn measure(load: Measurement<'_, '_>, stop: &Stop) -> Result<Measured, NotSt
     let plan = plan::plan(load.setup, load.workload);
     let names = load.places.names();
     let mut watch = Watch::begin(load)?;
-    // Names are followed while clients may connect anew.
+    // Names are followed while clients may connect again.
     let _names = Names::follow(names);
     let engine = engine::run(&plan, clients, &mut watch, &engine::Stop::from(stop.flag()))?;
     // What was measured until now is worth its figures, also if the user has seen enough.

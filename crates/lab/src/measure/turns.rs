@@ -1,7 +1,7 @@
 //! Arms that take turns: one works for a slice while the others are held.
 //!
 //! What disturbs a shared machine lasts from tenths of a second to minutes, so arms that alternate every tenth of a second
-//! see much of the same disturbance. They go in the order A B B A, each a slice of its own with a hold between: what
+//! see much of the same disturbance. They go in the order A B B A, each its own slice with a hold between: what
 //! follows a switch then cancels within the four, a *quad*.
 
 use std::time::{Duration, Instant};

@@ -104,7 +104,7 @@ impl Content {
         }
     }
 
-    /// Whether going from one cell to another may cost so much (a restart, a change of one's own) that the cells of one
+    /// Whether going from one cell to another may cost so much (a restart, one's own change) that the cells of one
     /// level stand together.
     pub(crate) fn blocked(&self) -> bool {
         let known = self.known();

@@ -13,7 +13,7 @@ pub(crate) const RESTART_S: f64 = 1.0;
 /// A start of a copy, which was stopped cleanly and reads what is in memory already, seconds: 0.35 to 0.5 measured.
 const COPY_START_S: f64 = 0.5;
 
-/// The factor that has the server started anew before each run.
+/// The factor that has the server started again before each run.
 pub(super) const CACHE: &str = "cache";
 
 /// How long a plan takes, preparation not counted.

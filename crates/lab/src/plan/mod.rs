@@ -260,7 +260,7 @@ pub struct PlannedRun {
     pub beside: bool,
 }
 
-/// Factors that plans and runs have in fields of their own.
+/// Factors that plans and runs have in their own fields.
 pub(crate) const SHOWN_APART: [&str; 3] = ["workload", "clients", "rate"];
 
 impl PlannedRun {

@@ -1,4 +1,4 @@
-//! Where the arms of a comparison stand: each on a server of its own, a copy of the prepared one, or all on the servers
+//! Where the arms of a comparison stand: each on its own server, a copy of the prepared one, or all on the servers
 //! as they are. Decided when the experiment begins, by what there is room for; kept with the plan, and no part of the
 //! identity.
 
@@ -130,7 +130,7 @@ impl Content {
     }
 
     /// Whether its runs are on servers on several storages: then each works alone, since what one still writes would fall into
-    /// another one's time, and is started anew for each run.
+    /// another one's time, and is started again for each run.
     pub(crate) fn varies_storage(&self) -> bool {
         self.factors.get(STORAGE).is_some_and(|levels| levels.len() > 1)
     }
@@ -171,13 +171,13 @@ impl Content {
         (compared == "workload" || of_workload) && is_plain && self.may_be_sliced() && writes() && !once()
     }
 
-    /// Whether arms can take turns only on servers of their own, since they differ in a setting of the whole server.
+    /// Whether arms can take turns only on their own servers, since they differ in a setting of the whole server.
     fn needs_servers_to_slice(&self) -> bool {
         let of_server = |name: &String| needs_reload(name) || LEAVE_SOMETHING.contains(&name.as_str());
         self.may_be_sliced() && self.differing_settings().iter().any(of_server)
     }
 
-    /// Why changes of one's own cannot be made on several servers of this machine at once.
+    /// Why one's own changes cannot be made on several servers of this machine at once.
     fn changes_share_a_server(&self) -> Option<String> {
         let changes = &self.named.changes;
         let all = changes.iter().flat_map(|(name, levels)| levels.iter().map(move |level| (name, level)));
@@ -284,12 +284,12 @@ impl Plan {
         }
     }
 
-    /// Where in its list the runs of this round begin to be on servers that were started anew.
+    /// Where in its list the runs of this round begin to be on servers that were started again.
     pub(crate) fn begins_anew(&self, before: Option<&PlannedRun>, run: &PlannedRun) -> bool {
         self.copies().is_some() && before.is_none_or(|before| before.round != run.round)
     }
 
-    /// How often servers are started anew on the way through these runs.
+    /// How often servers are started again on the way through these runs.
     pub(crate) fn starts(&self, runs: &[&PlannedRun]) -> usize {
         let started: BTreeSet<_> = runs.iter().map(|run| (run.round, &run.arm)).collect();
         started.len()

@@ -24,7 +24,7 @@ pub struct Slicing {
     /// Workloads whose arms run one after the other, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub uncut: BTreeMap<String, String>,
-    /// What is to be known of workloads, to decide anew where arms stand otherwise than they were wanted to.
+    /// What is to be known of workloads, to decide again where arms stand otherwise than they were wanted to.
     #[serde(default, skip_serializing_if = "Facts::is_empty")]
     pub facts: Facts,
 }
@@ -218,7 +218,7 @@ impl Plan {
         plan.sliced_anew()
     }
 
-    /// The same plan with it decided anew, for where its arms stand now.
+    /// The same plan with it decided again, for where its arms stand now.
     #[must_use]
     pub(super) fn sliced_anew(mut self) -> Self {
         let facts = self.slicing.take().map(|slicing| slicing.facts);

@@ -277,7 +277,7 @@ fn a_plan_in_words() {
     insta::assert_snapshot!(format!("{}\n{rows} rows", plan.words().join("\n")));
 }
 
-/// A password in the URL was part of the identity: moving it to a variable began 24 runs anew.
+/// A password in the URL was part of the identity: moving it to a variable began 24 runs again.
 #[test]
 fn credentials_are_no_part_of_the_identity() {
     let at = |url: &str| {
@@ -319,7 +319,7 @@ fn preparations_keep_the_identity_of_earlier_builds() {
     assert_eq!(identity.to_string(), wanted.to_string());
 }
 
-/// Reading files in another way, or naming a key anew, is no new experiment: what was begun goes on. (Hashes of an earlier build.)
+/// Reading files in another way, or naming a key again, is no new experiment: what was begun goes on. (Hashes of an earlier build.)
 #[test]
 fn experiments_of_earlier_files_are_the_same_experiments() {
     let folder = tempfile::tempdir().unwrap();
@@ -523,7 +523,7 @@ fn stored(second: &str) -> String {
     )
 }
 
-/// A factor of one's own with two levels, of which the second is this.
+/// One's own factor with two levels, of which the second is this.
 fn changing(with: &str) -> String {
     format!(
         "question = \"?\"\n[target]\nmanaged = {{}}\n[workload.a]\npgbench = {{ builtin = \"select-only\" }}\n\

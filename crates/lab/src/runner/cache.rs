@@ -1,4 +1,4 @@
-//! What is in memory of the data when a run begins, where a factor says so: the server is started anew, and its files stand
+//! What is in memory of the data when a run begins, where a factor says so: the server is started again, and its files stand
 //! in the machine's page cache or do not.
 
 use record::Error;

@@ -98,7 +98,7 @@ impl Runner<'_> {
         let own = |table: &String| report.tables.is_empty() || report.tables.contains(table);
         record.relations = relation_sizes(control)?;
         record.relations.retain(|relation| own(&relation.table) && !relation.table.starts_with("pgdyno."));
-        // Settings are read again by a connection of its own.
+        // Settings are read again by its own connection.
         let changed = stage.changed()?;
         record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));
         self.probe_after(setup, &mut record);

@@ -110,7 +110,7 @@ pub(crate) struct Results {
     path: PathBuf,
     experiment: Experiment,
     at: Surroundings,
-    /// Begin anew, whatever is there.
+    /// Begin again, whatever is there.
     again: bool,
     /// Its number, where earlier invocations stored runs of it.
     known: Option<ExperimentId>,

@@ -326,7 +326,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Whether a measured run is to be believed; what somebody changed meanwhile is read anew before the next.
+    /// Whether a measured run is to be believed; what somebody changed meanwhile is read again before the next.
     fn judge(&mut self, setup: &Setup, record: &mut Run, measured: &mut Measured, changed: Option<&str>) {
         let (before, after) = (kept_probe(record, "before"), kept_probe(record, "after"));
         let earlier = self.probes.entry((setup.at(), record.arm.clone())).or_default();
@@ -359,7 +359,7 @@ impl<'a> Runner<'a> {
         if changed.is_some()
             && let Ok(stage) = self.stage(&setup.at())
         {
-            // The next run begins with its arm's settings set and read anew.
+            // The next run begins with its arm's settings set and read again.
             stage.in_force.arm = None;
             stage.in_force.settings.clear();
         }
@@ -374,12 +374,12 @@ impl<'a> Runner<'a> {
         Ok(self.change(setup)? || set)
     }
 
-    /// Has every copy started anew before it is used next: a round begins.
+    /// Has every copy started again before it is used next: a round begins.
     pub(crate) fn start_anew(&mut self) {
         self.stages.values_mut().for_each(Stage::start_anew);
     }
 
-    /// Lets all copies but one rest, which is started anew: runs that are to be alone begin there.
+    /// Lets all copies but one rest, which is started again: runs that are to be alone begin there.
     pub(crate) fn leave_alone(&mut self, at: &At) -> Result<(), LabError> {
         for (other, stage) in &mut self.stages {
             if other == at { stage.start_alone()? } else { stage.rest()? }
@@ -387,7 +387,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Lets all servers rest but one, which is started anew: nothing is left to be done for another one meanwhile, and each run
+    /// Lets all servers rest but one, which is started again: nothing is left to be done for another one meanwhile, and each run
     /// begins alike.
     pub(crate) fn start_alone(&mut self, at: &At) -> Result<(), LabError> {
         self.stages.values_mut().try_for_each(Stage::rest)?;
@@ -614,7 +614,7 @@ impl<'a> Runner<'a> {
         let mut all = Ok(());
         for (asked, at) in &*concluding {
             let Some((ready, stage)) = workloads.get_mut(asked).zip(stages.get_mut(at)) else { continue };
-            // A copy that rests is thrown away, or made anew.
+            // A copy that rests is thrown away, or made again.
             if !(at.copy.is_some() && stage.is_at_rest()) {
                 let concluded =
                     stage.wake().and_then(|()| stage.with_site(|site| ready.workload.conclude(site)));

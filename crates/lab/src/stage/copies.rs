@@ -23,7 +23,7 @@ pub(crate) struct Takes {
 
 #[derive(Debug, Default)]
 pub(super) struct CopyInUse {
-    /// It is started anew before the next run.
+    /// It is started again before the next run.
     anew: bool,
     /// One's own changes are made once and never undone.
     for_good: bool,
@@ -138,14 +138,14 @@ impl Stage {
         Ok(stages)
     }
 
-    /// A copy is started anew before it is used next.
+    /// A copy is started again before it is used next.
     pub(crate) fn start_anew(&mut self) {
         if let Some(copy) = &mut self.copy {
             copy.anew = true;
         }
     }
 
-    /// The same where it begins to be the only one at work; one that rested is started anew by waking it.
+    /// The same where it begins to be the only one at work; one that rested is started again by waking it.
     pub(crate) fn start_alone(&mut self) -> Result<(), LabError> {
         if self.is_at_rest() {
             return self.wake();
@@ -154,7 +154,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Whether it is to be started anew, from now on no more.
+    /// Whether it is to be started again, from now on no more.
     pub(super) fn take_anew(&mut self) -> bool {
         self.copy.as_mut().is_some_and(|copy| std::mem::take(&mut copy.anew))
     }

@@ -440,7 +440,7 @@ impl Stage {
         Ok(applied?.clone())
     }
 
-    /// How changes of one's own are made there: commands start in this folder, and an undo may be asked for.
+    /// How one's own changes are made there: commands start in this folder, and an undo may be asked for.
     pub(crate) fn makes_changes(&mut self, folder: &Path, undone: bool) {
         let folder = std::path::absolute(folder).ok();
         self.making = change::Options { folder, thrown_away: !undone, ..change::Options::default() };

@@ -99,7 +99,7 @@ pub(crate) struct Again {
 }
 
 impl Again {
-    /// Because of these runs, after those that earlier invocations set aside for the same reason: who goes on begins nothing anew.
+    /// Because of these runs, after those that earlier invocations set aside for the same reason: who goes on begins nothing again.
     pub(crate) fn of(done: &[Done], rule: Rule, superseded: &[RunKey]) -> Self {
         let mut again = Self { earlier: superseded.len(), ..Self::default() };
         for key in superseded {
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(numbers(&Again::of(&mended, RULE, &[])), [[1, 2]]);
     }
 
-    /// A workload with steps of its own would be measured three times each round, for nothing.
+    /// A workload with its own steps would be measured three times each round, for nothing.
     #[test]
     fn what_is_unsteady_again_is_so_by_itself() {
         let unsteady = Some(Reason::Unsteady);

@@ -53,7 +53,7 @@ pub(crate) struct Waits {
     /// In words: a workload, or one cell of it.
     pub(crate) what: String,
     /// Numbers of the two runs that showed it, as stored; with each go those that took turns with it, for half a pair is
-    /// not measured anew.
+    /// not measured again.
     pub(crate) runs: Vec<i64>,
     /// The number of the last one that was invalid.
     pub(crate) seen: i64,

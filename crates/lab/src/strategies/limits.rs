@@ -22,7 +22,7 @@ impl<'a> Limits<'a> {
         Self { plan, asked, most_clients }
     }
 
-    /// The cells, each as the runs of its arms as fast as they can, base first, but for those that wait until somebody has
+    /// The cells, each as the runs of its arms as fast as they can, base first, except for those that wait until somebody has
     /// looked.
     fn cells(&self, done: &[Done]) -> Vec<Vec<&'a PlannedRun>> {
         let aside = Aside::of(done);

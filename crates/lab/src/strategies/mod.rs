@@ -78,10 +78,10 @@ pub(crate) trait Course: Strategy {
         [self.planned(done); 2]
     }
 
-    /// What is still to be done, in order, but for what waits until somebody has looked.
+    /// What is still to be done, in order, except for what waits until somebody has looked.
     fn left(&self, done: &[Done]) -> Vec<PlannedRun>;
 
-    /// What is to be measured again, since the machine disturbed it: nothing, where the strategy has a way of its own with it.
+    /// What is to be measured again, since the machine disturbed it: nothing, where the strategy has its own way with it.
     fn again(&self, _done: &[Done]) -> Again {
         Again::default()
     }

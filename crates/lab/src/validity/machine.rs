@@ -27,7 +27,7 @@ pub const WAITED_PCT: f64 = 2.0;
 pub const SLOW_LEAST: f64 = 0.05;
 /// The same of its mean.
 pub const SLOW_MEAN: f64 = 0.25;
-/// So many times as slow as usual in the mean, right after the run, that nothing else need show it: no host without credits has
+/// So many times as slow as usual on average, right after the run, that nothing else need show it: no host without credits has
 /// 40 % of its speed left, and a process beside it on one CPU leaves it half.
 pub const SLOW_ALONE: f64 = 2.4;
 /// A step downwards that lasts, as a share of what was before: with something else that shows it.

@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// As others write them: nodes one by one, in units and from a zero of their own.
+    /// As others write them: nodes one by one, in units and from their own zero.
     #[test]
     fn plain_nodes_and_other_units_are_read() {
         let node = [8, 6, 8 << 3, 4, 9 << 3, 3];

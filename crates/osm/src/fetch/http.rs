@@ -1,4 +1,4 @@
-//! Asking a web server. Each answer is read by a thread of its own and handed over in pieces, so that every wait, also for
+//! Asking a web server. Each answer is read by its own thread and handed over in pieces, so that every wait, also for
 //! a name or a connection, can be ended by its bound or by the user. A thread that is given up ends with its connection.
 
 use std::io::Read;

@@ -111,7 +111,7 @@ impl Source {
     ///
     /// # Errors
     /// When it cannot be got, is not what the server's MD5 sum says, or is no extract. A partial file stays, and the next
-    /// call goes on, but for one whose sum is wrong.
+    /// call goes on, except for one whose sum is wrong.
     pub fn fetch(
         &self,
         entry: &Entry,

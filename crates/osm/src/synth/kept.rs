@@ -19,7 +19,7 @@ pub const USUAL_SEED: u64 = 1;
 /// Between two looks whether another process is done with the same extract.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A synthetic extract: all that its content depends on, but for [`VERSION`].
+/// A synthetic extract: all that its content depends on, except for [`VERSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Synthetic {
     pub scale: Scale,

@@ -70,7 +70,7 @@ fn hinted(command: Command) -> Command {
     command.mut_args(hinted_argument).mut_subcommands(hinted)
 }
 
-/// The same command without the options that it only refuses, each in words of its own.
+/// The same command without the options that it only refuses, each in its own words.
 fn without_hidden(bench: &Command) -> Command {
     let shown = bench.get_arguments().filter(|argument| !argument.is_hide_set()).cloned();
     Command::new("bench")

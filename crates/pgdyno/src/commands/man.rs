@@ -83,7 +83,7 @@ fn page(command: &Command) -> String {
 
 fn render(command: &Command, page: &mut Vec<u8>) -> std::io::Result<()> {
     let source = concat!("pgdyno ", env!("CARGO_PKG_VERSION"));
-    // What follows the help is put under headings of its own here.
+    // What follows the help is put under its own headings here.
     let bare = command.clone().after_help(None::<&str>).after_long_help(None::<&str>);
     let man = Man::new(bare).source(source).manual("pgdyno");
     man.render_title(page)?;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::support::{Place, Server, Watched, finish, programs};
 
-/// `bench` of a script that sleeps, in a home of its own, on this server.
+/// `bench` of a script that sleeps, in its own home, on this server.
 fn bench(place: &Place, server: &Server, more: &[&str]) -> Command {
     place.write("rest.sql", "SELECT pg_sleep(0.05);\n");
     let database =

@@ -223,7 +223,7 @@ rounds = 2
     place.run(["target", "destroy", "tiles"]).expect(0);
 }
 
-/// Each chart is a file of its own, named by what it shows.
+/// Each chart is its own file, named by what it shows.
 fn charts_stand_alone(place: &Place) {
     let listed = place.run(["report", "--chart", "--format", "csv"]).expect(0).stdout;
     assert!(listed.starts_with("chart,shows\r\n"), "{listed}");

@@ -1,4 +1,4 @@
-//! `pgdyno osm fetch` against a mirror of its own.
+//! `pgdyno osm fetch` against its own mirror.
 
 use std::path::Path;
 use std::process::Command;

@@ -99,7 +99,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, opens: impl Fn(&[u8]) -> bool) {
     let _ = to.shutdown(Shutdown::Both);
 }
 
-/// A place with the experiment, and a server with a setting of its own and a superuser with a password.
+/// A place with the experiment, and a server with its own setting and a superuser with a password.
 fn set_up() -> (Place, Server, PathBuf) {
     let (place, server) = (Place::new(), Server::start());
     server.psql("alter role scram superuser");
@@ -431,7 +431,7 @@ fn a_second_experiment_is_refused_before_anything_is_measured() {
     assert_eq!(place.sql("select count(*) from v_run where workload = 'one' and arm in ('a', 'b')"), "4");
 }
 
-/// The experiment, but for sessions only.
+/// The experiment, except for sessions only.
 fn own_arms() -> String {
     let text = EXPERIMENT.replace("change_server = true\n", "").replace("base = \"changed\"", "base = \"a\"");
     let from = text.find("[settings.changed]").unwrap();
@@ -454,7 +454,7 @@ fn a_run_does_not_count_when_somebody_changes_the_server_under_it() {
     let (_, stderr) = running.end();
     let told = "somebody changed settings of the server under the run: bgwriter_delay was 200ms and is 60ms";
     assert!(stderr.contains(told), "{stderr}");
-    // Only that run: those after it have their settings read anew, and their arm's.
+    // Only that run: those after it have their settings read again, and their arm's.
     let count = |which: &str| place.sql(&format!("select count(*) from v_run where {which}"));
     assert_eq!((count("validity = 'invalid'"), count("true")), ("1".into(), "4".into()), "{stderr}");
 

@@ -263,7 +263,7 @@ fn a_measured_load_that_is_refused_leaves_prepared_tables_alone() {
         assert_eq!(tables(&server), "kept_nodes kept_rels kept_ways roads");
         assert_eq!(server.psql("select bool_and(complete and not measured) from pgdyno.loaded"), "t");
     }
-    // The next one finds nothing to clear away either, and what is loaded anew is still what was prepared.
+    // The next one finds nothing to clear away either, and what is loaded again is still what was prepared.
     finish(small_load(&place, &server, &prepared)).expect(0);
     assert_eq!(server.psql(rows), "t");
     assert_eq!(server.psql("select bool_and(complete and not measured) from pgdyno.loaded"), "t");
@@ -407,7 +407,7 @@ fn a_file_of_node_locations_goes_with_a_load_that_fails_and_is_made_anew_with_on
     finish(load(&["--prefix", "one"])).expect(0);
     let made = std::fs::metadata(&file).unwrap().len();
     assert!(made > 1000, "{made} bytes");
-    // The same load makes its own anew; another one leaves it alone, and nobody touches what somebody put there.
+    // The same load makes its own again; another one leaves it alone, and nobody touches what somebody put there.
     finish(load(&["--prefix", "one"])).expect(0);
     finish(load(&["--prefix", "two"])).expect(65).says(&["nodes.bin is there already", "replace"]);
     assert_eq!(std::fs::metadata(&file).unwrap().len(), made);

@@ -1,4 +1,4 @@
-//! The program as its users run it, against private servers: one binary, since each one more is linked with everything anew.
+//! The program as its users run it, against private servers: one binary, since each one more is linked with everything again.
 
 mod against;
 mod bench;

@@ -228,7 +228,7 @@ fn a_promise_that_never_or_always_holds_is_said_to() {
     let confirm = format!("{bounds} --confirm ramp,0.5..1,over,1s");
     let (place, found) = searched("sleeps.sql", "p50 < 1s", &confirm, 0);
     assert_eq!(found, ["always holds", "20", ""]);
-    // The shape has trials of its own at the limit.
+    // The shape has its own trials at the limit.
     let shaped = "select count(*) from run join cell_factor using (cell_id) where name = 'rate' and value = 'ramp 10..20 over 1s'";
     assert_eq!(place.sql(shaped), "3");
     let told = place.run(["table", "limits", "--format", "csv"]).expect(0).stdout;

@@ -101,7 +101,7 @@ fn an_experiment_keeps_the_placement_that_it_began_with() {
         assert!(!placements(&place, "kept").contains(", clients"), "alike in all runs");
         assert!(std::fs::read_to_string(&page).unwrap().contains("apart: calibrate advised it"));
     }
-    // The same experiment by its identity; begun anew, it is placed anew.
+    // The same experiment by its identity; begun again, it is placed again.
     let again = place.run(["run", file.to_str().unwrap(), "--again"]).expect(0);
     assert!(again.stderr.contains("placement free"), "{}", again.stderr);
     assert_eq!(place.sql("select count(distinct hash) from experiment where name = 'kept'"), "1");

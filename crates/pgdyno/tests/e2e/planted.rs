@@ -252,7 +252,7 @@ fn root_runs_no_program_that_a_marker_names() {
     assert!(std::fs::read_to_string(&who).expect("it was asked").lines().all(|line| line == uid));
 }
 
-/// Data whose folder was open to others were taken for missing, removed and made anew, under a server that went on.
+/// Data whose folder was open to others were taken for missing, removed and made again, under a server that went on.
 #[test]
 fn data_that_are_not_trusted_are_never_removed_by_a_stop() {
     let place = Place::new();

@@ -157,7 +157,7 @@ rounds = 4
 "#;
 
 /// The command that was printed lacked `--slices` and `--rounds`, and so made another experiment; what was to be gone on with
-/// began anew in the folder it was exported to; and hints led to the experiment that was made last.
+/// began again in the folder it was exported to; and hints led to the experiment that was made last.
 #[test]
 fn options_of_the_command_line_are_in_every_command_that_repeats_it() {
     let place = Place::new();

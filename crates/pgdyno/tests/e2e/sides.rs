@@ -93,7 +93,7 @@ fn arms_that_need_a_restart_stand_side_by_side_and_swap() {
     let in_force = "select group_concat(arm || ' ' || value, ', ') from (select distinct arm, value from v_run \
                     join v_run_setting using (run_id) where name = 'shared_buffers' and kind = 'client' order by arm)";
     assert_eq!(place.sql(in_force).trim_matches('"'), "large 32MB, small 8MB");
-    // Started anew every round: as many starts as arms and rounds.
+    // Started again every round: as many starts as arms and rounds.
     let starts = "select count(distinct value) from v_run join v_run_setting using (run_id) \
                   where name = 'shared_buffers' and kind = 'client'";
     assert_eq!(place.sql(starts), "2");
@@ -132,7 +132,7 @@ fn a_workload_that_writes_is_alone_with_its_server() {
         .replace("clients = 2", "workload = [\"lookup\", \"change\"]\nclients = 2")
         .replace("shared_buffers = \"8MB\"", "wal_buffers = \"1MB\"")
         .replace("shared_buffers = \"32MB\"", "wal_buffers = \"4MB\"");
-    // By TCP, as what copies share least: each has a port of its own.
+    // By TCP, as what copies share least: each has its own port.
     let both = both.replace("clients = 2", "clients = 2\nconnection = \"tcp\"");
     let file = place.write("both.toml", both.replace("rounds = 4", "rounds = 2"));
     let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));

@@ -59,7 +59,7 @@ fn the_cache_of_a_server_by_url_is_not_run() {
     assert!(!place.results().exists() && !place.home().exists());
 }
 
-/// A factor of one's own on the server at TEST_URL.
+/// One's own factor on the server at TEST_URL.
 const CHANGE: &str = r#"
 question = "Does the index help?"
 [target]
@@ -93,7 +93,7 @@ impl Changing {
         Self { place, server }
     }
 
-    /// A file in a folder of its own: commands start there.
+    /// A file in its own folder: commands start there.
     fn file(&self, name: &str, text: &str) -> PathBuf {
         std::fs::create_dir_all(self.place.path().join("study")).unwrap();
         self.place.write("study/lookup.sql", "SELECT count(*) FROM public.t WHERE x = 1;\n");

@@ -30,7 +30,7 @@ duration = "300ms"
 rounds = 2
 "#;
 
-/// Each run is on a server of its own, the others rest; afterwards nothing is mounted.
+/// Each run is on its own server, the others rest; afterwards nothing is mounted.
 #[test]
 fn storages_are_compared_and_gone_afterwards() {
     let place = Place::new();

@@ -8,7 +8,7 @@ use crate::support::{Place, Server, Watched, signal};
 const SCRIPT: &str =
     "SELECT 1 / (count(*) >= 11)::int FROM pg_stat_activity WHERE backend_type = 'client backend';\n";
 
-/// Arms that set something, so that tile servers are started anew.
+/// Arms that set something, so that tile servers are started again.
 const EXPERIMENT: &str = r#"
 question = "Do tile servers stand beside it?"
 [target]

@@ -55,7 +55,7 @@ fn a_table_is_shown_by_zoom_with_its_slowest_tiles_and_where_the_time_goes() {
     }
     let slowest = done.stdout.lines().filter(|line| line.starts_with("spots ") && line.contains('/'));
     assert_eq!(slowest.count(), 5, "{}", done.stdout);
-    // All tiles are of the list, and zooms in equal shares but for chance.
+    // All tiles are of the list, and zooms in equal shares except for chance.
     assert_eq!(place.sql("select count(distinct z) from v_tile where z between 10 and 12"), "3");
     // What is shown further: nothing is compared, and tiles have a table.
     let shown = done.stderr.lines().find(|line| line.contains("(try: ")).unwrap_or_default();

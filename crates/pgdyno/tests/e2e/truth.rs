@@ -1,4 +1,4 @@
-//! What the engine records is what happened: its figures beside those of a server with known delays, a process of its own
+//! What the engine records is what happened: its figures beside those of a server with known delays, its own process
 //! that timestamps every reply itself.
 //!
 //! What can be off by chance on a busy machine is bounded generously here, and has several tries; `pgdyno-benches truth`

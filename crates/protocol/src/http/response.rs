@@ -87,7 +87,7 @@ impl Responses {
         Responses { want, ..Responses::default() }
     }
 
-    /// Begins anew, on another connection.
+    /// Begins again, on another connection.
     pub fn restart(&mut self) {
         self.state = State::Head;
         self.begun = false;

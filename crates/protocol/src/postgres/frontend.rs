@@ -148,7 +148,7 @@ pub fn terminate(out: &mut Vec<u8>) {
     message(out, b'X', |_| ());
 }
 
-/// Cancels the query that another connection runs. It goes alone over a connection of its own.
+/// Cancels the query that another connection runs. It goes alone over its own connection.
 pub fn cancel_request(out: &mut Vec<u8>, key: CancelKey) {
     out.extend_from_slice(&16_u32.to_be_bytes());
     out.extend_from_slice(&CANCEL_REQUEST.to_be_bytes());

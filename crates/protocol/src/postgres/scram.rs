@@ -1,6 +1,6 @@
 //! SCRAM-SHA-256 (RFC 5802, RFC 7677) from the client's side, with the costly key derivation done once per password.
 //!
-//! postgres-protocol has this exchange too, but derives the key anew for each connection: 4,096 rounds of HMAC that would
+//! postgres-protocol has this exchange too, but derives the key again for each connection: 4,096 rounds of HMAC that would
 //! stall every other client of a thread.
 
 use std::collections::HashMap;

@@ -150,7 +150,7 @@ impl StatementPlan {
         nodes.map(|at| self.rows_below(at)).reduce(|sum, rows| sum + rows)
     }
 
-    /// Rows of the nodes right below one, without those of plans of their own (InitPlans, SubPlans, CTEs).
+    /// Rows of the nodes right below one, without those of their own plans (InitPlans, SubPlans, CTEs).
     #[must_use]
     pub fn rows_below(&self, at: usize) -> f64 {
         let depth = self.nodes[at].depth;

@@ -20,7 +20,7 @@ const RAMP: &str = "ramp 100..1000 over 30s";
 const SINE: &str = "sine 500 ± 200 every 20s";
 const SPIKE: &str = "spike 100 to 1000 for 2s at 10s";
 
-/// Why a text is no rate, to be read behind the name of what has it; advice follows on a line of its own.
+/// Why a text is no rate, to be read behind the name of what has it; advice follows on its own line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}\n{advice}")]
 pub struct ProfileError {

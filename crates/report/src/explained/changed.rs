@@ -8,7 +8,7 @@ use crate::data::{ReportData, cell_text};
 /// Nodes that are named at most on each side.
 const MOST: usize = 4;
 
-/// Arms that have a line of their own.
+/// Arms that have their own line.
 const MOST_ARMS: usize = 3;
 
 /// What an arm's plans have in place of the base's, in words that go on from the arm's name: `Index Scan using i on t

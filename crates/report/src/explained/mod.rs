@@ -279,7 +279,7 @@ fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
 /// Parts of the time of explained transactions, a line for each cell, arm, script and part; `total` is planning and
 /// execution together. Medians over the sample with its 10th and 90th percentile, and the mean, which adds up; of tiles also
 /// the quartiles of the share, and in how many of them it is below 20 %. Below them a line for each function that the server
-/// counted (`part` is `function`), with its calls in the mean: what is booked, or where nothing is, as it was measured.
+/// counted (`part` is `function`), with its calls on average: what is booked, or where nothing is, as it was measured.
 #[must_use]
 pub fn plans(data: &ReportData) -> Table {
     let mut table = Table::new(&[

@@ -67,7 +67,7 @@ pub struct Settings {
     /// Tries of a transaction; 0 for any number.
     pub max_tries: u32,
     pub length: Length,
-    /// Whether each transaction has a connection of its own.
+    /// Whether each transaction has its own connection.
     pub reconnect: bool,
     /// Transactions per second that were to be started.
     pub rate: Option<f64>,

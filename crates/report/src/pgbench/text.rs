@@ -214,7 +214,7 @@ fn write_commands(report: &Report, script: &Script, start: &str, out: &mut Strin
     write_command_percentiles(report, script, start, out)
 }
 
-/// A block of its own, so that the one before stays as pgbench prints it: a column for each percentile.
+/// Its own block, so that the one before stays as pgbench prints it: a column for each percentile.
 fn write_command_percentiles(
     report: &Report,
     script: &Script,

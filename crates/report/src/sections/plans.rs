@@ -18,7 +18,7 @@ use crate::stages::REST;
 
 /// Cells that stand open; the rest is folded.
 const OPEN: usize = 3;
-/// Parts with a colour of their own; the small ones share one.
+/// Parts with their own colour; the small ones share one.
 const PARTS: usize = 6;
 /// Bars that differ by so much in length are also drawn as shares: of the shortest one nothing could be seen.
 const FAR_APART: f64 = 4.0;
@@ -125,7 +125,7 @@ impl PlansOfCell {
         Self { label, layer: own.layer(), arms: vec![own], changes: Vec::new() }
     }
 
-    /// The parts that take most, over its arms, in their usual order: those that have a colour of their own.
+    /// The parts that take most, over its arms, in their usual order: those that have their own colour.
     fn largest(&self) -> Vec<Part> {
         // Shares, so that a slow arm does not decide alone.
         let weight = |part: Part| -> f64 {

@@ -194,7 +194,7 @@ fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Sheet {
     sheet
 }
 
-/// Of how many tiles the slowest are, and how many came too seldom to be among them.
+/// Of how many tiles the slowest are, and how many came too rarely to be among them.
 fn caption(tiles: usize, seldom: usize, often: bool) -> String {
     let times = TileFigures::OFTEN;
     let (of, seldom) = match (often, seldom) {

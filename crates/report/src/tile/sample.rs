@@ -9,7 +9,7 @@ use super::draw::{self, Painted};
 use super::{ATTRIBUTION, Room, place};
 use crate::numbers;
 
-/// Colours that layers have; more of them begin anew.
+/// Colours that layers have; more of them begin again.
 const COLOURS: usize = 6;
 
 /// Layers of a tile that are drawn alone, at most.

@@ -47,7 +47,7 @@ impl ZoomFigures {
         zoom(self.place)
     }
 
-    /// Of a tile of the sample in the mean: `1,200 → 800`, `800` where what went in is not known.
+    /// Of a tile of the sample on average: `1,200 → 800`, `800` where what went in is not known.
     pub(crate) fn features(&self) -> Option<String> {
         let sample = self.sample.as_ref()?;
         let per_tile = |sum: u64| numbers::figure(sample.per_tile(sum));

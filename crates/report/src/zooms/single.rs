@@ -49,11 +49,11 @@ fn filled(
     table
 }
 
-/// The slowest in the mean of `tiles`, which are the slowest of each arm, [`MOST_TILES`] at most; and what is to be said of the
+/// The slowest on average of `tiles`, which are the slowest of each arm, [`MOST_TILES`] at most; and what is to be said of the
 /// others.
 #[must_use]
 pub fn slowest_tiles(mut tiles: Vec<StoredTile>, all: &TileCounts) -> (Table, Option<String>) {
-    // An arm of which all tiles came seldom has some here.
+    // An arm of which all tiles came rarely has some here.
     let often = tiles.iter().any(|tile| tile.figures.came_often());
     tiles.retain(|tile| !often || tile.figures.came_often());
     tiles.sort_by(|one, other| other.figures.mean_us.total_cmp(&one.figures.mean_us));

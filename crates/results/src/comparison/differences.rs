@@ -290,7 +290,7 @@ fn difference(
     let ((all_base, base), (all_new, new)) = (total(0)?, total(1)?);
     let estimate = if paired { of_pairs(&sides) } else { of_sets(&sides) }?;
     let enough = all_base.max(all_new) / of.event >= ENOUGH;
-    // Rounds and their sum must agree: in the mean of rounds a round of few counts as much as one of many.
+    // Rounds and their sum must agree: on average of rounds a round of few counts as much as one of many.
     let in_all =
         (new.max(f64::MIN_POSITIVE) / base.max(f64::MIN_POSITIVE)).ln() * estimate.log_ratio.signum();
     let large =
@@ -392,7 +392,7 @@ mod tests {
             ("blocks_read", &|_, arm| two(arm, 3.0, 2.0), None),
             // Half of 10 blocks in 1,000 transactions is steady, and nobody's matter.
             ("blocks_read", &|_, arm| two(arm, 10.0, 5.0), None),
-            // Twice as much in the mean, and now less, now more.
+            // Twice as much on average, and now less, now more.
             ("blocks_read", &|round, arm| if arm { 1e3 * f64::from(round % 4) + 1.0 } else { 800.0 }, None),
             // Not large.
             ("wal_bytes", &|_, arm| two(arm, 1e6, 1.2e6), None),

@@ -154,7 +154,7 @@ fn a_crosstab_tells_the_changes_of_the_verdicts() {
         let twice = run.count("ok") * if run.arm.as_deref() == Some("B") { 3 } else { 2 };
         run.counts.insert("ok".into(), twice);
     }
-    // A lone run, whose pair is left out, is in the mean and not in the change.
+    // A lone run, whose pair is left out, is on average and not in the change.
     runs[0].validity = Validity::Invalid;
     for run in &mut runs {
         run.factors.insert("scale".into(), if run.clients == 1 { "10" } else { "100" }.into());

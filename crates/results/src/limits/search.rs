@@ -10,7 +10,7 @@ use super::generator::GeneratorLimit;
 use super::peaks::Peaks;
 use super::{counted, trial};
 
-/// Without bounds of one's own: shares of the peak between which the limit is looked for.
+/// Without one's own bounds: shares of the peak between which the limit is looked for.
 const LOWEST: f64 = 0.01;
 const HIGHEST: f64 = 1.2;
 /// Around the limit of the base arm: shares of it between which those of all arms are looked for, ...

@@ -147,7 +147,7 @@ fn no_more_clients_than_are_let_in() {
     }
 }
 
-/// A bound of one's own may be there to protect the server: it is that of all arms.
+/// One's own bound may be there to protect the server: it is that of all arms.
 #[test]
 fn bounds_of_ones_own_are_kept_by_all_arms() {
     let asked = AskedLimit { lowest: Some(500.0), highest: Some(720.0), ..asked() };
@@ -210,7 +210,7 @@ fn what_cannot_be_believed_does_not_count() {
     assert!(cell.arms[0].uncounted >= 3, "{}", cell.arms[0].uncounted);
 }
 
-/// Once the limit is known each shape has trials of its own: three where they agree, at the arm's own limit.
+/// Once the limit is known each shape has its own trials: three where they agree, at the arm's own limit.
 #[test]
 fn a_limit_is_confirmed_under_rates_that_change() {
     let confirm = ["ramp 0.5..1 over 20s", "spike 0.5 to 1.5 for 2s at 8s", "sine 0.8 ± 0.2 every 5s"];

@@ -44,7 +44,7 @@ impl Store {
         })
     }
 
-    /// How long jobs with an input of so many bytes took that came to a good end, in the mean of the last ten, seconds; `None`
+    /// How long jobs with an input of so many bytes took that came to a good end, on average of the last ten, seconds; `None`
     /// where none is known. The same extract has the same size, whatever it is called.
     ///
     /// # Errors

@@ -194,7 +194,7 @@ impl Seen {
         (under.iter().rposition(|class| *class == Class::Lower), upper)
     }
 
-    /// A rate below one that is known to be good whose own trials say it is bad: it is tried anew, however little they are
+    /// A rate below one that is known to be good whose own trials say it is bad: it is tried again, however little they are
     /// believed.
     fn doubted_below(&self, lower: usize) -> Option<usize> {
         let doubted =

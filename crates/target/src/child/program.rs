@@ -100,7 +100,7 @@ impl Program {
         self
     }
 
-    /// Names folders of its own that are of no use after it.
+    /// Names its own folders that are of no use after it.
     #[must_use]
     pub fn leaving<P: Into<PathBuf>>(mut self, folders: impl IntoIterator<Item = P>) -> Self {
         self.leaves.extend(folders.into_iter().map(Into::into));

@@ -102,14 +102,14 @@ impl Watchdog {
         command
     }
 
-    /// Starts it in a session of its own with one end of a lifeline as its standard input; gives the other end.
+    /// Starts it in its own session with one end of a lifeline as its standard input; gives the other end.
     pub(crate) fn launch(&self, mut command: Command) -> io::Result<(std::process::Child, UnixStream)> {
         // Both ends close on exec; the watchdog gets its own as standard input, and no other child gets ours.
         let (ours, theirs) = UnixStream::pair()?;
         command.stdin(OwnedFd::from(theirs)).env(core_dump::FORMER, core_dump::former());
         // SAFETY: the closure makes one system call and touches no memory of the parent.
         unsafe {
-            // A session of its own: Ctrl-C and the end of the terminal do not reach it.
+            // Its own session: Ctrl-C and the end of the terminal do not reach it.
             command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
         }
         // The command holds the watchdog's end; closing it, as it goes, is what lets us see the watchdog die.

@@ -22,7 +22,7 @@ impl Control {
         Self::open_with(connect, bound, Patience::usual())
     }
 
-    /// As [`Control::open`], with a patience of one's own.
+    /// As [`Control::open`], with one's own patience.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses.

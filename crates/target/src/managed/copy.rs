@@ -159,7 +159,7 @@ impl Cluster {
 
     /// The copy of this stopped server with this number, not running; `made_for` tells what it was made for and from
     /// what. One that is there is used again if it is whole, was stopped cleanly and was made for the same; else it is
-    /// made anew. `progress` is told the bytes that are written.
+    /// made again. `progress` is told the bytes that are written.
     ///
     /// # Errors
     /// When the server runs, the disk is full, or the user asked to stop.
@@ -200,7 +200,7 @@ impl Cluster {
         Ok(copy)
     }
 
-    /// Starts a copy, as [`Cluster::ensure`] starts a server of its own.
+    /// Starts a copy, as [`Cluster::ensure`] starts its own server.
     ///
     /// # Errors
     /// When it does not start.
@@ -246,7 +246,7 @@ impl Cluster {
     }
 
     /// Remembers what was done to a copy that nobody will undo; `None` before it is begun: until it is done the copy is
-    /// not whole, and is made anew after a crash.
+    /// not whole, and is made again after a crash.
     ///
     /// # Errors
     /// When the marker cannot be written.

@@ -76,7 +76,7 @@ fn init_with(
     Err(Error::new(Class::Child, format!("initdb failed in {}:\n{output}", folder.path().display())))
 }
 
-/// Makes the data folder anew, empty, for the account; with what of its files is to stand elsewhere.
+/// Makes the data folder again, empty, for the account; with what of its files is to stand elsewhere.
 pub(super) fn empty_data(
     folder: &Dir,
     stand: Option<&Stand>,

@@ -361,7 +361,7 @@ impl Cluster {
         let stand = self.stand.as_ref();
         let made = create::init(&self.folder, stand, &self.installation, account, &self.watchdog, &self.stop);
         if let (Err(_), Some(stand)) = (&made, stand) {
-            // Half a server on a disk that is full helps nobody; the next one begins anew.
+            // Half a server on a disk that is full helps nobody; the next one begins again.
             let _ = stand.remove();
         }
         let made = made.map_err(|error| match error.cause::<std::io::Error>() {

@@ -1,4 +1,4 @@
-//! Reaching a managed server over this machine's network: a password and, for TLS, a certificate of its own.
+//! Reaching a managed server over this machine's network: a password and, for TLS, its own certificate.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -191,7 +191,7 @@ impl Cluster {
         let failed = |error| self.file(CERTIFICATE, std::io::Error::other(error));
         let made = rcgen::generate_simple_self_signed(names).map_err(failed)?;
         let key = Readable::By(self.account.as_ref());
-        // The key without its certificate is made anew.
+        // The key without its certificate is made again.
         for (name, text, readable) in
             [(KEY, made.signing_key.serialize_pem(), key), (CERTIFICATE, made.cert.pem(), Readable::ByAll)]
         {

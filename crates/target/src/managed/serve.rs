@@ -201,7 +201,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Removes the socket folder of a stopped server; the next start makes it anew.
+    /// Removes the socket folder of a stopped server; the next start makes it again.
     pub(super) fn leave_sockets(&self) {
         self.clear_sockets();
         let _ = std::fs::remove_dir(&self.socket_folder);

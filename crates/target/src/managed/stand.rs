@@ -221,7 +221,7 @@ impl Stand {
         found.map_err(|error| file(&self.folder.join(name), error))
     }
 
-    /// Makes the folder of its files anew, empty, for the account; for data with the link to there.
+    /// Makes the folder of its files again, empty, for the account; for data with the link to there.
     pub(super) fn empty(&self, own_folder: &Dir, account: Option<&Account>) -> Result<Dir, Error> {
         let name = part_name(self.storage.holds);
         let folder = self.open()?;

@@ -26,7 +26,7 @@ pub(super) enum Stands<'a> {
 }
 
 /// The server that is there, if it can be used as asked for. Of one on a filesystem that was made for it nothing is of use:
-/// it is removed, but for the lock, which must be held.
+/// it is removed, except for the lock, which must be held.
 pub(super) fn check(
     found: Option<Marker>,
     folder: &Dir,

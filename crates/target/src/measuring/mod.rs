@@ -137,7 +137,7 @@ pub fn end() {
     *ours() = None;
 }
 
-/// All that say something in a folder, but for this process, who started it, and whom it started.
+/// All that say something in a folder, except for this process, who started it, and whom it started.
 fn others_in(folder: &Path) -> Vec<Other> {
     let us = std::process::id();
     let is_strange = |other: &Other| {

@@ -22,7 +22,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// Takes over a connection of its own.
+    /// Takes over its own connection.
     ///
     /// # Errors
     /// When a pooler stands before the server, or it refuses; others are then not seen.

@@ -59,7 +59,7 @@ pub(super) fn cached(file: &File, length: u64) -> io::Result<u64> {
 /// Which pages of a piece are in the cache.
 fn see(file: &File, at: u64, length: usize, pages: &mut [u8]) -> io::Result<()> {
     let fd = file.as_raw_fd();
-    // SAFETY: the system chooses a place of its own for the mapping, which nobody reads and which is gone at the end;
+    // SAFETY: the system chooses its own place for the mapping, which nobody reads and which is gone at the end;
     // `pages` has a byte for each of its pages.
     unsafe {
         let map = libc::mmap(

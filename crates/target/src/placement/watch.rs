@@ -29,7 +29,7 @@ pub struct Seen {
     pub backend_moves_per_s: Option<f64>,
 }
 
-/// Looks at client threads of this process and at the backends of a server from time to time, on a thread of its own.
+/// Looks at client threads of this process and at the backends of a server from time to time, on its own thread.
 #[derive(Debug)]
 pub struct Watch {
     end: Sender<()>,

@@ -10,7 +10,7 @@ use crate::settings::Wanted;
 pub struct Load<'a> {
     /// Connections at once.
     pub clients: u32,
-    /// Each transaction has a connection of its own (`-C`).
+    /// Each transaction has its own connection (`-C`).
     pub reconnects: bool,
     /// Statements are prepared once by name and used again (query mode `prepared`).
     pub prepared: bool,

@@ -2,7 +2,7 @@
 //!
 //! Session settings do not come through it with `options`, as they do to a server: PgBouncer refuses those (before 1.20),
 //! or all in them that it does not keep for each client. It is told the settings of the arm instead, and sets them on
-//! each of its connections to the server; so it is started anew for each arm.
+//! each of its connections to the server; so it is started again for each arm.
 
 mod carries;
 mod config;

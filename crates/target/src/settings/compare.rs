@@ -74,7 +74,7 @@ pub fn memory_bytes(value: &str, unit: &str) -> Option<f64> {
     (kind == Kind::Memory).then(|| in_unit(value, Some(unit)).map(|figure| figure * size))?
 }
 
-/// `wal_buffers = -1` and its like: the server puts a figure of its own there.
+/// `wal_buffers = -1` and its like: the server puts its own figure there.
 fn leaves_it_to_the_server(wanted: &str, entry: &Entry) -> bool {
     const AUTOMATIC: [(&str, &str); 4] = [
         ("wal_buffers", "-1"),

@@ -1,6 +1,6 @@
 //! A server that does nothing but answer after a known time, and counts what it sees: it measures the load engine.
 //!
-//! It is a process of its own (pgdyno's own executable, called with a hidden argument, under a watchdog), so that its
+//! It is its own process (pgdyno's own executable, called with a hidden argument, under a watchdog), so that its
 //! clock readings do not depend on ours, and speaks as much of PostgreSQL's protocol as a client needs. `figures`
 //! as a query gives, as one value, the histogram of the times from reading a request to writing its reply since it
 //! was last asked for.

@@ -22,7 +22,7 @@ pub(super) enum Asked {
     Entry(Vec<u8>),
     /// A query, or a Sync after an execution: answer with this in due time.
     Reply(Vec<u8>),
-    /// What was counted so far, from now on anew if so wanted.
+    /// What was counted so far, from now on again if so wanted.
     Figures,
     /// To be left alone, or nothing that makes sense.
     Leave,

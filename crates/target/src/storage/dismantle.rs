@@ -141,7 +141,7 @@ fn detach(made: &Made, tools: &Tools<'_>) -> Result<(), String> {
     }
 }
 
-/// A server goes with the filesystem that its files stood on, unless somebody has it already to make it anew.
+/// A server goes with the filesystem that its files stood on, unless somebody has it already to make it again.
 fn remove_servers(made: &Made) {
     let clusters = made.home().part(Part::Clusters);
     for (name, folder) in made.servers() {

@@ -114,7 +114,7 @@ fn forget(made: &Made) -> Result<(), Error> {
     crate::page_cache::drop_file(&file).map_err(of_file(&image))
 }
 
-/// The tool that makes it, with its arguments but for the device.
+/// The tool that makes it, with its arguments except for the device.
 fn format(kind: &Kind) -> (&'static str, Vec<String>) {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     match kind {

@@ -2,7 +2,7 @@
 //!
 //! A filesystem is made, mounted again and removed by its *keeper*: pgdyno's own executable, called as a watchdog is, which
 //! ends with the lifeline and takes with it what it made. Everything is done by the system's own tools, within a time. What
-//! stands in a folder of its own below the home (`made`) says what there is; what a killed keeper left, the next
+//! stands in its own folder below the home (`made`) says what there is; what a killed keeper left, the next
 //! pgdyno removes ([`remove_dead`]).
 
 mod available;

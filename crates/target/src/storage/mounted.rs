@@ -22,7 +22,7 @@ use crate::home::{Home, Part};
 use crate::host::Disk;
 use crate::stop::Stop;
 
-/// How long a keeper may take for all that it is asked to do; its tools have bounds of their own.
+/// How long a keeper may take for all that it is asked to do; its tools have their own bounds.
 const BOUND: Duration = Duration::from_secs(900);
 /// How long its last steps are waited for once the user wants to stop; then it does them without us, within 10 s.
 const PARTING: Duration = Duration::from_secs(3);
@@ -31,7 +31,7 @@ const LITTLE: u64 = 1 << 20;
 /// Between two looks at the wish to stop.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// A filesystem of its own for servers, mounted. Dropping it removes it with all that is on it; its servers must have been
+/// Its own filesystem for servers, mounted. Dropping it removes it with all that is on it; its servers must have been
 /// stopped before. When pgdyno is killed, its keeper does so within 10 s.
 #[derive(Debug)]
 pub struct Mounted {

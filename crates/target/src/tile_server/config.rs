@@ -21,7 +21,7 @@ pub(super) fn program(
     (port, account): (u16, Option<&Account>),
 ) -> Result<Program, Error> {
     let dsn = Dsn::of(folders, before.upstream, options.kind)?;
-    // A home of its own: what lies in ours is not for it.
+    // Its own home: what lies in ours is not for it.
     let program = Program::server(&installed.program, &folders.work, account).env("HOME", &folders.work);
     match options.kind {
         Kind::Tipg => {

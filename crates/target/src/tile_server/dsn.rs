@@ -13,7 +13,7 @@ use crate::error::file_error;
 use crate::member::Folders;
 use crate::pooler::Upstream;
 
-/// Parameters that a tile server has of its own.
+/// Parameters that a tile server its own has.
 const OWN: [&str; 2] = ["application_name", "client_encoding"];
 
 /// The way to the database: the string, and copies of certificates, which the server's account may not reach where they are.

@@ -114,7 +114,7 @@ fn in_folder(kind: Kind, named: &Path) -> PathBuf {
 fn usual(kind: Kind) -> Vec<PathBuf> {
     let tools = built_beside().into_iter().chain([PathBuf::from(TOOLS)]);
     match kind {
-        // A Python in PATH seldom has it, and is asked last.
+        // A Python in PATH rarely has it, and is asked last.
         Kind::Tipg => {
             tools.map(|tools| tools.join("tipg/bin/python")).chain(member::find(&["python3"])).collect()
         }

@@ -1,6 +1,6 @@
 //! A private tile server between clients and the database: TiPg or martin on a port of 127.0.0.1, under a watchdog.
 //!
-//! It connects to the server as the load would, with the session settings of the arm, so it is started anew for each arm.
+//! It connects to the server as the load would, with the session settings of the arm, so it is started again for each arm.
 //! Its port stays the same meanwhile: what is asked for is written down once.
 
 mod ask;

@@ -2,7 +2,7 @@
 
 use protocol::postgres::sql::{Sql, SqlError};
 
-/// All that the user may look into, but for PostgreSQL's own and ours. Names that would have to be quoted are left out: TiPg
+/// All that the user may look into, except for PostgreSQL's own and ours. Names that would have to be quoted are left out: TiPg
 /// puts them into a `search_path` as they are.
 const SCHEMAS: &str = "SELECT nspname FROM pg_catalog.pg_namespace WHERE pg_catalog.has_schema_privilege(oid, 'USAGE') \
                        AND nspname ~ '^[[:alnum:]_]+$' AND nspname !~ '^(pg_|pgdyno|information_schema$)' ORDER BY nspname";

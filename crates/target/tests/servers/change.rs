@@ -65,7 +65,7 @@ fn at_work(server: &Cluster) -> u32 {
     server.connect("postgres").unwrap().scalar(query).unwrap().unwrap().parse().unwrap()
 }
 
-/// A pgdyno of its own that makes changes.
+/// Its own pgdyno that makes changes.
 struct Changer {
     process: std::process::Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
@@ -318,7 +318,7 @@ fn a_command_that_takes_too_long_is_ended_with_its_children() {
     assert!(target.changes().is_empty());
 }
 
-/// A command that does not mind SIGTERM, nor do its children, of which one has a session of its own.
+/// A command that does not mind SIGTERM, nor do its children, of which one has its own session.
 fn deaf_command(file: &Path, seconds: &str) -> Change {
     let file = file.display();
     let deaf = format!(

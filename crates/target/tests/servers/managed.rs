@@ -309,7 +309,7 @@ fn initdb_stops_when_asked() {
     stop.press();
     let stopped = Cluster::ensure(&place.home, "main", &Options::default(), &watchdog(), &stop);
     assert!(matches!(&stopped, Err(error) if error.is_stopped()), "{stopped:?}");
-    // What is half made is made anew.
+    // What is half made is made again.
     assert!(ensure(&place, &Options::default()).is_ok());
 }
 
@@ -349,7 +349,7 @@ fn an_orphan_without_watchdog_is_replaced() {
     assert_ne!(server.pid(), Some(pid));
 }
 
-/// A small disk of its own; only root can make one.
+/// Its own small disk; only root can make one.
 struct SmallDisk<'a>(&'a std::path::Path);
 
 impl<'a> SmallDisk<'a> {

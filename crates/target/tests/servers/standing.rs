@@ -187,7 +187,7 @@ fn what_stands_in_a_folder_stays_there_until_it_is_destroyed() {
         assert!(said.contains("/disk") && said.contains("in pgdyno's own folder"), "{said}");
         let elsewhere = open(&place, &ext4(holds)).unwrap_err().to_string();
         assert!(elsewhere.contains("ext4, made for it"), "{elsewhere}");
-        // Its disk is not mounted: it is not made anew there.
+        // Its disk is not mounted: it is not made again there.
         std::fs::rename(&ours, &away).unwrap();
         let gone = open(&place, &storage).unwrap_err();
         assert_eq!(gone.class(), Class::Missing);

@@ -169,13 +169,13 @@ fn zfs_that_is_somebody_elses_or_does_not_know_an_option_is_not_to_be_had() {
     assert_eq!(refused.unwrap_err().class(), Class::Missing);
 }
 
-/// Only one daemon can be on a machine, and each test has a home of its own.
+/// Only one daemon can be on a machine, and each test has its own home.
 pub fn one_zfs() -> std::sync::MutexGuard<'static, ()> {
     static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// An owner in a process of its own; what it says once the filesystem is there.
+/// An owner in its own process; what it says once the filesystem is there.
 fn owner(
     home: &Home,
     filesystem: &Filesystem,

@@ -1,4 +1,4 @@
-//! What these tests share: a home of their own, and one started server to use.
+//! What these tests share: their own home, and one started server to use.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

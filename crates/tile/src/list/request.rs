@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    /// A line of Caddy, as its documentation has it, but for the path, the status and one header more; then lines in which the same
+    /// A line of Caddy, as its documentation has it, except for the path, the status and one header more; then lines in which the same
     /// key comes again further in, or another one that is less sure.
     #[test]
     fn a_later_key_like_status_does_not_replace_the_first() {

@@ -1,6 +1,6 @@
 //! Which functions a node computes itself, read from its expressions.
 //!
-//! A value that comes from a node below is told by its expression too, in parentheses of its own: `sum((half(b.v)))` sums
+//! A value that comes from a node below is told by its expression too, in its own parentheses: `sum((half(b.v)))` sums
 //! what another node halved. Such are left out.
 
 /// Names in the order in which they are found, each once, without their schema.

@@ -1,6 +1,6 @@
 //! The own time of each node: what passed while it was busy, without what passed in the nodes that it called.
 //!
-//! The sum of all own times is the time of the topmost node, but for CTEs that nobody read to their end (those that change
+//! The sum of all own times is the time of the topmost node, except for CTEs that nobody read to their end (those that change
 //! rows): they are finished behind it, and count in addition.
 //!
 //! - A node is called by the one above it, and its time is within that one's. This holds also for SubPlans.

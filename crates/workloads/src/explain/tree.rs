@@ -70,7 +70,7 @@ impl<'v> Tree<'v> {
         }
     }
 
-    /// The nodes right below one, plans of their own among them.
+    /// The nodes right below one, their own plans among them.
     pub(super) fn below(&self, at: usize) -> impl Iterator<Item = usize> {
         (at + 1..self.nodes.len()).filter(move |below| self.nodes[*below].parent == Some(at))
     }

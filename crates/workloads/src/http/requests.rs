@@ -44,7 +44,7 @@ impl Requests {
         self.weighted_group(EQUAL);
     }
 
-    /// The same with a weight of its own; all of them together stay below 2^63.
+    /// The same with its own weight; all of them together stay below 2^63.
     pub fn weighted_group(&mut self, weight: u64) {
         if self.groups.last().is_some_and(Vec::is_empty) {
             self.groups.pop();

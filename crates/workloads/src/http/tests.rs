@@ -284,7 +284,7 @@ fn tiles_of_a_list_are_asked_for() {
     let prepared = workload.prepare(&mut Site::default(), 1).unwrap();
     assert_eq!(prepared.summary, format!("4 tiles of {url}"));
     let clients = workload.clients(&Places::default(), WANTED).unwrap();
-    // Each zoom is counted apart, and each tile has figures of its own.
+    // Each zoom is counted apart, and each tile has its own figures.
     let scripts = workload.scripts().into_iter().map(|script| (script.name, script.part.unwrap().zoom));
     let wanted = [1, 2].map(|z| (format!("{url}, z{z}"), Some(z)));
     assert_eq!(scripts.collect::<Vec<_>>(), wanted);

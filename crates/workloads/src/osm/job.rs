@@ -249,7 +249,7 @@ impl Job for Load {
         let is_own = file.map_or(Ok(false), |file| file.begin(site.sql, &begun.called))?;
         let listened = self.listened(site, &begun);
         let is_done = listened.as_ref().is_ok_and(|(end, _)| end.end.success());
-        // Nobody needs it after a load that is timed, and the next one makes it anew. One that was there before is no load's to remove.
+        // Nobody needs it after a load that is timed, and the next one makes it again. One that was there before is no load's to remove.
         if let Some(file) = file.filter(|_| self.measured || is_own && !is_done) {
             file.remove();
         }

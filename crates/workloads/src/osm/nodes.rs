@@ -1,5 +1,5 @@
 //! The file of node locations (`flat_nodes`). Which one a load made is kept in the database as its tables are: only that is
-//! removed when it fails or is killed, and only that is made anew when the same is loaded again.
+//! removed when it fails or is killed, and only that is made again when the same is loaded again.
 
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;

@@ -36,7 +36,7 @@ pub struct Options {
     /// Put all tags into a column of type hstore (`--hstore`).
     #[serde(default)]
     pub hstore: bool,
-    /// A style file of one's own (`--style`), relative to the experiment file.
+    /// One's own style file (`--style`), relative to the experiment file.
     #[serde(default)]
     pub style: Option<PathBuf>,
     /// Output (`--output`): `pgsql` or `flex`.
@@ -205,7 +205,7 @@ impl Options {
         }
     }
 
-    /// Whether there is a row in these tables, as SQL has their names, but for those of the middle and of osm2pgsql itself.
+    /// Whether there is a row in these tables, as SQL has their names, except for those of the middle and of osm2pgsql itself.
     pub(super) fn makes_rows(
         &self,
         sql: &mut dyn Sql,
@@ -309,7 +309,7 @@ const INPUTS: [&str; 6] = [".pbf", ".osm", ".osm.bz2", ".osm.gz", ".o5m", ".osc"
 /// What the tables of the middle are called behind the prefix.
 const MIDDLE: [&str; 3] = ["nodes", "ways", "rels"];
 
-/// An option of osm2pgsql that has a key of its own, or that pgdyno decides, with what to do instead.
+/// An option of osm2pgsql that has its own key, or that pgdyno decides, with what to do instead.
 fn of_a_key(word: &str) -> Option<(&str, &'static str)> {
     const KNOWN: [(&[&str], &str); 14] = [
         (&["-h", "--help", "-V", "--version"], "nothing would be loaded"),

@@ -34,8 +34,8 @@ pub(super) struct Other {
     beside: bool,
 }
 
-/// The tables that a load could drop, but for those that it may replace: `measured` ones are of no use to anybody, and
-/// what was loaded without being measured may be loaded anew, but for what `earlier` jobs of the same preparation made.
+/// The tables that a load could drop, except for those that it may replace: `measured` ones are of no use to anybody, and
+/// what was loaded without being measured may be loaded again, except for what `earlier` jobs of the same preparation made.
 /// What osm2pgsql keeps for all loads every load empties.
 pub(super) fn others(
     sql: &mut dyn Sql,

@@ -146,7 +146,7 @@ impl Explaining {
         let execute = format!("EXECUTE {name}{values}");
         let known = !self.prepared.insert(statement.number);
         if known && self.mode == Mode::Extended {
-            // The unnamed statement is parsed anew each time, and always planned for its parameters.
+            // The unnamed statement is parsed again each time, and always planned for its parameters.
             sql.execute(&format!("DEALLOCATE {name}"))?;
         }
         if !known || self.mode == Mode::Extended {

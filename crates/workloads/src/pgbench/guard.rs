@@ -42,7 +42,7 @@ pub(super) fn first_execution(
     Ok(guarded)
 }
 
-/// Runs every script that can be chosen several times, where nothing can be written; each time draws anew, and alike for
+/// Runs every script that can be chosen several times, where nothing can be written; each time draws again, and alike for
 /// equal seeds however much the scripts draw.
 ///
 /// # Errors

@@ -42,7 +42,7 @@ pub enum HostPolicy {
     First,
     /// Each client the next one.
     RoundRobin,
-    /// Each client one drawn from a stream of its own, so that the clients' numbers stay as they are.
+    /// Each client one drawn from its own stream, so that the clients' numbers stay as they are.
     Random,
     /// Each client the primary, and for some scripts a standby: each client the next one.
     ReadWrite {

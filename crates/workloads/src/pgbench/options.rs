@@ -27,11 +27,11 @@ pub struct Options {
     /// Variables set before the first script, as with `-D`.
     #[serde(deserialize_with = "texts")]
     pub define: BTreeMap<String, String>,
-    /// Value of `:scale` for scripts of one's own; with a built-in script it is counted from `pgbench_branches`.
+    /// Value of `:scale` for one's own scripts; with a built-in script it is counted from `pgbench_branches`.
     pub scale: Option<u32>,
     /// Tries of a transaction that fails by serialization or deadlock; 0 means no bound but the run's end.
     pub max_tries: u32,
-    /// Connect anew for each transaction.
+    /// Connect again for each transaction.
     pub reconnect: bool,
     /// Make a lost connection again, however long that takes, instead of giving the client up: the transaction it was
     /// lost in counts as failed.

@@ -6,7 +6,7 @@
 //! measures what it says.
 //!
 //! The parts of a workload, as of any: options, check (what the role and the server allow), prepare (scratch data in
-//! a schema of its own), guard (each shot gives the one right result), job, and what it records.
+//! its own schema), guard (each shot gives the one right result), job, and what it records.
 
 mod check;
 mod facts;

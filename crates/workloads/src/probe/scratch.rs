@@ -1,4 +1,4 @@
-//! Scratch data: a schema of its own with a name nobody else has, and a mark that says whose it is.
+//! Scratch data: its own schema with a name nobody else has, and a mark that says whose it is.
 
 use std::time::Duration;
 

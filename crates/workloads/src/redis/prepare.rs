@@ -48,7 +48,7 @@ pub(super) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
     }
 }
 
-/// Each run has the limits of its own workload. Where memory is limited, what others left there would be in its way.
+/// Each run has the limits of its workload. Where memory is limited, what others left there would be in its way.
 fn bring_limits(options: &Options, site: &Site<'_>, control: &mut dyn Control) -> Result<(), WorkloadError> {
     let Some(at_start) = site.limits_at_start() else {
         return match options.memory {

@@ -1,4 +1,4 @@
-//! SQL files: statements of one's own that make or change data, run once.
+//! SQL files: one's own statements that make or change data, run once.
 
 use std::path::{Path, PathBuf};
 

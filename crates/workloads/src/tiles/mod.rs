@@ -1,6 +1,6 @@
 //! Map tiles: Mapbox vector tiles made by PostGIS, picked as a map's users would.
 //!
-//! Each layer (a table, a function, a query of the user's own) at each zoom is counted as a script of its own; a transaction
+//! Each layer (a table, a function, a query of the user's own) at each zoom is counted as its own script; a transaction
 //! is one tile, or all tiles of a view. Its rows are its tiles that are not empty, its bytes their length.
 
 mod atlas;

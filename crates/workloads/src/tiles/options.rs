@@ -18,7 +18,7 @@ use crate::words::unknown_word;
 pub struct Options {
     /// The one table tiles are made of, `schema.table` or found on the search path.
     pub table: Option<String>,
-    /// Several tables instead: each is a layer, counted as a script of its own.
+    /// Several tables instead: each is a layer, counted as its own script.
     pub tables: Vec<String>,
     /// A function `f(z integer, x integer, y integer)` that returns tiles.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ pub enum Variant {
     Modern,
     /// The same without the size filter: what an unstyled table costs.
     Unfiltered,
-    /// The query of a study of 2021, word for word but for the table and the box: random boxes instead of tiles.
+    /// The query of a study of 2021, word for word except for the table and the box: random boxes instead of tiles.
     Historic,
 }
 

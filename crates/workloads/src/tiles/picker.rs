@@ -29,7 +29,7 @@ pub struct Sessions {
     pub viewport: [u16; 2],
     /// Views of a session, the first one included. 1..=1000.
     pub views: u16,
-    /// Tiles of a view that are asked for at once, each over a link of its own. 1..=64.
+    /// Tiles of a view that are asked for at once, each over its own link. 1..=64.
     pub links: u8,
     /// Sessions that are made up; clients draw among them. 1..=10,000.
     pub count: u16,

@@ -82,7 +82,7 @@ fn artifact(layers: &[(Layer, Picked)], (tile, bytes): (Tile, Vec<u8>)) -> Artif
 
 const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
 
-/// Of each table asked by random boxes the fullest of some: each is drawn by the server anew.
+/// Of each table asked by random boxes the fullest of some: each is drawn by the server again.
 fn boxes(from: &mut dyn Fetch, layers: &[(Layer, Picked)]) -> Result<Vec<Artifact>, WorkloadError> {
     let anywhere = Tile { z: 0, x: 0, y: 0 };
     let mut artifacts = Vec::new();

@@ -94,7 +94,7 @@ impl Tiles {
                 found.unwrap_or_default() as u32
             };
             if layer.is_historic() {
-                // The same, for each box is drawn anew.
+                // The same, for each box is drawn again.
                 let tiles = vec![Tile { z: 0, x: 0, y: 0 }; SAMPLE as usize];
                 probes.push(Part { script: script(None), layer, tiles });
                 continue;

@@ -36,7 +36,7 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// Offers what the client left unread on its links, but for `except`, again.
+    /// Offers what the client left unread on its links, except for `except`, again.
     pub(super) fn offer_unread(&mut self, except: Option<Link>) {
         for link in 0..self.seat.links.len() {
             if Some(link) != except && !self.seat.links[link].input.is_empty() {

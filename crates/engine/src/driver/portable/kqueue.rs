@@ -68,7 +68,7 @@ impl Poller {
         self.change(&[filter(EventFilter::Read(fd), token), filter(EventFilter::Write(fd), token)])
     }
 
-    /// Sets the filters anew; what is ready already is reported again.
+    /// Sets the filters again; what is ready already is reported again.
     pub(super) fn modify(
         &mut self,
         socket: BorrowedFd<'_>,

@@ -33,7 +33,7 @@ impl Timer {
         *self.written = Timespec::new().sec(at / 1_000_000_000).nsec((at % 1_000_000_000) as u32);
         let written = std::ptr::from_ref(&*self.written);
         Some(if was_set {
-            // Where it rang just now there is nothing to move, which it says; it is set anew for the next wait.
+            // Where it rang just now there is nothing to move, which it says; it is set again for the next wait.
             let order = opcode::TimeoutUpdate::new(Self::TOKEN, written).flags(TimeoutFlags::ABS);
             order.build().flags(squeue::Flags::SKIP_SUCCESS).user_data(Self::MOVED)
         } else {

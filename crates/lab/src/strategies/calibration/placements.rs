@@ -15,7 +15,7 @@ const MOST: Duration = Duration::from_secs(18);
 const AROUND: Duration = Duration::from_millis(200);
 /// Shortest measured part.
 const SHORTEST: Duration = Duration::from_millis(150);
-/// Turns: each connects anew, which is when the scheduler chooses.
+/// Turns: each connects again, which is when the scheduler chooses.
 const FEWEST_TURNS: usize = 3;
 const MOST_TURNS: usize = 5;
 

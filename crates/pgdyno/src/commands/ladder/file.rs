@@ -8,7 +8,7 @@ use crate::commands::bench::against::base::Folder;
 use crate::commands::bench::against::parts::Begun;
 use crate::commands::bench::against::toml_text::{TomlText, one_or_many, seconds};
 
-/// Clients of a ladder of rates: enough that a server that keeps up is seldom waited for.
+/// Clients of a ladder of rates: enough that a server that keeps up is rarely waited for.
 const CLIENTS: u32 = 16;
 
 /// The file of a ladder.

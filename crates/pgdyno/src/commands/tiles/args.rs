@@ -184,7 +184,7 @@ pub(super) struct Arms {
 }
 
 impl Arms {
-    /// As `bench` has it, but for what is compared.
+    /// As `bench` has it, except for what is compared.
     pub(super) fn compare(&self) -> Compare {
         let Self { undo, change_server, margin, .. } = self;
         Compare { against: Vec::new(), undo: undo.clone(), change_server: *change_server, margin: *margin }

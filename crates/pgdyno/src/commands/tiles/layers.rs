@@ -166,7 +166,7 @@ impl Layers {
         if self.others.is_empty() && !name.is_empty() { name } else { "tiles".to_owned() }
     }
 
-    /// For a file of its own.
+    /// For its own file.
     pub(super) fn short(&self) -> String {
         let stems = |layers: &[Layer]| layers.iter().map(Layer::stem).collect::<Vec<_>>().join(" and ");
         match self.others.is_empty() {

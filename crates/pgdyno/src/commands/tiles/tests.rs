@@ -39,7 +39,7 @@ fn part(written: &Made, key: &str) -> String {
     file.get(key).map(ToString::to_string).unwrap_or_default()
 }
 
-/// Two query files in a folder of their own.
+/// Two query files in their own folder.
 fn queries() -> (tempfile::TempDir, [String; 2]) {
     let folder = tempfile::tempdir().unwrap();
     let paths = ["old.sql", "new.sql"].map(|name| folder.path().join(name));

@@ -25,7 +25,7 @@ pub(super) fn way(text: &str) -> Result<Via, String> {
     }
 }
 
-/// What stands behind `via:` in `--against`: ways with commas between them, or a URL, which may have commas of its own.
+/// What stands behind `via:` in `--against`: ways with commas between them, or a URL, which may have its own commas.
 ///
 /// # Errors
 /// What is no way.
@@ -156,7 +156,7 @@ impl Ways {
         }
     }
 
-    /// For a file of its own: `by martin`, `SQL against martin`.
+    /// For its own file: `by martin`, `SQL against martin`.
     pub(super) fn short(&self) -> String {
         let words = |ways: &[Via]| ways.iter().map(Via::words).collect::<Vec<_>>().join(" and ");
         match self.is_compared() {

@@ -121,7 +121,7 @@ fn a_report_that_nobody_can_read_is_no_crash() {
 #[test]
 fn a_password_that_cannot_be_asked_for_is_an_error_and_no_wait() {
     let bench = Bench::start_with(&[]);
-    // A session of its own has no terminal.
+    // Its own session has no terminal.
     let mut command = Command::new("setsid");
     command.arg("--wait").arg(&bench.ours).args([
         "-n",

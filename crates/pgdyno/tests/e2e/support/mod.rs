@@ -1,4 +1,4 @@
-//! What end-to-end tests share: a place of their own for the program, and a private PostgreSQL server.
+//! What end-to-end tests share: their own place for the program, and a private PostgreSQL server.
 //!
 //! Everything lives under one temporary folder per test; servers listen on a socket there (and on loopback where
 //! a test asks), and are stopped by the pid that was started.

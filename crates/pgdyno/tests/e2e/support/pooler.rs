@@ -15,7 +15,7 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Before this server, with more lines of its own in `[pgbouncer]`.
+    /// Before this server, with more its own lines in `[pgbouncer]`.
     pub fn start(server: &Server, more: &str) -> Self {
         let port = free_port();
         let file = server.socket.join("pgbouncer.ini");

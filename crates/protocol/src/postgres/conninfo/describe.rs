@@ -100,7 +100,7 @@ impl Config {
 
     /// A connection string that means this connection in any environment. The password is not in it (but what the
     /// server's options hold is: it is not to be shown), nor are settings
-    /// from variables of their own (`PGTZ` and the like).
+    /// from their own variables (`PGTZ` and the like).
     #[must_use]
     pub fn exact(&self) -> String {
         let mut parts = self.parts(str::to_owned);

@@ -137,7 +137,7 @@ fn client_encoding(parameters: &Parameters, env: &Env) -> Option<String> {
     Some(if utf8 { "UTF8" } else { "SQL_ASCII" }.to_owned())
 }
 
-/// Settings libpq takes from variables of their own.
+/// Settings libpq takes from their own variables.
 fn settings(env: &Env) -> Vec<(String, String)> {
     keywords::SETTING_VARIABLES
         .iter()

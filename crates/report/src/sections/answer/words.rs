@@ -42,7 +42,7 @@ pub(super) struct SaidLine {
 }
 
 impl Answer {
-    /// The comparison with each of its arms but for parts of one that is taken apart, and what is said of it; empty when
+    /// The comparison with each of its arms except for parts of one that is taken apart, and what is said of it; empty when
     /// nothing is compared.
     pub(super) fn arms(&self) -> impl Iterator<Item = (&Comparison, &ArmComparison, Said)> {
         let arms = self.compared.iter().flat_map(|of| of.arms.iter().map(move |arm| (of, arm)));

@@ -35,7 +35,7 @@ pub struct ChangedSetting {
     pub in_force: Option<String>,
 }
 
-/// A change of one's own that is made, or begun.
+/// One's own change that is made, or begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadeChange {
     /// Its connections and processes are known by it.

@@ -58,7 +58,7 @@ fn machine_of(address: &Address) -> String {
     }
 }
 
-/// The machine behind the address that was connected to, by what the server says of its own end.
+/// The machine behind the address that was connected to, by what the server its own says end.
 fn machine_behind(address: &Address, server_end: Option<&str>) -> String {
     let end: Option<IpAddr> = server_end.and_then(|text| text.parse().ok());
     match (machine_of(address), address, end) {

@@ -1,6 +1,6 @@
 //! The journal's watchdog, seen from the pgdyno that changes settings.
 //!
-//! One process per changed server: pgdyno's own executable in a session of its own, holding one end of a lifeline. It
+//! One process per changed server: pgdyno's own executable in its own session, holding one end of a lifeline. It
 //! learns over it how to log in, and watches over the journal's file: what stands there when the lifeline ends, it
 //! puts back (see [`super::guard`]).
 

@@ -142,7 +142,7 @@ proptest! {
         adds_up(&turned, &base, &own);
         let itself = compare(&tile(&own), &tile(&own)).unwrap().total;
         prop_assert_eq!((itself.matched, itself.attributes_differ), (own.len() as u64, 0));
-        // However far, and whatever lies where it was: what has attributes of its own is the same feature.
+        // However far, and whatever lies where it was: what has its own attributes is the same feature.
         let named: Vec<Made> = own.iter().enumerate().map(|(number, made)| tagged(made, number as i128)).collect();
         let found = compare(&tile(&named), &tile(&moved(&named, 50))).unwrap().total;
         adds_up(&found, &named, &named);
@@ -214,7 +214,7 @@ fn a_moved_house_is_not_its_neighbour_with_other_attributes() {
         let found = compared(&street(10, 1, true, with_ids), &street(10, 0, true, with_ids));
         assert_eq!((found.moved, found.attributes_differ, found.only_here, found.only_there), (10, 0, 0, 0));
     }
-    // Where ids alone tell, the map is the same but for the ends of the street: one house is elsewhere.
+    // Where ids alone tell, the map is the same except for the ends of the street: one house is elsewhere.
     let found = compared(&street(10, 1, false, true), &street(10, 0, false, true));
     assert_eq!((found.matched, found.moved, found.only_here, found.only_there), (9, 1, 0, 0));
     // What only one side has is not drawn into it.

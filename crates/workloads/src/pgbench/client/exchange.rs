@@ -85,7 +85,7 @@ impl Exchange {
         &self.text
     }
 
-    /// Parse of a command's statement (`name`, `text`), as a request of its own.
+    /// Parse of a command's statement (`name`, `text`), as its own request.
     pub(super) fn prepare(
         &mut self,
         (command, number): (usize, usize),

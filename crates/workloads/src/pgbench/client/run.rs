@@ -142,7 +142,7 @@ impl PgbenchClient {
         }
     }
 
-    /// Prepares the statement of the command under way by a request of its own, if that was not done on this connection;
+    /// Prepares the statement of the command under way by its own request, if that was not done on this connection;
     /// true when that must be waited for. What cannot be prepared fails like what cannot be carried out. The drop-in reports
     /// the error and uses the statement nevertheless, as pgbench does: there a second error ends the client.
     fn prepare_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<bool, Abort> {

@@ -1,4 +1,4 @@
-//! Accounts in transactions of their own, with a new connection where one was lost.
+//! Accounts in their own transactions, with a new connection where one was lost.
 
 use super::event::Event;
 use super::fault::Fault;

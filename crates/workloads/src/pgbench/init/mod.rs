@@ -1,7 +1,7 @@
 //! pgbench's `-i`: makes and fills its four tables, each step timed.
 //!
 //! Steps, tables, rows and messages are pgbench's (version 18). Rows go over in COPY's binary format where the columns
-//! allow it, and many of them with the server's log written out meanwhile (see `flush`). Without a bound of its own: a table of scale 1000 has 100 million rows. Beyond pgbench: several connections
+//! allow it, and many of them with the server's log written out meanwhile (see `flush`). Without its own bound: a table of scale 1000 has 100 million rows. Beyond pgbench: several connections
 //! at once, and batches with a transaction each ([`Loading`]).
 
 mod batches;

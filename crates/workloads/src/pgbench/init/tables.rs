@@ -72,7 +72,7 @@ pub(super) fn is_large(scale: u32) -> bool {
 fn create_table(table: &Table, options: &InitOptions) -> String {
     let columns = table.columns.replace('@', if is_large(options.scale) { "bigint" } else { "   int" });
     let partitioned = options.partitions > 0 && table.name == ACCOUNTS_TABLE;
-    // A partitioned table has no rows of its own, so no fill factor; it cannot be unlogged, nor may then the tables that
+    // A partitioned table has no rows itself, so no fill factor; it cannot be unlogged, nor may then the tables that
     // are tied to it by foreign keys.
     let mut text =
         format!("create{} table {}({columns})", unlogged(options, options.partitions == 0), table.name);

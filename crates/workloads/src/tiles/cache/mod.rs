@@ -1,6 +1,6 @@
 //! Redis in front of the database: tiles are looked up there first, and put there when the database has made them.
 //!
-//! A tile that was there and one that was not are counted apart, each as a script and an item of its own: a hit never passes for
+//! A tile that was there and one that was not are counted apart, each as a script and its own item: a hit never passes for
 //! the speed of the database.
 
 mod client;

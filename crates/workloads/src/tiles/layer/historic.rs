@@ -1,5 +1,5 @@
 //! The query of the study "Database Benchmarking - PostGIS Tileserver" (Dustin Wilson, 25 September 2021, figure 1.1.2), word for
-//! word but for the table, its geometry column and the box. It is kept to repeat the study, not as a way to make tiles: its boxes
+//! word except for the table, its geometry column and the box. It is kept to repeat the study, not as a way to make tiles: its boxes
 //! are no tiles of a grid, its tile space is in degrees, most small polygons vanish, and it carries no attributes.
 
 use protocol::postgres::sql::{Sql, long};

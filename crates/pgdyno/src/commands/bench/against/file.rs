@@ -41,11 +41,11 @@ pub(in crate::commands) struct Compared<'a> {
 pub(in crate::commands) struct Sides {
     pub(in crate::commands) factor: &'static str,
     pub(in crate::commands) base: Value,
-    /// Its levels, where they are no tables of their own.
+    /// Its levels, where they are not separate tables.
     pub(in crate::commands) levels: Vec<Value>,
     /// What the base and the other side are called in the question.
     called: [String; 2],
-    /// What else the other side is called, for a file of its own.
+    /// What else the other side is called, for its own file.
     pub(in crate::commands) short: String,
 }
 
@@ -290,7 +290,7 @@ fn of_servers(workload: &str) -> Sides {
     Sides { factor: "server", base: "base".into(), levels: Vec::new(), called, short }
 }
 
-/// Versions by their numbers, builds by tables of their own.
+/// Versions by their numbers, builds by their own tables.
 fn of_versions(
     first: Option<&str>,
     new: &str,

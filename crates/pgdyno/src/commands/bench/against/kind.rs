@@ -33,7 +33,7 @@ impl Change {
     /// Reads `settings: jit=off`.
     ///
     /// # Errors
-    /// What is wrong with it; advice follows on a line of its own.
+    /// What is wrong with it; advice follows on its own line.
     pub(in crate::commands) fn parse(text: &str) -> Result<Self, String> {
         let kinds = || format!("kinds: {}", KINDS.join(", "));
         let Some((kind, what)) = text.split_once(':') else {

@@ -22,7 +22,7 @@ pub(crate) struct InitSettings {
 pub(super) struct Init {
     pub(super) steps: Option<String>,
     pub(super) partition_method: Option<PartitionMethod>,
-    /// Finished but for the steps and the method.
+    /// Finished except for the steps and the method.
     pub(super) tables: InitOptions,
     pub(super) loading: Loading,
 }

@@ -81,7 +81,7 @@ impl LoadOptions {
         Ok(())
     }
 
-    /// The load; groups have clients of their own.
+    /// The load; groups have their own clients.
     pub(super) fn decide(self, length: Length, groups: &[Group], env: &dyn Env) -> Result<Load, Fault> {
         let clients = self.all_clients(groups, env)?;
         Ok(Load {

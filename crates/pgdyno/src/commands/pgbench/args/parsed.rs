@@ -29,7 +29,7 @@ pub(super) struct Parsed {
     pub(super) load: LoadOptions,
     pub(super) log: LogOptions,
     pub(super) progress: ProgressOptions,
-    /// Finished but for log and progress.
+    /// Finished except for log and progress.
     pub(super) output: Output,
 }
 

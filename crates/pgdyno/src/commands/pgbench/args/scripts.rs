@@ -166,7 +166,7 @@ pub(super) fn builtin(name: &str) -> Result<&'static Builtin, Fault> {
     Builtin::find(name).map_err(|error| Fault::error(error.to_string()).and(Level::Plain, super::list_text()))
 }
 
-/// `--startup-script`: a file, checked as a script of its own.
+/// `--startup-script`: a file, checked as its own script.
 pub(super) fn startup(value: &OsStr, env: &dyn Env) -> Result<ScriptText, Fault> {
     let name = value.to_string_lossy().into_owned();
     let text = read(value, &name, env)?;
