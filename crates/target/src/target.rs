@@ -371,7 +371,7 @@ impl Target {
         journal.make(&mut control, change, environment, options.bound)
     }
 
-    /// Undoes the one's own changes made so far, the last one first; answers what they were.
+    /// Undoes the changes made so far, the last one first; answers what they were.
     ///
     /// # Errors
     /// When one of them cannot be undone now; it stays written down.

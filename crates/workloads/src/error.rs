@@ -90,6 +90,8 @@ impl WorkloadError {
         match self {
             Self::Sql { error, .. } => Class::of_sqlstate(error.sqlstate.as_deref()),
             Self::Other(error) => error.class(),
+            // protocol_violation: a pooler refuses what a server would take.
+            Self::FirstExecution { sqlstate: Some(state), .. } if state == "08P01" => Class::Missing,
             Self::Option { .. } | Self::Script(_) | Self::FirstExecution { .. } | Self::File { .. } => {
                 Class::BadInput
             }

@@ -73,7 +73,7 @@ fn without_transactions(error: SqlError) -> SqlError {
     }
     let text = "the first execution of a script is in a transaction of its own, which does not go through a statement pooler; \
                 connect to the server itself, or set pool_mode to transaction";
-    SqlError { sqlstate: Some("0A000".to_owned()), text: text.to_owned() }
+    SqlError { sqlstate: Some("08P01".to_owned()), text: text.to_owned() }
 }
 
 /// What a statement of so many parts does to transactions; `None` where that is not clear.

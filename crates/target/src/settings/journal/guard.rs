@@ -26,7 +26,7 @@ pub(super) const READY: &str = "ready";
 
 /// All time there is for putting back.
 const BOUND: Duration = Duration::from_secs(9);
-/// All time there is for the one's own commands changes: the rest is for ending one that takes longer.
+/// All time there is for the commands of changes: the rest is for ending one that takes longer.
 const COMMANDS_BOUND: Duration = Duration::from_millis(6500);
 /// From then on what needs no server is undone without it.
 const WITHOUT_SERVER: Duration = Duration::from_secs(2);
