@@ -280,7 +280,9 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
     let dry = ["bench", "-S", "--dry-run", "--against", "settings: work_mem=8MB", &url("postgres")];
     place.run(dry).expect(0).says(&["the same command can do without it"]);
     let said = words(&done.stdout);
-    assert!(said.contains("next: ") && said.contains("over 2 rounds"), "{said}");
+    // By chance two rounds decide in one of twenty cases: then there is nothing to do next.
+    let is_decided = matches!(done.status.code(), Some(0 | 1));
+    assert!((is_decided || said.contains("next: ")) && said.contains("over 2 rounds"), "{said}");
     let mut texts = vec![done.stdout.into_bytes(), done.stderr.into_bytes()];
     for name in ["saved.toml", "results.sqlite", "results.sqlite-wal", "page.html"] {
         texts.extend(std::fs::read(place.path().join(name)));
