@@ -218,8 +218,13 @@ fn what_fails_is_told_and_undone() {
     let error = make(&mut target, &sql("BEGIN; CREATE TABLE u ()", "SELECT 1")).unwrap_err();
     assert!(matches!(error.cause(), Some(ChangeError::OpenTransaction { .. })), "{error}");
 
-    // An undo that fails is told too, and stays to be done.
+    // Of a do that failed there is nothing to drop.
     let error = make(&mut target, &sql("SELECT 1/0", "DROP TABLE u")).unwrap_err();
+    assert!(matches!(error.cause(), Some(ChangeError::Sql { .. })), "{error}");
+    assert!(target.changes().is_empty());
+    // An undo that fails is told too, and stays to be done.
+    let undo = "SELECT 1 / count(*) FROM pg_class WHERE relname = 'u'";
+    let error = make(&mut target, &sql("SELECT 1/0", undo)).unwrap_err();
     assert!(matches!(error.cause(), Some(ChangeError::NotUndone { .. })), "{error}");
     assert!(error.to_string().contains("pgdyno target restore"), "{error}");
     assert_eq!(target.changes(), ["\"SELECT 1/0\""]);
