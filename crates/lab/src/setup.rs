@@ -143,7 +143,7 @@ pub struct Arm {
     pub weakens: Vec<String>,
 }
 
-/// A level of one's own factor.
+/// A level of a user's factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLevel {
     /// Its name.

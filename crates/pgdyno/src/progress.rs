@@ -311,6 +311,17 @@ mod tests {
         assert_eq!(in_time(None, None), "");
     }
 
+    /// "BROKEN, 2.2 % bad" of a promise that lets 5 % be late had no reason.
+    #[test]
+    fn a_trial_that_its_queue_broke_says_so() {
+        let trial = |kept, left_pct| Trial { kept, bad_pct: 2.2, left_pct };
+        assert_eq!(trial_words(trial(true, None)), "; promise kept, 2.2 % bad");
+        assert_eq!(
+            trial_words(trial(false, Some(1.02))),
+            "; promise BROKEN, 2.2 % bad, 1 % still waiting or skipped: a queue grows"
+        );
+    }
+
     #[test]
     fn times_read_well() {
         for (seconds, wanted) in [(0, "0 s"), (59, "59 s"), (61, "1 min 01 s"), (7800, "2 h 10 min")] {

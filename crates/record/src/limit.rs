@@ -172,9 +172,11 @@ mod tests {
         let median = asked("p50 < 1h", 3_600_000_000, 0.5);
         let mut run = trial();
         run.counts.insert("drained".into(), 20);
-        assert!(!median.judge(&run).unwrap().kept);
+        let judged = median.judge(&run).unwrap();
+        assert!(!judged.kept && judged.left_share == Some(0.1), "{judged:?}");
         run.counts.insert("drained".into(), 2);
-        assert!(median.judge(&run).unwrap().kept);
+        let judged = median.judge(&run).unwrap();
+        assert!(judged.kept && judged.left_share.is_none(), "{judged:?}");
     }
 
     #[test]

@@ -73,6 +73,36 @@ fn workloads_that_differ_have_a_line_each_in_every_output() {
     }
 }
 
+/// The command said it, and `compare` in no form.
+#[test]
+fn scripts_that_differ_have_a_line_each_in_every_output() {
+    let mut data = two_arms(&[("mix", 740.0)], &[4]);
+    for run in &mut data.runs {
+        let is_new = run.arm.as_deref() == Some("gis");
+        let of = |name: &str, ms: u64| {
+            let mut script = run.scripts[0].clone();
+            script.name = name.into();
+            script.part = None;
+            script.service.clear();
+            (0..200).for_each(|_| script.service.record(ms * 1_000_000));
+            script
+        };
+        run.scripts =
+            vec![of("search.sql", if is_new { 2 } else { 50 }), of("insert.sql", if is_new { 8 } else { 5 })];
+    }
+    let data = remade(data);
+    let answer = data.answered.as_ref().unwrap();
+    assert_eq!((answer.lines.len(), answer.outcome), (2, Outcome::SomethingSlower));
+    for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()) {
+        for script in ["search.sql", "insert.sql"] {
+            assert!(text.contains(script), "{name} has no {script}: {text}");
+        }
+        assert!(text.contains("slower") && text.contains("faster"), "{name}: {text}");
+    }
+    let page = html::page(&data);
+    assert!(page.contains("insert.sql") && page.contains(": slower"), "the page");
+}
+
 /// 15 of 24 runs were suspect, and the answer was a plain "same".
 #[test]
 fn a_third_of_suspect_runs_stands_in_the_answer_of_every_output() {

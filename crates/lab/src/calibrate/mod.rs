@@ -177,7 +177,7 @@ impl Calibrating<'_> {
         });
         // The group of runs under the same words that is measured: its number, its words, its first run.
         let mut group: Option<(usize, String, usize)> = None;
-        // What of it is not stored yet: a group is stored whole, except for a search, whose trials stand for themselves.
+        // What of it is not stored yet: a group is stored whole, except for a search, whose trials are stored one by one.
         let mut pending: Vec<results::Finished> = Vec::new();
         let mut begun = None;
         while let Some(block) = self.strategy.next(&self.done) {

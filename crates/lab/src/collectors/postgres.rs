@@ -367,4 +367,18 @@ mod tests {
         assert!((share(0) - 12.0 / 14.0).abs() < 1e-9);
         assert!((measured_share(&Measured::default(), HAND_IN) - 1.0).abs() < 1e-9);
     }
+
+    /// The server counts ten entries for each block of a BRIN index: it "scanned six times less" than a btree.
+    #[test]
+    fn entries_of_an_index_of_blocks_are_no_rows() {
+        for (has, scanned) in [("f", Some(&7.0)), ("t", None)] {
+            let mut server = Server(vec![
+                ("to_regclass('pg_catalog.pg_stat_database')", vec![("to_regclass", "there")]),
+                ("FROM pg_catalog.pg_stat_database", vec![("tup_returned", "7"), ("tup_fetched", "5")]),
+                ("a.amname = 'brin'", vec![("exists", has)]),
+            ]);
+            let Counters(counted) = Counters::take(&mut server).unwrap();
+            assert_eq!((counted.get("tuples_scanned"), counted.get("tuples_fetched")), (scanned, Some(&5.0)));
+        }
+    }
 }

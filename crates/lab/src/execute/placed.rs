@@ -5,7 +5,7 @@ use target::change::ChangeError;
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 
-/// The same error; one of one's own change names its file and line.
+/// The same error; an error of a change names file and line.
 pub(super) fn placed(file: &ExperimentFile, mut error: LabError) -> LabError {
     if let LabError::OwnChange(change) = &mut error {
         let part = change.source.cause().and_then(ChangeError::part);

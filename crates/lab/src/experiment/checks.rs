@@ -365,7 +365,7 @@ fn arms_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// A load that is measured makes its tables again for each run, and those of the preparation must stay.
+/// A load that is measured makes its tables again for each run, and the preparation's tables must stay.
 fn measured_loads_have_their_own_tables(document: &mut Document<'_>, file: &ExperimentFile) {
     for NamedWorkload { name, spec } in &file.workloads {
         let Spec::Osm(load) = spec else { continue };

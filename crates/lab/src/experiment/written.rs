@@ -214,7 +214,7 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
     own.into_iter().chain(varied).map(|(table, keys)| (table.to_owned(), keys)).chain(in_full).collect()
 }
 
-/// A level of one's own factor.
+/// A level of a user's factor.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct OwnChange {

@@ -48,7 +48,7 @@ impl Plan {
     }
 }
 
-/// The arms of a pair draw the same keys and tiles, so that chance is no difference between them; every round draws again.
+/// The arms of a pair draw the same keys and tiles, so that they do not differ by chance; every round draws again.
 fn seed_of(seed: u64, round: u32, cell: &Cell) -> u64 {
     derive(seed, &["run", &round.to_string(), &label(cell)])
 }

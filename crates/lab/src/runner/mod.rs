@@ -716,3 +716,26 @@ impl Observer for Telling<'_> {
         self.progress.event(LabEvent::second(self.run, second));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 9,276 tps of a second with nothing to do stood above the 2,614 of the database.
+    #[test]
+    fn seconds_of_the_idle_look_are_not_shown() {
+        struct Heard(usize);
+        impl Progress for Heard {
+            fn event(&mut self, _event: LabEvent) {
+                self.0 += 1;
+            }
+        }
+        for (seconds, wanted) in [(false, 0), (true, 1)] {
+            let (mut heard, stop) = (Heard(0), Stop::new());
+            let mut telling =
+                Telling { progress: &mut heard, run: "idle", stop: &stop, seconds, measuring: None };
+            telling.second(&Second { length_ns: 1_000_000_000, ..Second::default() });
+            assert_eq!(heard.0, wanted);
+        }
+    }
+}

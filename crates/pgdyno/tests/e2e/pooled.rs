@@ -192,6 +192,7 @@ fn arms_at_urls_may_share_a_server() {
     let other = |url: &str| format!("url: {url}");
     for (with, shared) in [
         (pooler.url(), "share one server and its database postgres"),
+        (pooler.url_of("alias"), "share one server and its database postgres"),
         (server.url_of("ff100"), "share one server, base in its database postgres and other in ff100"),
     ] {
         let (own, against) = (server.url(), other(&with));

@@ -279,7 +279,9 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
 pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     let words = |words: Option<&Estimate>| vec![words.map(change).into()];
     let verdict = if found.paired { "verdict" } else { "verdict, not interleaved" };
-    let p = |change: Option<&Estimate>| change.and_then(Estimate::p_adjusted).map(probability).into();
+    let p = |change: Option<&Estimate>| {
+        change.and_then(Estimate::p_adjusted).map(|p| probability(p).replace(' ', "")).into()
+    };
     table(data, found, &["change, 95 %", "p", "n", verdict], words, p, |line| {
         let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
         let values = line.answers.filter(|own| own.part != Of::Whole).map(|own| own.values.clone());
@@ -401,6 +403,22 @@ fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmC
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 
+/// The line of a script; `None` of another part of the answer.
+fn script_line<'a>(own: &'a answer::Line, next: Option<&Next>, margin: f64) -> Option<Line<'a>> {
+    let Of::Script { workload, script } = &own.part else { return None };
+    let next = next.filter(|next| !own.verdict.is_decided() && next.is_of(Some(script)));
+    Some(Line {
+        arm: &own.arm,
+        workload,
+        cell: format!("script {script}, response time"),
+        change: own.estimate.as_ref(),
+        verdict: verdict(own.verdict, margin),
+        answers: Some(own),
+        next: next.cloned(),
+        ..Line::default()
+    })
+}
+
 fn lines<'a>(
     data: &ReportData,
     of: &Comparison,
@@ -456,22 +474,6 @@ fn lines<'a>(
         let line = Line { arm, workload, cell, change, verdict, remarks, ..Line::default() };
         Some(Line { differences, is_whole, next, answers, ..line })
     });
-    let scripts = answer.of_arm(&arm.arm).filter_map(|own| {
-        let Of::Script { workload, script } = &own.part else { return None };
-        let next = next.clone().filter(|next| !own.verdict.is_decided() && next.is_of(Some(script)));
-        let change = own.estimate.as_ref();
-        let verdict = verdict(own.verdict, of.margin);
-        let cell = format!("script {script}, response time");
-        Some(Line {
-            arm: &own.arm,
-            workload,
-            cell,
-            change,
-            verdict,
-            answers: Some(own),
-            next,
-            ..Line::default()
-        })
-    });
+    let scripts = answer.of_arm(&arm.arm).filter_map(|own| script_line(own, next.as_ref(), of.margin));
     arm.cells.iter().map(cell).chain(scripts).chain(parts).collect()
 }

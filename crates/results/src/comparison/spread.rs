@@ -120,4 +120,17 @@ mod tests {
         let found = Spread::of(runs.iter(), Metric::Tps);
         assert_eq!((found[0].values.len(), found[0].invalid, found[0].interval()), (1, 1, None));
     }
+
+    /// All of five repeats were suspect, and only the report said so.
+    #[test]
+    fn doubts_about_repeats_are_told_with_them() {
+        let mut runs: Vec<Run> = (1..=4).map(|round| run("reads", 4, None, round, 1000.0)).collect();
+        assert_eq!(Spread::of(runs.iter(), Metric::Tps)[0].suspect, None);
+        for run in &mut runs[..2] {
+            run.validity = Validity::Suspect;
+            run.doubts = vec![record::Doubt { reason: record::Reason::OtherPrograms, detail: String::new() }];
+        }
+        let told = Spread::of(runs.iter(), Metric::Tps)[0].suspect.expect("half of them").words();
+        assert_eq!(told, "2 of 4 runs are suspect (other programs)");
+    }
 }

@@ -3,7 +3,7 @@
 use record::{Doubt, Load, PEAK, PROMISE_KEPT, Reason, RunKey, RunKind, Term, Validity};
 use stats::LimitClass;
 
-use super::super::{Came, Found, WhyFar};
+use super::super::{Broke, Came, Cause, Found, WhyFar};
 use super::*;
 use crate::comparison::Cell;
 
@@ -503,5 +503,36 @@ fn a_limit_that_a_single_late_arrival_decides_is_undecided() {
         assert_eq!(limit.arms[0].one_decides(&asked), one_decides, "{failed} of 60 failed");
         let came = if one_decides { Came::Undecided } else { Came::Never };
         assert_eq!(Found { cell: Cell::of(all[0]), limit }.came(&asked), [came]);
+    }
+}
+
+/// Compilers took the CPUs, and "a processor that was throttled or taken away" was what broke first.
+#[test]
+fn what_took_the_cpus_of_broken_trials_is_named_as_what_it_was() {
+    let doubt = |reason| Doubt { reason, detail: String::new() };
+    let cases = [
+        (vec![Reason::Steal], Cause::Host),
+        (vec![Reason::OtherPrograms], Cause::OtherPrograms),
+        (vec![Reason::Steal, Reason::OtherPrograms], Cause::Host),
+        (vec![], Cause::Errors),
+    ];
+    for (reasons, wanted) in cases {
+        let trials: Vec<Run> = (1..=3)
+            .map(|round| {
+                let mut trial = run(Some(500.0), 8, round, &None);
+                with_failed(&mut trial, 60);
+                judged(&mut trial, 0.0);
+                trial.doubts = reasons.iter().copied().map(doubt).collect();
+                trial
+            })
+            .collect();
+        let arm = ArmLimit {
+            arm: None,
+            state: LimitState::GivenUp,
+            trials: trials.iter().collect(),
+            uncounted: 0,
+            confirmed: Vec::new(),
+        };
+        assert_eq!(Broke::at(&asked(), &arm, 500.0).unwrap().cause, wanted, "{reasons:?}");
     }
 }

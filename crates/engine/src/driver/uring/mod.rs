@@ -72,7 +72,7 @@ pub(crate) struct Uring {
     served: usize,
     /// A buffer whose bytes are lent.
     lent: Option<u16>,
-    /// Small sends ordered since the last wait: their completions are no news, and not worth their own turn.
+    /// Small sends ordered since the last wait: their completions need no turn.
     silent: u32,
     /// Something is to be done as soon as a send has completed.
     prompt: bool,

@@ -433,3 +433,27 @@ pub(crate) fn phases(run: &Run) -> Table {
     table.push(whole);
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// pgbench had 13.4 ms where 0.5 ms was printed: what waited for a client did not count.
+    #[test]
+    fn the_schedule_lag_is_that_of_all_transactions_as_pgbench_has_it() {
+        let mut script = engine::ScriptFigures { lag_max_ns: 30_000_000, ..Default::default() };
+        for (response_ms, service_ms) in [(15, 15), (45, 15)] {
+            script.response.record(response_ms * 1_000_000);
+            script.service.record(service_ms * 1_000_000);
+        }
+        let mut measured = engine::Measured { scripts: vec![script], ..Default::default() };
+        measured.own.start_lag.record(500_000);
+        let mut out = String::new();
+        lags(&mut out, &measured);
+        assert_eq!(
+            out,
+            "rate limit schedule lag: avg 15.000 (max 30.000) ms\n\
+             of that by the load generator, where a client was free: avg 0.500 (max 0.500) ms\n"
+        );
+    }
+}

@@ -15,12 +15,12 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Before this server, with more its own lines in `[pgbouncer]`.
+    /// Before this server, with these lines in `[pgbouncer]`.
     pub fn start(server: &Server, more: &str) -> Self {
         let port = free_port();
         let file = server.socket.join("pgbouncer.ini");
         let text = format!(
-            "[databases]\npostgres = host={} port={} user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
+            "[databases]\npostgres = host={0} port={1} user=postgres\nalias = host={0} port={1} user=postgres dbname=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
              listen_port = {port}\nunix_socket_dir =\nauth_type = any\n{more}\n",
             server.socket.display(),
             server.port
@@ -44,7 +44,12 @@ impl Pooler {
 
     /// Connection string through it.
     pub fn url(&self) -> String {
-        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+        self.url_of("postgres")
+    }
+
+    /// The same of a database by its name there; `alias` is another name of `postgres`.
+    pub fn url_of(&self, database: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
     }
 }
 

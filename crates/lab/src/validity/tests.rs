@@ -1,0 +1,444 @@
+//! Each reason by itself: when it is given, and how grave it is.
+
+use engine::{Abort, ClientTime};
+
+use super::*;
+
+pub(super) fn measured(counts: Counts) -> Measured {
+    let script = ScriptFigures { counts, completed: counts.processed(), ..ScriptFigures::default() };
+    Measured { scripts: vec![script], ..Measured::default() }
+}
+
+pub(super) fn evidence<'a>(measured: &'a Measured, series: &'a [SeriesPoint]) -> Evidence<'a> {
+    Evidence {
+        measured,
+        series,
+        rate: None,
+        profile: None,
+        clients: 1,
+        limit_s: None,
+        trend: None,
+        machine: Machine::default(),
+        host_lag_us: None,
+        is_trial: false,
+        changed: None,
+        scripts: &[],
+        may_be_empty: false,
+        hit_pct: None,
+        cold_pct: None,
+    }
+}
+
+fn reasons(evidence: &Evidence<'_>) -> (Validity, Vec<Reason>) {
+    let (validity, doubts) = judge(evidence);
+    (validity, doubts.into_iter().map(|doubt| doubt.reason).collect())
+}
+
+pub(super) fn good() -> Counts {
+    Counts { due: 1000, ok: 1000, rows: 10, bytes: 100, ..Counts::default() }
+}
+
+/// A script at scale 20 on tables of scale 2: 90 % of the transactions found nothing, without a warning.
+#[test]
+fn transactions_by_key_that_find_nothing_are_a_doubt_from_a_tenth_on() {
+    let script =
+        |name: &str| ScriptInfo { name: name.into(), text_hash: String::new(), weight: 1, part: None };
+    let scripts = [script("a.sql"), script("b.sql")];
+    let judged = |empty: [u64; 2], may_be_empty| {
+        let figures = |keyed_empty| {
+            let counts = Counts { queries: 1000, rows: 1, keyed: 1000, keyed_empty, ..good() };
+            ScriptFigures { counts, completed: counts.processed(), ..ScriptFigures::default() }
+        };
+        let measured = Measured { scripts: empty.map(figures).to_vec(), ..Measured::default() };
+        let evidence = Evidence { scripts: &scripts, may_be_empty, ..evidence(&measured, &[]) };
+        let (validity, doubts) = judge(&evidence);
+        (validity, doubts.into_iter().map(|doubt| doubt.detail).collect::<Vec<_>>())
+    };
+    assert_eq!(judged([99, 0], false), (Validity::Valid, vec![]));
+    assert_eq!(judged([900, 0], true), (Validity::Valid, vec![]));
+    let (validity, details) = judged([900, 100], false);
+    assert_eq!((validity, details.len()), (Validity::Suspect, 1));
+    let wanted =
+        "a.sql: 90.0 % of 1000 transactions by key returned or changed no row; b.sql: 10.0 % of 1000";
+    assert!(details[0].starts_with(wanted), "{details:?}");
+}
+
+/// What a changing rate asks for is no unsteadiness, and its crest may be too much by itself.
+#[test]
+fn a_rate_that_changes_is_judged_by_what_it_asks() {
+    let profile: Profile = "step 1000, 4000 every 6s".parse().unwrap();
+    let judged = |rates: &[u64], skipped: u64| {
+        let mut series = series(rates);
+        series.iter_mut().skip(6).for_each(|second| second.skipped = skipped);
+        let (ok, skipped) = (rates.iter().sum(), 6 * skipped);
+        let counts = Counts { due: ok + skipped, ok, skipped, ..Counts::default() };
+        let measured = Measured { elapsed: 12_000_000_000, ..counted(counts) };
+        let open = open(&measured);
+        let open = Evidence { series: &series, rate: Some(2500.0), profile: Some(&profile), ..open };
+        let (_, doubts) = judge(&open);
+        doubts.into_iter().map(|doubt| (doubt.reason, doubt.detail)).collect::<Vec<_>>()
+    };
+    let of = |low, high| [[low; 6], [high; 6]].concat();
+    assert_eq!(judged(&of(1000, 4000), 0), []);
+    let [(reason, detail)] = &judged(&of(1000, 3951), 49)[..] else { panic!("not one doubt") };
+    let wanted =
+        "from 6 to 12 s 98.7 % of the offered 4000/s were done in time (3951/s); of 24000: 294 skipped";
+    assert_eq!((*reason, detail.as_str()), (Reason::Overloaded, wanted));
+    // As much as ever, where four times as much was asked for.
+    assert!(judged(&of(1000, 1000), 0).iter().any(|(reason, _)| *reason == Reason::Unsteady));
+}
+
+pub(super) fn series(rates: &[u64]) -> Vec<SeriesPoint> {
+    rates.iter().enumerate().map(|(second, ok)| point(second, *ok)).collect()
+}
+
+pub(super) fn point(second: usize, ok: u64) -> SeriesPoint {
+    SeriesPoint {
+        script: 0,
+        start_us: second as i64 * 1_000_000,
+        length_us: 1_000_000,
+        ok,
+        late: 0,
+        failed: 0,
+        skipped: 0,
+    }
+}
+
+#[test]
+fn counts_decide() {
+    use Reason as R;
+    use Validity as V;
+    let cases = [
+        (good(), V::Valid, vec![]),
+        (Counts { ok: 0, due: 0, ..good() }, V::Invalid, vec![R::TooShort]),
+        (Counts { ok: 29, due: 29, ..good() }, V::Suspect, vec![R::TooShort]),
+        (Counts { failed: 5, ..good() }, V::Suspect, vec![R::Errors]),
+        (Counts { failed: 50, ..good() }, V::Invalid, vec![R::Errors]),
+    ];
+    for (counts, validity, wanted) in cases {
+        let measured = measured(counts);
+        assert_eq!(reasons(&evidence(&measured, &[])), (validity, wanted), "{counts:?}");
+    }
+}
+
+/// A cold run heats: that its halves differ is what it shows. It was not cold where its files stayed in memory.
+#[test]
+fn a_cold_run_is_judged_by_how_cold_it_was() {
+    let measured = measured(good());
+    let heats = series(&[100, 100, 100, 100, 100, 900, 900, 900, 900, 900]);
+    for (cold_pct, wanted) in [
+        (None, vec![Reason::Unsteady]),
+        (Some(0.0), vec![]),
+        (Some(5.0), vec![]),
+        (Some(6.0), vec![Reason::CacheState]),
+    ] {
+        let evidence = Evidence { cold_pct, ..evidence(&measured, &heats) };
+        assert_eq!(reasons(&evidence).1, wanted, "{cold_pct:?}");
+    }
+}
+
+#[test]
+fn a_script_that_never_returns_rows_is_refused() {
+    let nothing = Counts { rows: 0, bytes: 0, ..good() };
+    let cases = [
+        // Queries decide, whatever else is written.
+        (Counts { queries: 1000, ..nothing }, Some("not one row came back")),
+        (Counts { queries: 2000, changes: 1000, affected: 1000, ..nothing }, Some("not one row came back")),
+        (Counts { queries: 1000, rows: 1, ..nothing }, None),
+        // One that only writes is judged by what it changes.
+        (Counts { changes: 1000, ..nothing }, Some("not one row was changed")),
+        (Counts { changes: 1000, affected: 1, ..nothing }, None),
+        // DO, CALL, SET: nothing to judge by.
+        (nothing, None),
+        // Never chosen, or never done: others say that.
+        (Counts { queries: 1000, ok: 0, failed: 1000, ..nothing }, None),
+    ];
+    for (counts, wanted) in cases {
+        assert_eq!(gave_nothing(&counts), wanted, "{counts:?}");
+    }
+}
+
+#[test]
+fn an_empty_script_among_several_is_named() {
+    let script =
+        |name: &str| ScriptInfo { name: name.into(), text_hash: String::new(), weight: 1, part: None };
+    let scripts = [script("full.sql"), script("empty.sql")];
+    let figures =
+        |counts: Counts| ScriptFigures { counts, completed: counts.processed(), ..ScriptFigures::default() };
+    let full = Counts { queries: 1000, rows: 1000, ..good() };
+    let empty = Counts { queries: 1000, rows: 0, bytes: 0, ..good() };
+    let measured = Measured { scripts: vec![figures(full), figures(empty)], ..Measured::default() };
+    let told = Evidence { scripts: &scripts, ..evidence(&measured, &[]) };
+    let (validity, doubts) = judge(&told);
+    assert_eq!((validity, doubts[0].reason), (Validity::Invalid, Reason::EmptyResults));
+    assert!(
+        doubts[0].detail.starts_with("empty.sql: not one row came back in 1000 transactions; "),
+        "{doubts:?}"
+    );
+    let said = Evidence { may_be_empty: true, ..told };
+    assert_eq!(reasons(&said), (Validity::Valid, vec![]));
+}
+
+/// Runs under the settings of another experiment on the same server were valid.
+#[test]
+fn a_run_whose_settings_changed_under_it_is_invalid() {
+    let measured = measured(good());
+    let told = Evidence { changed: Some("fsync was on and is off"), ..evidence(&measured, &[]) };
+    let (validity, doubts) = judge(&told);
+    assert_eq!((validity, doubts[0].reason), (Validity::Invalid, Reason::SettingsNotApplied));
+    assert!(doubts[0].detail.ends_with("under the run: fsync was on and is off"), "{doubts:?}");
+}
+
+#[test]
+fn the_generator_and_the_host_are_watched() {
+    let mut busy = measured(good());
+    busy.own.busiest_thread = 0.95;
+    let host =
+        Evidence { machine: Machine { steal_pct: Some(3.0), ..Machine::default() }, ..evidence(&busy, &[]) };
+    assert_eq!(reasons(&host), (Validity::Suspect, vec![Reason::ClientSaturated, Reason::Steal]));
+    busy.aborts.push(Abort { message: "gone".into(), ..Abort::default() });
+    assert_eq!(judge(&evidence(&busy, &[])).0, Validity::Invalid);
+}
+
+/// A search counted no trial in which its host ran out of ports, and ended without an answer.
+#[test]
+fn a_host_without_a_local_port_is_the_generators_limit() {
+    for (message, wanted) in [
+        ("connection failed: Cannot assign requested address", vec![Reason::Errors, Reason::ClientSaturated]),
+        ("connection failed: Connection refused", vec![Reason::Errors]),
+    ] {
+        let mut run = measured(good());
+        run.aborts.push(Abort { message: message.into(), ..Abort::default() });
+        assert_eq!(reasons(&evidence(&run, &[])), (Validity::Invalid, wanted), "{message}");
+    }
+}
+
+/// Open load of 4 s with a promise of 20 ms.
+fn open<'a>(measured: &'a Measured) -> Evidence<'a> {
+    Evidence { rate: Some(1000.0), clients: 16, limit_s: Some(0.02), ..evidence(measured, &[]) }
+}
+
+fn counted(counts: Counts) -> Measured {
+    Measured { elapsed: 4_000_000_000, ..measured(Counts { rows: 1, bytes: 1, ..counts }) }
+}
+
+#[test]
+fn an_overloaded_run_is_suspect_with_a_promise_or_without() {
+    // What was measured when 16 clients were offered 16,000/s under a promise of 20 ms.
+    let counts = Counts { due: 95_265, ok: 1_596, late: 42_900, skipped: 50_769, ..Counts::default() };
+    let told = judge(&Evidence { rate: Some(16_000.0), ..open(&counted(counts)) });
+    assert_eq!((told.0, told.1[0].reason), (Validity::Suspect, Reason::Overloaded));
+    assert_eq!(
+        told.1[0].detail,
+        "1.6 % of the offered 23816/s were done in time (399/s); of 95265: 42900 late, 50769 skipped"
+    );
+    // Without a promise nothing is late or skipped; `bench` leaves a queue, `run` works it off when it is over.
+    let left = counted(Counts { due: 4000, ok: 3000, unfinished: 1000, ..Counts::default() });
+    assert_eq!(reasons(&Evidence { limit_s: None, ..open(&left) }).1, [Reason::Overloaded]);
+    let mut drained = counted(Counts { due: 4000, ok: 4000, ..Counts::default() });
+    assert_eq!(reasons(&Evidence { limit_s: None, ..open(&drained) }).1, []);
+    drained.drained = 1000;
+    assert_eq!(reasons(&Evidence { limit_s: None, ..open(&drained) }).1, [Reason::Overloaded]);
+    // A number of transactions per client takes as long as it takes.
+    let slow = counted(Counts { due: 3000, ok: 3000, ..Counts::default() });
+    assert_eq!(reasons(&Evidence { limit_s: None, ..open(&slow) }).1, [Reason::Overloaded]);
+    // 39 answers with a p99 of 197 µs, and then none: a server that hangs was fast, and its run valid.
+    for (left_open, wanted) in [(2, Validity::Suspect), (16, Validity::Invalid)] {
+        let counts = Counts { due: 4000, ok: 4000 - left_open, late: left_open, ..Counts::default() };
+        let hung = Measured { left_open, ..counted(counts) };
+        let told = reasons(&Evidence { rate: None, limit_s: None, ..open(&hung) });
+        assert_eq!(told, (wanted, vec![Reason::Errors]));
+    }
+}
+
+/// Its stall was booked as the server's latency.
+#[test]
+fn a_run_whose_generator_stood_still_was_valid() {
+    let judged = |stalled_ms: u64, stretches: usize| {
+        let mut run = counted(Counts { due: 4000, ok: 4000, ..Counts::default() });
+        run.own.stalled_ns = stalled_ms * 1_000_000;
+        run.stretches = vec![engine::Stretch::default(); stretches];
+        judge(&evidence(&run, &[]))
+    };
+    assert_eq!(judged(0, 0), (Validity::Valid, vec![]));
+    assert_eq!(judged(19, 0).0, Validity::Valid);
+    assert_eq!(judged(20, 0).0, Validity::Suspect);
+    assert_eq!(judged(200, 0).0, Validity::Invalid);
+    let (validity, doubts) = judged(3000, 0);
+    assert_eq!((validity, doubts[0].reason), (Validity::Invalid, Reason::GeneratorStalled));
+    assert!(doubts[0].detail.starts_with("generator stalled 3.0 s, 75.0 % of the time: "), "{doubts:?}");
+    // The quads in which it stood are void.
+    assert_eq!(judged(3000, 40).0, Validity::Suspect);
+}
+
+/// Stopped for 160 ms of every 320 ms, it made a false "slower -42.5 %".
+#[test]
+fn a_generator_that_stops_again_and_again_for_a_short_time_is_told() {
+    let judged = |paused_ms: u64| {
+        let mut run = counted(Counts { due: 4000, ok: 4000, ..Counts::default() });
+        run.own.paused_ns = paused_ms * 1_000_000;
+        reasons(&evidence(&run, &[]))
+    };
+    assert_eq!(judged(150), (Validity::Valid, vec![]));
+    assert_eq!(judged(400), (Validity::Suspect, vec![Reason::GeneratorStalled]));
+    assert_eq!(judged(1800), (Validity::Invalid, vec![Reason::GeneratorStalled]));
+}
+
+/// "Quality holds on every rung" was said of a server that was away for 77 % of a rung.
+#[test]
+fn time_without_the_server_is_told() {
+    let judged = |ms: i64, clients: u64, over: bool| {
+        let mut run = counted(Counts { due: 4000, ok: 4000, ..Counts::default() });
+        run.outages = vec![record::Outage { from_ns: 0, to_ns: ms * 1_000_000, clients, over }];
+        reasons(&Evidence { clients: 4, ..evidence(&run, &[]) })
+    };
+    assert_eq!(judged(10, 4, true).0, Validity::Valid);
+    assert_eq!(judged(200, 4, true), (Validity::Suspect, vec![Reason::Errors]));
+    assert_eq!(judged(800, 4, true), (Validity::Invalid, vec![Reason::Errors]));
+    assert_eq!(judged(800, 1, true).0, Validity::Suspect, "three of four had it");
+    assert_eq!(judged(200, 4, false), (Validity::Invalid, vec![Reason::Errors]));
+}
+
+#[test]
+fn time_that_is_in_no_figure_is_told() {
+    // Four clients for 4 s.
+    let judged = |time: ClientTime| {
+        let counts = Counts { due: 4000, ok: 4000, ..Counts::default() };
+        let run = Measured { client_time: Some(time), ..counted(counts) };
+        reasons(&Evidence { clients: 4, ..evidence(&run, &[]) })
+    };
+    let ms = |counted: u64, elsewhere: u64, nowhere: u64| {
+        let [counted, elsewhere, nowhere] = [counted, elsewhere, nowhere].map(|ms| ms * 1_000_000);
+        ClientTime { counted, elsewhere, nowhere, ..ClientTime::default() }
+    };
+    let doubt = vec![Reason::TimeNotCounted];
+    // What ends later is in the percentiles.
+    assert_eq!(judged(ms(1000, 15_000, 0)), (Validity::Valid, vec![]));
+    assert_eq!(judged(ms(15_840, 160, 160)), (Validity::Valid, vec![]));
+    assert_eq!(judged(ms(15_800, 200, 200)), (Validity::Suspect, doubt.clone()));
+    assert_eq!(judged(ms(14_000, 2000, 2000)), (Validity::Invalid, doubt.clone()));
+    // The terms do not add up.
+    assert_eq!(judged(ms(15_800, 0, 0)), (Validity::Suspect, doubt.clone()));
+    assert_eq!(judged(ms(20_000, 0, 0)), (Validity::Invalid, doubt));
+}
+
+#[test]
+fn what_follows_from_an_overload_does_not_drown_it() {
+    // All clients busy: the few arrivals that find one start late, since the server has the processors.
+    let mut run = counted(Counts { due: 4000, ok: 1000, late: 2000, skipped: 1000, ..Counts::default() });
+    for _ in 0..100 {
+        run.own.start_lag.record(9_000_000);
+    }
+    assert_eq!(reasons(&open(&run)).1, [Reason::Overloaded]);
+    // Clients were free, and yet it was late: that is why. A thread without time left is a cause, too.
+    for _ in 0..2900 {
+        run.own.start_lag.record(9_000_000);
+    }
+    run.own.busiest_thread = 0.95;
+    assert_eq!(reasons(&open(&run)).1, [Reason::Overloaded, Reason::ClientSaturated, Reason::ScheduleLate]);
+    // Clients that gave up explain what was not done.
+    run.aborts.push(Abort { message: "gone".into(), ..Abort::default() });
+    assert_eq!(reasons(&open(&run)), (Validity::Invalid, vec![Reason::Errors, Reason::ClientSaturated]));
+}
+
+#[test]
+fn a_run_that_kept_its_promise_is_not_suspect_for_the_generators_lag() {
+    let mut kept = counted(Counts { due: 4000, ok: 4000, ..Counts::default() });
+    for _ in 0..4000 {
+        kept.own.start_lag.record(3_000_000);
+    }
+    assert_eq!(reasons(&open(&kept)), (Validity::Valid, vec![]));
+    // Where time is what was measured, the lag is in every figure.
+    assert_eq!(reasons(&Evidence { limit_s: None, ..open(&kept) }).1, [Reason::ScheduleLate]);
+}
+
+#[test]
+fn a_schedule_is_late_by_100_us_or_a_tenth_of_what_is_measured() {
+    let cases = [
+        (90, 50, None, false),
+        (110, 50, None, true),
+        (110, 2_000, None, false),
+        (210, 2_000, None, true),
+        // A broken promise says what matters, whatever was measured.
+        (110, 2_000, Some(500), true),
+        (110, 50, Some(2_000), false),
+    ];
+    for (lag_us, service_us, limit_us, late) in cases {
+        let mut run = counted(Counts { due: 10, ok: 5, late: 5, ..good() });
+        (0..10).for_each(|_| run.own.start_lag.record(lag_us * 1000));
+        run.scripts[0].service.record(service_us * 1000);
+        let limit_s = limit_us.map(|us: u32| f64::from(us) / 1e6);
+        let told = Evidence { rate: Some(2.5), limit_s, ..open(&run) };
+        let found = reasons(&told).1.contains(&Reason::ScheduleLate);
+        assert_eq!(found, late, "lag {lag_us} µs, service {service_us} µs, promise {limit_us:?} µs");
+    }
+}
+
+/// On a host that wakes up late by itself every run in open load was suspect.
+#[test]
+fn a_schedule_is_late_beyond_what_the_host_is_late_by_itself() {
+    let cases = [
+        (110, None, true),
+        (110, Some(40.0), true),
+        (110, Some(60.0), false),
+        (290, Some(150.0), false),
+        (310, Some(150.0), true),
+    ];
+    for (lag_us, host_lag_us, late) in cases {
+        let mut run = counted(Counts { due: 10, ok: 10, ..good() });
+        (0..10).for_each(|_| run.own.start_lag.record(lag_us * 1000));
+        run.scripts[0].service.record(50_000);
+        let (_, doubts) = judge(&Evidence { rate: Some(2.5), limit_s: None, host_lag_us, ..open(&run) });
+        let found = doubts.iter().find(|doubt| doubt.reason == Reason::ScheduleLate);
+        assert_eq!(found.is_some(), late, "lag {lag_us} µs, the host's {host_lag_us:?} µs");
+        let told = found.is_none_or(|doubt| doubt.detail.contains("on this host") == host_lag_us.is_some());
+        assert!(told, "{found:?}");
+    }
+}
+
+#[test]
+fn the_page_says_the_same_limits() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/run-verdicts.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    for limit in [
+        format!("more than {} of the time", percent(SATURATED)),
+        format!("more than {} % of the CPU time", machine::STEAL_PCT),
+        format!("more than {} of the transactions", percent(FAILED_SHARE)),
+        format!("{} % of the CPUs", machine::OTHERS_PCT),
+        format!("changes by {} at least", percent(trend::CHANGE)),
+        format!("{} times its share", machine::WEIGHT),
+        format!("fewer than {FEW} did"),
+        format!("steps of {} or more", percent(machine::UNSTEADY)),
+        format!("a run of {} s", machine::STEADY_SECONDS),
+        format!("a level lasts {} s", machine::LEVEL_SECONDS),
+        format!("by {} at least", percent(machine::STEP)),
+        format!("more than {} % of the periods", machine::WAITED_PCT),
+        format!("more than {} slower at its fastest", percent(machine::SLOW_LEAST)),
+        format!("more than {} slower in the mean", percent(machine::SLOW_MEAN)),
+        format!("more than {} times as slow", machine::SLOW_ALONE),
+        format!("less than {} of the offered rate", percent(record::KEPT_UP)),
+        format!("less than {} of the arrivals found a free client", percent(FREE_SHARE)),
+        format!("more than {LAG_US} µs late"),
+        format!("more than {} of the promise", percent(LAG_SHARE)),
+        format!("{HOST_FACTOR} times what is this host's own"),
+        format!("from {} % of the time on", STALLED_SHARE[0] * 100.0),
+        format!("from {} on invalid", percent(STALLED_SHARE[1])),
+        format!("gaps of {} ms or more", engine::GAP / 1_000_000),
+        format!("gaps of {} to {} ms", engine::PAUSE / 1_000_000, engine::GAP / 1_000_000),
+        format!(
+            "from {} of the time on, from {} on invalid",
+            percent(PAUSED_SHARE[0]),
+            percent(PAUSED_SHARE[1])
+        ),
+        format!(
+            "from {} % of their time on, above {} invalid",
+            OUTAGE_SHARE[0] * 100.0,
+            percent(OUTAGE_SHARE[1])
+        ),
+        format!("more than {} of the clients' time", percent(NOWHERE_SHARE[0])),
+        format!("more than {} invalid", percent(NOWHERE_SHARE[1])),
+    ] {
+        assert!(page.contains(&limit), "docs/run-verdicts.md does not say {limit:?}");
+    }
+}
