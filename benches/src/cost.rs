@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::child::{self, Ran};
 use crate::pairs::{Sample, compare};
 use crate::printed::{processed, tps};
-use crate::server::{Server, Way};
+use crate::served::{Server, Way};
 use crate::{Args, Missing, What, page};
 
 /// From this many clients on connecting is subtracted: pgbench does it inside its `-T`.

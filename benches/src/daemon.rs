@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use target::child::{Child, Program, Watchdog};
+use server::child::{Child, Program, Watchdog};
 
 /// How long one may take to make its socket.
 const BOUND: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use target::child::{Child, Program};
+use server::child::{Child, Program};
 
 use crate::child;
 use crate::pairs::{Sample, compare};

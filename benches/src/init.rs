@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::pairs::{Sample, compare};
-use crate::server::{Server, Way};
+use crate::served::{Server, Way};
 use crate::{Args, What, child, page};
 
 const SCALE: u32 = 50;

@@ -7,7 +7,7 @@ use anyhow::bail;
 
 use crate::child::Ran;
 use crate::pairs::{Sample, compare, spread};
-use crate::server::{DATABASE, Server, Way};
+use crate::served::{DATABASE, Server, Way};
 use crate::{Args, Missing, What, child, page};
 
 /// Memory for node locations, MB: the same for both.
@@ -101,7 +101,7 @@ fn by_hand(server: &Server, extract: &Path) -> anyhow::Result<Ran> {
         "-P",
         &port,
         "-U",
-        target::managed::SUPERUSER,
+        server::managed::SUPERUSER,
         "-d",
         DATABASE,
     ];

@@ -19,7 +19,7 @@ mod printed;
 mod quiet;
 mod redis;
 mod redis_load;
-mod server;
+mod served;
 mod slices;
 mod stop;
 mod tile_load;
@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
-use target::child::{WATCHDOG_ARGUMENT, watchdog_main};
+use server::child::{WATCHDOG_ARGUMENT, watchdog_main};
 
 /// Measures what pgdyno costs, beside pgbench and redis-benchmark, and how much it sees.
 #[derive(Debug, Parser)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use target::host::HostSample;
+use server::host::HostSample;
 
 use crate::quiet;
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use target::child::{Child, Program};
+use server::child::{Child, Program};
 
 use crate::child::{self, Ran};
 use crate::pairs::{Sample, compare};

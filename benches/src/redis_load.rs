@@ -7,7 +7,7 @@ use anyhow::Context;
 use engine::{DriverChoice, Load, Plan, Stop, Time, Until};
 use protocol::Address;
 use protocol::redis::ControlError;
-use target::redis::RedisControl;
+use server::redis::RedisControl;
 use workloads::redis::{Command, Options, Redis, Sizes};
 use workloads::{ClientWorkload, Clients, Places, RedisServer, Site, Workload};
 

@@ -11,7 +11,7 @@ use signal_hook::iterator::Signals;
 /// Exit code when a second signal came: as a shell tells it of a program that died of SIGINT.
 const LEFT: i32 = 130;
 
-static STOP: LazyLock<target::Stop> = LazyLock::new(target::Stop::new);
+static STOP: LazyLock<server::Stop> = LazyLock::new(server::Stop::new);
 /// Pid of the load that runs, which is that of its process group too.
 static LOAD: Mutex<Option<u32>> = Mutex::new(None);
 
@@ -34,7 +34,7 @@ pub(crate) fn listen() -> io::Result<()> {
 }
 
 /// The switch that signals set.
-pub(crate) fn switch() -> &'static target::Stop {
+pub(crate) fn switch() -> &'static server::Stop {
     &STOP
 }
 

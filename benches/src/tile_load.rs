@@ -9,13 +9,13 @@ use anyhow::Context;
 use engine::Stop;
 use protocol::Address;
 use protocol::postgres::{Login, Place};
-use target::control::Control;
-use target::managed::SUPERUSER;
+use server::control::Control;
+use server::managed::SUPERUSER;
 use workloads::tiles::{Options, Tiles, Zooms};
 use workloads::{ClientWorkload, Clients, Places, Site, Workload};
 
 use crate::redis_load::plan;
-use crate::server::DATABASE;
+use crate::served::DATABASE;
 
 pub(crate) const WORD: &str = "tile-load";
 

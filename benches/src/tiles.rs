@@ -8,7 +8,7 @@ use anyhow::bail;
 use crate::child;
 use crate::pairs::{Sample, compare};
 use crate::printed::{processed, tps};
-use crate::server::{Server, Way};
+use crate::served::{Server, Way};
 use crate::{Args, What, page, tile_load};
 
 const CLIENTS: &str = "4";

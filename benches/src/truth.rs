@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use engine::{Arrivals, DriverChoice, Load, Plan, Rate, ScriptFigures, Stop, Time, Timeline, Until};
+use server::child::Watchdog;
+use server::home::Home;
+use server::sink::{Delay, Sink};
 use stats::Histogram;
-use target::child::Watchdog;
-use target::home::Home;
-use target::sink::{Delay, Sink};
 use workloads::pgbench::{self, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Clients, Places};
 

@@ -106,7 +106,7 @@ impl Comparison {
 mod tests {
     use lab::experiment::ExperimentFile;
     use lab::plan::Plan;
-    use target::settings::Machine;
+    use server::settings::Machine;
 
     use super::*;
 

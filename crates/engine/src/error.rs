@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use record::{Class, Error, advice_on_sqlstate};
+use spec::{Class, Error, advice_on_sqlstate};
 
 use crate::client::{Abort, Time};
 

@@ -5,7 +5,7 @@ mod support;
 use engine::sim::simulate;
 use engine::{Arrivals, Load, Plan, Rate, Stop, Time, Timeline, Until};
 use proptest::prelude::*;
-use record::Profile;
+use spec::Profile;
 use support::server::Simple;
 use support::{Asker, Heard, Loss, MS, SECOND, plan};
 

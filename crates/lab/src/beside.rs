@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use record::{Class, Doubt, Reason, Run, Validity};
-use target::Stop;
-use target::measuring::{self, Other};
+use server::Stop;
+use server::measuring::{self, Other};
+use spec::{Class, Doubt, Reason, Run, Validity};
 
 use crate::error::LabError;
 use crate::event::{Progress, Tell};

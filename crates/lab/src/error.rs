@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use engine::EngineError;
 use protocol::postgres::sql::SqlError;
-use record::{Class, Error, is_disk_full};
 use results::ExperimentId;
-use target::change::ChangeError;
-use target::control::ConnectError;
-use target::{NotAvailable, NotPooled, server_error};
+use server::change::ChangeError;
+use server::control::ConnectError;
+use server::{NotAvailable, NotPooled, server_error};
+use spec::{Class, Error, is_disk_full};
 use workloads::WorkloadError;
 
 use crate::experiment::{FileProblems, ReadError};
@@ -234,7 +234,7 @@ impl LabError {
 ///
 /// # Errors
 /// That of `result`, or [`LabError::Interrupted`].
-pub(crate) fn explain<T>(stop: &target::Stop, result: Result<T, LabError>) -> Result<T, LabError> {
+pub(crate) fn explain<T>(stop: &server::Stop, result: Result<T, LabError>) -> Result<T, LabError> {
     match result {
         Err(error) if stop.ends_waits() && is_of_others(error.class()) => {
             Err(LabError::Interrupted { kept: 0, planned: 0, again: false })
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn errors_keep_their_sources() {
         let said = SqlError { sqlstate: Some("42P01".to_owned()), text: "ERROR:  any words".into() };
-        let error = LabError::from(target::sql_error("looking", said.clone()));
+        let error = LabError::from(server::sql_error("looking", said.clone()));
         let error = error.told_as("in other words".to_owned());
         let chain = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
         let first = chain.last().and_then(|first| first.downcast_ref::<SqlError>());

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use record::{Arrivals, Doubt, PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT, Promise, Run, Validity};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use spec::{Arrivals, Doubt, PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT, Promise, Run, Validity};
 use stats::Histogram;
 
 /// A named step of an experiment. The first six come once (a guard for each workload, copies only where arms stand

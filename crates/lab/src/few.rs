@@ -1,6 +1,6 @@
 //! Whether runs have enough transactions to be judged: said before the first run where a rate tells, else after it.
 
-use record::{Reason, Run, count};
+use spec::{Reason, Run, count};
 use stats::TooFew;
 
 use crate::plan::{Plan, PlannedLoad, PlannedRun};
@@ -54,7 +54,7 @@ fn told(what: &str, why: &str, times: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{Doubt, RunKey, RunKind};
+    use spec::{Doubt, RunKey, RunKind};
 
     use super::*;
 
@@ -76,10 +76,10 @@ mod tests {
 
     #[test]
     fn open_loads_need_enough_for_the_p99_that_is_compared() {
-        let mut open = Run { load: record::Load::Rate, ..run(100) };
+        let mut open = Run { load: spec::Load::Rate, ..run(100) };
         assert!(seen(&open, true).unwrap().starts_with("slow: too few for p99: 0 of at least 1,000"));
         assert_eq!(seen(&open, false), None);
-        open.load = record::Load::Closed;
+        open.load = spec::Load::Closed;
         assert_eq!(seen(&open, true), None);
     }
 }

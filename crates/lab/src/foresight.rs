@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use results::{Store, Value};
+use server::host;
 use stats::Sight;
-use target::host;
 
 use crate::few;
 use crate::plan::{Plan, PlannedLoad, PlannedRun};

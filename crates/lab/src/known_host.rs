@@ -2,10 +2,10 @@
 //! itself, and which placement is advised.
 
 use serde::{Deserialize, Serialize};
-use target::child::Account;
-use target::home::{Home, Readable, cannot_use};
-use target::host;
-use target::placement::allowed;
+use server::child::Account;
+use server::home::{Home, Readable, cannot_use};
+use server::host;
+use server::placement::allowed;
 
 use crate::error::LabError;
 use crate::validity::HOST_FACTOR;
@@ -76,7 +76,7 @@ impl Advice {
 
 impl Machine {
     fn here() -> Self {
-        let record::Host { uuid, cpu, facts, .. } = host::describe(None);
+        let spec::Host { uuid, cpu, facts, .. } = host::describe(None);
         let kernel = facts.get("kernel").cloned().unwrap_or_default();
         let cpus = allowed().map(|cpus| cpus.to_string()).unwrap_or_default();
         Self { uuid, cpu, kernel, cpus }

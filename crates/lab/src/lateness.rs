@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use record::Run;
-use target::host;
+use server::host;
+use spec::Run;
 
 use crate::error::LabError;
 use crate::known_host::{KnownHost, Lag};

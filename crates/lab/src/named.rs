@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use target::change::Change;
-use target::pooler;
-use target::storage::Storage;
+use server::change::Change;
+use server::pooler;
+use server::storage::Storage;
 
 use crate::setup::Placement;
 use crate::target_spec::{Build, TargetSpec};

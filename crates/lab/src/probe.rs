@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use record::{Class, Run};
 use results::ExperimentId;
-use target::Stop;
+use server::Stop;
+use spec::{Class, Run};
 use workloads::jobs::Job;
 use workloads::probe;
 

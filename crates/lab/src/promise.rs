@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use record::Term;
+use spec::Term;
 
 /// Longest time that can be promised: what histograms hold.
 const LONGEST: Duration = Duration::from_secs(3600);

@@ -5,13 +5,13 @@ use std::fmt;
 use std::time::Duration;
 
 use engine::{DriverChoice, Timeline, Until};
-use record::{AskedLimit, Profile};
 use serde::{Deserialize, Serialize};
-use target::change::Change;
-use target::managed::Via;
-use target::placement::Cpus;
-use target::pooler;
-use target::settings::Wanted;
+use server::change::Change;
+use server::managed::Via;
+use server::placement::Cpus;
+use server::pooler;
+use server::settings::Wanted;
+use spec::{AskedLimit, Profile};
 use workloads::Clients;
 
 /// All that a run needs.
@@ -353,7 +353,7 @@ impl Load {
     }
 }
 
-impl From<&Load> for record::Load {
+impl From<&Load> for spec::Load {
     fn from(load: &Load) -> Self {
         match load {
             Load::Closed => Self::Closed,

@@ -6,9 +6,9 @@ use protocol::postgres::Env;
 use protocol::postgres::conninfo::ConnectionString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use server::storage::Storage;
+use server::tile_server;
 use sha2::{Digest, Sha256};
-use target::storage::Storage;
-use target::tile_server;
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,7 +156,7 @@ fn readable(level: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match level.len() <= 12 && !level.is_empty() && level.chars().all(plain) {
         true => level.to_owned(),
-        false => record::hex(&Sha256::digest(level))[..8].to_owned(),
+        false => spec::hex(&Sha256::digest(level))[..8].to_owned(),
     }
 }
 

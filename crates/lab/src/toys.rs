@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use engine::{Client, DriverChoice, Endpoint, Event, Io, Measured, Outcome, Returned, Step, Until};
 use protocol::postgres::sql::SqlError;
-use record::{Sample, Scope};
-use target::Stop;
+use server::Stop;
+use spec::{Sample, Scope};
 use toml::Value;
 use workloads::{
     ClientWorkload, Clients, Guarded, Places, Prepared, ScriptInfo, Site, Workload, WorkloadError,
@@ -50,7 +50,7 @@ impl Workload for Pauses {
         Ok(Guarded::default())
     }
 
-    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<record::Artifact>, WorkloadError> {
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<spec::Artifact>, WorkloadError> {
         Ok(Vec::new())
     }
 }

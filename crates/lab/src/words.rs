@@ -16,7 +16,7 @@ pub fn duration(duration: Duration) -> String {
 /// `1 run`, `3 runs`: a number with its noun.
 #[must_use]
 pub fn count(number: usize, noun: &str) -> String {
-    record::count(number as u64, noun)
+    spec::count(number as u64, noun)
 }
 
 /// `all its 3 runs are`, `its 1 run is`.

@@ -140,7 +140,7 @@ fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
     if let Some(error) = error.downcast_ref::<lab::LabError>() {
         return (of_class(error.class()), error.hint());
     }
-    if let Some(error) = error.downcast_ref::<record::Error>() {
+    if let Some(error) = error.downcast_ref::<spec::Error>() {
         return (of_class(error.class()), error.hint().map(str::to_owned));
     }
     if let Some(error) = error.downcast_ref::<FetchError>() {
@@ -152,8 +152,8 @@ fn classify(error: &anyhow::Error) -> (u8, Option<String>) {
     (INTERNAL, Some("this is a mistake in pgdyno; please report it with the command and this message".into()))
 }
 
-pub(crate) fn of_class(class: record::Class) -> u8 {
-    use record::Class;
+pub(crate) fn of_class(class: spec::Class) -> u8 {
+    use spec::Class;
     match class {
         Class::Usage => USAGE,
         Class::BadInput => BAD_INPUT,

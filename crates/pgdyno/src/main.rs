@@ -18,7 +18,7 @@ const MOST_ANSWER: usize = 1 << 30;
 
 fn main() -> ExitCode {
     heed_file_limits();
-    target::child::core_dump::turn_off();
+    server::child::core_dump::turn_off();
     protocol::postgres::on_unencrypted_password(print::warning_once);
     if let Err(code) = read_answer_limit() {
         return code;
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
 /// Takes over the limit for answers of servers that the environment sets.
 fn read_answer_limit() -> Result<(), ExitCode> {
     let Some(text) = std::env::var_os(MAX_ANSWER) else { return Ok(()) };
-    let bytes = text.to_str().and_then(record::bytes_of).and_then(|bytes| usize::try_from(bytes).ok());
+    let bytes = text.to_str().and_then(spec::bytes_of).and_then(|bytes| usize::try_from(bytes).ok());
     match bytes.filter(|bytes| (LEAST_ANSWER..=MOST_ANSWER).contains(bytes)) {
         Some(bytes) => {
             set_max_answer(bytes);

@@ -51,7 +51,7 @@ pub(crate) const AGAINST: [&str; 5] = ["settings", "script", "url", "version", "
 
 /// Bytes in PostgreSQL's units.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
-    record::bytes_of(text).ok_or_else(|| "must be a size with its unit, such as 100MB or 2GB".to_owned())
+    spec::bytes_of(text).ok_or_else(|| "must be a size with its unit, such as 100MB or 2GB".to_owned())
 }
 
 /// Which results file.
@@ -65,7 +65,7 @@ pub(crate) struct Results {
 impl Results {
     /// The file that is meant.
     pub(crate) fn path(&self) -> PathBuf {
-        target::home::results_path(self.results.as_deref())
+        server::home::results_path(self.results.as_deref())
     }
 }
 

@@ -6,8 +6,8 @@ use ::report::visible;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::runner::{LabEvent, Progress, ScriptSecond, Step, Trial};
 use owo_colors::OwoColorize;
-use record::{Arrivals, Doubt, Promise, Reason, Validity};
 use report::numbers;
+use spec::{Arrivals, Doubt, Promise, Reason, Validity};
 
 use crate::print;
 

@@ -6,8 +6,8 @@ mod fixture;
 use std::process::ExitCode;
 
 use fixture::{Shape, data, doubt, offer, speed_up};
-use record::{Reason, Validity};
 use report::{ReportData, html};
+use spec::{Reason, Validity};
 
 fn main() -> ExitCode {
     let Some(folder) = std::env::args().nth(1) else { return ExitCode::from(64) };

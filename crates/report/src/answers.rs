@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use record::{AnswerDifference, ColumnDifference, ColumnError, Run, RunEvent};
 use results::comparison::Cell;
 use results::{Table, Value};
+use spec::{AnswerDifference, ColumnDifference, ColumnError, Run, RunEvent};
 
 use crate::data::{ReportData, levels};
 

@@ -3,9 +3,9 @@
 
 use std::fmt::Display;
 
-use record::{Arrivals, Promise, Run};
 use results::{Table, Value};
 use serde::Serialize;
+use spec::{Arrivals, Promise, Run};
 
 use crate::numbers;
 use crate::sheet::Cell;

@@ -2,10 +2,10 @@
 //! command is printed that repeats it or goes on with it.
 
 use jiff::SignedDuration;
-use record::Experiment;
-use record::shell::Command;
 use serde::Serialize;
 use serde_json::Value;
+use spec::Experiment;
+use spec::shell::Command;
 
 /// Options that stand behind the name of its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -91,7 +91,7 @@ fn slices(experiment: &Experiment, said: Option<&toml::Value>) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::OrderScheme;
+    use spec::OrderScheme;
 
     fn experiment(file: &str, slices: &str, rounds: u32, taste: Option<&str>) -> Experiment {
         Experiment {

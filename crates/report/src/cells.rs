@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arrivals, Load, Profile, Run, Term, Validity};
 use results::comparison::{Cell, Grouped, Summary};
 use serde::Serialize;
+use spec::{Arrivals, Load, Profile, Run, Term, Validity};
 use stats::{Histogram, TooFew};
 
 use crate::arrivals::InTime;
@@ -208,7 +208,7 @@ impl CellFigures {
 fn generator(runs: &[&Run]) -> Option<String> {
     let by_lag = |run: &Run| run.promise_ms().is_some_and(|ms| promised(ms).is_broken_by_lag(run));
     let doubts = runs.iter().filter_map(|run| run.generators_doubt(|| by_lag(run)));
-    let doubts: Vec<&record::Doubt> = doubts.collect();
+    let doubts: Vec<&spec::Doubt> = doubts.collect();
     let first = doubts.first().filter(|_| 2 * doubts.len() > runs.len())?;
     Some(format!("{}: {}", first.reason.text(), first.detail))
 }
@@ -226,7 +226,7 @@ fn hit_pct(runs: &[&Run]) -> Option<f64> {
         let scripts = caches().flat_map(|run| &run.scripts);
         let own =
             scripts.filter(move |script| script.part.as_ref().and_then(|part| part.cached) == Some(cached));
-        own.map(|script| record::Counts::of(&script.counts).processed()).sum::<u64>() as f64
+        own.map(|script| spec::Counts::of(&script.counts).processed()).sum::<u64>() as f64
     };
     let (hits, misses) = (of_tiles(true), of_tiles(false));
     if hits + misses > 0.0 {

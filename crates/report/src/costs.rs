@@ -1,8 +1,8 @@
 //! What it costs: each offer of the price list, by the month and by the million, at the rates that were measured.
 
-use record::{Price, Prices};
 use results::{Table, Value};
 use serde::Serialize;
+use spec::{Price, Prices};
 
 use crate::cells::CellFigures;
 use crate::data::{ReportData, levels};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use record::{Error, Experiment, FileCommand, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
 use results::answer::Answer;
 use results::comparison::{
     Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, differences, two_groups,
@@ -10,6 +9,7 @@ use results::comparison::{
 use results::limits::Limits;
 use results::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
 use serde::{Deserialize, Serialize};
+use spec::{Error, Experiment, FileCommand, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
 
 use crate::arrivals::InTime;
 use crate::cells::CellFigures;
@@ -354,7 +354,7 @@ pub(crate) fn cell_label(cell: &Cell, factors: &[String]) -> String {
 /// What is to be said where the arms are storages that hold different files: an arm's storage is told with what it holds; of one
 /// that could not be had only its name is.
 fn other_files(experiment: &Experiment) -> Option<String> {
-    let held = |arm: &record::Arm| {
+    let held = |arm: &spec::Arm| {
         let storage = arm.settings.get("storage").filter(|storage| **storage != arm.name)?;
         Some(["(its databases)", "(its write-ahead log)"].map(|part| storage.ends_with(part)))
     };

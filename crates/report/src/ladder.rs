@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 
 use maud::{Markup, Render, html};
-use record::Arrivals;
 use results::{Table, Value};
 use serde::Serialize;
+use spec::Arrivals;
 
 use crate::arrivals::{InTime, percentiles_of};
 pub use crate::cells::BOUND;

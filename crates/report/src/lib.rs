@@ -48,5 +48,5 @@ pub use data::ReportData;
 pub use format::Format;
 pub use geopackage::{GeoPackage, GeoPackageError, geopackage};
 pub use ladder::{BOUND, Ladder, Outcome, ladders};
-pub use record::visible;
 pub use sections::answer::{short, summary};
+pub use spec::visible;

@@ -6,12 +6,12 @@ mod what_else;
 
 use std::collections::BTreeSet;
 
-use record::shell::Command;
-use record::{Reason, Run};
 use results::Course;
 use results::answer::{Line, Part};
 use results::comparison::{Comparison, TakenApart};
 use serde::Serialize;
+use spec::shell::Command;
+use spec::{Reason, Run};
 use stats::{Estimate, TooFew, Verdict};
 
 use self::cost::Cost;

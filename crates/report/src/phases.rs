@@ -1,8 +1,8 @@
 //! Phases of jobs: each as it was timed, for programs, and as means over rounds, for people.
 
-use record::{Phase, PhaseSource, Run, RunKind, Validity};
 use results::comparison::Cell;
 use results::{Table, Value};
+use spec::{Phase, PhaseSource, Run, RunKind, Validity};
 
 use crate::data::{ReportData, cell_text, levels};
 use crate::numbers::{self, real};
@@ -150,7 +150,7 @@ fn laid_out(groups: &[Group<'_>]) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use record::RunKey;
+    use spec::RunKey;
 
     use super::*;
 

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ::tile::Tile;
-use record::TileFigures;
 use results::comparison::{Cell, Level};
 use results::{StoredTile, TilesOf};
 use serde::Serialize;
+use spec::TileFigures;
 
 /// What requests of one place came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]

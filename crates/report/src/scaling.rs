@@ -1,9 +1,9 @@
 //! How throughput grows with clients in closed load: the universal scalability law, fitted to each curve.
 
 use maud::{Markup, Render, html};
-use record::Load;
 use results::{Table, Value};
 use serde::Serialize;
+use spec::Load;
 use stats::{FitDoubt, Rung, Scaling};
 
 use crate::cells::CellFigures;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::Run;
 use results::comparison::Summary;
 use serde::Serialize;
+use spec::Run;
 use stats::Histogram;
 
 /// One script (or layer of tiles) among several.

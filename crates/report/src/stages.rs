@@ -1,6 +1,6 @@
 //! The time of a load in stages that follow each other: its phases overlap, and some stand within others.
 
-use record::{Phase, PhaseSource, Run};
+use spec::{Phase, PhaseSource, Run};
 
 /// What is read, in this order, by the names of its phases, and what each is called here.
 const READ: [(&str, &str); 5] = [
@@ -69,7 +69,7 @@ pub(crate) fn of(run: &Run) -> Vec<(&'static str, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use record::{RunKey, RunKind};
+    use spec::{RunKey, RunKind};
 
     use super::*;
 

@@ -26,7 +26,7 @@ use crate::data::ReportData;
 /// What stands below tables of runs, cells and scripts for people, where percentiles in them are from slices.
 #[must_use]
 pub fn below_percentiles(data: &ReportData) -> Option<String> {
-    let is_sliced = data.measured_runs().any(record::Run::is_sliced);
+    let is_sliced = data.measured_runs().any(spec::Run::is_sliced);
     is_sliced.then(|| format!("sliced: {FROM_SLICES} They are not compared."))
 }
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{Reason, Run, SPEED_CHANGE_PCT, SpeedTrend, Validity};
 use results::comparison::{Cell, Comparison};
+use spec::{Reason, Run, SPEED_CHANGE_PCT, SpeedTrend, Validity};
 use stats::{KnownNoise, change_of_ends, paired, trend_p};
 
 use crate::data::{ReportData, cell_text};
@@ -108,7 +108,7 @@ fn capital(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{Doubt, RunKey, RunKind, ScriptRecord};
+    use spec::{Doubt, RunKey, RunKind, ScriptRecord};
     use stats::Histogram;
 
     use super::*;

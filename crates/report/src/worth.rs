@@ -1,9 +1,9 @@
 //! What each of several settings is worth: alone, and as one of all, where an experiment takes an arm apart.
 
-use record::Experiment;
 use results::comparison::{ArmComparison, Comparison, Setting, TakenApart};
 use results::{Table, Value};
 use serde::Serialize;
+use spec::Experiment;
 use stats::{Estimate, Verdict};
 
 use crate::compared::{self, Part};
@@ -214,8 +214,8 @@ pub(crate) fn told(worth: &Worth) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use record::{Run, RunKey, RunKind, ScriptRecord};
     use serde_json::json;
+    use spec::{Run, RunKey, RunKind, ScriptRecord};
 
     use super::*;
 

@@ -3,13 +3,13 @@
 mod fixture;
 
 use fixture::{Shape, data, doubt, remade, speed_up};
-use record::shell::Command;
-use record::{Reason, Run, Validity};
 use report::format::{Format, print};
 use report::{ReportData, html, short, summary, tables};
 use results::Course;
 use results::answer::Outcome;
 use results::comparison::Comparison;
+use spec::shell::Command;
+use spec::{Reason, Run, Validity};
 
 /// In one line, each blank once.
 fn flat(text: &str) -> String {

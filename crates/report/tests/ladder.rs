@@ -3,9 +3,9 @@
 mod fixture;
 
 use fixture::{Shape, data, doubt};
-use record::{Reason, Run, Validity};
 use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
+use spec::{Reason, Run, Validity};
 
 /// What became of the arrivals at a rate in 4 s.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ fn ladder(arms: Vec<(&'static str, f64)>, steps: &[Step]) -> ReportData {
 
 fn at(run: &Run, Step { rate, ok, late, skipped }: Step) -> Run {
     let mut run = run.clone();
-    run.load = record::Load::Rate;
+    run.load = spec::Load::Rate;
     run.offered_rate = Some(rate);
     run.factors.insert("rate".into(), rate.to_string());
     run.figures.insert("promise_ms".into(), 20.0);

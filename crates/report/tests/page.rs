@@ -3,8 +3,8 @@
 mod fixture;
 
 use fixture::{Shape, data, doubt, offer, remade, speed_up};
-use record::{Artifact, Reason, Relation, RelationKind, Run, RunEvent, RunKey, RunKind, Validity};
 use report::{ReportData, html};
+use spec::{Artifact, Reason, Relation, RelationKind, Run, RunEvent, RunKey, RunKind, Validity};
 use stats::Histogram;
 
 fn page_of(data: ReportData) -> String {

@@ -3,10 +3,10 @@
 mod fixture;
 
 use fixture::{Shape, data};
-use record::{Doubt, Reason, Run, RunEvent, Validity};
 use report::format::{Format, print};
 use report::{Outcome, ReportData, charts, html, ladders, tables};
 use results::Value;
+use spec::{Doubt, Reason, Run, RunEvent, Validity};
 
 /// Clients, and of 1,000 arrivals those that were late and skipped.
 type Rung = (u32, u64, u64);
@@ -25,7 +25,7 @@ fn in_step(rungs: &[Rung], bound: Option<f64>) -> ReportData {
         let (clients, late, skipped) =
             rungs.iter().find(|(clients, ..)| *clients == run.clients).copied().expect("one of them");
         let mut run = run.clone();
-        run.load = record::Load::Rate;
+        run.load = spec::Load::Rate;
         run.offered_rate = Some(f64::from(clients));
         run.measured_s = 1000.0 / f64::from(clients);
         run.factors.insert("rate_per_client".into(), "1".into());

@@ -5,10 +5,10 @@ mod fixture;
 use std::collections::{BTreeMap, BTreeSet};
 
 use fixture::{Shape, data, doubt, offer, remade, speed_up};
-use record::{Load, Reason, Relation, RelationKind, RunEvent, Slice, Validity};
 use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
 use results::{Table, Value};
+use spec::{Load, Reason, Relation, RelationKind, RunEvent, Slice, Validity};
 
 /// What arms give by throughput, for programs.
 fn compared(data: &ReportData) -> Table {
@@ -43,7 +43,7 @@ fn what_was_measured_again_is_counted_and_shown() {
     let (key, sequence) = (runs[0].key(), runs[0].sequence);
     let event =
         RunEvent { time_us: 0, kind: RunEvent::AGAIN.into(), detail: "polygons, round 1: throttled".into() };
-    let mut again = record::Run { uuid: "again".into(), events: vec![event], ..runs[0].clone() };
+    let mut again = spec::Run { uuid: "again".into(), events: vec![event], ..runs[0].clone() };
     again.sequence = sequence;
     runs.insert(1, again);
     doubt(&mut runs[0], Validity::Invalid, Reason::Throttled, "from 100 to 50");
@@ -258,7 +258,7 @@ fn every_output_tells_the_scripts_of_a_mix_apart() {
             (0..ok).for_each(|at| response.record(if at % 10 == 0 { ns * u64::from(run.round) } else { ns }));
             let mut own = run.scripts[0].clone();
             own.counts = [("ok".to_owned(), ok)].into();
-            record::ScriptRecord { name: name.into(), weight, service: response.clone(), response, ..own }
+            spec::ScriptRecord { name: name.into(), weight, service: response.clone(), response, ..own }
         };
         run.scripts =
             vec![script("read.sql", 3, 300, 1_000_000), script("write.sql", 1, 100, 8_000_000 * times)];
@@ -286,7 +286,7 @@ fn every_output_tells_the_scripts_of_a_mix_apart() {
 #[test]
 fn every_output_tells_what_arms_differ_in_besides() {
     let mut made = data(&Shape { workloads: vec![("polygons", 17.3), ("tpcb", 620.0)], ..Shape::small() });
-    let count = |run: &mut record::Run| {
+    let count = |run: &mut spec::Run| {
         let times = if run.arm.as_deref() == Some("gis") { 3.0 } else { 1.0 };
         let done = run.count("ok") as f64;
         if run.workload == "tpcb" {
@@ -350,7 +350,7 @@ fn every_table_as_text() {
 fn every_output_tells_of_runs_in_two_groups() {
     let mut data = data(&Shape { rounds: 6, workloads: vec![("select-only", 6900.0)], ..Shape::small() });
     let odd =
-        |run: &&mut record::Run| run.clients == 1 && run.round == 4 && run.arm.as_deref() == Some("stock");
+        |run: &&mut spec::Run| run.clients == 1 && run.round == 4 && run.arm.as_deref() == Some("stock");
     data.runs.iter_mut().filter(odd).for_each(|run| speed_up(run, 4.6));
     let data = remade(data);
     let words = "5 runs about 7,000, one 31,";
@@ -563,18 +563,18 @@ fn tiles() -> ReportData {
             let mut service = stats::Histogram::new();
             (0..requests).for_each(|at| service.record((ms * level * 1e6) as u64 + at * 1000));
             let counts = [("ok", requests), ("rows", requests - requests / 10), ("bytes", requests * 2048)];
-            record::ScriptRecord {
+            spec::ScriptRecord {
                 name: format!("{arm}.sql, z{zoom}"),
                 text_hash: String::new(),
                 weight: 1,
-                part: Some(record::MapPart { layer: format!("{arm}.sql"), zoom: Some(zoom), cached: None }),
+                part: Some(spec::MapPart { layer: format!("{arm}.sql"), zoom: Some(zoom), cached: None }),
                 counts: counts.map(|(name, count)| (name.to_owned(), count)).into(),
                 response: service.clone(),
                 service,
             }
         };
         run.scripts = [(12, 200, 40.0 * faster), (14, 200, 9.0), (16, 2, 1.0)].map(script).into();
-        let sample = |script| record::TileSample {
+        let sample = |script| spec::TileSample {
             script,
             tiles: 8,
             empty: 1,

@@ -5,9 +5,9 @@ mod fixture;
 use std::sync::Arc;
 
 use fixture::{Shape, data, remade};
-use record::{Artifact, Run, TileFigures};
 use report::{ReportData, html};
 use results::{StoredTile, TilesOf};
+use spec::{Artifact, Run, TileFigures};
 
 const TILE: &[u8] = include_bytes!("data/malta-14-8851-6439.mvt");
 

@@ -4,8 +4,8 @@
 mod doubts;
 mod values;
 
-use record::{Experiment, Run};
 use serde::Serialize;
+use spec::{Experiment, Run};
 use stats::{Estimate, Verdict};
 
 pub use doubts::SuspectRuns;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use record::shell::Command;
-use record::{Class, Error, is_disk_full};
 use rusqlite::ErrorCode as Code;
+use spec::shell::Command;
+use spec::{Class, Error, is_disk_full};
 
 fn of_file(class: Class, path: &Path, what: &str) -> Error {
     Error::new(class, format!("{}: {what}", path.display()))

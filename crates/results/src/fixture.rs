@@ -6,7 +6,7 @@ use stats::Histogram;
 
 use crate::spool::Spooled;
 use crate::store::Finished;
-use record::*;
+use spec::*;
 
 /// A run of `workload` with `clients` in `arm` and `round`, at about `tps`.
 pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, tps: f64) -> Run {

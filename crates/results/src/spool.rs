@@ -10,13 +10,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::from_io;
-use record::Error;
+use spec::Error;
 use stats::{Encoded, Histogram};
 
 /// Response times of one step of a series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spooled {
-    /// Index into [`Run::scripts`](record::Run::scripts).
+    /// Index into [`Run::scripts`](spec::Run::scripts).
     pub script: u32,
     /// µs since the start of the measured part.
     pub start_us: i64,

@@ -1,7 +1,7 @@
 //! Its own process: the bound of SQLite's memory holds for the whole process.
 
-use record::Class;
 use results::{Store, Value};
+use spec::Class;
 
 /// Each of these queries took all memory there was.
 #[test]

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use record::{Class, Error, Load, Reason, Run, RunKind, Validity};
 use results::comparison::{Comparison, Metric};
 use results::import::{self, Found, read};
 use results::{Collection, ExperimentId, Store};
+use spec::{Class, Error, Load, Reason, Run, RunKind, Validity};
 
 fn data(names: &[&str]) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pgbench");

@@ -5,8 +5,8 @@
 
 use std::f64::consts::TAU;
 
-use record::{Arm, Experiment, OrderScheme, Run, RunKey, RunKind, Slice};
 use results::comparison::{CellComparison, Comparison, Metric};
+use spec::{Arm, Experiment, OrderScheme, Run, RunKey, RunKind, Slice};
 
 /// Comparisons under everything at once.
 const COMPARISONS: u64 = 10_000;

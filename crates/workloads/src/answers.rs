@@ -1,8 +1,8 @@
 //! What came back for a sample of transactions, so that arms can be seen to do the same work before their speeds are compared,
 //! or how far from it they are. No rows are kept: of each column a checksum and a sum.
 
-use record::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms, same_layers};
 use sha2::{Digest, Sha256};
+use spec::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms, same_layers};
 use tile::{Tile, mvt};
 
 pub(crate) const SAMPLE: u64 = 16;

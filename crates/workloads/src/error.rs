@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use protocol::postgres::sql::SqlError;
-use record::{Class, Error, advice_on_sqlstate};
+use spec::{Class, Error, advice_on_sqlstate};
 
 /// Why a workload cannot run: what, where, and what to try.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 /// SHA-256 of `bytes`, 64 hex digits.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    record::hex(&Sha256::digest(bytes))
+    spec::hex(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Plans of the statements of a sample of transactions.
 
-use record::StatementPlan;
+use spec::StatementPlan;
 
 /// What was explained, and what was not.
 #[derive(Debug, Clone, PartialEq, Default)]

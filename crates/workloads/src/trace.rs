@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::BufReader;
 use std::path::Path;
 
-use record::given;
+use spec::given;
 use tile::Tile;
 use tile::list::{self, Form, List, ListError, Reason};
 
@@ -47,7 +47,7 @@ pub(crate) fn read(path: &Path) -> Result<Trace, WorkloadError> {
 
 fn remarks(list: &List, shown: &str) -> Vec<String> {
     let mut remarks = Vec::new();
-    let tiles = record::count(list.tiles.len() as u64, "tile");
+    let tiles = spec::count(list.tiles.len() as u64, "tile");
     if list.form == Form::Log {
         let passed = list.passed_over.iter().map(|passed| {
             let why = match passed.reason {
@@ -56,12 +56,7 @@ fn remarks(list: &List, shown: &str) -> Vec<String> {
                 Reason::Method => "are no GET",
                 Reason::Status => "were answered with an error or a redirection",
             };
-            format!(
-                "{} {why} (line {}: {})",
-                record::count(passed.lines, "line"),
-                passed.first,
-                passed.example
-            )
+            format!("{} {why} (line {}: {})", spec::count(passed.lines, "line"), passed.first, passed.example)
         });
         let passed: Vec<String> = passed.collect();
         let but = if passed.is_empty() { String::new() } else { format!("; {}", passed.join("; ")) };

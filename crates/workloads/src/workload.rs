@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 use engine::{Client, Gaps};
-use record::{Artifact, Counts, MapPart, TextKind, TileSample};
+use spec::{Artifact, Counts, MapPart, TextKind, TileSample};
 
 use crate::answers::Sampled;
 use crate::error::WorkloadError;

@@ -4,7 +4,7 @@ mod stretch;
 mod thread;
 mod time;
 
-use record::{Counts, Outage};
+use spec::{Counts, Outage};
 use stats::Histogram;
 
 pub use self::stretch::Stretch;

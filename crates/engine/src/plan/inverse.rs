@@ -1,6 +1,6 @@
 //! When so many arrivals are expected: the inverse of a rate's integral.
 
-use record::{Piece, Profile};
+use spec::{Piece, Profile};
 
 use crate::client::Time;
 

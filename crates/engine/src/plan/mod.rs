@@ -8,7 +8,7 @@ mod window;
 use std::fmt;
 use std::sync::Arc;
 
-use record::Profile;
+use spec::Profile;
 
 pub(crate) use self::pace::Pace;
 pub(crate) use self::window::Window;

@@ -2,7 +2,7 @@
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use record::Profile;
+use spec::Profile;
 
 use super::inverse::Inverse;
 use super::{Arrivals, GapStream, Rate, Timeline};

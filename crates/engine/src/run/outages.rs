@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use record::Outage;
+use spec::Outage;
 
 use crate::client::Time;
 

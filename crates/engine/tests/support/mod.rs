@@ -15,7 +15,7 @@ use engine::{
     StatementEnd, Step, Time, Until,
 };
 
-use record::Counts;
+use spec::Counts;
 
 pub const MS: Time = 1_000_000;
 pub const SECOND: Time = 1_000_000_000;

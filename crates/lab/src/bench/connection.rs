@@ -2,7 +2,7 @@
 
 use protocol::postgres::conninfo::ConnectionString;
 use protocol::postgres::{Env, Parameters};
-use record::Class;
+use spec::Class;
 
 use crate::error::LabError;
 use crate::target_spec::TargetSpec;

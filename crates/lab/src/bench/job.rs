@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use record::{Class, Run};
 use results::{ExperimentId, Store};
+use spec::{Class, Run};
 use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
 
@@ -15,7 +15,7 @@ use crate::plan::PlannedPreparation;
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
 use crate::target_spec::TargetSpec;
 use crate::validity::{JobEvidence, Machine, judge_job};
-use target::Stop;
+use server::Stop;
 
 /// A job that was done.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::Measured;
-use record::{Class, Profile, Run};
 use results::ExperimentId;
-use target::Stop;
+use server::Stop;
+use spec::{Class, Profile, Run};
 use workloads::pgbench::{self, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Preparation, ScriptInfo, StatementInfo, Workload};
 

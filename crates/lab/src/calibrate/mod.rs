@@ -1,6 +1,6 @@
 //! What this host can do as a load generator: `pgdyno calibrate`.
 //!
-//! The cost of an operation and the lateness of wake-ups against a [`Sink`](target::sink) and a private server, how late
+//! The cost of an operation and the lateness of wake-ups against a [`Sink`](server::sink) and a private server, how late
 //! scheduled arrivals start, with nothing to do and with something, and up to which rate all of that is in order; before
 //! all that, what the placement of client and server does. Every
 //! measurement is an ordinary run, judged by the rules of all runs, and stored.
@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::DriverChoice;
-use record::{Class, Doubt, Run, Target, Validity};
 use results::ExperimentId;
-use target::Stop;
-use target::host;
+use server::Stop;
+use server::host;
+use spec::{Class, Doubt, Run, Target, Validity};
 
 use crate::beside;
 use crate::error::{LabError, explain};

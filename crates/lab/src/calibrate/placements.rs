@@ -1,7 +1,7 @@
 //! Which placements can be measured here.
 
-use target::host;
-use target::placement::allowed;
+use server::host;
+use server::placement::allowed;
 
 use crate::factors::{PLACES, own_placement};
 use crate::runner::Stage;

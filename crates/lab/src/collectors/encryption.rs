@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::Measured;
 use protocol::postgres::sql::{Sql, SqlError, long};
-use record::Sample;
+use spec::Sample;
 
 use super::Collector;
 

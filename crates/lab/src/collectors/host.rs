@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use engine::Measured;
 use protocol::postgres::sql::SqlError;
-use record::{Sample, Scope};
-use target::host::{HostSample, OtherPrograms};
-use target::measuring;
+use server::host::{HostSample, OtherPrograms};
+use server::measuring;
+use spec::{Sample, Scope};
 
 use super::Collector;
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use protocol::postgres::sql::{Sql, quote_literal};
-use record::{Sample, Scope};
-use target::host::{HostSample, quota_files};
+use server::host::{HostSample, quota_files};
+use spec::{Sample, Scope};
 
 use crate::fixed_cost;
 

@@ -1,7 +1,7 @@
 //! What watches servers and hosts while a run is measured: a file for each collector, and the list.
 //!
 //! A collector is told when the measured part begins, at the end of each step of its series, and when the load is over.
-//! Between two steps it may leave samples (`record::Sample`), in the end figures of the whole. Shared statistics are
+//! Between two steps it may leave samples (`spec::Sample`), in the end figures of the whole. Shared statistics are
 //! never reset: snapshots are subtracted.
 
 mod encryption;
@@ -22,7 +22,7 @@ use std::time::Duration;
 use engine::Measured;
 use protocol::Address;
 use protocol::postgres::sql::{Sql, SqlError};
-use record::Sample;
+use spec::Sample;
 
 /// Watches a run.
 pub trait Collector {

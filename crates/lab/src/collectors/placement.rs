@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use engine::Measured;
 use protocol::postgres::sql::SqlError;
-use record::Sample;
-use target::placement::Watch;
+use server::placement::Watch;
+use spec::Sample;
 
 use super::Collector;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use engine::Measured;
 use protocol::postgres::sql::{Sql, SqlError};
 
-use record::Sample;
+use spec::Sample;
 
 use super::machine::Machine;
 use super::{Collector, waits};
@@ -358,7 +358,7 @@ mod tests {
     /// 20 executions were counted for 12 transactions, after a warm-up of half a second.
     #[test]
     fn warm_up_and_drain_are_taken_out_of_counts_that_come_late() {
-        let counts = record::Counts { due: 14, ok: 14, ..record::Counts::default() };
+        let counts = spec::Counts { due: 14, ok: 14, ..spec::Counts::default() };
         let script = engine::ScriptFigures { counts, completed: 12, ..engine::ScriptFigures::default() };
         let measured = Measured { elapsed: 1_000_000_000, scripts: vec![script], ..Measured::default() };
         let share = |warmup_ms| measured_share(&measured, Duration::from_millis(warmup_ms));

@@ -6,8 +6,8 @@ use engine::Measured;
 use protocol::Address;
 use protocol::postgres::sql::SqlError;
 use protocol::redis::{Control, Info};
-use record::Sample;
-use target::redis::RedisControl;
+use server::redis::RedisControl;
+use spec::Sample;
 
 use super::Collector;
 

@@ -1,7 +1,7 @@
 //! What server processes wait for while they are at work: `pg_stat_activity`, looked at once a step.
 
 use protocol::postgres::sql::Sql;
-use record::{Sample, Scope, WAITS, WAITS_UNIT};
+use spec::{Sample, Scope, WAITS, WAITS_UNIT};
 
 /// Processes of clients at work, by what they wait for: those that wait for nothing have a processor, or would have one;
 /// those that wait for their client wait for us.

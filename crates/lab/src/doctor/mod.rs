@@ -4,6 +4,6 @@ mod programs;
 mod server;
 mod system;
 
+pub use self::server::{Doubt, Examined, Right, Use, examine};
 pub use programs::{Program, install, programs};
-pub use server::{Doubt, Examined, Right, Use, examine};
 pub use system::{Part, parts};

@@ -1,10 +1,10 @@
 //! Programs that commands start, and the package that brings each.
 
-use target::Stop;
-use target::child::Watchdog;
-use target::installed::{self, Packages};
-use target::managed::Installation;
-use target::tile_server::{self, Installed, Kind};
+use server::Stop;
+use server::child::Watchdog;
+use server::installed::{self, Packages};
+use server::managed::Installation;
+use server::tile_server::{self, Installed, Kind};
 
 /// A program that some commands need.
 #[derive(Debug, Clone, PartialEq, Eq)]

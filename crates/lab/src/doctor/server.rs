@@ -1,11 +1,11 @@
 //! What a role may do on a server, and which commands work there with it.
 
 use protocol::postgres::sql::{Sql, SqlError};
-use record::Class;
-use target::Target;
-use target::child::Watchdog;
-use target::home::Home;
-use target::url::Rights;
+use server::Target;
+use server::child::Watchdog;
+use server::home::Home;
+use server::url::Rights;
+use spec::Class;
 
 use crate::error::LabError;
 use crate::target_spec::TargetSpec;

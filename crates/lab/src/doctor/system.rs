@@ -4,8 +4,8 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use rustix::fs::{Access, access};
-use target::child::Account;
-use target::home::Home;
+use server::child::Account;
+use server::home::Home;
 
 /// One part of the system.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use record::{Class, Doubt, Setting};
 use results::{ExperimentId, Finished, Store};
-use target::Stop;
-use target::settings::recorded;
+use server::Stop;
+use server::settings::recorded;
+use spec::{Class, Doubt, Setting};
 use workloads::Workload;
 use workloads::pgbench::{self, Pgbench};
 

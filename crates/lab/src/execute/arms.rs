@@ -1,13 +1,13 @@
 //! Whether the arms of an experiment can be had from a server, asked before anything is prepared.
 
-use record::Class;
+use spec::Class;
 
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::plan::Plan;
 use crate::setup::Arm;
-use target::control::Control;
-use target::settings::{Catalog, Means, Refusal, catalog, check, is_in_force, without_right};
+use server::control::Control;
+use server::settings::{Catalog, Means, Refusal, catalog, check, is_in_force, without_right};
 
 /// Reads what the server knows and tells every setting of every arm that it cannot be brought to, each with its line.
 pub(super) fn check_arms(

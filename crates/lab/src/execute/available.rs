@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use record::Class;
-use target::Stop;
-use target::child::Watchdog;
-use target::home::{Home, Part};
-use target::managed::{Choice, Installation, no_server_in};
-use target::page_cache;
-use target::pooler::{self, Installed};
-use target::storage::{Ground, Holds, Storage, available};
+use server::Stop;
+use server::child::Watchdog;
+use server::home::{Home, Part};
+use server::managed::{Choice, Installation, no_server_in};
+use server::page_cache;
+use server::pooler::{self, Installed};
+use server::storage::{Ground, Holds, Storage, available};
+use spec::Class;
 
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;

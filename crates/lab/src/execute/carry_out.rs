@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::Sql;
-use record::{Class, Run, RunEvent, RunKey, Validity, advice_on_sqlstate};
 use results::Finished;
-use target::Stop;
+use server::Stop;
+use spec::{Class, Run, RunEvent, RunKey, Validity, advice_on_sqlstate};
 
 use super::guard::{Guard, Remarks};
 use super::placed::placed;
@@ -506,9 +506,9 @@ pub(super) fn light(mut run: Run) -> Run {
     run
 }
 
-pub(super) fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<record::Arm>) -> record::Experiment {
+pub(super) fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<spec::Arm>) -> spec::Experiment {
     let compare = plan.content.compare.as_ref();
-    record::Experiment {
+    spec::Experiment {
         hash: plan.hash(),
         name: plan.name.clone(),
         question: plan.question.clone(),

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use record::Class;
 use results::Store;
+use server::Stop;
+use server::change::Change;
+use server::child::Watchdog;
+use server::home::Home;
+use server::managed::{self, Cluster};
+use server::storage::overcommitted;
 use sha2::{Digest, Sha256};
-use target::Stop;
-use target::change::Change;
-use target::child::Watchdog;
-use target::home::Home;
-use target::managed::{self, Cluster};
-use target::storage::overcommitted;
+use spec::Class;
 
 use super::arms::check_arms;
 use super::room::{NOTHING_YET, Room, at_rest, fits};
@@ -34,7 +34,7 @@ pub(super) struct Ground {
     pub(super) templates: Vec<(At, Stage)>,
     pub(super) jobs: Vec<(At, Vec<Prepared>)>,
     pub(super) surroundings: Surroundings,
-    pub(super) targets: BTreeMap<At, record::Target>,
+    pub(super) targets: BTreeMap<At, spec::Target>,
     /// What the servers stand on, of those that have storage of their own, in words.
     pub(super) storages: BTreeMap<At, String>,
 }
@@ -140,7 +140,7 @@ impl Ground {
                 continue;
             }
             let made_for = format!("{} {} {}", plan.hash(), plan.seed, stage.data_made()?);
-            let made_for = record::hex(&Sha256::digest(made_for));
+            let made_for = spec::hex(&Sha256::digest(made_for));
             let for_good = plan.content.named.changes.contains_key(plan.content.compared());
             let made = stage.copied(1..=copies.each, (&made_for, for_good), plan.widest_way(), progress)?;
             let place = |(number, copy)| (At { copy: Some(number), ..at.clone() }, copy);
@@ -301,7 +301,7 @@ fn nothing_to_run() -> LabError {
 }
 
 /// What is measured where.
-fn targets(stages: &[(At, Stage)]) -> Result<BTreeMap<At, record::Target>, LabError> {
+fn targets(stages: &[(At, Stage)]) -> Result<BTreeMap<At, spec::Target>, LabError> {
     let target = |(at, stage): &(At, Stage)| Ok((at.clone(), stage.target.record(stage.versions())?));
     stages.iter().map(target).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use record::{Class, RunEvent, Text};
+use spec::{Class, RunEvent, Text};
 use workloads::{Sampled, Spec};
 
 use super::held::{Differences, Held, Names, ask};

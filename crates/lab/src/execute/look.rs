@@ -10,10 +10,10 @@ use crate::experiment::ExperimentFile;
 use crate::jobs::{fits_at_hand, foresee};
 use crate::plan::Plan;
 use crate::target_spec::TargetSpec;
-use target::control::{Control, connect};
-use target::home::Home;
-use target::managed;
-use target::settings::Means;
+use server::control::{Control, connect};
+use server::home::Home;
+use server::managed;
+use server::settings::Means;
 
 /// Patience with a server that is only looked at.
 const BOUND: Duration = Duration::from_secs(5);
@@ -67,7 +67,7 @@ pub fn look_at_sizes(file: &ExperimentFile, plan: &Plan) -> Result<Vec<String>, 
                 Err(_) => format!(
                     "{}: about {}; how much is free on the server's disk is not known",
                     job.what(),
-                    record::bytes(fill.bytes)
+                    spec::bytes(fill.bytes)
                 ),
             });
         }
@@ -98,7 +98,7 @@ fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabE
             })
         }
         TargetSpec::Url { url, change_server, .. } => {
-            let mut config = url.resolve(&Env::process()).map_err(target::conninfo_error)?;
+            let mut config = url.resolve(&Env::process()).map_err(server::conninfo_error)?;
             config.application_name.get_or_insert_with(|| "pgdyno".to_owned());
             config.connect_timeout.get_or_insert(BOUND);
             let means = |control: &mut Control| Means {
@@ -114,7 +114,7 @@ fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabE
 }
 
 fn with(
-    opened: Result<Control, target::control::ConnectError>,
+    opened: Result<Control, server::control::ConnectError>,
     means: impl FnOnce(&mut Control) -> Means,
 ) -> Result<(Control, Means), String> {
     let mut control = opened.map_err(|error| error.to_string())?;

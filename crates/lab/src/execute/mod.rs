@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use results::{ExperimentId, Store};
-use target::Stop;
+use server::Stop;
 
 pub use self::available::leave_out;
 use self::carry_out::{Experiment, light, record_of};
@@ -36,8 +36,8 @@ use crate::experiment::ExperimentFile;
 use crate::plan::{Plan, PlannedRun, Slicing, Standing, diff};
 use crate::runner::{LabEvent, Progress, Results, texts};
 use crate::strategies::{self, Done};
-use record::{Run, RunKey, RunKind};
 use serde_json::Value;
+use spec::{Run, RunKey, RunKind};
 
 /// How an experiment is carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub struct Options {
     /// Two arms may be the same: A against A.
     pub same: bool,
     /// What measures it, to be typed again, without passwords; kept with the experiment.
-    pub command: Option<record::shell::Command>,
+    pub command: Option<spec::shell::Command>,
 }
 
 /// What became of an experiment that ran to its end.

@@ -1,6 +1,6 @@
 //! Errors of one's own changes, with the line of the file that they are about.
 
-use target::change::ChangeError;
+use server::change::ChangeError;
 
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use record::Class;
 use results::Store;
 use serde::Deserialize;
+use spec::Class;
 
 use crate::error::LabError;
 use crate::factors::{FREE, own_placement};
@@ -59,7 +59,7 @@ fn begun(plan: &Plan, results: &Path) -> Result<Option<Option<ChosenPlacement>>,
 
 fn still_to_be_had(chosen: ChosenPlacement) -> Result<ChosenPlacement, LabError> {
     let cpus = [&chosen.placement.clients, &chosen.placement.server];
-    let checked = cpus.into_iter().flatten().try_for_each(target::placement::check);
+    let checked = cpus.into_iter().flatten().try_for_each(server::placement::check);
     match checked {
         Ok(()) => Ok(chosen),
         Err(error) => Err(LabError::failed(

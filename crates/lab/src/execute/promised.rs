@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::Class;
+use spec::Class;
 
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;

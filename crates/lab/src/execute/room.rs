@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use target::home::Home;
-use target::host::{self, Disk};
-use target::managed::{Sizes, grounds_of, sizes_of};
-use target::settings::memory_bytes;
+use server::home::Home;
+use server::host::{self, Disk};
+use server::managed::{Sizes, grounds_of, sizes_of};
+use server::settings::memory_bytes;
 
 use crate::plan::{Copies, Plan};
 use crate::runner::Takes;
@@ -127,13 +127,13 @@ pub(super) fn fits(
     let (needed, most) = (data + buffers + sorting, room.memory / 100 * SHARE_PCT);
     let what = format!(
         "{number} copies with data of {}, shared_buffers of {} and work_mem of {} for {} need {}",
-        record::bytes(data),
-        record::bytes(buffers),
-        record::bytes(sorting),
+        spec::bytes(data),
+        spec::bytes(buffers),
+        spec::bytes(sorting),
         crate::words::count(clients as usize, "client"),
-        record::bytes(needed),
+        spec::bytes(needed),
     );
-    let memory = format!("{SHARE_PCT} % of memory is {}", record::bytes(most));
+    let memory = format!("{SHARE_PCT} % of memory is {}", spec::bytes(most));
     if needed > most {
         return Err(format!("{what}; {memory}"));
     }
@@ -143,9 +143,9 @@ pub(super) fn fits(
         if ground.free < with_reserve {
             return Err(format!(
                 "{number} copies take {} of the disk and {} beside them for what is written, of which {} is free",
-                record::bytes(on_disk),
-                record::bytes(with_reserve - on_disk),
-                record::bytes(ground.free)
+                spec::bytes(on_disk),
+                spec::bytes(with_reserve - on_disk),
+                spec::bytes(ground.free)
             ));
         }
     }

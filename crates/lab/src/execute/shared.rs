@@ -1,8 +1,8 @@
 //! Arms on servers by URL that are one server: a pooler against a direct connection, or two databases.
 
 use protocol::postgres::sql::Sql as _;
-use record::Class;
-use target::settings::journal::ServerId;
+use server::settings::journal::ServerId;
+use spec::Class;
 
 use crate::error::LabError;
 use crate::runner::Stage;
@@ -73,7 +73,7 @@ fn way(opened: &mut Opened<'_>) -> Result<Way, LabError> {
     // A pooler may have another name for it.
     let database = control
         .scalar("SELECT current_database()")
-        .map_err(|error| target::sql_error("asking for the database", error))?;
+        .map_err(|error| server::sql_error("asking for the database", error))?;
     let database = database.unwrap_or(asked);
     let role = control.place().login.user.clone();
     let address = &control.place().address;

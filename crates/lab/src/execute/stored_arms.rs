@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use protocol::without_credentials;
-use record::Class;
-use target::Stop;
-use target::change::Change;
-use target::child::Watchdog;
-use target::pooler::Installed;
-use target::storage::Storage;
+use server::Stop;
+use server::change::Change;
+use server::child::Watchdog;
+use server::pooler::Installed;
+use server::storage::Storage;
+use spec::Class;
 
 use crate::error::LabError;
 use crate::factors::{SETTINGS, STORAGE};
@@ -16,10 +16,10 @@ use crate::plan::Plan;
 use crate::setup::{At, Connection};
 
 /// The servers of arms that have one of their own, and what they stand on, in words.
-type Servers<'a> = (&'a BTreeMap<At, record::Target>, &'a BTreeMap<At, String>);
+type Servers<'a> = (&'a BTreeMap<At, spec::Target>, &'a BTreeMap<At, String>);
 
 /// The arms, base first.
-pub(super) fn arms(plan: &Plan, servers: Servers<'_>, stop: &Stop) -> Result<Vec<record::Arm>, LabError> {
+pub(super) fn arms(plan: &Plan, servers: Servers<'_>, stop: &Stop) -> Result<Vec<spec::Arm>, LabError> {
     let names = plan.content.arm_names().into_iter().flatten();
     names.map(|name| arm(plan, servers, name, stop)).collect()
 }
@@ -29,7 +29,7 @@ fn arm(
     (targets, storages): Servers<'_>,
     name: String,
     stop: &Stop,
-) -> Result<record::Arm, LabError> {
+) -> Result<spec::Arm, LabError> {
     let content = &plan.content;
     let settings = content.arms.iter().find(|arm| arm.name.as_ref() == Some(&name));
     if let Some(arm) = settings.filter(|_| content.compared() == SETTINGS) {
@@ -37,7 +37,7 @@ fn arm(
         let shown =
             |(name, value): (&String, &String)| (name.clone(), without_credentials(value).into_owned());
         let unsafe_settings = arm.weakens.clone();
-        return Ok(record::Arm {
+        return Ok(spec::Arm {
             settings: settings.map(shown).collect(),
             target: None,
             unsafe_settings,
@@ -62,7 +62,7 @@ fn arm(
     let target = at.and_then(|at| targets.get(&at).cloned());
     let storage = content.named.storages.get(&name).filter(|_| content.compared() == STORAGE);
     let unsafe_settings = storage.map(Storage::weakens).unwrap_or_default();
-    Ok(record::Arm { settings, unsafe_settings, target, name })
+    Ok(spec::Arm { settings, unsafe_settings, target, name })
 }
 
 /// Version of the one that is installed.

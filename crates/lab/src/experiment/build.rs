@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::postgres::conninfo::ConnectionString;
-use record::{AskedLimit, Prices, Profile};
+use spec::{AskedLimit, Prices, Profile};
 use toml::Value;
 use toml::de::DeValue;
 use workloads::{Preparation, Spec, WorkloadError};
@@ -28,11 +28,11 @@ use crate::named::Named;
 use crate::setup::Placement;
 use crate::target_spec::{Build, TargetSpec};
 use crate::values::{described, text, whole};
-use target::change::Change;
-use target::pooler::{self, PoolMode};
-use target::settings::{Machine, reserved, resolve};
-use target::storage::Storage;
-use target::tile_server;
+use server::change::Change;
+use server::pooler::{self, PoolMode};
+use server::settings::{Machine, reserved, resolve};
+use server::storage::Storage;
+use server::tile_server;
 
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::Profile;
+use spec::Profile;
 use toml::de::DeValue;
 
 use super::build::known;
@@ -12,8 +12,8 @@ use super::problem::suggestion;
 use crate::factors::{SETTINGS, STORAGE, factor, of_a_workload, ways};
 use crate::target_spec::{TargetSpec, needs_undo};
 use crate::words::count;
-use target::change::Change;
-use target::settings::{Machine, always_needs_restart, needs_reload, resolve};
+use server::change::Change;
+use server::settings::{Machine, always_needs_restart, needs_reload, resolve};
 use workloads::Spec;
 
 /// Notes everything in `file` that contradicts something else in it.
@@ -265,7 +265,7 @@ fn are_made_on_copies(file: &ExperimentFile) -> bool {
     let ours = file.targets().all(|spec| matches!(spec, TargetSpec::Managed { .. }));
     // A search tries its arms on one server, one after the other.
     let searches = file.load.search.is_some();
-    let command = |change: &Change| matches!(change.do_, Some(target::change::Step::Command(_)));
+    let command = |change: &Change| matches!(change.do_, Some(server::change::Step::Command(_)));
     compared
         && !searches
         && ours

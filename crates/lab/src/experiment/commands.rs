@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use record::{ExecutedBy, FileCommand};
-use target::change::{Change, Step};
+use server::change::{Change, Step};
+use spec::{ExecutedBy, FileCommand};
 use workloads::{Spec, osm};
 
 use super::document::Document;

@@ -23,11 +23,11 @@ mod written;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use target::change::Part;
+use server::change::Part;
 
 use build::Builder;
 use protocol::postgres::conninfo::ConnectionString;
-use record::FileCommand;
+use spec::FileCommand;
 
 use document::Document;
 pub use factors::Factors;
@@ -130,7 +130,7 @@ impl ExperimentFile {
     /// As of [`ExperimentFile::read`].
     pub fn read_held(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        Self::read_by(path, options, || record::given::hold_to(folder))
+        Self::read_by(path, options, || spec::given::hold_to(folder))
     }
 
     fn read_by(
@@ -138,7 +138,7 @@ impl ExperimentFile {
         options: &ReadOptions,
         before_its_files: impl FnOnce() -> std::io::Result<()>,
     ) -> Result<Self, ReadError> {
-        let text = record::given::read_text(path).map_err(|source| match source.kind() {
+        let text = spec::given::read_text(path).map_err(|source| match source.kind() {
             ErrorKind::NotFound | ErrorKind::PermissionDenied => {
                 ReadError::Unreadable { path: path.to_owned(), source }
             }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use record::{AskedLimit, FileCommand, Prices};
 use serde::{Deserialize, Serialize};
+use spec::{AskedLimit, FileCommand, Prices};
 use toml::Value;
 use workloads::{Preparation, Spec};
 
@@ -16,7 +16,7 @@ use crate::named::Named;
 use crate::setup::{AskedDriver, Waiting};
 use crate::target_spec::TargetSpec;
 use crate::values::described;
-use target::settings::Wanted;
+use server::settings::Wanted;
 
 /// What an experiment file asks for.
 #[derive(Debug, Clone, PartialEq)]

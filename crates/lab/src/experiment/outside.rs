@@ -4,7 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use protocol::postgres::conninfo::Parameters;
-use target::storage::Ground;
+use server::storage::Ground;
 
 use super::document::Document;
 use super::model::ExperimentFile;
@@ -125,7 +125,7 @@ fn place(steps: &[&str]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use record::FileCommand;
+    use spec::FileCommand;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use target::storage::{Filesystem, Ground, Holds, Kind, Storage};
+use server::storage::{Filesystem, Ground, Holds, Kind, Storage};
 use toml::Value;
 
 use crate::values::described;

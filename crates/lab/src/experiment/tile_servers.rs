@@ -1,6 +1,6 @@
 //! `tile_servers` of a target: a list of names, or of tables with more.
 
-use target::tile_server::{Kind, Options};
+use server::tile_server::{Kind, Options};
 use toml::{Table, Value};
 
 use crate::values::{described, whole};

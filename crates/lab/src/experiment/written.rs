@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use record::{Prices, Term};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use target::change::{Change, Step};
-use target::pooler;
+use server::change::{Change, Step};
+use server::pooler;
+use spec::{Prices, Term};
 use toml::Value;
 use workloads::{Preparation, Spec, fields};
 

@@ -1,6 +1,6 @@
 //! How clients connect: straight, by socket, TCP or TLS to a managed server, or through a PgBouncer of ours.
 
-use target::managed::Via;
+use server::managed::Via;
 use toml::Value;
 
 use super::{Factor, Known, name_of};

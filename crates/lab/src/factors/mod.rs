@@ -130,7 +130,7 @@ pub trait Factor: Sync {
 
 /// The list. Levels are applied in its order.
 pub const FACTORS: [&dyn Factor; 17] = [
-    &server::OneOfServers,
+    &self::server::OneOfServers,
     &version::Version,
     &storage::Storages,
     &workload::Workload,

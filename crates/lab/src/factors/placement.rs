@@ -1,6 +1,6 @@
 //! Where client threads and a managed server run: by a name of pgdyno's own, or that of a table `[placement.NAME]`.
 
-use target::placement::{Cpus, allowed};
+use server::placement::{Cpus, allowed};
 use toml::Value;
 
 use super::{Factor, Known, name_of};

@@ -1,6 +1,6 @@
 //! How many transactions a second are offered.
 
-use record::{Profile, ProfileError};
+use spec::{Profile, ProfileError};
 use toml::Value;
 
 use super::{Factor, Known};

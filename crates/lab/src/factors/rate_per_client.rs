@@ -1,6 +1,6 @@
 //! How many transactions a second are offered for each client: clients and rate in step.
 
-use record::Profile;
+use spec::Profile;
 use toml::Value;
 
 use super::{Factor, Known};

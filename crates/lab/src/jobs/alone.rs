@@ -1,6 +1,6 @@
 //! A job that stands for itself: nothing of it stays on the target, so nothing is remembered there.
 
-use target::Stop;
+use server::Stop;
 use workloads::jobs::Job;
 
 use super::failed::succeeded;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use osm::synth::{KeepError, Progress as Cells, SynthError};
-use record::Class;
-use target::Stop;
-use target::child::Account;
-use target::home::{Home, Part};
+use server::Stop;
+use server::child::Account;
+use server::home::{Home, Part};
+use spec::Class;
 use workloads::jobs::Job;
 
 use crate::error::LabError;

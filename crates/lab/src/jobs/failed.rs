@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use record::Class;
-use target::child::Account;
-use target::home::{Home, Part, Readable};
+use server::child::Account;
+use server::home::{Home, Part, Readable};
+use spec::Class;
 use workloads::jobs::JobReport;
 
 use crate::error::LabError;

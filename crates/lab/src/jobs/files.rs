@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use record::Class;
+use spec::Class;
 use workloads::jobs::Job;
 
 use crate::error::LabError;

@@ -1,6 +1,6 @@
 //! What a job gave back, in the record of its run.
 
-use record::{Artifact, Run, RunEvent};
+use spec::{Artifact, Run, RunEvent};
 use workloads::jobs::JobReport;
 
 /// Fills in all but when it began, what it left, and whether it can be believed.

@@ -10,7 +10,7 @@ use protocol::postgres::sql::SqlError;
 use workloads::jobs::{Connection, JobReport, Runtime};
 use workloads::pgbench::init::{self, InitError, InitOptions, Listener, Loading};
 
-use target::control::{Canceller, ConnectError, Control, Patience};
+use server::control::{Canceller, ConnectError, Control, Patience};
 
 /// Patience with a server that is asked for a further connection.
 const BOUND: Duration = Duration::from_secs(30);

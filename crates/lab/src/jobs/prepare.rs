@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
-use record::{Artifact, Load, Phase, Relation, Run, RunEvent, RunKey, RunKind, Sample};
 use results::{Finished, Spool};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use spec::{Artifact, Load, Phase, Relation, Run, RunEvent, RunKey, RunKind, Sample};
 use workloads::jobs::{Job, JobReport, relation_sizes};
 
 use super::failed::succeeded;
@@ -20,8 +20,8 @@ use crate::error::LabError;
 use crate::event::{LabEvent, Progress, Step, Tell};
 use crate::plan::PlannedPreparation;
 use crate::stage::Stage;
-use target::Stop;
-use target::host::{HostSample, OtherPrograms};
+use server::Stop;
+use server::host::{HostSample, OtherPrograms};
 
 /// Where records of prepared data are kept: in the database, so that they go where the data goes.
 const RECORDS: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT EXISTS pgdyno.prepared \
@@ -146,7 +146,7 @@ fn fingerprint(parts: &[String]) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    record::hex(&hash.finalize())
+    spec::hex(&hash.finalize())
 }
 
 struct Jobs<'a> {
@@ -278,7 +278,7 @@ fn remember(sql: &mut dyn Sql, name: &str, print: &str, record: &JobRecord) -> R
     if !record.tables.is_empty() {
         let tables: Vec<String> = record.tables.iter().map(|table| quote_literal(table)).collect();
         sql.execute(&format!(
-            "DELETE FROM pgdyno.prepared WHERE job <> {} AND (record::json -> 'tables')::jsonb ?| ARRAY[{}]",
+            "DELETE FROM pgdyno.prepared WHERE job <> {} AND (spec::json -> 'tables')::jsonb ?| ARRAY[{}]",
             quote_literal(name),
             tables.join(", ")
         ))?;

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use record::given;
-use target::child::{Account, CutShort, Line, Overseen, Program, Stream};
+use server::child::{Account, CutShort, Line, Overseen, Program, Stream};
+use spec::given;
 use workloads::jobs::{ChildEnd, ChildInput, ChildOrder, Output, RunChild};
 
 /// Runs the programs that a job describes.

@@ -1,9 +1,9 @@
 //! A job on a server: what it is lent, and what must not stay of it.
 
-use record::Class;
-use target::Stop;
-use target::child::Overseen;
-use target::host;
+use server::Stop;
+use server::child::Overseen;
+use server::host;
+use spec::Class;
 use workloads::jobs::{Job, JobReport, JobSite};
 
 use super::initialize::with_runtime;

@@ -5,12 +5,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use protocol::postgres::sql::{Sql, quote_literal};
-use record::{Class, bytes};
-use target::control::Control;
-use target::home::Home;
-use target::host::Disk;
-use target::managed::{grounds_of, sizes_of};
-use target::settings::journal::ServerId;
+use server::control::Control;
+use server::home::Home;
+use server::host::Disk;
+use server::managed::{grounds_of, sizes_of};
+use server::settings::journal::ServerId;
+use spec::{Class, bytes};
 use workloads::jobs::Fill;
 
 use crate::error::LabError;

@@ -11,10 +11,10 @@ use std::time::{Duration, SystemTime};
 
 use engine::{Abort, EngineError, Entry, Message, Observer, Second, Time};
 use protocol::postgres::sql::SqlError;
-use record::{Error, Sample, SeriesPoint};
 use results::Spool;
-use target::Stop;
-use target::control::Names;
+use server::Stop;
+use server::control::Names;
+use spec::{Error, Sample, SeriesPoint};
 use workloads::{ClientWorkload, Places, WorkloadError};
 
 use self::series::Series;
@@ -103,7 +103,7 @@ const ASKING: Duration = Duration::from_millis(500);
 fn end_abandoned(left: &[engine::Abandoned]) {
     let requests: Vec<_> =
         left.iter().map(|of| (workloads::address_of(&of.address), of.request.clone())).collect();
-    target::control::cancel_all(&requests, ASKING);
+    server::control::cancel_all(&requests, ASKING);
 }
 
 /// Told while loads that take turns connect, with the number of one.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Measured;
-use record::STALLED_S;
+use spec::STALLED_S;
 use stats::Histogram;
 
 /// What the engine says of itself.
@@ -19,7 +19,7 @@ pub(super) fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
     let cpu_us = (own.user_ns + own.system_ns) as f64 / 1e3;
     add("client_cpu_us_per_tx", (done > 0).then(|| cpu_us / done as f64));
     add("client_cpu_s", Some(cpu_us / 1e6));
-    let available_us = measured.elapsed as f64 / 1e3 * f64::from(target::host::cores());
+    let available_us = measured.elapsed as f64 / 1e3 * f64::from(server::host::cores());
     add("client_cpu_pct", (available_us > 0.0).then(|| 100.0 * cpu_us / available_us));
     add("client_busiest_thread_pct", Some(own.busiest_thread * 100.0));
     let us = |histogram: &Histogram, q| histogram.quantile_ns(q).map(|ns| ns as f64 / 1e3);
@@ -59,7 +59,7 @@ pub(super) fn own_figures(measured: &Measured) -> BTreeMap<String, f64> {
         add("connections_lost", Some(measured.connections_lost as f64));
     }
     if !measured.outages.is_empty() {
-        let away: i64 = measured.outages.iter().map(record::Outage::length_ns).sum();
+        let away: i64 = measured.outages.iter().map(spec::Outage::length_ns).sum();
         add("outage_s", Some(away as f64 / 1e9));
     }
     figures

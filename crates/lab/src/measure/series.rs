@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use engine::{Second, Until};
-use record::{Error, SeriesPoint};
 use results::{Spool, SpoolWriter};
+use spec::{Error, SeriesPoint};
 use stats::Histogram;
 
 /// Most steps of a run whose length is known.
@@ -117,7 +117,7 @@ fn empty(script: u32) -> SeriesPoint {
 #[cfg(test)]
 mod tests {
     use engine::ScriptFigures;
-    use record::Counts;
+    use spec::Counts;
 
     use super::*;
 

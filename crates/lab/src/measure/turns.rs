@@ -7,9 +7,9 @@
 use std::time::{Duration, Instant};
 
 use engine::{Run, Stretch};
-use record::Slice;
+use server::host::{HostSample, ServerCpu};
+use spec::Slice;
 use stats::Histogram;
-use target::host::{HostSample, ServerCpu};
 
 /// Bounds of a slice.
 pub(crate) const SHORTEST: Duration = Duration::from_millis(50);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use record::{Class, RunKey};
+use spec::{Class, RunKey};
 use workloads::{Preparation, Spec};
 
 use super::cost::sized;
@@ -21,7 +21,7 @@ use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
 use crate::factors::{SETTINGS, with_data, with_options};
 use crate::named::Named;
 use crate::setup::{Arm, At};
-use target::settings::{Machine, resolve_all, weakens};
+use server::settings::{Machine, resolve_all, weakens};
 
 impl Plan {
     /// Expands an experiment for a machine, whose memory and cores values like `25% of memory` refer to.

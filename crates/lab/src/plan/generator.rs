@@ -2,8 +2,8 @@
 //! in speed for a reason that nobody asked about.
 
 use engine::DriverChoice;
-use record::Class;
 use serde::{Deserialize, Serialize};
+use spec::Class;
 
 use super::Plan;
 use crate::error::LabError;

@@ -50,7 +50,7 @@ impl Content {
 
 fn hash_of(identity: &Value) -> String {
     // serde_json keeps the keys of objects sorted, so equal contents give equal texts.
-    record::hex(&Sha256::digest(identity.to_string()))
+    spec::hex(&Sha256::digest(identity.to_string()))
 }
 
 impl PlannedPreparation {

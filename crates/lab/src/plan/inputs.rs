@@ -3,8 +3,8 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use record::given;
 use sha2::{Digest, Sha256};
+use spec::given;
 
 use crate::error::LabError;
 
@@ -26,7 +26,7 @@ pub(crate) fn fingerprint(path: &Path) -> Result<String, LabError> {
         file.seek(SeekFrom::Start(length - END)).map_err(wrong)?;
         std::io::copy(&mut file, &mut Hashing(&mut hash)).map_err(wrong)?;
     }
-    Ok(record::hex(&hash.finalize()))
+    Ok(spec::hex(&hash.finalize()))
 }
 
 struct Hashing<'a>(&'a mut Sha256);

@@ -22,9 +22,9 @@ mod workload;
 
 use std::collections::BTreeMap;
 
-use record::{AskedLimit, RunKey};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use spec::{AskedLimit, RunKey};
 use workloads::Preparation;
 use workloads::jobs::Inputs;
 
@@ -68,7 +68,7 @@ pub struct Plan {
     pub slicing: Option<Slicing>,
     /// What machines cost; not part of the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prices: Option<record::Prices>,
+    pub prices: Option<spec::Prices>,
     /// How often a block that the machine disturbed is measured again at most, where the file says so; not part of the
     /// identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! Which settings need a restart.
 
-use target::settings::needs_restart;
+use server::settings::needs_restart;
 
 use crate::setup::Arm;
 

@@ -14,7 +14,7 @@ pub enum Scheme {
     HalfRounds,
 }
 
-impl From<Scheme> for record::OrderScheme {
+impl From<Scheme> for spec::OrderScheme {
     fn from(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Single => Self::Single,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use engine::Until;
-use record::Class;
-use target::managed::Via;
+use server::managed::Via;
+use spec::Class;
 use workloads::Spec;
 
 use super::cells::Cell;

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use target::change::Step;
-use target::settings::{in_the_background, needs_reload};
+use server::change::Step;
+use server::settings::{in_the_background, needs_reload};
 
 use super::cells::Cell;
 use super::facts::{Facts, LEAVE_SOMETHING};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use target::managed::Via;
-use target::settings::{needs_reload, needs_restart};
+use server::managed::Via;
+use server::settings::{needs_reload, needs_restart};
 
 use super::cells::Cell;
 use super::cost::CACHE;
@@ -16,7 +16,7 @@ use crate::experiment::Slices;
 use crate::factors::{PLACEMENT, SETTINGS};
 use crate::measure::{LONGEST, SHORTEST, Turns, USUAL};
 use crate::setup::{At, Connection, Placement, Setup};
-use record::RunEvent;
+use spec::RunEvent;
 
 /// Which arms take turns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

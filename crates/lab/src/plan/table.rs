@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::without_credentials;
-use record::AskedLimit;
 use results::{Table, Value};
-use target::storage::Holds;
+use server::storage::Holds;
+use spec::AskedLimit;
 
 use super::cost::CACHE;
 use super::restarts::arms_need_restart;

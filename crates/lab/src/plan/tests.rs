@@ -7,7 +7,7 @@ use super::*;
 use crate::experiment::ExperimentFile;
 use crate::experiment::tests::GOOD;
 use crate::setup::Cache;
-use target::settings::Machine;
+use server::settings::Machine;
 
 const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
 

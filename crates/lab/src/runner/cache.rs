@@ -1,9 +1,9 @@
 //! What is in memory of the data when a run begins, where a factor says so: the server is started again, and its files stand
 //! in the machine's page cache or do not.
 
-use record::Error;
-use target::Stop;
-use target::page_cache::{Resident, can_drop, drop_files, read_files};
+use server::Stop;
+use server::page_cache::{Resident, can_drop, drop_files, read_files};
+use spec::Error;
 
 use crate::error::LabError;
 use crate::setup::Cache;
@@ -43,7 +43,7 @@ fn with_files(
         }
         _ => ("warm: the server's files were read".to_owned(), read_files(data, stop)?),
     };
-    let all = record::bytes(resident.all);
+    let all = spec::bytes(resident.all);
     let told = format!(
         "{what} while the server was stopped; {:.1} % of {all} were in the page cache when it was started",
         resident.pct()

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use record::{Reason, Run, RunEvent};
+use spec::{Reason, Run, RunEvent};
 use stats::credits::Inferred;
 
 use super::event;
@@ -81,7 +81,7 @@ fn words(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{Doubt, RunKey, RunKind, SeriesPoint};
+    use spec::{Doubt, RunKey, RunKind, SeriesPoint};
     use stats::credits::Bucket;
 
     use super::*;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Measured;
-use record::RunEvent;
+use spec::RunEvent;
 
 use crate::words::count;
 
@@ -53,7 +53,7 @@ pub(super) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Ve
     }
     let figure = |name: &str| figures.get(name).copied().unwrap_or(0.0);
     if figure("wal_bytes") > WRITES && figure("checkpoints") == 0.0 {
-        let written = record::bytes(figure("wal_bytes") as u64);
+        let written = spec::bytes(figure("wal_bytes") as u64);
         add(
             "no checkpoint",
             format!(

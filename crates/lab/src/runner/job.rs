@@ -1,12 +1,12 @@
 //! A job as a run of the grid: done once to its end, with the server's and the machine's counters around it.
 
-use ::record::Run;
 use engine::Measured;
 use protocol::postgres::sql::Sql;
 use results::{Finished, Spool};
-use target::host::{DiskTraffic, HostSample, OtherPrograms};
-use target::measuring;
-use target::storage::Holds;
+use server::host::{DiskTraffic, HostSample, OtherPrograms};
+use server::measuring;
+use server::storage::Holds;
+use spec::Run;
 use workloads::jobs::{JobReport, relation_sizes};
 
 use super::{Done, Runner, event, kept_probe};

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use engine::Until;
-use record::{Artifact, Experiment, Host, RunKey, Target, Text};
 use results::{ExperimentId, Finished, Store};
 use serde_json::{Value, json};
+use server::host;
 use sha2::{Digest, Sha256};
-use target::host;
+use spec::{Artifact, Experiment, Host, RunKey, Target, Text};
 use workloads::{ScriptInfo, pgbench};
 
 use crate::error::LabError;
@@ -80,7 +80,7 @@ pub(crate) fn identity(
 impl Identity<'_> {
     fn hash_of(&self, content: &Value) -> String {
         let digest = Sha256::digest(format!("{} {content}", self.name));
-        record::hex(&digest)
+        spec::hex(&digest)
     }
 
     fn experiment(&self, round: u32) -> Experiment {
@@ -91,7 +91,7 @@ impl Identity<'_> {
             file_text: String::new(),
             plan_json: plain_data(&self.content).to_string(),
             seed: self.seed,
-            order_scheme: record::OrderScheme::Single,
+            order_scheme: spec::OrderScheme::Single,
             rounds: round,
             compare_factor: None,
             base: None,
@@ -121,7 +121,7 @@ pub(crate) struct Results {
     /// Where no file planned the runs: their round, and the number of those before them.
     numbers: Option<(u32, u32)>,
     /// What measures it, to be typed again.
-    command: Option<record::shell::Command>,
+    command: Option<spec::shell::Command>,
 }
 
 impl Results {
@@ -139,7 +139,7 @@ impl Results {
     }
 
     /// The same, with the command that measures it.
-    pub(crate) fn made_by(self, command: Option<record::shell::Command>) -> Self {
+    pub(crate) fn made_by(self, command: Option<spec::shell::Command>) -> Self {
         Self { command, ..self }
     }
 

@@ -19,16 +19,16 @@ mod turns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use ::record::{Class, Doubt, Reason, Run, RunEvent, Validity};
 use engine::{EngineError, Observer, Second, Time, Until};
 use results::{Finished, Spool};
-use target::child::Watchdog;
-use target::home::Home;
-use target::managed::Via;
-use target::measuring;
-use target::placement::Placed;
-use target::sink::{Delay, Sink};
-use target::{Heeded, Stop};
+use server::child::Watchdog;
+use server::home::Home;
+use server::managed::Via;
+use server::measuring;
+use server::placement::Placed;
+use server::sink::{Delay, Sink};
+use server::{Heeded, Stop};
+use spec::{Class, Doubt, Reason, Run, RunEvent, Validity};
 use workloads::jobs::relation_sizes;
 use workloads::{ClientWorkload, Places};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{Class, Error, advice_on_sqlstate};
-use target::change::{Change, ChangeError, Part};
+use server::change::{Change, ChangeError, Part};
+use spec::{Class, Error, advice_on_sqlstate};
 
 use crate::error::{LabError, OwnChangeError};
 use crate::event::{Progress, Step, Tell};

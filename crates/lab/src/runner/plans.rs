@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use ::record::{Artifact, Run, RunEvent, TileFigures};
 use protocol::postgres::Place;
-use target::control::Control;
+use server::control::Control;
+use spec::{Artifact, Run, RunEvent, TileFigures};
 use workloads::tiles::Tile;
 use workloads::{Explained, Site, TileItem};
 
@@ -101,7 +101,7 @@ fn keep(explained: Explained, record: &mut Run) {
 
 #[cfg(test)]
 mod tests {
-    use ::record::{RunKey, RunKind, StatementPlan};
+    use spec::{RunKey, RunKind, StatementPlan};
     use workloads::Slowest;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! A workload, opened, checked and guarded.
 
-use record::{Artifact, Class};
+use spec::{Artifact, Class};
 use workloads::{ClientWorkload, Guarded, Prepared, ScriptInfo, TileItem, Work};
 
 use crate::error::LabError;

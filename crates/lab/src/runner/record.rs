@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{
+use spec::{
     AskedLimit, CLIENTS_LIMIT, Counts, HIT_PCT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT,
     Reason, Run, RunEvent, RunKind, ScriptRecord, TileFigures, changes_data,
 };
@@ -137,7 +137,7 @@ fn tile_figures((item, figures): (&TileItem, &engine::ItemFigures)) -> Option<Ti
 /// What a run of a search says: a trial of its rate, another one of where to look. Nothing where it cannot count, because
 /// clients gave up, the generator stood still or it was not what was asked for.
 fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::Measured) -> Vec<(String, f64)> {
-    let other = |doubt: &record::Doubt| {
+    let other = |doubt: &spec::Doubt| {
         matches!(doubt.reason, Reason::SettingsNotApplied | Reason::EmptyResults | Reason::GeneratorStalled)
     };
     if run.offered_rate.is_some() && is_out_of_ports(measured) {

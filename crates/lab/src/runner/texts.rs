@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use record::{Text, TextKind, given};
 use sha2::{Digest, Sha256};
+use spec::{Text, TextKind, given};
 use workloads::{Preparation, Workload};
 
 /// Longer texts are not kept, only their hash: they are data rather than questions.
@@ -15,7 +15,7 @@ fn kept(used_by: &str, name: &str, kind: TextKind, bytes: &[u8]) -> Text {
         used_by: used_by.to_owned(),
         name: name.to_owned(),
         kind,
-        hash: record::hex(&Sha256::digest(bytes)),
+        hash: spec::hex(&Sha256::digest(bytes)),
         bytes: bytes.len() as u64,
         text: text.map(str::to_owned),
         replaced: Vec::new(),
@@ -46,7 +46,7 @@ mod tests {
         let text = kept("prepare.sql", "a.sql", TextKind::File, used);
         assert_eq!(text.text.as_deref().map(str::as_bytes), Some(&used[..]));
         assert_eq!(text.bytes, used.len() as u64);
-        assert_eq!(text.hash, record::hex(&Sha256::digest(used)));
+        assert_eq!(text.hash, spec::hex(&Sha256::digest(used)));
         for not_kept in [&[0xff, b'a'][..], b"a\0b", &vec![b'a'; LONGEST + 1]] {
             let text = kept("prepare.sql", "a.sql", TextKind::File, not_kept);
             assert_eq!((text.text, text.bytes), (None, not_kept.len() as u64));

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use ::record::{Doubt, Reason, Run, RunEvent, Slice, Validity};
 use engine::{EngineError, Observer, Second, Time};
 use protocol::postgres::Place;
 use results::Finished;
-use target::placement::{Placed, Spread};
-use target::{Heeded, Stop};
+use server::placement::{Placed, Spread};
+use server::{Heeded, Stop};
+use spec::{Doubt, Reason, Run, RunEvent, Slice, Validity};
 use workloads::Places;
 
 use super::record::planned;
@@ -341,7 +341,7 @@ impl Observer for Teller<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use ::record::{RunKey, RunKind};
+    use spec::{RunKey, RunKind};
 
     use super::*;
 

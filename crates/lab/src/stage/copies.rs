@@ -1,10 +1,10 @@
 //! Servers that are copies of another one, so that the arms of a comparison stand side by side.
 
 use protocol::postgres::sql::Sql;
+use server::Target;
+use server::change;
+use server::managed::{Options as ManagedOptions, Sizes, Via};
 use sha2::{Digest, Sha256};
-use target::Target;
-use target::change;
-use target::managed::{Options as ManagedOptions, Sizes, Via};
 
 use super::{InForce, Stage};
 use crate::error::LabError;
@@ -71,7 +71,7 @@ impl Stage {
             None => None,
         };
         let all = format!("{} {}", server.unwrap_or_default(), prepared.unwrap_or_default());
-        Ok(record::hex(&Sha256::digest(all)))
+        Ok(spec::hex(&Sha256::digest(all)))
     }
 
     /// Makes copies of the server with these numbers, and starts them; the server itself is stopped for that, and only
@@ -103,7 +103,7 @@ impl Stage {
         let (watchdog, stop) = (self.watchdog.clone(), self.stop.clone());
         let (mut redis, redis_place) = (self.redis.take(), self.redis_place.clone());
         let redis_limits = self.redis_limits.clone();
-        let redis_pid = redis.as_ref().map(target::redis::Redis::pid);
+        let redis_pid = redis.as_ref().map(server::redis::Redis::pid);
         let mut stages = Vec::new();
         for (number, copy) in copies {
             progress.step(Step::Start, format!("copy {number}"));

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use protocol::Address;
 use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::{ControlError, Limits};
-use record::Class;
+use spec::Class;
 use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
 
 use crate::error::LabError;
@@ -19,23 +19,23 @@ use crate::event::{Progress, Tell};
 use crate::measure::Measured;
 use crate::setup::{Arm, At, Connection, OwnLevel, Placement};
 use crate::target_spec::TargetSpec;
-use target::Stop;
-use target::change;
-use target::child::{Account, Watchdog};
-use target::control::{ConnectError, Control, look_up};
-use target::home::{Home, remove_empty_socket_folders};
-use target::http::Web;
-use target::managed::{Choice, Options as ManagedOptions, Via, stop_orphans};
-use target::measuring::Marker;
-use target::placement::Placed;
-use target::pooler::{self, Pooler};
-use target::redis::{self, Redis, RedisControl};
-use target::settings::journal::Recovered;
-use target::settings::{Applied, Means, Wanted, changed, recorded};
-use target::storage;
-use target::tile_server;
-use target::url::Rights;
-use target::{NotPooled, Target};
+use server::Stop;
+use server::change;
+use server::child::{Account, Watchdog};
+use server::control::{ConnectError, Control, look_up};
+use server::home::{Home, remove_empty_socket_folders};
+use server::http::Web;
+use server::managed::{Choice, Options as ManagedOptions, Via, stop_orphans};
+use server::measuring::Marker;
+use server::placement::Placed;
+use server::pooler::{self, Pooler};
+use server::redis::{self, Redis, RedisControl};
+use server::settings::journal::Recovered;
+use server::settings::{Applied, Means, Wanted, changed, recorded};
+use server::storage;
+use server::tile_server;
+use server::url::Rights;
+use server::{NotPooled, Target};
 
 use self::copies::CopyInUse;
 pub(crate) use self::copies::Takes;
@@ -71,7 +71,7 @@ pub(crate) struct Stage {
     /// What it shares with the servers of other arms, in words, where they are one server.
     shared: Vec<String>,
     /// Settings as they were read last, for the runs that follow.
-    recorded: Vec<record::Setting>,
+    recorded: Vec<spec::Setting>,
     pub(crate) watchdog: Watchdog,
     stop: Stop,
 }
@@ -84,7 +84,7 @@ pub(crate) struct InForce {
     /// What one's own factors did, once they did anything.
     pub(crate) changes: Option<BTreeMap<String, OwnLevel>>,
     /// All settings, as they are recorded.
-    pub(crate) settings: Vec<record::Setting>,
+    pub(crate) settings: Vec<spec::Setting>,
 }
 
 /// A pooler, and what it was started for.
@@ -235,7 +235,7 @@ impl Stage {
     }
 
     /// All settings as the load's connections see them, to be recorded; runs from now on count under these.
-    pub(crate) fn recorded(&mut self) -> Result<Vec<record::Setting>, LabError> {
+    pub(crate) fn recorded(&mut self) -> Result<Vec<spec::Setting>, LabError> {
         self.recorded = recorded(&mut self.target.like_the_load()?)?;
         Ok(self.recorded.clone())
     }

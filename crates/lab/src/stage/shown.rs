@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use target::measuring::{self, Marker};
+use server::measuring::{self, Marker};
 
 use super::Stage;
 use crate::beside;

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use record::Error;
-use target::Stop;
-use target::child::Watchdog;
-use target::home::Home;
-use target::tile_server::{Before, Installed, Options, TileServer, schemas};
+use server::Stop;
+use server::child::Watchdog;
+use server::home::Home;
+use server::tile_server::{Before, Installed, Options, TileServer, schemas};
+use spec::Error;
 use workloads::HttpPlace;
 
 use super::Stage;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Reason, Run, RunKey, Validity};
+use spec::{Reason, Run, RunKey, Validity};
 
 use super::Done;
 use crate::plan::Plan;
@@ -37,7 +37,7 @@ impl Rule {
 
 /// The doubt for which a run is to be measured again, if it is: the machine's doing. In slices a gap of the generator is left
 /// out with its quad.
-pub(crate) fn disturbed(run: &Run) -> Option<&record::Doubt> {
+pub(crate) fn disturbed(run: &Run) -> Option<&spec::Doubt> {
     let of_machine = |reason| match reason {
         Reason::GeneratorStalled => !run.is_sliced(),
         reason => matches!(reason, Reason::Throttled | Reason::Steal | Reason::Unsteady),
@@ -190,7 +190,7 @@ fn blocks(done: &[Done]) -> Vec<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use record::{Doubt, RunKind};
+    use spec::{Doubt, RunKind};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Abort;
-use record::{Reason, Run};
+use spec::{Reason, Run};
 
 use super::Done;
 use super::again::is_invalid_otherwise;
@@ -122,7 +122,7 @@ fn in_words(run: &Run) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{RunKey, RunKind, Validity};
+    use spec::{RunKey, RunKind, Validity};
 
     use super::*;
 
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn causes_are_told_apart_by_code_and_not_by_words() {
         let doubts = |reasons: &[Reason]| {
-            let doubt = |reason: &Reason| record::Doubt { reason: *reason, detail: "any words".into() };
+            let doubt = |reason: &Reason| spec::Doubt { reason: *reason, detail: "any words".into() };
             Run { validity: Validity::Invalid, doubts: reasons.iter().map(doubt).collect(), ..run("a", 1) }
         };
         let abort = |code: &str, message: &str| Abort {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use record::{AskedLimit, PEAK, PROMISE_KEPT, Profile, Reason, Run};
 use results::limits::{CellLimit, LimitNext};
+use spec::{AskedLimit, PEAK, PROMISE_KEPT, Profile, Reason, Run};
 
 use super::{Aside, Block, Course, Done, Next, Strategy};
 use crate::plan::{Plan, PlannedRun};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use record::{Run, RunKey};
+use spec::{Run, RunKey};
 
 use super::again::{Again, Rule};
 use super::{Aside, Block, Course, Done, Next, Strategy};

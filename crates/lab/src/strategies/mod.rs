@@ -9,7 +9,7 @@ mod search;
 
 use std::time::Duration;
 
-use record::{Run, RunKey};
+use spec::{Run, RunKey};
 
 use self::again::Again;
 pub(crate) use self::aside::{Aside, Cause};

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Profile, Reason, SeriesPoint, SpeedTrend, Validity};
+use spec::{Profile, Reason, SeriesPoint, SpeedTrend, Validity};
 use stats::Level;
 
 use super::{Evidence, Finding, Trend};

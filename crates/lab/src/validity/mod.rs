@@ -5,7 +5,7 @@ pub mod machine;
 pub(crate) mod trend;
 
 use engine::{Measured, ScriptFigures};
-use record::{
+use spec::{
     Arrivals, COMPLETED, Counts, Doubt, LEFT_OPEN, Offer, Profile, Reason, SeriesPoint, Validity, count,
 };
 use stats::Histogram;
@@ -376,10 +376,10 @@ fn stood_still(
 /// Time without the server: who waits for a connection has no transaction, so no response time and no late one shows it.
 fn outage(evidence: &Evidence<'_>) -> Finding {
     let measured = evidence.measured;
-    let away: i64 = measured.outages.iter().map(record::Outage::length_ns).sum();
+    let away: i64 = measured.outages.iter().map(spec::Outage::length_ns).sum();
     let clients = f64::from(evidence.clients.max(1));
     let of_clients =
-        |outage: &record::Outage| outage.length_ns() as f64 * (outage.clients as f64 / clients).min(1.0);
+        |outage: &spec::Outage| outage.length_ns() as f64 * (outage.clients as f64 / clients).min(1.0);
     let share = measured.outages.iter().map(of_clients).sum::<f64>() / measured.elapsed as f64;
     let [suspect, invalid] = OUTAGE_SHARE;
     // NaN where nothing was measured.

@@ -289,7 +289,7 @@ fn a_generator_that_stops_again_and_again_for_a_short_time_is_told() {
 fn time_without_the_server_is_told() {
     let judged = |ms: i64, clients: u64, over: bool| {
         let mut run = counted(Counts { due: 4000, ok: 4000, ..Counts::default() });
-        run.outages = vec![record::Outage { from_ns: 0, to_ns: ms * 1_000_000, clients, over }];
+        run.outages = vec![spec::Outage { from_ns: 0, to_ns: ms * 1_000_000, clients, over }];
         reasons(&Evidence { clients: 4, ..evidence(&run, &[]) })
     };
     assert_eq!(judged(10, 4, true).0, Validity::Valid);
@@ -417,7 +417,7 @@ fn the_page_says_the_same_limits() {
         format!("more than {} slower at its fastest", percent(machine::SLOW_LEAST)),
         format!("more than {} slower in the mean", percent(machine::SLOW_MEAN)),
         format!("more than {} times as slow", machine::SLOW_ALONE),
-        format!("less than {} of the offered rate", percent(record::KEPT_UP)),
+        format!("less than {} of the offered rate", percent(spec::KEPT_UP)),
         format!("less than {} of the arrivals found a free client", percent(FREE_SHARE)),
         format!("more than {LAG_US} µs late"),
         format!("more than {} of the promise", percent(LAG_SHARE)),

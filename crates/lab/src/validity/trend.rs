@@ -1,6 +1,6 @@
 //! Whether a run's speed has a trend: of workloads that change their data, which may change what the next transaction costs.
 
-use record::{SPEED_CHANGE_PCT, SeriesPoint, Slice};
+use spec::{SPEED_CHANGE_PCT, SeriesPoint, Slice};
 use stats::{change_of_ends, trend_p};
 
 /// p below which a trend within a run is not chance, and the same of a change that is larger than noise makes.

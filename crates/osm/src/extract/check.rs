@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use record::given;
+use spec::given;
 
 use super::object::Kind;
 use super::pbf::{Blob, last_kind};

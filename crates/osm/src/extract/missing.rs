@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::given;
+use spec::given;
 
 use super::object::Object;
 use super::read::read;
@@ -30,11 +30,11 @@ impl Missing {
             many => format!("; {many} ways have too few left to be a line"),
         };
         let (gaps, refer) = (self.ways_with_gaps, if self.ways_with_gaps == 1 { "refers" } else { "refer" });
-        let references = record::count(self.nodes, "reference");
+        let references = spec::count(self.nodes, "reference");
         (gaps > 0).then(|| {
             format!(
                 "{gaps} of {} {refer} to nodes that are not in the extract ({references}{lost}), as in cut-outs: those are left out",
-                record::count(self.ways, "way")
+                spec::count(self.ways, "way")
             )
         })
     }

@@ -27,7 +27,7 @@ pub(super) fn of_file(path: &Path, watch: &dyn Watch) -> Result<String, FetchErr
             return Err(FetchError::Stopped { kept: None });
         }
         match file.read(&mut buffer).map_err(failed)? {
-            0 => return Ok(record::hex(&sum.finalize())),
+            0 => return Ok(spec::hex(&sum.finalize())),
             got => sum.update(&buffer[..got]),
         }
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use record::{Class, Error};
+use spec::{Class, Error};
 
 /// Errors of finding and fetching extracts. URLs in them hold no passwords.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum FetchError {
     #[error(
         "{url}: {} more than the limit of {}; --max-size raises it",
         if *announced { "its announced size is" } else { "it announces no size, and sends" },
-        record::bytes(*most)
+        spec::bytes(*most)
     )]
     TooLarge {
         url: String,
@@ -44,7 +44,7 @@ pub enum FetchError {
         /// Whether the server said how large it is.
         announced: bool,
     },
-    #[error("{url}: {} are still to come, and {} has {} free", record::bytes(*missing), folder.display(), record::bytes(*free))]
+    #[error("{url}: {} are still to come, and {} has {} free", spec::bytes(*missing), folder.display(), spec::bytes(*free))]
     NoRoom { url: String, folder: PathBuf, missing: u64, free: u64 },
     /// A redirect that gives up encryption.
     #[error("{url}: the server redirects to {to}, which is not encrypted")]

@@ -10,7 +10,7 @@ mod line;
 mod plain;
 mod stamped;
 
-use record::{Phase, PhaseSource};
+use spec::{Phase, PhaseSource};
 
 /// Most bytes of the log that are kept.
 const KEPT: usize = 256 * 1024;

@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::{MOST_PHASES, one_after_the_other, reported};
-use record::Phase;
+use spec::Phase;
 
 #[derive(Debug, Default)]
 pub(super) struct Plain {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::line::Line;
 use super::{MOST_PHASES, one_after_the_other, reported, stamped_phase};
-use record::Phase;
+use spec::Phase;
 
 #[derive(Debug, Default)]
 pub(super) struct Stamped {

@@ -3,8 +3,8 @@
 use std::io::{BufRead, IsTerminal, Read};
 
 use ::report::visible;
-use ::target::child::Account;
-use record::{ExecutedBy, FileCommand};
+use server::child::Account;
+use spec::{ExecutedBy, FileCommand};
 
 use crate::exit::{Failure, USAGE};
 use crate::print::{talk, talk_as_is};

@@ -245,9 +245,9 @@ fn table<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) -> Table
             run.response_us(0.5).into(),
             run.response_us(0.99).into(),
             match run.validity {
-                record::Validity::Valid => "valid",
-                record::Validity::Suspect => "suspect",
-                record::Validity::Invalid => "invalid",
+                spec::Validity::Valid => "valid",
+                spec::Validity::Suspect => "suspect",
+                spec::Validity::Invalid => "invalid",
             }
             .into(),
         ]);

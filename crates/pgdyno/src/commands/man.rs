@@ -6,7 +6,7 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use record::written;
+use spec::written;
 
 use crate::exit::{Failure, INPUT_OUTPUT, Outcome, SAME_OR_BETTER, USAGE};
 use crate::print::{data, talk};
@@ -183,7 +183,7 @@ mod tests {
         {
             assert!(bench.contains(words), "{words}:\n{bench}");
         }
-        let start = of("pgdyno-target-start");
+        let start = of("pgdyno-server-start");
         assert!(start.contains("pgdyno target start"), "{start}");
         // The drop-in's options are not clap's, and described all the same.
         let pgbench = of("pgdyno-pgbench");

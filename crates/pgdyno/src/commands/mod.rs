@@ -29,13 +29,13 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use ::report::ReportData;
-use ::target::settings::journal;
 use clap::{CommandFactory, FromArgMatches};
 use lab::experiment::ExperimentFile;
 use results::comparison::Comparison;
 use results::{ExperimentId, Store};
+use server::settings::journal;
 
-use ::target::home::Home;
+use server::home::Home;
 
 use crate::exit::Outcome;
 use crate::options::{Format, Selection};
@@ -211,12 +211,12 @@ pub(crate) fn other_life() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     let life = args.next()?;
     let rest: Vec<OsString> = args.collect();
-    let code = if life == ::target::child::WATCHDOG_ARGUMENT {
-        ::target::child::watchdog_main(&rest)
+    let code = if life == server::child::WATCHDOG_ARGUMENT {
+        server::child::watchdog_main(&rest)
     } else if life == journal::GUARD_ARGUMENT {
         journal::guard_main(&rest)
-    } else if life == ::target::sink::SINK_ARGUMENT {
-        ::target::sink::sink_main(&rest)
+    } else if life == server::sink::SINK_ARGUMENT {
+        server::sink::sink_main(&rest)
     } else {
         return None;
     };

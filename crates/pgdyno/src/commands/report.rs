@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use record::written;
 use report::{Alone, ReportData, visible};
 use results::{Store, Table};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
+use spec::written;
 use workloads::probe::Probed;
 
 use super::load;

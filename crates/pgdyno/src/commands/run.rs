@@ -8,11 +8,11 @@ use lab::execute::{self, Looked};
 use lab::experiment::{ExperimentFile, ReadOptions, balanced};
 use lab::foresight::foresee;
 use lab::plan::Plan;
-use record::Class;
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
-use target::Stop;
-use target::settings::Machine;
+use server::Stop;
+use server::settings::Machine;
+use spec::Class;
 
 use super::{
     allowed, by_zoom, loaded, print, print_compared, print_parts, print_scalings, report as page, signals,
@@ -284,7 +284,7 @@ impl How<'_> {
 
     /// What follows a short answer: where more is.
     fn told(&self, comparison: Option<&Comparison>, found: &ReportData, results: &Path) -> Outcome {
-        let which = record::shell::word(found.called());
+        let which = spec::shell::word(found.called());
         if self.report.is_none() {
             talk(&format!("  more: pgdyno report -e {which}"));
             talk(&format!("  results: {}", results.display()));
@@ -303,7 +303,7 @@ impl How<'_> {
                 found.limits().map_or(INVALID, |limits| exit::of_limits(&limits))
             }
             Some(comparison) => exit::of_answer(&found.answered_by(comparison)),
-            None if found.runs.iter().all(|run| run.validity == record::Validity::Invalid) => INVALID,
+            None if found.runs.iter().all(|run| run.validity == spec::Validity::Invalid) => INVALID,
             None if self.shown == Shown::Ladders => exit::of_ladders(&report::ladders(found)),
             None => SAME_OR_BETTER,
         })
@@ -312,7 +312,7 @@ impl How<'_> {
 
 /// Commands that show more of it, those that have something to show.
 fn to_try(found: &ReportData, is_compared: bool) -> String {
-    let which = record::shell::word(found.called());
+    let which = spec::shell::word(found.called());
     let always: &[&str] = match (found.limits().is_some(), is_compared) {
         (true, _) => &["table limits", "table runs"],
         (false, true) => &["table", "compare"],

@@ -3,9 +3,9 @@
 //! Whatever waits heeds that switch; should something not, one press more leaves at once. What was started is then ended
 //! by its watchdog, and what was changed is put back by it or by the next command.
 
+use server::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use target::Stop;
 
 use crate::exit::INTERRUPTED;
 use crate::print;

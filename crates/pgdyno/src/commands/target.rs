@@ -1,15 +1,15 @@
 //! `pgdyno target …`: private servers, made, started, shown, stopped and removed; settings of any server, put back.
 
-use record::{Class, Error};
-use record::{shell, visible};
 use results::{Table, Value};
-use target::child::Watchdog;
-use target::home::Home;
-use target::managed::{self, Choice, Cluster, Status};
-use target::settings::journal::{self, Left, LeftBy, Recovered};
-use target::settings::mend_managed;
-use target::storage;
-use target::{self, Target};
+use server::child::Watchdog;
+use server::home::Home;
+use server::managed::{self, Choice, Cluster, Status};
+use server::settings::journal::{self, Left, LeftBy, Recovered};
+use server::settings::mend_managed;
+use server::storage;
+use server::{self, Target};
+use spec::{Class, Error};
+use spec::{shell, visible};
 
 use super::{print, signals};
 use crate::exit::{Outcome, SAME_OR_BETTER};
@@ -134,7 +134,7 @@ fn destroy(args: &NameArgs) -> anyhow::Result<()> {
 
 fn open(name: &str) -> anyhow::Result<Cluster> {
     let watchdog = Watchdog::current()?;
-    Ok(Cluster::open(&home()?, name, &watchdog, &target::Stop::new())?)
+    Ok(Cluster::open(&home()?, name, &watchdog, &server::Stop::new())?)
 }
 
 fn status(args: &StatusArgs) -> anyhow::Result<()> {
@@ -280,7 +280,7 @@ fn mend_changes(cluster: &mut Cluster) -> anyhow::Result<Option<Recovered>> {
 
 fn restore_left(args: &RestoreArgs, url: Option<&str>) -> anyhow::Result<()> {
     let home = home()?;
-    let mut found = target::url::restore_left(&home, url, &Watchdog::current()?)?;
+    let mut found = server::url::restore_left(&home, url, &Watchdog::current()?)?;
     let mut wrong = Vec::new();
     if url.is_none() {
         let servers;

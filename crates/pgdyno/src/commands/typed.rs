@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use protocol::without_credentials;
-use record::shell::Command;
+use spec::shell::Command;
 
 use crate::print::warning;
 

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::Place;
-use record::{
+use results::{Finished, Spool, Store};
+use spec::{
     Arm, Experiment, Host, MapPart, OrderScheme, Run, RunKey, RunKind, ScriptRecord, Target, TileFigures,
     Validity,
 };
-use results::{Finished, Spool, Store};
 
 /// Two arms: both were asked for 2/1/1, the base for 2/2/1 too. In a second round, which counts for neither, the base was slow and
 /// the other arm's run is invalid.

@@ -27,7 +27,7 @@ rounds = 2
 fn a_cold_run_begins_with_nothing_in_memory_and_a_warm_one_with_all() {
     let place = Place::new();
     let file = place.write("cache.toml", CACHE.replace("TARGET", "managed = { name = \"cache\" }"));
-    if let Err(kept) = target::page_cache::can_drop(place.path()) {
+    if let Err(kept) = server::page_cache::can_drop(place.path()) {
         let done = place.run(["run", "--dry-run", file.to_str().unwrap()]).expect(68);
         done.says(&["cache cold: ", &kept.to_string()]);
         return support::not_available("cold runs", &kept.to_string());

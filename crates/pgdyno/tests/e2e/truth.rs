@@ -11,10 +11,10 @@ use crate::support::Place;
 use engine::{Arrivals, DriverChoice, Load, Measured, Plan, Rate, Stop, Time, Timeline, Until};
 use lab::measure::{Keep, Measurement, measure};
 use lab::setup::{self, Connection, Counting, Server, Setup};
+use server::child::Watchdog;
+use server::home::Home;
+use server::sink::{Delay, Sink};
 use stats::Histogram;
-use target::child::Watchdog;
-use target::home::Home;
-use target::sink::{Delay, Sink};
 use workloads::pgbench::{Mode, Options, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Clients, Places};
 
@@ -200,7 +200,7 @@ fn the_drop_in_measures_the_same() {
             waiting: lab::setup::Waiting::Auto,
             counting: Counting::PGBENCH,
         };
-        let (places, stop) = (bench.places(), target::Stop::new());
+        let (places, stop) = (bench.places(), server::Stop::new());
         let (measured, seen) = agreeing(|| {
             bench.sink.figures().expect("figures");
             let load = Measurement {

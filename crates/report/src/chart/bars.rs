@@ -1,8 +1,8 @@
 //! Phases of a job as bars along its time.
 
 use maud::{Markup, Render, html};
-use record::Phase;
 use serde::Serialize;
+use spec::Phase;
 
 use super::axis::{Scale, Spacing, Tick, round_ticks, without_overlap};
 use super::{

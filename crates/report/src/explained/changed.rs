@@ -128,7 +128,7 @@ fn named(mut nodes: Vec<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::Part;
+    use spec::Part;
 
     use super::*;
     use crate::explained::tests::{data, run, script};
@@ -175,7 +175,7 @@ mod tests {
         let whole = with_two("b", "", "j");
         let wanted = "plans differ (1 of 2 scripts): b, b.sql: 91 % index scans; a, b.sql: 91 % index scans";
         assert_eq!(told(&data(vec![base.clone(), whole.clone()])), [wanted]);
-        let in_another_cell = |run: &record::Run| {
+        let in_another_cell = |run: &spec::Run| {
             let mut run = run.clone();
             run.factors.insert("clients".to_owned(), "8".to_owned());
             run
@@ -212,15 +212,15 @@ mod tests {
             let name = |zoom: u8, cached: Option<bool>| format!("{layer} {zoom} {cached:?}");
             made.scripts = zooms
                 .iter()
-                .map(|(zoom, cached)| record::ScriptRecord {
-                    part: Some(record::MapPart { layer: layer.into(), zoom: Some(*zoom), cached: *cached }),
+                .map(|(zoom, cached)| spec::ScriptRecord {
+                    part: Some(spec::MapPart { layer: layer.into(), zoom: Some(*zoom), cached: *cached }),
                     ..script(&name(*zoom, *cached))
                 })
                 .collect();
             let plan = made.plans[0].clone();
             let asked = zooms.iter().filter(|(_, cached)| *cached != Some(true));
             made.plans = asked
-                .map(|(zoom, cached)| record::StatementPlan { script: name(*zoom, *cached), ..plan.clone() })
+                .map(|(zoom, cached)| spec::StatementPlan { script: name(*zoom, *cached), ..plan.clone() })
                 .collect();
             made
         };

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use record::{FunctionTime, Part};
 use serde::Serialize;
+use spec::{FunctionTime, Part};
 
 use super::{Spread, Transaction};
 
@@ -56,7 +56,7 @@ pub(super) fn of(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<Functi
 
 #[cfg(test)]
 mod tests {
-    use record::StatementPlan;
+    use spec::StatementPlan;
 
     use super::*;
 

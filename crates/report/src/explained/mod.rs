@@ -6,10 +6,10 @@ mod shares;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{MapPart, Part, Run, StatementPlan, Target};
 use results::comparison::{Cell, zooms};
 use results::{Table, Value};
 use serde::Serialize;
+use spec::{MapPart, Part, Run, StatementPlan, Target};
 
 pub(crate) use self::changed::{change, of_base, told};
 pub(crate) use self::functions::FunctionFigures;
@@ -173,7 +173,7 @@ impl Explained {
             parts: parts(transactions, &totals),
             of_shape: transactions.iter().filter(|plans| shape(plans) == shape(common)).count(),
             shape: shape(common),
-            nodes: common.iter().flat_map(|plan| &plan.nodes).map(record::PlanNode::words).collect(),
+            nodes: common.iter().flat_map(|plan| &plan.nodes).map(spec::PlanNode::words).collect(),
             functions: common
                 .iter()
                 .flat_map(|plan| &plan.nodes)
@@ -349,7 +349,7 @@ pub fn plans(data: &ReportData) -> Table {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use record::{PlanNode, RunKey, RunKind, ScriptRecord, Setting};
+    use spec::{PlanNode, RunKey, RunKind, ScriptRecord, Setting};
 
     use super::*;
 

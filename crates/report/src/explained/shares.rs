@@ -1,7 +1,7 @@
 //! Where the time of explained transactions goes, in short: a line for each arm and script.
 
-use record::Part;
 use results::{Table, Value};
+use spec::Part;
 
 use super::Explained;
 use crate::data::{ReportData, levels};

@@ -1,7 +1,7 @@
 //! What more rounds or longer runs cost, from what was spent so far: all of it, from the start of the command to its end.
 
 use jiff::Timestamp;
-use record::Run;
+use spec::Run;
 
 use crate::data::ReportData;
 

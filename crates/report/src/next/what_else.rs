@@ -1,8 +1,8 @@
 //! What helps where more rounds would cost too much, the likeliest first.
 
-use record::{Reason, Run, RunKind, Validity};
 use results::answer::{Answer, Outcome};
 use results::comparison::{Comparison, Metric};
+use spec::{Reason, Run, RunKind, Validity};
 use stats::{Estimate, TooFew};
 
 use super::Open;
@@ -48,7 +48,7 @@ fn another_metric(data: &ReportData, found: &Comparison) -> Option<String> {
         let decided = matches!(answer.outcome, Outcome::NothingSlower | Outcome::SomethingSlower);
         // A schedule sets the throughput.
         (decided && !other.has_scheduled()).then(|| {
-            let which = record::shell::word(data.called()).into_owned();
+            let which = spec::shell::word(data.called()).into_owned();
             format!(
                 "another metric: the {} is decided (pgdyno compare {which} --metric {name})",
                 other.noun()

@@ -7,7 +7,7 @@ mod time;
 
 use std::fmt::Write;
 
-pub(crate) use record::bytes;
+pub(crate) use spec::bytes;
 
 pub use change::change;
 pub(crate) use change::{

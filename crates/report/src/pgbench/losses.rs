@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use record::Outage;
+use spec::Outage;
 
 use super::Losses;
 use super::facts::{Fact, part};

@@ -16,7 +16,7 @@ mod real;
 mod tests;
 mod text;
 
-use record::Outage;
+use spec::Outage;
 use stats::Histogram;
 
 pub use aggregate::Aggregates;

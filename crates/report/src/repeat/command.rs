@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use record::TextKind;
-use record::shell::{self, Command};
 use serde_json::Value;
+use spec::TextKind;
+use spec::shell::{self, Command};
 
 use super::Places;
 use crate::data::ReportData;

@@ -5,10 +5,10 @@ mod command;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::shell::Command;
-use record::{FileCommand, Text, TextKind};
 use serde::Serialize;
 use serde_json::Value;
+use spec::shell::Command;
+use spec::{FileCommand, Text, TextKind};
 
 use crate::asked::Options;
 use crate::data::ReportData;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use record::{PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT, Run, Term};
 use results::answer::SuspectRuns;
 use results::limits::{
     ArmLimit, Broke, Cause, Confirmed, FarPeak, Found, GeneratorLimit, LimitState, Limits, Ratio,
@@ -11,6 +10,7 @@ use results::limits::{
 };
 use results::{Table, Value};
 use serde::Serialize;
+use spec::{PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT, Run, Term};
 use stats::{LimitClass, LimitEnded};
 
 use super::View;
@@ -572,7 +572,7 @@ fn rates(trials: &[&Run]) -> Vec<Rate> {
         let mut response = stats::Histogram::new();
         runs.iter().for_each(|run| response.add(&run.response()));
         let mut achieved: Vec<f64> =
-            runs.iter().filter_map(|run| Some(record::Arrivals::of(run)?.achieved_per_s())).collect();
+            runs.iter().filter_map(|run| Some(spec::Arrivals::of(run)?.achieved_per_s())).collect();
         achieved.sort_by(f64::total_cmp);
         Rate {
             rate_per_s: f64::from_bits(bits),

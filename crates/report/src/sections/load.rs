@@ -1,9 +1,9 @@
 //! Jobs: phases as chart and table, and the sizes they left.
 
 use maud::{Markup, html};
-use record::{Phase, Relation, RelationKind, Run, RunEvent, RunKind};
 use results::Table;
 use serde::Serialize;
+use spec::{Phase, Relation, RelationKind, Run, RunEvent, RunKind};
 
 use super::{View, tiles};
 use crate::chart::Chart;

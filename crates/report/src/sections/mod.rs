@@ -75,8 +75,8 @@ const fn section<V: View>(anchor: &'static str, heading: &'static str) -> Sectio
 
 #[cfg(test)]
 mod tests {
-    use record::{Run, RunKey, RunKind, ScriptRecord};
     use serde_json::{Value, json};
+    use spec::{Run, RunKey, RunKind, ScriptRecord};
 
     use super::*;
 

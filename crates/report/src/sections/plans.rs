@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, Render, html};
-use record::{Part, PlanNode, RunEvent, StatementPlan};
 use serde::Serialize;
+use spec::{Part, PlanNode, RunEvent, StatementPlan};
 
 use super::View;
 use super::shares::{self, Shares};
@@ -386,7 +386,7 @@ mod tests {
         let mut new = run("b", 1, (Part::Index, "Index Scan", "i"), &[0.5, 0.5, 0.6]);
         new.plans[2].nodes[1].functions = vec!["st_area".into()];
         new.plans[2].nodes[1].functions_ms = 0.25;
-        new.plans[2].functions = vec![record::FunctionTime {
+        new.plans[2].functions = vec![spec::FunctionTime {
             name: "st_area".into(),
             calls: 30,
             self_ms: 0.25,
@@ -394,7 +394,7 @@ mod tests {
             booked_ms: 0.25,
         }];
         let missing =
-            record::RunEvent { time_us: 0, kind: RunEvent::NO_PLANS.into(), detail: "b.sql writes".into() };
+            spec::RunEvent { time_us: 0, kind: RunEvent::NO_PLANS.into(), detail: "b.sql writes".into() };
         new.events.push(missing);
         data(vec![base, new])
     }
@@ -430,7 +430,7 @@ mod tests {
         let mut found = both();
         let scan = (Part::SeqScan, "Seq Scan", "");
         let third = run("c", 1, scan, &[2.0]);
-        found.experiment.arms.push(record::Arm { name: "c".into(), ..found.experiment.arms[0].clone() });
+        found.experiment.arms.push(spec::Arm { name: "c".into(), ..found.experiment.arms[0].clone() });
         found.runs.push(third);
         let changes = |data: &ReportData| Plans::of(data).unwrap().cells[0].changes.clone();
         let wanted =
@@ -479,9 +479,9 @@ mod tests {
         let mut found = both();
         for run in &mut found.runs {
             let name = |zoom: u8| format!("t, z{zoom:02}");
-            let part = |zoom| Some(record::MapPart { layer: "t".into(), zoom: Some(zoom), cached: None });
+            let part = |zoom| Some(spec::MapPart { layer: "t".into(), zoom: Some(zoom), cached: None });
             run.scripts = [9, 12]
-                .map(|zoom| record::ScriptRecord {
+                .map(|zoom| spec::ScriptRecord {
                     part: part(zoom),
                     ..crate::explained::tests::script(&name(zoom))
                 })

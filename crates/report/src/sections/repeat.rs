@@ -1,8 +1,8 @@
 //! How to repeat the experiment: the command, the file, and the texts it used.
 
 use maud::{Markup, html};
-use record::OrderScheme;
 use serde::Serialize;
+use spec::OrderScheme;
 
 use super::View;
 use crate::data::ReportData;

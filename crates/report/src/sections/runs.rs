@@ -1,10 +1,10 @@
 //! Every run in order of execution.
 
 use maud::{Markup, html};
-use record::{Doubt, Run, Validity};
 use results::Table;
 use results::comparison;
 use serde::Serialize;
+use spec::{Doubt, Run, Validity};
 
 use super::View;
 use crate::arrivals::{self, Columns, InTime};

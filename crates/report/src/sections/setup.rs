@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use record::{Arm, Experiment, Host, OrderScheme, RunEvent, Setting, Target};
 use serde::Serialize;
 use serde_json::Value;
+use spec::{Arm, Experiment, Host, OrderScheme, RunEvent, Setting, Target};
 
 use super::View;
 use crate::data::{ReportData, when};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, Render, html};
-use record::Part;
 use results::comparison::Cell as OfGrid;
 use serde::Serialize;
+use spec::Part;
 
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
@@ -211,7 +211,7 @@ impl Render for Shares {
 
 #[cfg(test)]
 mod tests {
-    use record::{MapPart, Run};
+    use spec::{MapPart, Run};
 
     use super::*;
     use crate::explained::tests::{data, run, script};
@@ -220,7 +220,7 @@ mod tests {
     fn tiles(arm: &str, clients: &str) -> Run {
         let mut made = run(arm, 1, (Part::Index, "Index Scan", "i"), &[1.0, 1.0, 1.0, 1.0]);
         made.scripts = [9, 16]
-            .map(|zoom| record::ScriptRecord {
+            .map(|zoom| spec::ScriptRecord {
                 part: Some(MapPart { layer: "t".into(), zoom: Some(zoom), cached: None }),
                 ..script(&format!("t, z{zoom:02}"))
             })
@@ -234,7 +234,7 @@ mod tests {
             .plans
             .clone()
             .into_iter()
-            .map(|plan| record::StatementPlan { script: "t, z16".into(), ..plan });
+            .map(|plan| spec::StatementPlan { script: "t, z16".into(), ..plan });
         made.plans = of_z16.chain(of_z9).collect();
         made.factors.insert("clients".into(), clients.into());
         made

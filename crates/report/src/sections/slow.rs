@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use ::tile::Tile;
 use maud::{Markup, html};
-use record::TileFigures;
 use results::{StoredTile, comparison};
 use serde::Serialize;
+use spec::TileFigures;
 
 use super::View;
 use crate::data::{ReportData, cell_text};

@@ -1,8 +1,8 @@
 //! Sample tiles as pictures: of a place side by side, as each arm gave them.
 
 use maud::{Markup, html};
-use record::{Artifact, Run};
 use serde::Serialize;
+use spec::{Artifact, Run};
 
 use super::View;
 use crate::data::ReportData;

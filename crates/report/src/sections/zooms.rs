@@ -169,7 +169,7 @@ impl CellView {
             let sample = zoom.sample.as_ref();
             let per_tile = |sum: Option<u64>| sample.zip(sum).map(|(sample, sum)| sample.per_tile(sum));
             row.push(or_absent(sample.map(|own| own.tiles as f64), |tiles| numbers::count(tiles as u64)));
-            row.push(or_absent(sample.map(record::TileSample::empty_share), numbers::percent));
+            row.push(or_absent(sample.map(spec::TileSample::empty_share), numbers::percent));
             row.push(zoom.features().unwrap_or_else(|| numbers::ABSENT.to_owned()).into());
             row.push(or_absent(per_tile(sample.and_then(|own| own.vertices)), numbers::figure));
             sheet.row(row);

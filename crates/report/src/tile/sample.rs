@@ -2,8 +2,8 @@
 
 use ::tile::mvt;
 use maud::{Markup, Render, html};
-use record::Artifact;
 use serde::Serialize;
+use spec::Artifact;
 
 use super::draw::{self, Painted};
 use super::{ATTRIBUTION, Room, place};

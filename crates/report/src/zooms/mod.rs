@@ -6,10 +6,10 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use record::{Run, TileSample, Validity};
 use results::comparison::Cell;
 use results::comparison::zooms::{Asked, FEWEST, Place, Which, ZoomComparison, asked, zooms};
 use serde::Serialize;
+use spec::{Run, TileSample, Validity};
 
 pub use self::single::{MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile};
 pub use self::table::{tiles, tiles_in_words};

@@ -1,7 +1,7 @@
 //! Single tiles, over all rounds of an arm.
 
-use record::TileFigures;
 use results::{StoredTile, Table, TileCounts, Value};
+use spec::TileFigures;
 
 use crate::data::levels;
 use crate::numbers::{count, counted, real};

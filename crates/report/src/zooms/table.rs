@@ -175,7 +175,7 @@ impl Line<'_> {
             change.map(|own| own.differences.len() as u64).into(),
             zoom.failed.into(),
             sample.map(|sample| sample.tiles).into(),
-            percent(sample.map(record::TileSample::empty_share)),
+            percent(sample.map(spec::TileSample::empty_share)),
             per_tile(sample.and_then(|sample| sample.features_in)),
             per_tile(sample.and_then(|sample| sample.features_out)),
             per_tile(sample.and_then(|sample| sample.vertices)),

@@ -1,5 +1,5 @@
-use record::{MapPart, RunKey, RunKind, ScriptRecord, Slice};
 use results::Value;
+use spec::{MapPart, RunKey, RunKind, ScriptRecord, Slice};
 use stats::Histogram;
 
 use super::*;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::{Counts, Run, ScriptRecord, Validity};
 use results::comparison::Cell;
 use results::comparison::zooms::{Which, ZoomComparison};
+use spec::{Counts, Run, ScriptRecord, Validity};
 use stats::Verdict;
 
 use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, is_of_map, zoom};

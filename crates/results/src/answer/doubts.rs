@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{Reason, Run, Validity, count};
 use serde::Serialize;
+use spec::{Reason, Run, Validity, count};
 
 use super::Part;
 use crate::comparison::Cell;

@@ -1,4 +1,4 @@
-use record::{Doubt, Load, Reason, Validity};
+use spec::{Doubt, Load, Reason, Validity};
 use stats::{Better, TooFew};
 
 use super::*;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::{Arm, Experiment, Run};
+use spec::{Arm, Experiment, Run};
 
 /// Settings that are named one by one; the others are counted.
 const NAMED: usize = 2;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Arm, Experiment, Host, OrderScheme, Run, RunEvent, Target};
 use serde_json::{Map, Value};
+use spec::{Arm, Experiment, Host, OrderScheme, Run, RunEvent, Target};
 
 use super::control::ControlArm;
 use crate::import::builtin_name;
@@ -369,7 +369,7 @@ mod tests {
     use super::*;
     use crate::comparison::{Comparison, Metric};
     use crate::fixture::{experiment, host, run, target};
-    use record::Slice;
+    use spec::Slice;
     use stats::Verdict;
     use std::collections::HashSet;
 

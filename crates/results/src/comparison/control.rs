@@ -8,7 +8,7 @@ use stats::{Estimate, Verdict};
 
 use super::pairs::{Cell, CellRuns, Level, least_error};
 use super::{CellComparison, Figure, Judge, Metric, Way, lines, unpaired};
-use record::Experiment;
+use spec::Experiment;
 
 /// Which arm is the control: a level of the factor that both experiments compare. The combined experiment
 /// keeps it in its plan.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::pairs::{Cell, Level};
 use super::{CellComparison, Comparison, Metric};
-use record::count;
-use record::{Experiment, Run, RunKind, Validity};
+use spec::count;
+use spec::{Experiment, Run, RunKind, Validity};
 
 /// The factor whose levels are offered rates.
 const RATE: &str = "rate";

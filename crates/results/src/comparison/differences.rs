@@ -6,8 +6,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Experiment, Run, RunKind};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
+use spec::{Experiment, Run, RunKind};
 use stats::Estimate;
 
 use super::pairs::by_cell_and_arm;
@@ -328,7 +328,7 @@ fn is_large_and_steady(estimate: &Estimate) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use record::{OrderScheme, Validity};
+    use spec::{OrderScheme, Validity};
 
     use super::*;
     use crate::fixture::{experiment, run};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use stats::TwoGroups;
 
 use super::pairs::{Cell, by_cell_and_arm};
-use record::Run;
+use spec::Run;
 
 /// A cell and arm whose runs fall into two groups by their throughput.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]

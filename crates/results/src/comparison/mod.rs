@@ -35,7 +35,7 @@ pub use sliced::{CORRELATED, Sliced};
 pub use spread::Spread;
 pub use taken_apart::{Setting, TakenApart};
 
-use record::{Experiment, OrderScheme, Run, Validity};
+use spec::{Experiment, OrderScheme, Run, Validity};
 
 /// The figure that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]

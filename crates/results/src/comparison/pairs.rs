@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Metric, TooFew};
-use record::{Reason, Run, RunKind, Validity};
+use spec::{Reason, Run, RunKind, Validity};
 
 /// One combination of the factors that are not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]

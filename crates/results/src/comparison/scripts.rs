@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use record::{Run, ScriptRecord};
+use spec::{Run, ScriptRecord};
 use stats::{Better, Estimate, TooFew, Verdict};
 
 use super::{ArmComparison, Cell, Metric, Way, pairs_of};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::Run;
+use spec::Run;
 
 /// Above this the differences of quads that follow each other say partly the same.
 pub const CORRELATED: f64 = 0.3;

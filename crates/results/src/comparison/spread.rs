@@ -1,6 +1,6 @@
 //! Repeats of one thing, where no arms are compared: what the runs of a cell gave, run by run.
 
-use record::{Run, Validity};
+use spec::{Run, Validity};
 
 use super::pairs::Cell;
 use super::{Metric, Summary};
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(Spread::of(runs.iter(), Metric::Tps)[0].suspect, None);
         for run in &mut runs[..2] {
             run.validity = Validity::Suspect;
-            run.doubts = vec![record::Doubt { reason: record::Reason::OtherPrograms, detail: String::new() }];
+            run.doubts = vec![spec::Doubt { reason: spec::Reason::OtherPrograms, detail: String::new() }];
         }
         let told = Spread::of(runs.iter(), Metric::Tps)[0].suspect.expect("half of them").words();
         assert_eq!(told, "2 of 4 runs are suspect (other programs)");

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Arm, Experiment};
 use serde::Serialize;
+use spec::{Arm, Experiment};
 
 /// In place of the value of a setting that only the base sets.
 const NOT_SET: &str = "not set";

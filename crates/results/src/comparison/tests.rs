@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture::{experiment, run};
-use record::{Doubt, Load, OrderScheme, Reason, Slice, Validity};
+use spec::{Doubt, Load, OrderScheme, Reason, Slice, Validity};
 
 /// Eight ABBA rounds of two cells: B faster by `gain`, with a drift of 6 % over the experiment and some noise.
 fn rounds(gain: f64) -> Vec<Run> {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use record::{Counts, Error};
+use spec::{Counts, Error};
 
 use super::lines::Lines;
 use super::log::row::{Fields, LATEST_S, unsigned};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::{Class, Error};
+use spec::{Class, Error};
 
 /// The file cannot be opened or read.
 pub(super) fn unreadable(file: &Path, source: std::io::Error) -> Error {

@@ -11,7 +11,7 @@ use super::measured::{Measured, add_report, of_aggregates, of_report, of_transac
 use super::report::model::Report;
 use super::{Options, report};
 use crate::spool::Spool;
-use record::{Arrivals, Load, Run, RunEvent, RunKey, RunKind, Setting};
+use spec::{Arrivals, Load, Run, RunEvent, RunKey, RunKind, Setting};
 
 /// A run, and where it comes from.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use record::Error;
+use spec::Error;
 
 use super::aggregate;
 use super::found::{self, FoundRun, Parts};

@@ -1,7 +1,7 @@
 //! Whether an imported run can be believed: the rules that need nothing but its figures, with the same limits as for
 //! runs of pgdyno's own (docs/run-verdicts.md).
 
-use record::{Arrivals, Counts, Doubt, Reason, Validity, count};
+use spec::{Arrivals, Counts, Doubt, Reason, Validity, count};
 
 /// Share of failed transactions that makes a run invalid; fewer make it suspect.
 const FAILED_SHARE: f64 = 0.01;
@@ -54,7 +54,7 @@ pub(super) fn judge(
 mod tests {
     use super::*;
     use crate::import::log::named;
-    use record::Offer;
+    use spec::Offer;
 
     #[test]
     fn verdicts_follow_the_rules_of_own_runs() {

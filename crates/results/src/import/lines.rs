@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-use record::hex;
 use sha2::{Digest, Sha256};
+use spec::hex;
 
 /// Bytes read from the input at once.
 const CHUNK: usize = 256 * 1024;
@@ -110,7 +110,7 @@ impl<R: Read> Lines<R> {
 
     /// SHA-256 of all that was read, hex; of the whole input once [`Self::next`] gave `None`.
     pub(super) fn sha256(&self) -> String {
-        record::hex(&self.hash.clone().finalize())
+        spec::hex(&self.hash.clone().finalize())
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
             found.push((String::from_utf8_lossy(line.text).into_owned(), line.whole));
         }
         assert_eq!(lines.bytes(), bytes.len() as u64);
-        assert_eq!(lines.sha256(), record::hex(&Sha256::digest(bytes)));
+        assert_eq!(lines.sha256(), spec::hex(&Sha256::digest(bytes)));
         found
     }
 

@@ -9,7 +9,7 @@ use super::log::{Tally, TransactionLog, named};
 use super::report;
 use super::report::model::Report;
 use crate::spool::Spooled;
-use record::{Artifact, Counts, ScriptRecord, SeriesPoint};
+use spec::{Artifact, Counts, ScriptRecord, SeriesPoint};
 
 /// What a log or the lack of one gives to a run.
 #[derive(Default)]

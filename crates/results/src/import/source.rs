@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use record::Error;
+use spec::Error;
 
 use super::sniff::{HEAD, Kind, sniff};
 use crate::import::error::{of_file, unreadable};

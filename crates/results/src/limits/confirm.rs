@@ -1,7 +1,7 @@
 //! What a limit is worth under rates that change: trials like those of the search, once it ended.
 
-use record::{PROMISE_BAD, Profile, Run};
 use serde::Serialize;
+use spec::{PROMISE_BAD, Profile, Run};
 use stats::{LimitClass, LimitGoal};
 
 use super::{counted, kept};

@@ -1,7 +1,7 @@
 //! Whether it was the load generator that ended a search: then the server can take at least what was found, and perhaps more.
 
-use record::{AskedLimit, Run, Term};
 use serde::Serialize;
+use spec::{AskedLimit, Run, Term};
 
 use super::kept;
 

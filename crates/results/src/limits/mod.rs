@@ -9,8 +9,8 @@ mod search;
 
 use std::collections::BTreeMap;
 
-use record::{AskedLimit, Experiment, PROMISE_KEPT, Reason, Run, RunKind};
 use serde::Serialize;
+use spec::{AskedLimit, Experiment, PROMISE_KEPT, Reason, Run, RunKind};
 use stats::{LimitClass, LimitEnded, Trial};
 
 pub use self::broke::{Broke, BrokenTerm, Cause, Waited};

@@ -1,6 +1,6 @@
 //! The runs as fast as so many clients can, which tell where a limit is looked for.
 
-use record::{AskedLimit, PEAK, Run};
+use spec::{AskedLimit, PEAK, Run};
 
 /// Runs as fast as so many clients can of which none counts: there is no more to be had.
 const MOST: usize = 2;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{AskedLimit, Profile, Run};
+use spec::{AskedLimit, Profile, Run};
 use stats::{LimitEnded, LimitRange, LimitSearch, LimitStep, Trial};
 
 use super::confirm::{Confirmed, Shaped, is_confirming};
@@ -314,8 +314,8 @@ impl<'r> ArmLimit<'r> {
     pub fn one_decides(&self, asked: &AskedLimit) -> bool {
         let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return false };
         let there = || self.trials.iter().filter(|run| run.offered_rate == Some(upper));
-        let decides = |term: &record::Term| {
-            let kept: Vec<record::Kept> = there().filter_map(|run| term.kept(run)).collect();
+        let decides = |term: &spec::Term| {
+            let kept: Vec<spec::Kept> = there().filter_map(|run| term.kept(run)).collect();
             let (bad, offered) =
                 kept.iter().fold((0.0, 0.0), |sum, own| (sum.0 + own.bad, sum.1 + own.offered));
             let few = !kept.is_empty() && kept.iter().all(|own| own.offered * term.share < 1.0);

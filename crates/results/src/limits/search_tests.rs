@@ -1,6 +1,6 @@
 //! Searches on servers that are simulated.
 
-use record::{Doubt, Load, PEAK, PROMISE_KEPT, Reason, RunKey, RunKind, Term, Validity};
+use spec::{Doubt, Load, PEAK, PROMISE_KEPT, Reason, RunKey, RunKind, Term, Validity};
 use stats::LimitClass;
 
 use super::super::{Broke, Came, Cause, Found, WhyFar};
@@ -341,7 +341,7 @@ fn took(run: &mut Run, ms: u64) {
     let count = run.offered_rate.map_or(1000, |rate| rate.ceil() as u64);
     (0..count).for_each(|_| response.record(ms * 1_000_000));
     run.counts.extend(["due", "ok"].map(|name| (name.to_owned(), count)));
-    run.scripts = vec![record::ScriptRecord {
+    run.scripts = vec![spec::ScriptRecord {
         name: "w".into(),
         text_hash: String::new(),
         weight: 1,
@@ -450,7 +450,7 @@ fn a_peak_far_above_the_limit_is_explained_or_doubted() {
     // Of a limit of 250/s: what all transactions take as fast as the clients can, ms, and what is promised for 99 % of them.
     for (took_ms, within_ms, wanted) in [(30, 20, "broken"), (7, 8, "bursts"), (1, 20, "unknown")] {
         let within_us = within_ms * 1000;
-        let term = record::Term { within_us, share: 0.01, script: None, written: "p99".into() };
+        let term = spec::Term { within_us, share: 0.01, script: None, written: "p99".into() };
         let asked = AskedLimit { promise: vec![term], ..asked() };
         let mut runs =
             search(&asked, &[None], None, &Server { peak: &|_| 1000, trial: &|run, _| judged(run, 250.0) });
@@ -476,7 +476,7 @@ fn a_peak_far_above_the_limit_is_explained_or_doubted() {
 fn with_failed(run: &mut Run, failed: u64) {
     let counts = [("due", 60), ("ok", 60 - failed), ("failed", failed)];
     run.counts = counts.map(|(name, count)| (name.to_owned(), count)).into();
-    run.scripts = vec![record::ScriptRecord {
+    run.scripts = vec![spec::ScriptRecord {
         name: "one.sql".into(),
         text_hash: String::new(),
         weight: 1,

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use record::{Class, Error, written};
+use spec::{Class, Error, written};
 
 use super::{Store, identity};
 use crate::error::from_io;

@@ -1,9 +1,9 @@
 //! How an experiment came to what it is: the command that measures it, how often its verdict was seen, and how often more
 //! rounds were asked for.
 
-use record::Error;
-use record::shell::Command;
 use rusqlite::params;
+use spec::Error;
+use spec::shell::Command;
 
 use super::{ExperimentId, Store};
 
@@ -88,7 +88,7 @@ mod tests {
         store.begin_experiment(&planned, &host(), &target(), false).unwrap();
         assert_eq!(state(&store, id), (0, 0), "the first command ended before any run");
         let mut job = finished(run("import", 0, Some("A"), 1, 1.0));
-        job.run.kind = record::RunKind::Job;
+        job.run.kind = spec::RunKind::Job;
         store.store(id, &[job]).unwrap();
         store.look(id).unwrap();
         planned.rounds += 2;

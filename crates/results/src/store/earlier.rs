@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use record::{Class, Error};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Transaction, params_from_iter};
+use spec::{Class, Error};
 
 use super::import::Failure;
 use super::schema::{self, LAST_EARLIER, State};
@@ -148,15 +148,15 @@ mod tests {
     fn file(folder: &Path, name: &str) -> PathBuf {
         let path = folder.join(name);
         let mut store = Store::create_or_open(&path).unwrap();
-        let named = record::Experiment { name: name.into(), ..experiment(&["A", "B"]) };
+        let named = spec::Experiment { name: name.into(), ..experiment(&["A", "B"]) };
         let (id, _) = store.begin_experiment(&named, &host(), &target(), false).unwrap();
         for arm in ["A", "B"] {
             store.store(id, &[finished(run("reads", 4, Some(arm), 1, 1000.0))]).unwrap();
         }
-        let text = record::Text {
+        let text = spec::Text {
             used_by: "workload reads".into(),
             name: "one.sql".into(),
-            kind: record::TextKind::File,
+            kind: spec::TextKind::File,
             hash: "ab".into(),
             bytes: 9,
             text: Some("SELECT 1;".into()),

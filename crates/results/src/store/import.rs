@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arm, Class, Error, Experiment, Host, OrderScheme, Run, RunKind, Target};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
+use spec::{Arm, Class, Error, Experiment, Host, OrderScheme, Run, RunKind, Target};
 
 use super::rows::to_json;
 use super::write::{insert_experiment, newest_with_hash};
@@ -303,7 +303,7 @@ fn experiment(collection: &Collection) -> Experiment {
     };
     let digest = Sha256::digest(format!("{IMPORTED}\0{name}"));
     Experiment {
-        hash: record::hex(&digest),
+        hash: spec::hex(&digest),
         name: name.clone(),
         question: question.clone().unwrap_or(general),
         file_text: String::new(),

@@ -27,7 +27,7 @@ pub use earlier::Earlier;
 pub use import::{Collection, Imported, Known, StoredRun};
 pub use tiles::{StoredTile, TileCounts, TilesOf};
 
-use record::{Error, Experiment, Host, Run, Target, written};
+use spec::{Error, Experiment, Host, Run, Target, written};
 
 use self::schema::State;
 use crate::error::{absent, from_io, from_sqlite, is_locked, not_results, unusable};

@@ -1,7 +1,7 @@
 //! Plans of statements: written and read with their run.
 
-use record::{Error, FunctionTime, Part, PlanNode, Run, StatementPlan};
 use rusqlite::{Row, Transaction, params};
+use spec::{Error, FunctionTime, Part, PlanNode, Run, StatementPlan};
 
 use super::rows::to_json;
 use super::{Sqlite, Store, rows};

@@ -1,9 +1,9 @@
 //! Questions in SQL: one statement, that only reads.
 
-use record::{Class, Error};
 use rusqlite::ErrorCode;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
+use spec::{Class, Error};
 
 use super::Store;
 use crate::table::{Table, Value};
@@ -76,7 +76,7 @@ impl Store {
 
 /// A query of the user needs more bytes than it may.
 fn too_much(what: &str, limit: u64) -> Error {
-    let limit = record::bytes(limit);
+    let limit = spec::bytes(limit);
     let what = format!("the query {what} more than {limit}; select less, or raise the limit with --max-size");
     Error::new(Class::Usage, what)
 }

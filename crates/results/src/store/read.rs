@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{Artifact, Error, Run, RunEvent, RunKey, Setting};
 use rusqlite::{Params, Row, params};
+use spec::{Artifact, Error, Run, RunEvent, RunKey, Setting};
 use stats::Histogram;
 
 use super::{ExperimentId, ExperimentSummary, Sqlite, Store, StoredExperiment, WHOLE_RUN, rows};

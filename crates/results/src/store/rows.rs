@@ -1,11 +1,11 @@
 //! Rows of the results file as the records they were.
 
-use record::{
+use rusqlite::Row;
+use serde::de::DeserializeOwned;
+use spec::{
     Artifact, Doubt, Experiment, Host, MapPart, Phase, Relation, Run, RunEvent, RunKey, Sample, ScriptRecord,
     SeriesPoint, Setting, Slice, Target,
 };
-use rusqlite::Row;
-use serde::de::DeserializeOwned;
 use stats::Histogram;
 
 use super::{ExperimentId, ExperimentSummary, Sqlite, StoredExperiment};

@@ -1,8 +1,8 @@
 //! Writing a run with all it holds.
 
-use record::{Run, ScriptRecord, Setting};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
+use spec::{Run, ScriptRecord, Setting};
 use stats::Encoded;
 
 use super::rows::{to_json, to_word};
@@ -100,7 +100,7 @@ fn settings_id(transaction: &Transaction<'_>, settings: &[Setting]) -> Sqlite<Op
     let mut sorted: Vec<_> = settings.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     sorted.dedup_by(|a, b| a.name == b.name);
-    let hash = record::hex(&Sha256::digest(to_json(&sorted)));
+    let hash = spec::hex(&Sha256::digest(to_json(&sorted)));
     let find = "SELECT settings_id FROM settings WHERE hash = ?1";
     if let Some(id) = transaction.query_row(find, [&hash], |row| row.get(0)).optional()? {
         return Ok(Some(id));

@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::Sqlite;
-use record::{Class, Error};
+use spec::{Class, Error};
 
 use crate::error::{earlier, from_sqlite, newer, not_results, too_old};
 

@@ -1,7 +1,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use record::{Class, Error, Experiment};
+use spec::{Class, Error, Experiment};
 
 use super::*;
 use crate::fixture::{experiment, finished, host, run, target};
@@ -62,10 +62,10 @@ fn what_is_stored_comes_back_whole() {
 fn texts_are_kept_once_and_come_back() {
     let (_folder, path) = place();
     let (mut store, id) = filled(&path);
-    let text = |used_by: &str, name: &str, text: Option<&str>| record::Text {
+    let text = |used_by: &str, name: &str, text: Option<&str>| spec::Text {
         used_by: used_by.into(),
         name: name.into(),
-        kind: record::TextKind::File,
+        kind: spec::TextKind::File,
         hash: format!("hash of {text:?}"),
         bytes: 9,
         text: text.map(str::to_owned),
@@ -170,7 +170,7 @@ fn runs_that_others_were_measured_for_count_no_more() {
     let last = &runs[2];
     assert_eq!(
         (last.validity, last.set_aside.as_deref()),
-        (record::Validity::Invalid, Some("it was throttled"))
+        (spec::Validity::Invalid, Some("it was throttled"))
     );
     assert_eq!(store.query(counted).unwrap().rows[0][0], Value::Int(before - 1));
 }

@@ -1,7 +1,7 @@
 //! Texts of scripts, queries and SQL files: each kept once, however many experiments use it.
 
-use record::{Error, Text};
 use rusqlite::{Row, params};
+use spec::{Error, Text};
 
 use super::rows::{to_json, to_word};
 use super::{ExperimentId, Sqlite, Store, rows};

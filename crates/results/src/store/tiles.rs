@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use record::{Error, Run, TileFigures, TileSample};
 use rusqlite::{Params, Row, Transaction, params};
+use spec::{Error, Run, TileFigures, TileSample};
 
 use super::{ExperimentId, Sqlite, Store, rows};
 
@@ -186,7 +186,7 @@ fn sample(row: &Row<'_>) -> Sqlite<TileSample> {
 
 #[cfg(test)]
 mod tests {
-    use record::{MapPart, ScriptRecord, Validity};
+    use spec::{MapPart, ScriptRecord, Validity};
 
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};

@@ -1,7 +1,7 @@
 //! Writing: an experiment when it begins, each run as it ends.
 
-use record::{Error, Experiment, Host, RunEvent, Target, Validity};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+use spec::{Error, Experiment, Host, RunEvent, Target, Validity};
 
 use super::rows::{to_json, to_word};
 use super::{ExperimentId, Finished, Sqlite, Store, run};

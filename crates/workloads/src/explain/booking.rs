@@ -10,7 +10,7 @@
 //! What is counted is what the process that answers called: of a node that ran in workers too, as large a share as it was there.
 //! No node gives more than its own time.
 
-use record::{FunctionTime, Part, StatementPlan};
+use spec::{FunctionTime, Part, StatementPlan};
 
 use super::counted::Calls;
 
@@ -144,7 +144,7 @@ fn is_below_gather(plan: &StatementPlan, at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use record::PlanNode;
+    use spec::PlanNode;
 
     use super::*;
 

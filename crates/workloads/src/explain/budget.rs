@@ -1,6 +1,6 @@
 //! How long explaining may take: a statement, and all transactions of a script.
 
-use record::StatementPlan;
+use spec::StatementPlan;
 
 use crate::answers::SAMPLE;
 
@@ -34,7 +34,7 @@ impl Budget {
     #[must_use]
     pub fn used_up(&self, script: &str, done: u64) -> Option<String> {
         (self.taken_ms > ENOUGH_MS && done < SAMPLE).then(|| {
-            let done = record::count(done, "transaction");
+            let done = spec::count(done, "transaction");
             format!("{script}: {done} instead of {SAMPLE}: explained, they took {:.0} s", self.taken_ms / 1e3)
         })
     }
@@ -47,7 +47,7 @@ pub fn refused(script: &str, line: usize, sqlstate: &str, problem: &str, done: u
     match sqlstate {
         READ_ONLY => format!("{script} writes"),
         TIMED_OUT => {
-            let done = record::count(done, "transaction");
+            let done = spec::count(done, "transaction");
             let longest_s = LONGEST_MS / 1000;
             format!("{script}: {done} instead of {SAMPLE}: line {line} takes longer than {longest_s} s")
         }

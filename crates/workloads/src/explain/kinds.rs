@@ -1,7 +1,7 @@
 //! What a node is: its title, what it reads, under which part its time is booked, its expressions.
 
-use record::Part;
 use serde_json::Value;
+use spec::Part;
 
 /// A text of a node; empty where it has none of this name.
 pub(super) fn text<'v>(said: &'v Value, name: &str) -> &'v str {

@@ -15,8 +15,8 @@ mod session;
 mod tests;
 mod tree;
 
-use record::{PlanNode, StatementPlan};
 use serde_json::Value;
+use spec::{PlanNode, StatementPlan};
 
 use self::counted::Calls;
 use self::tree::Tree;

@@ -3,8 +3,8 @@
 //! tells what the clocks cost. While the second lasts the server counts what functions take, where it may.
 
 use protocol::postgres::sql::{Sql, SqlError, long};
-use record::StatementPlan;
 use serde_json::Value;
+use spec::StatementPlan;
 
 use super::budget::{LONG_MS, LONGEST_MS};
 use super::counted::{Calls, Counting, split};
@@ -109,7 +109,7 @@ fn execution_ms(json: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use record::Part;
+    use spec::Part;
 
     use super::*;
     use crate::testing::sql::FakeSql;

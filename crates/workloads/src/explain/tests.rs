@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use record::{Part, PlanNode, StatementPlan};
+use spec::{Part, PlanNode, StatementPlan};
 
 use super::*;
 

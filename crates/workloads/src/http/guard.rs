@@ -34,7 +34,7 @@ pub(super) fn probe(web: &Web, requests: &Requests, site: &Site<'_>) -> Result<G
         ..Guarded::default()
     };
     if sample.bytes == 0 {
-        let asked = record::count(sample.asked, "request");
+        let asked = spec::count(sample.asked, "request");
         guarded.empty = Some(format!("all bodies of {asked} to {} are empty", web.url()));
     } else if sample.empty > 0 {
         guarded.notes.push(format!("{} of {} probed bodies are empty", sample.empty, sample.asked));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Client;
-use record::{Artifact, MapPart, TextKind};
+use spec::{Artifact, MapPart, TextKind};
 
 use super::guard::{ask, probe, spread};
 use super::options::Options;
@@ -108,7 +108,7 @@ impl Workload for Http {
         let json = serde_json::json!({ "url": url, "tiles": tiles }).to_string();
         let summary = match self.trace.tiles.len() {
             0 => url,
-            count => format!("{} of {url}", record::count(count as u64, "tile")),
+            count => format!("{} of {url}", spec::count(count as u64, "tile")),
         };
         Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary })
     }

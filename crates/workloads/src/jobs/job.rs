@@ -6,7 +6,7 @@ use std::path::Path;
 use osm::synth::Synthetic;
 use protocol::postgres::Database;
 use protocol::postgres::sql::Sql;
-use record::given;
+use spec::given;
 
 use super::child::RunChild;
 use super::report::JobReport;

@@ -1,6 +1,6 @@
 //! Sizes of tables and indexes.
 
-use record::{Relation, RelationKind};
+use spec::{Relation, RelationKind};
 
 use crate::error::WorkloadError;
 use protocol::postgres::sql::Sql;

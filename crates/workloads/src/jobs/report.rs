@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Artifact, Phase, PhaseSource, Sample};
+use spec::{Artifact, Phase, PhaseSource, Sample};
 
 /// What a job gives back.
 #[derive(Debug, Clone, PartialEq, Default)]

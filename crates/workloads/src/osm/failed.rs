@@ -46,7 +46,7 @@ fn how_it_ended(end: &ChildEnd) -> String {
 /// The line of the style that an error speaks of, where one can be told: ` (line 2 of x.lua: local x = ()`.
 fn line_of_style(said: &str, style: &Path) -> Option<String> {
     let name = file_name(style);
-    let text = record::given::read_text(style).ok()?;
+    let text = spec::given::read_text(style).ok()?;
     let number = number_after(said, &format!("{name}:"))
         .or_else(|| number_after(said, "style file line "))
         .or_else(|| line_with_type(said, &text))?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::{Artifact, TextKind, given};
+use spec::{Artifact, TextKind, given};
 
 use super::job::Load;
 use super::made::{self, Which};

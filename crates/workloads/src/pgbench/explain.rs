@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, quote_literal};
-use record::StatementPlan;
 use script::{Capture, Script, Statement, Variables};
+use spec::StatementPlan;
 
 use super::options::Mode;
 use super::prepare::Program;

@@ -3,8 +3,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use record::{TextKind, given};
 use script::{Builtin, Weighted};
+use spec::{TextKind, given};
 
 use crate::error::WorkloadError;
 use crate::workload::Asked;

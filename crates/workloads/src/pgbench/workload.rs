@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Client, GapStream, Gaps};
-use record::Artifact;
 use script::{Random, Streams};
+use spec::Artifact;
 
 use super::check::{Tables, TablesError, branches, count_tables, tables, vacuum_quietly};
 use super::client::clients;

@@ -1,7 +1,7 @@
 //! What a probe records: single shots as samples, medians as figures, and beside them one file with what is said of each.
 
-use record::{Artifact, Run, Sample, Scope};
 use serde::{Deserialize, Serialize};
+use spec::{Artifact, Run, Sample, Scope};
 
 use super::figures::{Figure, figure};
 use super::shots::{NOT_ONE, Shot};
@@ -72,7 +72,7 @@ impl Found {
         let shots: Vec<_> = shots.iter().map(|shot| (start + shot.at_us, value(shot.us))).collect();
         let state = match shots.len() {
             0 => return Self::not_available(figure, NOT_ONE),
-            few @ 1..ENOUGH => State::Cut(format!("time for {} only", record::count(few as u64, "shot"))),
+            few @ 1..ENOUGH => State::Cut(format!("time for {} only", spec::count(few as u64, "shot"))),
             _ => State::Measured,
         };
         Self { name: figure.name.to_owned(), detail: detail.into(), state, shots }
@@ -173,7 +173,7 @@ impl Probed {
 mod tests {
     use std::collections::BTreeMap;
 
-    use ::record::{RunKey, RunKind};
+    use spec::{RunKey, RunKind};
 
     use super::super::figures::CPU_ONE;
     use super::*;

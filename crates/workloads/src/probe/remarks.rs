@@ -29,7 +29,7 @@ pub(super) fn busy(server: &Server, host: &Host) -> Vec<String> {
     {
         told.push(format!(
             "the host had a load of {load} on {} when the probe began: an idle one may be worth more",
-            ::record::count(cpus.into(), "CPU")
+            spec::count(cpus.into(), "CPU")
         ));
     }
     told

@@ -1,8 +1,8 @@
 //! What a user may write about Redis.
 
 use protocol::redis::Limits;
-use record::{bytes, count};
 use serde::{Deserialize, Deserializer, Serialize};
+use spec::{bytes, count};
 
 use super::limits::{Eviction, Memory};
 use super::sizes::Sizes;

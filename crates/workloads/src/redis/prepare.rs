@@ -1,8 +1,8 @@
 //! Brings Redis to the state that runs begin with: limits, and every key written, so that GET finds something.
 
 use protocol::redis::{Answer, Control, Limits};
-use record::{bytes, count};
 use script::Random;
+use spec::{bytes, count};
 
 use super::keys::{Keys, Values};
 use super::limits;

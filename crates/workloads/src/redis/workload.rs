@@ -2,8 +2,8 @@
 
 use engine::Client;
 use protocol::redis::Answer;
-use record::{Artifact, COMMANDS_PER_TX, Counts, HIT_PCT};
 use script::Streams;
+use spec::{Artifact, COMMANDS_PER_TX, Counts, HIT_PCT};
 
 use super::client::RedisClient;
 use super::guard::probe;

@@ -54,7 +54,7 @@ impl Job for SqlFile<'_> {
     }
 
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
-        let text = record::given::read_text(self.path).map_err(|error| WorkloadError::File {
+        let text = spec::given::read_text(self.path).map_err(|error| WorkloadError::File {
             path: self.path.to_owned(),
             problem: format!("cannot be read: {error}"),
         })?;

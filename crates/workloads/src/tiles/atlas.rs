@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::MapPart;
 use script::Random;
+use spec::MapPart;
 use tile::Tile;
 
 use super::layer::{Layer, Style};

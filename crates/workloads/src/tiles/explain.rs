@@ -1,7 +1,7 @@
 //! A sample of tiles with the query of each explained, as the clients send it: prepared, with its parameters.
 
 use protocol::postgres::sql::{Sql, quote_identifier};
-use record::{Part as Share, StatementPlan};
+use spec::{Part as Share, StatementPlan};
 use tile::Tile;
 
 use super::guard::Part;

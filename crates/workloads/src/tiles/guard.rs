@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::TileSample;
+use spec::TileSample;
 use tile::{Tile, mvt};
 
 use super::fetch::Fetch;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::Artifact;
+use spec::Artifact;
 use tile::Tile;
 
 use super::fetch::Fetch;

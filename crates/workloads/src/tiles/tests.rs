@@ -135,7 +135,7 @@ fn a_table_without_features_cannot_be_picked_from() {
     sql.append(database());
     let mut workload = open(&options("planet_osm_polygon"));
     let result = workload.prepare(&mut Site::postgres(&mut sql), 1);
-    assert_eq!(result.map(drop).unwrap_err().class(), record::Class::Missing);
+    assert_eq!(result.map(drop).unwrap_err().class(), spec::Class::Missing);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use engine::Client;
 use protocol::redis::Answer as Answered;
-use record::{Artifact, Counts, HIT_PCT, MapPart, TextKind, TileSample};
 use script::Streams;
+use spec::{Artifact, Counts, HIT_PCT, MapPart, TextKind, TileSample};
 use tile::Tile;
 
 use super::atlas::{Atlas, zooms_in};
@@ -316,7 +316,7 @@ impl Workload for Tiles {
         // As layers are compared later.
         let names: Vec<&str> = layers.iter().map(|picked| picked.table.as_str()).collect();
         let own: Vec<&str> = self.layers.iter().map(|layer| layer.shown.as_str()).collect();
-        let same = record::same_layers(&names, &own);
+        let same = spec::same_layers(&names, &own);
         let picked = self.layers.iter().enumerate().map(|(at, layer)| match same.get(&at) {
             Some(of_base) => Ok((layer.clone(), layers[*of_base].clone())),
             None => Err(misfit(format!("none are for {}", layer.shown))),
@@ -423,7 +423,7 @@ impl Tiles {
         let names: Vec<String> = self.layers.iter().map(|layer| layer.shown.clone()).collect();
         let names = names.join(", ");
         let count = picked.iter().map(|picked| picked.tiles().count() as u64).sum();
-        let tiles = record::count(count, "tile");
+        let tiles = spec::count(count, "tile");
         match &self.options.picker {
             _ if self.options.variant == Variant::Historic => {
                 format!("random boxes of {names}, drawn by the query itself")
@@ -431,11 +431,7 @@ impl Tiles {
             Picker::Trace(_) => format!("{tiles} of {names}, from a trace"),
             Picker::Sessions(_) => {
                 let sessions = picked.first().map_or(0, |picked| picked.sessions.len() as u64);
-                format!(
-                    "{tiles} of {names}, {} in {}",
-                    self.options.zooms,
-                    record::count(sessions, "session")
-                )
+                format!("{tiles} of {names}, {} in {}", self.options.zooms, spec::count(sessions, "session"))
             }
             Picker::Data | Picker::Uniform => format!("{tiles} of {names}, {}", self.options.zooms),
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::bytes;
+use spec::bytes;
 
 use super::{Held, Rows, Table};
 
@@ -159,7 +159,7 @@ fn number(value: f64) -> String {
 /// `3 days`, `5 h`, `12 min`.
 fn old(seconds: f64) -> String {
     match seconds {
-        s if s >= 86_400.0 => record::count((s / 86_400.0) as u64, "day"),
+        s if s >= 86_400.0 => spec::count((s / 86_400.0) as u64, "day"),
         s if s >= 3600.0 => format!("{:.0} h", s / 3600.0),
         s => format!("{:.0} min", s / 60.0),
     }

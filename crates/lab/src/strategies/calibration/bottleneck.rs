@@ -1,6 +1,6 @@
 //! What stood in the way of a higher rate.
 
-use record::Run;
+use spec::Run;
 
 /// A thread busier than this is all but saturated; the machine's CPUs likewise. Percent.
 const FULL_PCT: f64 = 85.0;

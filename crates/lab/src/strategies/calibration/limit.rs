@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use record::{Reason, Run};
+use spec::{Reason, Run};
 
 use super::LAG_RATE;
 use super::bottleneck::limited_by;
@@ -197,7 +197,7 @@ fn reasons(run: &Run) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{Doubt, Validity};
+    use spec::{Doubt, Validity};
 
     use super::*;
     use crate::strategies::calibration::tests;

@@ -9,7 +9,7 @@ mod placements;
 use std::time::Duration;
 
 use engine::{DriverChoice, Until};
-use record::Run;
+use spec::Run;
 
 pub(crate) use self::bottleneck::disturbed;
 pub use self::limit::Limit;
@@ -220,7 +220,7 @@ pub(crate) mod tests {
         let length = Duration::from_secs(1);
         let setup = calibration.setup(Operation::SinkSimple, 1, Some(rate), length);
         let run = PlannedRun::single(&setup);
-        Run { offered_rate: Some(rate), measured_s: 1.0, ..Run::new(record::RunKind::Client, run.key()) }
+        Run { offered_rate: Some(rate), measured_s: 1.0, ..Run::new(spec::RunKind::Client, run.key()) }
     }
 
     fn calibration(server: bool) -> Calibration {
@@ -248,7 +248,7 @@ pub(crate) mod tests {
             told.push((*number, planned.factors["part"].clone(), setup.load.clone()));
             assert!(done.len() < 60, "it does not end");
             let mut run = run(setup.rate().unwrap_or(0.0));
-            run.scripts.push(record::ScriptRecord {
+            run.scripts.push(spec::ScriptRecord {
                 name: "s".into(),
                 text_hash: String::new(),
                 weight: 1,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use record::Run;
+use spec::Run;
 
 use super::{Calibration, Operation};
 use crate::setup::{Placement, Setup};

@@ -3,7 +3,7 @@
 use clap::{Arg, ArgMatches, Command};
 use protocol::postgres::Env;
 use protocol::postgres::conninfo::ConnectionString;
-use record::shell;
+use spec::shell;
 
 use crate::commands::pgbench::{Mode, mode_of};
 use crate::exit::{Failure, USAGE};

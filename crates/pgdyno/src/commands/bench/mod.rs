@@ -18,9 +18,9 @@ use engine::Until;
 use lab::LabError;
 use lab::bench;
 use lab::target_spec::TargetSpec;
-use record::{Profile, ProfileError, Reason, shell};
 use results::{ExperimentId, Store};
 use script::{Seed, Weighted};
+use spec::{Profile, ProfileError, Reason, shell};
 use workloads::Preparation;
 use workloads::pgbench::init::{self, InitOptions, parse_steps};
 use workloads::pgbench::{self, ScriptSource};
@@ -63,7 +63,7 @@ impl Target {
         let names_server = |text: &String| text.contains("://") || text.contains("host");
         let named = self.host.is_some() || self.dsn.iter().chain(&self.dbname).any(names_server);
         let class = error.downcast_ref::<LabError>().map(LabError::class);
-        let is_absent = matches!(class, Some(record::Class::Unreachable | record::Class::Refused));
+        let is_absent = matches!(class, Some(spec::Class::Unreachable | spec::Class::Refused));
         if named || self.managed.is_some() || !is_absent || std::env::var_os("PGHOST").is_some() {
             return error;
         }
@@ -147,7 +147,7 @@ fn measure(args: &Args, target: TargetSpec) -> Outcome {
     }
     let code = match done.run.validity {
         _ if done.measured.interrupted => INTERRUPTED,
-        record::Validity::Invalid => INVALID,
+        spec::Validity::Invalid => INVALID,
         _ => SAME_OR_BETTER,
     };
     let id = done.stored.as_ref().and_then(|stored| stored.as_ref().ok()).copied();

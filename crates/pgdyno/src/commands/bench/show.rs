@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use engine::Until;
 use lab::bench::{self, Benched};
-use record::{Arrivals, Counts, Doubt, Offer, Run};
 use report::visible::line;
 use results::{Table, Value};
+use spec::{Arrivals, Counts, Doubt, Offer, Run};
 use stats::{Histogram, TooFew};
 
 use crate::commands::pgbench::losses;

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lab::calibrate::{self, Calibrated, HOST_FACTOR, Lateness, Limit, Row};
-use record::{Run, Validity};
 use results::{Table, Value};
+use spec::{Run, Validity};
 
 use super::bench::{fresh_seed, stored};
 use super::{print, signals};

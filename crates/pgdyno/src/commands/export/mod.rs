@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use lab::experiment::{ExperimentFile, ReadOptions, asked_slices};
 use lab::plan::Plan;
-use record::shell;
 use report::repeat::{Kit, KitFile, in_words};
 use results::Store;
-use target::settings::Machine;
+use server::settings::Machine;
+use spec::shell;
 
 use super::{chosen, loaded};
 use crate::exit::{BAD_INPUT, Failure, INPUT_OUTPUT, Outcome, SAME_OR_BETTER};
@@ -104,7 +104,7 @@ fn experiment(args: &Experiment) -> Outcome {
 /// Writes the files, for their owner only, as the results are.
 fn write(kit: &Kit, folder: &Path) -> anyhow::Result<()> {
     let refused = |why: String| Failure::with_code(INPUT_OUTPUT, why, Some("name a new folder".to_owned()));
-    record::written::place(folder).map_err(|error| refused(error.to_string()))?;
+    spec::written::place(folder).map_err(|error| refused(error.to_string()))?;
     match std::fs::read_dir(folder) {
         Ok(mut entries) => {
             if entries.next().is_some() {

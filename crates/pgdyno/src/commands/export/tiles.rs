@@ -3,9 +3,9 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use record::shell;
 use report::ReportData;
 use results::Store;
+use spec::shell;
 use tempfile::NamedTempFile;
 
 use super::super::chosen;

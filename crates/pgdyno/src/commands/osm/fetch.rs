@@ -6,8 +6,8 @@ use std::time::Duration;
 use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, FetchError, Fetched, Patience, Source};
 use report::visible;
 use results::Table;
-use target::child::Account;
-use target::home::{Home, Part};
+use server::child::Account;
+use server::home::{Home, Part};
 
 use super::watched::Watched;
 use crate::commands::{print, signals};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use osm::synth::{Made, Options, Progress, Scale, SynthError, write};
 use results::Table;
-use target::Stop;
+use server::Stop;
 
 use crate::commands::{print, signals};
 use crate::exit::{Failure, INPUT_OUTPUT, INTERRUPTED, Outcome, SAME_OR_BETTER};

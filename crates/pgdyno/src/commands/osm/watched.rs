@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use osm::fetch::{Anew, Event, Watch};
-use target::Stop;
+use server::Stop;
 
 use crate::print::{is_interactive, talk, warning};
 use crate::progress::time;

@@ -1,7 +1,7 @@
 //! Where to connect, from the command line to something that connects.
 
 use protocol::postgres::{Config, Host};
-use target::control::{Connector, Wanted};
+use server::control::{Connector, Wanted};
 
 use super::args::{Connection, Fault};
 use super::fault;

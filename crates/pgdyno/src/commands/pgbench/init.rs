@@ -23,7 +23,7 @@ pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fau
         .connect(&mut password::ask)
         .map_err(|words| fault([words, "could not create connection for initialization".to_owned()]))?;
     // Making tables measures nothing.
-    left::check(target::settings::left_behind(&mut control), true, talk)?;
+    left::check(server::settings::left_behind(&mut control), true, talk)?;
     let stop = signals::listen_silently(INTERRUPTED)
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
     let mut voice = Voice::new(std::io::stderr().is_terminal());

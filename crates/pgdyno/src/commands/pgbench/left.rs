@@ -1,7 +1,7 @@
 //! Settings of the server that are not what they were: no run is measured under them silently.
 
-use record::Error;
-use target::settings::journal::{Left, LeftBy};
+use server::settings::journal::{Left, LeftBy};
+use spec::Error;
 
 use super::args::Fault;
 use super::fault;

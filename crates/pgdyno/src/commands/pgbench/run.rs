@@ -7,8 +7,8 @@ use engine::{EngineError, Time, Until};
 use lab::dropin::{Recorder, ShellRunner};
 use lab::measure::{Keep, Measured, Measurement, NotStarted, measure};
 use lab::setup::{self, At, Connection, Counting, Server, Setup};
-use target::control::Connector;
-use target::settings::{left_behind, left_behind_at};
+use server::control::Connector;
+use server::settings::{left_behind, left_behind_at};
 use workloads::pgbench::{HostPolicy, Manner, Pgbench, ScriptSource, Vacuuming, vacuum};
 use workloads::{Places, PostgresPlace, Workload};
 

@@ -5,7 +5,7 @@ use ::report::pgbench::{
     Times,
 };
 use engine::{Measured, ScriptFigures};
-use record::Counts;
+use spec::Counts;
 use workloads::ClientWorkload;
 use workloads::pgbench::Pgbench;
 use workloads::pgbench::init::PartitionMethod;

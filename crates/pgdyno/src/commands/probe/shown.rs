@@ -87,7 +87,7 @@ fn wrapped(out: &mut String, text: &str, indent: &str) {
 fn in_words(found: &Found) -> Option<(String, String)> {
     let (figure, spread) = found.figure().zip(found.spread())?;
     let number = value(figure.unit, spread.median);
-    let shots = record::count(spread.shots as u64, "shot");
+    let shots = spec::count(spread.shots as u64, "shot");
     let least = match figure.unit {
         Unit::Us if spread.shots >= 20 => format!(", least {}", value(figure.unit, spread.least)),
         _ => String::new(),

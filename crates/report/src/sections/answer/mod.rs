@@ -8,10 +8,10 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Reason, Run, RunEvent, ScriptRecord, Validity};
 use results::answer::{Line, SuspectRuns};
 use results::comparison::{Cell, Comparison, Difference, Grouped, Metric, TakenApart};
 use serde::Serialize;
+use spec::{Reason, Run, RunEvent, ScriptRecord, Validity};
 
 use super::View;
 use super::limit::Limit;
@@ -274,7 +274,7 @@ impl Instead {
             [run] => Self::OneRun {
                 tps: run.tps(),
                 response: of_response(&Response::of(&[*run])),
-                started_only: record::Arrivals::of(run).is_some_and(|arrivals| arrivals.started_only),
+                started_only: spec::Arrivals::of(run).is_some_and(|arrivals| arrivals.started_only),
             },
             _ if data.compares() => Self::NoPairYet { runs },
             jobs if jobs.iter().all(|run| run.took_s().is_some()) => {
@@ -310,7 +310,7 @@ impl Doubtful {
         let searches = data.limits().is_some();
         let is_found = |run: &&Run| {
             let only_overloaded = run.doubts.iter().all(|doubt| doubt.reason == Reason::Overloaded);
-            let counts = run.figures.contains_key(record::PROMISE_KEPT);
+            let counts = run.figures.contains_key(spec::PROMISE_KEPT);
             searches && (only_overloaded || counts && validity == Validity::Invalid)
         };
         Self::among(data.measured_runs().filter(|run| run.validity == validity && !is_found(run)))

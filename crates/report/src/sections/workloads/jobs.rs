@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, Render, html};
-use record::{Run, Validity};
 use results::comparison::Cell;
 use results::{Table, Value};
 use serde::Serialize;
+use spec::{Run, Validity};
 
 use crate::cells::CellFigures;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
@@ -122,7 +122,7 @@ fn program_cpu_s(run: &Run) -> Option<f64> {
 }
 
 fn size(run: &Run, of_indexes: bool) -> Option<f64> {
-    let own = run.relations.iter().filter(|own| (own.kind == record::RelationKind::Index) == of_indexes);
+    let own = run.relations.iter().filter(|own| (own.kind == spec::RelationKind::Index) == of_indexes);
     (!run.relations.is_empty()).then(|| own.map(|own| own.bytes as f64).sum())
 }
 

@@ -9,7 +9,7 @@ use crate::data::ReportData;
 use crate::ladder::parts;
 use crate::numbers;
 use crate::sheet::{Cell, Sheet};
-use record::Arrivals;
+use spec::Arrivals;
 
 /// Rates further apart than this are laid out by their ratios.
 const WIDE: f64 = 8.0;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{MapPart, Run, TileSample};
+use spec::{MapPart, Run, TileSample};
 use stats::Histogram;
 
 /// Which answers, by whether a cache in front gave them.

@@ -7,7 +7,7 @@ mod asked;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Experiment, OrderScheme, Run, same_layers};
+use spec::{Experiment, OrderScheme, Run, same_layers};
 use stats::{Better, Estimate, Verdict};
 
 pub use asked::{Asked, Place, Which, asked, layers};

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture::{experiment, run};
-use record::{MapPart, OrderScheme, ScriptRecord, TileSample, Validity};
+use spec::{MapPart, OrderScheme, ScriptRecord, TileSample, Validity};
 use stats::Histogram;
 
 /// A script of this part that came so often, each time after so many µs.

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::{
-    Arrivals, COMPLETED, Counts, Error, Load, Run, RunKey, RunKind, ScriptRecord, Setting, Validity,
-};
 use serde::Deserialize;
 use serde_json::Value;
+use spec::{Arrivals, COMPLETED, Counts, Error, Load, Run, RunKey, RunKind, ScriptRecord, Setting, Validity};
 use stats::Histogram;
 
 use super::Place;

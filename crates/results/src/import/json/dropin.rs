@@ -1,7 +1,7 @@
 //! `pgdyno pgbench --format json` (docs/pgbench-output.md): the facts of a report of pgbench, under other names.
 
-use record::Error;
 use serde_json::{Map, Value};
+use spec::Error;
 
 use super::{Place, SEND_ALL, STRANGE};
 use crate::import::Options;

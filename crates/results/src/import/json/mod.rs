@@ -7,8 +7,8 @@ mod dropin;
 use std::io::Read;
 use std::path::Path;
 
-use record::Error;
 use serde_json::{Map, Value};
+use spec::Error;
 
 use super::found::FoundRun;
 use super::lines;
@@ -135,7 +135,7 @@ mod tests {
     fn a_doubt_of_the_one_who_measured_stays() {
         let text = RUN.replace("\"valid\", \"doubts\": \"\"", "\"invalid\", \"doubts\": \"CPU steal: 40 %\"");
         let found = read_text(&text).expect("a run");
-        assert_eq!(found[0].run().validity, record::Validity::Invalid);
+        assert_eq!(found[0].run().validity, spec::Validity::Invalid);
         assert!(found[0].run().doubts[0].detail.ends_with("elsewhere; invalid there: CPU steal: 40 %"));
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;
 
-use record::{Counts, Error, SeriesPoint, count};
+use spec::{Counts, Error, SeriesPoint, count};
 
 pub(super) use tally::{Tally, named};
 

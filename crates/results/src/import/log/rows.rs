@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::path::PathBuf;
 
-use record::Error;
+use spec::Error;
 
 use super::row::Row;
 use crate::import::error::{at, unreadable};

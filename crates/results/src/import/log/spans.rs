@@ -9,7 +9,7 @@ use super::Columns;
 use super::row::{Outcome, Row};
 use super::tally::tally;
 use crate::spool::Spooled;
-use record::{Counts, SeriesPoint};
+use spec::{Counts, SeriesPoint};
 
 /// Spans per run at most; beyond that neighbours are added, which loses nothing but resolution.
 const MOST: i64 = 600;

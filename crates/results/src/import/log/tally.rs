@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::Counts;
+use spec::Counts;
 use stats::Histogram;
 
 use super::Columns;

@@ -14,7 +14,7 @@ mod stamp;
 use std::io::Read;
 use std::path::Path;
 
-use record::Error;
+use spec::Error;
 
 use self::pieces::Pieces;
 use self::reader::Reader;

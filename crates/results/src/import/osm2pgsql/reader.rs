@@ -1,8 +1,8 @@
 //! Which lines of a file belong to which load.
 
 use osm::log::{LogParser, Told};
-use record::hex;
 use sha2::{Digest, Sha256};
+use spec::hex;
 
 use super::command::CommandLine;
 use super::resources::Resources;

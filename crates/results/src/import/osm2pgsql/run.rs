@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use record::{
+use spec::{
     Artifact, Doubt, Load as LoadKind, Phase, PhaseSource, Reason, Run, RunEvent, RunKey, RunKind, Setting,
     Validity,
 };

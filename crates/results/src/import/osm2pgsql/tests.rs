@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::io::Cursor;
 
-use record::{Error, Reason, Run, RunKind, Validity};
+use spec::{Error, Reason, Run, RunKind, Validity};
 
 use super::*;
 
@@ -65,9 +65,9 @@ fn logs_of_all_versions_are_read() {
     ] {
         let found = one(&log(name));
         let run = found.run();
-        assert_eq!((run.kind, run.load), (RunKind::Job, record::Load::Job));
+        assert_eq!((run.kind, run.load), (RunKind::Job, spec::Load::Job));
         assert_eq!((run.workload.as_str(), run.clients, run.round), ("osm", 0, 1), "{name}");
-        assert!(run.phases.iter().all(|phase| phase.source == record::PhaseSource::Reported), "{name}");
+        assert!(run.phases.iter().all(|phase| phase.source == spec::PhaseSource::Reported), "{name}");
         insta::assert_snapshot!(name.replace('.', "_"), words(&found));
     }
 }

@@ -8,7 +8,7 @@ pub(super) mod progress;
 use std::io::Read;
 use std::path::Path;
 
-use record::Error;
+use spec::Error;
 
 use self::line::{Key, StatementColumns, recognise, without_stamp};
 use self::model::{Progress, Report, ReportScript};

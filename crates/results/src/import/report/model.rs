@@ -1,6 +1,6 @@
 //! What a text report of pgbench says, as plain values.
 
-use record::Counts;
+use spec::Counts;
 
 /// A report, with what stood around it.
 #[derive(Debug, Clone, Default, PartialEq)]

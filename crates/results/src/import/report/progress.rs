@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::model::Progress;
-use record::SeriesPoint;
+use spec::SeriesPoint;
 
 /// Progress times beyond this are seconds since 1970.
 const EPOCH_S: f64 = 100_000_000.0;

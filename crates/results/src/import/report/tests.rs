@@ -1,4 +1,4 @@
-use record::Error;
+use spec::Error;
 
 use super::*;
 

@@ -30,7 +30,7 @@ pub(super) fn all(work: &mut Work<'_>, figure: &Figure, one: Option<&Found>) -> 
     let gain =
         one.zip(found.spread()).map(|(one, all)| format!(": {:.2} times one", all.median / one.median));
     found.detail =
-        format!("{}, {whose}{}", ::record::count(backends.into(), "backend"), gain.unwrap_or_default());
+        format!("{}, {whose}{}", spec::count(backends.into(), "backend"), gain.unwrap_or_default());
     Ok(found)
 }
 
@@ -67,8 +67,7 @@ fn grown(
     let (backends, _, found) = best;
     work.backends = Some(backends);
     let Some(found) = found else { return Ok(work.too_late(figure)) };
-    let detail =
-        format!("{}; the host's CPUs are not known, {why}", ::record::count(backends.into(), "backend"));
+    let detail = format!("{}; the host's CPUs are not known, {why}", spec::count(backends.into(), "backend"));
     Ok(Found { detail, ..found })
 }
 

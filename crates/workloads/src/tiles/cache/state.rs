@@ -155,7 +155,7 @@ fn chosen(
         kept += bytes.len();
         if kept > MOST_KEPT {
             return Err(WorkloadError::missing(
-                format!("the tiles to begin with take more than {}", record::bytes(MOST_KEPT as u64)),
+                format!("the tiles to begin with take more than {}", spec::bytes(MOST_KEPT as u64)),
                 "set tiles_per_zoom lower",
             ));
         }

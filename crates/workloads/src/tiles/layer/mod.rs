@@ -59,8 +59,7 @@ pub(super) struct QueryFile {
 impl QueryFile {
     pub(super) fn read(path: &Path) -> Result<Self, WorkloadError> {
         let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
-        let text =
-            record::given::read_text(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
+        let text = spec::given::read_text(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         let statement = text::read(&text).map_err(wrong)?;
         Ok(Self { text, statement })
     }

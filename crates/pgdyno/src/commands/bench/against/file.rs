@@ -1,7 +1,7 @@
 //! From the command line to the experiment file that does it.
 
 use protocol::without_credentials;
-use target::managed::{Choice, Installation};
+use server::managed::{Choice, Installation};
 use toml::Value;
 
 use super::base::{Folder, Server, Workload, plain};

@@ -3,8 +3,8 @@
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
-use record::{given, shell, written};
 use sha2::{Digest, Sha256};
+use spec::{given, shell, written};
 
 use super::usage;
 use crate::exit::{Failure, INPUT_OUTPUT};
@@ -58,7 +58,7 @@ fn sealed(text: &str) -> String {
 }
 
 fn seal_of(text: &str) -> String {
-    record::hex(&Sha256::digest(text.as_bytes())[..8])
+    spec::hex(&Sha256::digest(text.as_bytes())[..8])
 }
 
 fn seal_in(text: &str) -> Option<&str> {

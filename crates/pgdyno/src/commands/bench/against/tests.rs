@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab::experiment::ExperimentFile;
 use lab::plan::Plan;
-use target::settings::Machine;
+use server::settings::Machine;
 
 use super::base::Folder;
 use super::file::{of_bench, written};

@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 use lab::LabError;
 use lab::experiment::{FileProblems, Problem};
-use record::Error;
+use spec::Error;
 
 use crate::exit::{BAD_INPUT, Failure, USAGE};
 

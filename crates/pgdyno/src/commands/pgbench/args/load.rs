@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::DriverChoice;
-use target::placement::Cpus;
+use server::placement::Cpus;
 use workloads::pgbench::Group;
 
 use super::env::Env;

@@ -1,6 +1,6 @@
 //! Values of pgbench's options, each checked by itself.
 
-use record::Profile;
+use spec::Profile;
 use workloads::pgbench::Mode;
 use workloads::pgbench::init::PartitionMethod;
 

@@ -1,0 +1,95 @@
+//! Making a data folder.
+
+use std::ffi::OsString;
+
+use spec::{Class, Error};
+
+use super::error::{disk_full, file, storage_full};
+use super::installation::Installation;
+use super::log::disk_full_line;
+use super::stand::Stand;
+use super::{DATA, SUPERUSER};
+use crate::child::{Account, Program, Watchdog};
+use crate::home::Dir;
+use crate::stop::Stop;
+use crate::storage::Holds;
+
+/// Lines of initdb that are quoted when it fails.
+const QUOTED_LINES: usize = 6;
+
+/// Runs initdb: checksums, UTF-8, and trust only over the socket, whose folder is closed to others.
+/// Answers the locale it was made with.
+pub(super) fn init(
+    folder: &Dir,
+    stand: Option<&Stand>,
+    installation: &Installation,
+    account: Option<&Account>,
+    watchdog: &Watchdog,
+    stop: &Stop,
+) -> Result<&'static str, Error> {
+    // C.UTF-8 is not known everywhere (macOS, old RHEL); C always is. Why initdb failed it says only in words of its
+    // own, so C is tried whatever the reason was, and what it says then counts.
+    match init_with("C.UTF-8", folder, stand, installation, account, watchdog, stop) {
+        Ok(()) => Ok("C.UTF-8"),
+        Err(error) if error.class() == Class::Child => {
+            init_with("C", folder, stand, installation, account, watchdog, stop).map(|()| "C")
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn init_with(
+    locale: &str,
+    folder: &Dir,
+    stand: Option<&Stand>,
+    installation: &Installation,
+    account: Option<&Account>,
+    watchdog: &Watchdog,
+    stop: &Stop,
+) -> Result<(), Error> {
+    empty_data(folder, stand, account)?;
+    let data = folder.path().join(DATA);
+    let wal = stand.and_then(|stand| stand.part(Holds::Wal));
+    let program = Program::server(installation.program("initdb"), folder.path(), account)
+        .arg("-D")
+        .arg(&data)
+        .args(["-U", SUPERUSER, "-E", "UTF8", "--data-checksums", "--no-instructions"])
+        .args(["--auth-local=trust", "--auth-host=scram-sha-256"])
+        .args(wal.map(|wal| [OsString::from("--waldir"), wal.into()]).into_iter().flatten())
+        .arg(format!("--locale={locale}"));
+    let mut lines = Vec::new();
+    let finished = watchdog.run(&program, &|| stop.at_once(), &mut |line| lines.push(line.text))?;
+    if finished.success() {
+        return Ok(());
+    }
+    let _ = folder.remove_all(DATA);
+    if finished.stopped {
+        return Err(Error::stopped());
+    }
+    if let Some(line) = disk_full_line(&lines.join("\n")) {
+        return Err(match stand {
+            Some(stand) => storage_full(stand.path(), &line),
+            None => disk_full(folder.path(), &line),
+        });
+    }
+    let output = lines.split_off(lines.len().saturating_sub(QUOTED_LINES)).join("\n");
+    Err(Error::new(Class::Child, format!("initdb failed in {}:\n{output}", folder.path().display())))
+}
+
+/// Makes the data folder again, empty, for the account; with what of its files is to stand elsewhere.
+pub(super) fn empty_data(
+    folder: &Dir,
+    stand: Option<&Stand>,
+    account: Option<&Account>,
+) -> Result<Dir, Error> {
+    let failed = |error| file(&folder.path().join(DATA), error);
+    // Of a link only itself.
+    folder.remove_all(DATA).map_err(failed)?;
+    if let Some(stand) = stand {
+        let part = stand.empty(folder, account)?;
+        if stand.storage.holds == Holds::Data {
+            return Ok(part);
+        }
+    }
+    folder.make_for(DATA, account).map_err(failed)
+}

@@ -1,0 +1,129 @@
+//! Databases and extensions of a managed server.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::Address;
+use protocol::postgres::Place;
+use protocol::postgres::conninfo::Env;
+use protocol::postgres::sql::{Sql, long, quote_identifier, quote_literal};
+use protocol::postgres::{Config, ConnInfoError, Login};
+use spec::{Class, Error};
+
+use super::error::advice;
+use super::log::disk_full_line;
+use super::{Cluster, SUPERUSER};
+use crate::control::Control;
+use crate::error::sql_error;
+use crate::storage::Holds;
+
+/// Holds the databases of a server whose databases stand elsewhere.
+pub(super) const TABLESPACE: &str = "pgdyno";
+
+/// How long a connection to a server that said it is ready may take.
+const CONNECT_BOUND: Duration = Duration::from_secs(10);
+
+/// How to connect to a database of the managed server behind a socket.
+pub(super) fn place_of(socket: &Path, database: &str) -> Place {
+    let mut login = Login::new(SUPERUSER, database);
+    login.parameters.push(("application_name".to_owned(), "pgdyno".to_owned()));
+    Place::new(Address::Unix(socket.to_owned()), Arc::new(login))
+}
+
+fn quoted(value: &str) -> String {
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+impl Cluster {
+    /// How to connect to one of its databases: over the private socket, as the superuser, without a password.
+    #[must_use]
+    pub fn place(&self, database: &str) -> Place {
+        place_of(&self.socket_folder.join(format!(".s.PGSQL.{}", self.marker.port)), database)
+    }
+
+    /// The same as a connection string describes it, for its database `postgres`.
+    ///
+    /// # Errors
+    /// When the socket's folder cannot stand in one.
+    pub(crate) fn config(&self) -> Result<Config, ConnInfoError> {
+        let words = format!(
+            "host={} port={} user={SUPERUSER} dbname=postgres application_name=pgdyno",
+            quoted(&self.socket_folder.to_string_lossy()),
+            self.marker.port
+        );
+        Config::parse(Some(&words), &Env::empty())
+    }
+
+    /// A control connection to one of its databases.
+    ///
+    /// # Errors
+    /// When the server refuses, or has died.
+    pub fn connect(&self, database: &str) -> Result<Control, Error> {
+        Ok(Control::open(&self.place(database), Some(CONNECT_BOUND))?)
+    }
+
+    /// Makes a database unless it is there; answers whether it was made.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub fn ensure_database(&self, database: &str) -> Result<bool, Error> {
+        let mut control = self.connect("postgres")?;
+        let query =
+            format!("SELECT 1 FROM pg_catalog.pg_database WHERE datname = {}", quote_literal(database));
+        let doing = || format!("creating database {database}");
+        if control.scalar(&query).map_err(|error| self.sql(doing(), error))?.is_some() {
+            return Ok(false);
+        }
+        let within = self.ensure_tablespace(&mut control)?;
+        long(&mut control)
+            .execute(&format!("CREATE DATABASE {}{within}", quote_identifier(database)))
+            .map_err(|error| self.sql(doing(), error))?;
+        Ok(true)
+    }
+
+    /// Makes the tablespace that databases are to stand in, unless it is there; answers the words of a new database for it.
+    fn ensure_tablespace(&self, control: &mut Control) -> Result<String, Error> {
+        let Some(folder) = self.stand.as_ref().and_then(|stand| stand.part(Holds::Tablespace)) else {
+            return Ok(String::new());
+        };
+        let failed = |error| self.sql(format!("creating tablespace {TABLESPACE}"), error);
+        let query = format!("SELECT 1 FROM pg_catalog.pg_tablespace WHERE spcname = '{TABLESPACE}'");
+        if control.scalar(&query).map_err(failed)?.is_none() {
+            let folder = quote_literal(&folder.to_string_lossy());
+            let create = format!("CREATE TABLESPACE {TABLESPACE} LOCATION {folder}");
+            long(control).execute(&create).map_err(failed)?;
+        }
+        Ok(format!(" TABLESPACE {TABLESPACE}"))
+    }
+
+    /// Makes an extension in a database unless it is there.
+    ///
+    /// # Errors
+    /// When it is not installed: the package is named.
+    pub fn ensure_extension(&self, database: &str, extension: &str) -> Result<(), Error> {
+        let mut control = self.connect(database)?;
+        let sql = format!("CREATE EXTENSION IF NOT EXISTS {} CASCADE", quote_identifier(extension));
+        long(&mut control).execute(&sql).map_err(|error| {
+            // Undefined file or feature not supported: the control file is not there (the code depends on the version).
+            if error.is("58P01") || error.is("0A000") {
+                let major = self.installation.major;
+                let advice = advice(extension, major);
+                let what = format!("extension {extension} is not installed for PostgreSQL {major}; {advice}");
+                Error::new(Class::Missing, what)
+            } else {
+                self.sql(format!("creating extension {extension}"), error)
+            }
+        })
+    }
+
+    /// An error of a statement; a full disk is told apart.
+    pub(super) fn sql(&self, doing: String, error: protocol::postgres::sql::SqlError) -> Error {
+        let first = error.text.lines().next().map(str::to_owned);
+        let line = disk_full_line(&error.text).or_else(|| first.filter(|_| error.is("53100")));
+        match line.or_else(|| if error.sqlstate.is_none() { self.disk_full() } else { None }) {
+            Some(line) => self.is_full(&line),
+            None => sql_error(doing, error),
+        }
+    }
+}

@@ -1,0 +1,526 @@
+//! PostgreSQL servers that pgdyno makes and owns.
+//!
+//! Each has a folder under the home: a marker that says that it is ours, a lock, the data, and the server's log.
+//! The server listens on a socket in a folder closed to others; it runs under a watchdog unless it is *detached*
+//! (`target start`).
+
+mod auto_conf;
+mod copy;
+mod create;
+mod data_folder;
+mod databases;
+mod error;
+mod installation;
+mod log;
+mod marker;
+mod network;
+mod orphans;
+mod postmaster;
+mod serve;
+mod stand;
+mod standing;
+mod status;
+
+use std::path::{Path, PathBuf};
+
+use spec::{Class, Error, is_disk_full};
+
+pub use copy::{grounds_of, sizes_of};
+pub use data_folder::Sizes;
+pub use installation::{Choice, Installation, no_server_in};
+pub use network::Via;
+pub use orphans::stop_orphans;
+pub(crate) use status::journals;
+pub use status::{Status, list, status};
+
+pub(crate) use self::error::LastLines;
+use self::error::{file, in_use, not_found, not_ours, other_version};
+use self::log::Log;
+use self::marker::Marker;
+use self::network::Network;
+use self::postmaster::PidFile;
+use self::stand::{Stand, is_left_over};
+use self::standing::Stands;
+use crate::child::{Account, Child, Watchdog};
+use crate::home::{Dir, Home, Part, passed_through, remove_socket_folder};
+use crate::lock::{Lock, Taken};
+use crate::settings::journal::JournalFile;
+use crate::stop::Stop;
+use crate::storage::Storage;
+
+/// The superuser of managed servers.
+pub const SUPERUSER: &str = "postgres";
+/// Database of managed servers that everything is put into.
+pub const DATABASE: &str = "pgdyno";
+
+/// Port of servers without network: only a part of the socket's name, so that `psql -h FOLDER` finds it.
+const SOCKET_PORT: u16 = 5432;
+
+/// In the server's folder: all that the server writes.
+const DATA: &str = "data";
+
+/// What a managed server shall be like.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Which PostgreSQL.
+    pub choice: Choice,
+    /// How it is reached; a detached server that runs already is reached as before too.
+    pub via: Via,
+    /// Stay when pgdyno ends, until it is told to stop.
+    pub detached: bool,
+    /// What some of its files stand on; all in its folder below the home when `None`.
+    pub storage: Option<Storage>,
+}
+
+/// A managed server in use; dropping it stops the server, unless that is detached.
+#[derive(Debug)]
+pub struct Cluster {
+    home: Home,
+    name: String,
+    /// Ours; what the server writes is in `data`.
+    folder: Dir,
+    installation: Installation,
+    /// Whether the installation was found on this machine, or named; else it is what the marker says, and not run.
+    is_found: bool,
+    account: Option<Account>,
+    watchdog: Watchdog,
+    stop: Stop,
+    marker: Marker,
+    log: Log,
+    log_start: u64,
+    socket_folder: PathBuf,
+    running: Running,
+    /// What clients by the network need; there for a running server that has it.
+    network: Option<Network>,
+    /// Let go of when the server is stopped.
+    _lock: Lock,
+    /// Goes last: a filesystem made for the server takes its folder along, unless somebody has that by then.
+    stand: Option<Stand>,
+}
+
+#[derive(Debug)]
+enum Running {
+    No,
+    Watched(Child),
+    Detached(u32),
+}
+
+impl Cluster {
+    /// The running server of this name: made if there is none, mended if an earlier pgdyno died, started if it
+    /// does not run. A detached server that runs is used as it is, and goes on afterwards.
+    ///
+    /// # Errors
+    /// When there is no PostgreSQL, no place, another user of it, or it does not start.
+    pub fn ensure(
+        home: &Home,
+        name: &str,
+        options: &Options,
+        watchdog: &Watchdog,
+        stop: &Stop,
+    ) -> Result<Self, Error> {
+        check_name(name)?;
+        let mut cluster = Self::prepare(home, name, options, watchdog, stop, Stands::AsAsked)?;
+        cluster.adopt(options)?;
+        cluster.start()?;
+        cluster.ensure_network()?;
+        Ok(cluster)
+    }
+
+    /// The server of this name if there is one, whether it runs or not; a server that runs is left running.
+    ///
+    /// # Errors
+    /// When there is none, or another pgdyno uses it.
+    pub fn open(home: &Home, name: &str, watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
+        Self::find(home, name, watchdog, stop)?.ok_or_else(|| not_found(name))
+    }
+
+    /// The same, if there is one.
+    fn find(home: &Home, name: &str, watchdog: &Watchdog, stop: &Stop) -> Result<Option<Self>, Error> {
+        copy::parted(name).map_or_else(|| check_name(name), |(template, _)| check_name(template))?;
+        let folder = folder_of(home, name)?;
+        let marker = folder.as_ref().map_or(Ok(None), read_marker)?;
+        let is_there = folder.zip(marker).is_some_and(|(folder, marker)| {
+            let storage = marker.storage.as_ref();
+            !is_left_over(&folder, storage)
+        });
+        if !is_there {
+            return Ok(None);
+        }
+        let mut cluster = Self::prepare(home, name, &Options::default(), watchdog, stop, Stands::AsItIs)?;
+        if let Some(server) = cluster.found_running()? {
+            cluster.running = Running::Detached(server.pid);
+        }
+        Ok(Some(cluster))
+    }
+
+    /// Stops the server and removes everything of it, copies of it too.
+    ///
+    /// # Errors
+    /// When it does not stop, is in use, or its folder cannot be removed.
+    pub fn destroy(mut self) -> Result<(), Error> {
+        self.destroy_copies(&|_| true)?;
+        self.remove()
+    }
+
+    /// The same for a server without copies.
+    pub(crate) fn remove(&mut self) -> Result<(), Error> {
+        self.stop()?;
+        if read_marker(&self.folder)?.is_none() {
+            return Err(not_ours(self.folder.path()));
+        }
+        self.stand.as_ref().map_or(Ok(()), Stand::remove)?;
+        // The marker goes last: what is left of an interrupted removal is still known as ours.
+        let failed = |error| file(self.folder.path(), error);
+        for name in self.folder.names().map_err(failed)?.iter().filter(|name| !Marker::is(name)) {
+            self.folder.remove_all(name).map_err(failed)?;
+        }
+        if let Some(clusters) = self.home.part(Part::Clusters)? {
+            clusters.remove_all(&self.name).map_err(failed)?;
+        }
+        remove_socket_folder(self.folder.path());
+        Ok(())
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The file that the server logs to.
+    #[must_use]
+    pub fn log_path(&self) -> PathBuf {
+        self.log.path()
+    }
+
+    /// Its data folder.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join(DATA)
+    }
+
+    /// The folder of its socket: what `psql -h` takes.
+    #[must_use]
+    pub fn socket_folder(&self) -> &Path {
+        &self.socket_folder
+    }
+
+    /// Its port; without network only a part of the socket's name.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.marker.port
+    }
+
+    /// Whether it stays when pgdyno ends.
+    #[must_use]
+    pub fn is_detached(&self) -> bool {
+        self.marker.detached
+    }
+
+    /// The PostgreSQL it is run by.
+    #[must_use]
+    pub fn installation(&self) -> &Installation {
+        &self.installation
+    }
+
+    /// Pid of its postmaster, while it runs.
+    #[must_use]
+    pub fn pid(&self) -> Option<u32> {
+        match &self.running {
+            Running::No => None,
+            Running::Watched(child) => Some(child.pid()),
+            Running::Detached(pid) => Some(*pid),
+        }
+    }
+
+    /// Keeps `postgresql.auto.conf` as it stands, to be put back later, also by the next pgdyno.
+    ///
+    /// # Errors
+    /// When the copy cannot be made.
+    pub fn keep_settings(&self) -> Result<(), Error> {
+        auto_conf::keep(&self.folder, &self.data_folder()?)
+            .map_err(|error| file(&self.data().join(auto_conf::LIVE), error))
+    }
+
+    /// Puts the kept `postgresql.auto.conf` back; answers whether one was kept. The server is not told.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn put_settings_back(&self) -> Result<bool, Error> {
+        if !auto_conf::is_kept(&self.folder) {
+            return Ok(false);
+        }
+        auto_conf::put_back(&self.folder, &self.data_folder()?, self.account.as_ref())
+            .map_err(|error| self.file(auto_conf::KEPT, error))
+    }
+
+    /// What is to be undone on it, if there is such a file (see [`crate::settings::journal`]).
+    pub(crate) fn journal(&self) -> JournalFile {
+        journal_in(&self.folder)
+    }
+
+    /// Its data folder, open.
+    fn data_folder(&self) -> Result<Dir, Error> {
+        let found = data_in(&self.folder, self.open_stand()?.as_ref(), self.account.as_ref())?;
+        found.ok_or_else(|| file(&self.data(), std::io::ErrorKind::NotFound.into()))
+    }
+
+    /// The server of its data folder, if one runs.
+    fn found_running(&self) -> Result<Option<PidFile>, Error> {
+        let data = data_in(&self.folder, self.open_stand()?.as_ref(), self.account.as_ref())?;
+        Ok(data.and_then(|data| PidFile::running(&data)))
+    }
+
+    /// The folder that some of its files stand in, open.
+    fn open_stand(&self) -> Result<Option<Dir>, Error> {
+        self.stand.as_ref().map(Stand::open).transpose()
+    }
+
+    /// An error of a file in its folder.
+    fn file(&self, name: &str, error: std::io::Error) -> Error {
+        file(&self.folder.path().join(name), error)
+    }
+
+    /// Folder, lock, marker and data, all there and ours.
+    fn prepare(
+        home: &Home,
+        name: &str,
+        options: &Options,
+        watchdog: &Watchdog,
+        stop: &Stop,
+        stands: Stands<'_>,
+    ) -> Result<Self, Error> {
+        let account = Account::unprivileged()?;
+        let clusters = home.make_part(Part::Clusters, account.as_ref())?;
+        let folder = clusters
+            .make(name, passed_through(account.is_some()))
+            .map_err(|error| file(&clusters.path().join(name), error))?;
+        let lock = match Lock::take(&folder) {
+            Ok(Taken::Ours(lock)) => lock,
+            Ok(Taken::Held(pid)) => return Err(in_use(name, pid)),
+            Err(source) => return Err(file(&folder.path().join(crate::lock::LOCK), source)),
+        };
+        let found = read_marker(&folder)?;
+        let found = standing::check(found, &folder, name, options, &stands)?;
+        let is_found = found.is_none() || !matches!(stands, Stands::AsItIs);
+        let (installation, marker) = match found {
+            Some(marker) if !is_found => (installation_of(&marker), marker),
+            Some(marker) => (installation_for(&marker, &options.choice, name)?, marker),
+            None if is_empty(&folder) => {
+                let installation = Installation::find(&options.choice)?;
+                let marker = Marker { storage: options.storage.clone(), ..fresh_marker(&installation) };
+                (installation, marker)
+            }
+            None => return Err(not_ours(folder.path())),
+        };
+        let log = Log::new(&folder);
+        let mut cluster = Self {
+            home: home.clone(),
+            name: name.to_owned(),
+            log_start: log.length(),
+            folder,
+            installation,
+            is_found,
+            account,
+            watchdog: watchdog.clone(),
+            stop: stop.clone(),
+            marker,
+            log,
+            socket_folder: PathBuf::new(),
+            running: Running::No,
+            network: None,
+            _lock: lock,
+            stand: None,
+        };
+        cluster.take_stand(home, &stands)?;
+        cluster.make_data()?;
+        cluster.make_socket_folder()?;
+        Ok(cluster)
+    }
+
+    /// Runs initdb, unless an earlier one came to its end.
+    fn make_data(&mut self) -> Result<(), Error> {
+        // A server that is only opened, to be stopped or removed, gets no data. What of a copy is missing only its template has.
+        if !self.is_found || self.marker.copy.is_some() || self.has_lost_its_stand() {
+            return Ok(());
+        }
+        // Data that cannot be trusted are an error, never missing: they would be removed.
+        let data = data_in(&self.folder, self.open_stand()?.as_ref(), self.account.as_ref());
+        if self.marker.complete && data?.is_some_and(|data| data.has("PG_VERSION")) {
+            return Ok(());
+        }
+        self.marker.complete = false;
+        self.write_marker()?;
+        let account = self.account.as_ref();
+        let stand = self.stand.as_ref();
+        let made = create::init(&self.folder, stand, &self.installation, account, &self.watchdog, &self.stop);
+        if let (Err(_), Some(stand)) = (&made, stand) {
+            // Half a server on a disk that is full helps nobody; the next one begins again.
+            let _ = stand.remove();
+        }
+        let made = made.map_err(|error| match error.cause::<std::io::Error>() {
+            Some(source) if is_disk_full(source) => self.is_full(&source.to_string()),
+            _ => error,
+        });
+        self.marker.locale = made?.to_owned();
+        self.marker.complete = true;
+        self.write_marker()
+    }
+
+    /// Deals with what an earlier pgdyno left: a server that still runs, settings that were not put back. Another way to
+    /// reach it takes a restart.
+    fn adopt(&mut self, options: &Options) -> Result<(), Error> {
+        if self.marker.via() < options.via {
+            self.check_can(options.via)?;
+        }
+        let changed = self.put_settings_back()?;
+        // A server that is not detached is an orphan: its watchdog is stopping it, or is dead as well.
+        let mut stays = false;
+        if let Some(server) = self.found_running()? {
+            self.running = Running::Detached(server.pid);
+            stays = self.marker.detached;
+            if !stays || changed || self.marker.via() < options.via {
+                self.stop()?;
+            }
+        }
+        let mut marker = self.marker.clone();
+        marker.detached = options.detached || stays;
+        marker.set_via(if stays { options.via.max(marker.via()) } else { options.via });
+        if marker != self.marker {
+            self.marker = marker;
+            self.write_marker()?;
+        }
+        Ok(())
+    }
+
+    fn write_marker(&self) -> Result<(), Error> {
+        self.marker.write(&self.folder).map_err(|error| file(self.folder.path(), error))
+    }
+}
+
+/// The folder of a server, as it is.
+fn folder_of(home: &Home, name: &str) -> Result<Option<Dir>, Error> {
+    let Some(clusters) = home.part(Part::Clusters)? else { return Ok(None) };
+    clusters.open(name).map_err(|error| file(&clusters.path().join(name), error))
+}
+
+fn read_marker(folder: &Dir) -> Result<Option<Marker>, Error> {
+    Marker::read(folder).map_err(|error| file(&folder.path().join(marker::MARKER), error))
+}
+
+/// The data folder of a server, which belongs to the account that runs it: in its folder, or on what a link there leads to.
+fn data_in(folder: &Dir, stand: Option<&Dir>, account: Option<&Account>) -> Result<Option<Dir>, Error> {
+    let above = stand.filter(|_| folder.has_link(DATA)).unwrap_or(folder);
+    if account.is_some() && matches!(above.open(DATA), Ok(Some(_))) {
+        // Whoever made it was killed before it was given to the account.
+        return Ok(None);
+    }
+    let found = above.open_for(DATA, account);
+    found.map_err(|error| file(&folder.path().join(DATA), error))
+}
+
+fn journal_in(folder: &Dir) -> JournalFile {
+    JournalFile::new(folder, "journal.json")
+}
+
+fn check_name(name: &str) -> Result<(), Error> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if (1..=40).contains(&name.len()) && name.bytes().all(fits) {
+        Ok(())
+    } else {
+        let what = format!("{name:?} is no name for a server; use 1 to 40 letters, digits, - and _");
+        Err(Error::new(Class::Usage, what))
+    }
+}
+
+/// Nothing but a lock is in it, and perhaps a marker whose writer was killed.
+fn is_empty(folder: &Dir) -> bool {
+    let nothing = |name: &std::ffi::OsString| name == crate::lock::LOCK || Marker::is_half(name);
+    folder.names().is_ok_and(|names| names.iter().all(nothing))
+}
+
+fn fresh_marker(installation: &Installation) -> Marker {
+    Marker {
+        format: marker::FORMAT,
+        server_version: installation.version.clone(),
+        major: installation.major,
+        bin: installation.bin.clone(),
+        locale: String::new(),
+        complete: false,
+        network: false,
+        tls: false,
+        port: SOCKET_PORT,
+        detached: false,
+        storage: None,
+        copy: None,
+    }
+}
+
+/// The programs that made the data, as they are remembered: for a server that is stopped or removed, not started.
+fn installation_of(marker: &Marker) -> Installation {
+    Installation { bin: marker.bin.clone(), major: marker.major, version: marker.server_version.clone() }
+}
+
+/// The programs that fit existing data: those that made it, else others of the same major version.
+///
+/// Root takes no path from a file: those that made it must be among the installed ones, or be named once more.
+fn installation_for(marker: &Marker, choice: &Choice, name: &str) -> Result<Installation, Error> {
+    if let Some(asked) = choice.version.filter(|asked| *asked != marker.major) {
+        return Err(other_version(name, marker.major, asked));
+    }
+    if choice.pg_bin.is_some() {
+        let found = Installation::find(&Choice { version: None, pg_bin: choice.pg_bin.clone() })?;
+        let same = found.major == marker.major;
+        return if same { Ok(found) } else { Err(other_version(name, marker.major, found.major)) };
+    }
+    let may_run = !rustix::process::geteuid().is_root() || Installation::is_installed(&marker.bin);
+    let same = may_run.then(|| Installation::at(&marker.bin)).flatten();
+    if let Some(same) = same.filter(|found| found.major == marker.major) {
+        return Ok(same);
+    }
+    Installation::find(&Choice { version: Some(marker.major), pg_bin: None })
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if self.marker.detached {
+            return;
+        }
+        if matches!(self.running, Running::Watched(_)) {
+            // A server that does not stop is ended by its watchdog.
+            let _ = self.stop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain() {
+        for (name, fits) in [("main", true), ("pg-15_x", true), ("", false), ("../x", false), ("a b", false)]
+        {
+            assert_eq!(check_name(name).is_ok(), fits, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn only_empty_folders_are_taken_over() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = Home::at(top.path()).open().unwrap().unwrap();
+        assert!(is_empty(&folder));
+        std::fs::write(folder.path().join("lock"), "1").unwrap();
+        // Whoever was killed while he wrote the marker left a folder that was called somebody else's for ever.
+        std::fs::write(folder.path().join("pgdyno-cluster.json.new"), "{").unwrap();
+        assert!(is_empty(&folder));
+        std::fs::write(folder.path().join("PG_VERSION"), "15").unwrap();
+        assert!(!is_empty(&folder));
+    }
+}

@@ -1,0 +1,343 @@
+//! Where the files of a server stand that shall not all stand in its own folder.
+//!
+//! They stand in a folder called after the server, on the filesystem made for it or in the folder that was named. A link in
+//! the server's own folder leads there, and its data, its log or a tablespace are links to there too.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use spec::{Class, Error};
+
+use super::DATA;
+use super::error::{file, not_ours};
+use crate::child::{Account, Watchdog};
+use crate::home::{Dir, Distrust, Home, Part, Readable, passed_through};
+use crate::stop::Stop;
+use crate::storage::{Ground, Holds, LINK, Mounted, Storage, Used, available_below, is_in_use, used_by};
+
+/// In a folder of ours inside one that was named: whose it is.
+const MARKER: &str = "pgdyno-storage.json";
+
+/// What is left of one whose writer was killed.
+const HALF_MARKER: &str = "pgdyno-storage.json.new";
+
+/// Whose a folder is.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Whose {
+    /// Version of this file's form.
+    format: u32,
+    home: PathBuf,
+    server: String,
+    /// Which machine's: a disk may be shared. Earlier builds did not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    machine: Option<String>,
+}
+
+impl Whose {
+    fn is(&self, other: &Self) -> bool {
+        let one_machine = match (&self.machine, &other.machine) {
+            (Some(own), Some(other)) => own == other,
+            _ => true,
+        };
+        one_machine && self.format == other.format && self.home == other.home && self.server == other.server
+    }
+
+    fn is_of(&self, folder: &Dir) -> bool {
+        let found = folder.read(MARKER).ok().and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        found.is_some_and(|found| found.is(self))
+    }
+}
+
+/// Where some files of a server stand.
+#[derive(Debug)]
+pub(super) struct Stand {
+    pub(super) storage: Storage,
+    /// Of this server alone; ours, with a folder of the account's in it. Not kept open: that would keep the filesystem from
+    /// being unmounted.
+    folder: PathBuf,
+    /// What its marker must say, in a folder that was named. The owner of that folder could put another folder of ours there.
+    whose: Option<Whose>,
+    label: String,
+    /// The filesystem, where it was made by this process; it goes with the last server on it.
+    mounted: Option<Arc<Mounted>>,
+}
+
+pub(super) struct For<'a> {
+    pub(super) home: &'a Home,
+    pub(super) name: &'a str,
+    pub(super) account: Option<&'a Account>,
+    pub(super) watchdog: &'a Watchdog,
+    pub(super) stop: &'a Stop,
+}
+
+impl For<'_> {
+    fn whose(&self) -> Whose {
+        Whose {
+            format: 1,
+            home: self.home.folder().to_owned(),
+            server: self.name.to_owned(),
+            machine: Some(crate::host::machine()),
+        }
+    }
+
+    /// The marker of a folder of ours in a folder that was named.
+    fn marked(&self, storage: &Storage) -> Option<Whose> {
+        matches!(storage.on, Ground::Folder(_)).then(|| self.whose())
+    }
+
+    /// The server's folder below the home.
+    fn own_folder(&self) -> Result<Dir, Error> {
+        let path = || self.home.path(Part::Clusters).join(self.name);
+        super::folder_of(self.home, self.name)?.ok_or_else(|| file(&path(), io::ErrorKind::NotFound.into()))
+    }
+}
+
+impl Stand {
+    /// A new place for a server's files; on the filesystem of `beside` for a copy of the server there. What stood there of an
+    /// earlier server of this name and home is removed.
+    pub(super) fn make(storage: &Storage, who: &For<'_>, beside: Option<&Self>) -> Result<Self, Error> {
+        let (folder, label, mounted) = match (&storage.on, beside) {
+            (Ground::Folder(folder), _) => {
+                let label = available_below(who.home, &storage.on)?;
+                (claim(folder, who)?, label.label().to_owned(), None)
+            }
+            (Ground::Filesystem(_), Some(beside)) => {
+                let on = beside.folder.parent().unwrap_or(&beside.folder);
+                (on_made(on, who)?, beside.label.clone(), beside.mounted.clone())
+            }
+            (Ground::Filesystem(filesystem), None) => {
+                let mounted = Mounted::make(who.home, filesystem, who.account, who.watchdog, who.stop)?;
+                (on_made(&mounted.folder(), who)?, mounted.label().to_owned(), Some(Arc::new(mounted)))
+            }
+        };
+        let folder = folder.path().to_owned();
+        link(&who.own_folder()?, LINK, &folder)?;
+        Ok(Self { storage: storage.clone(), folder, whose: who.marked(storage), label, mounted })
+    }
+
+    /// Where the files of a server that is there stand already.
+    pub(super) fn find(storage: &Storage, who: &For<'_>) -> Result<Self, Error> {
+        let (path, found) = match &storage.on {
+            Ground::Folder(named) => (named.join(within(who.name)), Dir::inside(named, within(who.name))),
+            Ground::Filesystem(_) => {
+                let found = stand_of(&who.own_folder()?);
+                (found.as_ref().map(|found| found.path().to_owned()).unwrap_or_default(), Ok(found))
+            }
+        };
+        let Ok(Some(folder)) = found else {
+            return Err(match found {
+                Err(error) if Distrust::is_in(&error) => file(&path, error),
+                _ => Error::new(
+                    Class::Missing,
+                    format!(
+                        "the files of managed server {name:?} should stand in {}, which is not there; mount its disk, or give \
+                         them up with: pgdyno target destroy {name}",
+                        path.display(),
+                        name = who.name
+                    ),
+                ),
+            });
+        };
+        let whose = who.marked(storage);
+        if whose.as_ref().is_some_and(|whose| !whose.is_of(&folder)) {
+            return Err(not_ours(&path));
+        }
+        let label =
+            available_below(who.home, &storage.on).map(|found| found.label().to_owned()).unwrap_or_default();
+        Ok(Self { storage: storage.clone(), folder: folder.path().to_owned(), whose, label, mounted: None })
+    }
+
+    /// On the same filesystem as another server's, which it keeps from going.
+    pub(super) fn beside(mut self, other: &Self) -> Self {
+        self.mounted.clone_from(&other.mounted);
+        self
+    }
+
+    /// Whether a server's folder leads to a place on what this one stands on.
+    pub(super) fn is_beside(&self, storage: Option<&Storage>, own_folder: &Dir) -> bool {
+        let on = self.folder.parent();
+        let leads_to = own_folder.read_link(LINK).unwrap_or_default();
+        storage == Some(&self.storage) && leads_to.parent() == on
+    }
+
+    /// What it is, in words.
+    pub(super) fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Its own folder, on what it stands on.
+    pub(super) fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The same, open.
+    pub(super) fn open(&self) -> Result<Dir, Error> {
+        self.open_if_there()?.ok_or_else(|| file(&self.folder, io::ErrorKind::NotFound.into()))
+    }
+
+    fn open_if_there(&self) -> Result<Option<Dir>, Error> {
+        let found = opened(&self.folder).map_err(|error| file(&self.folder, error))?;
+        let others =
+            found.as_ref().zip(self.whose.as_ref()).is_some_and(|(found, whose)| !whose.is_of(found));
+        if others { Err(not_ours(&self.folder)) } else { Ok(found) }
+    }
+
+    pub(super) fn used(&self) -> Result<Used, Error> {
+        used_by(&self.folder, self.mounted.as_deref())
+    }
+
+    /// Why it cannot be used any more, if that can be seen.
+    pub(super) fn lost(&self) -> Option<Error> {
+        let why = match &self.mounted {
+            Some(mounted) => mounted.lost(),
+            None => (!self.folder.is_dir()).then(|| "it is not there any more".to_owned()),
+        };
+        why.map(|why| {
+            let what = format!(
+                "what the server's files stand on, {}, was lost: {why}; look what became of its disk or filesystem, then the \
+                 same command goes on",
+                self.folder.display()
+            );
+            Error::new(Class::Io, what)
+        })
+    }
+
+    /// Unmounts and mounts what was made; answers whether anything was.
+    pub(super) fn again(&self) -> Result<bool, Error> {
+        Ok(self.mounted.as_ref().map(|mounted| mounted.again()).transpose()?.is_some())
+    }
+
+    pub(super) fn part(&self, holds: Holds) -> Option<PathBuf> {
+        (self.storage.holds == holds).then(|| self.folder.join(part_name(holds)))
+    }
+
+    /// The folder of its files, open.
+    pub(super) fn open_part(&self, account: Option<&Account>) -> Result<Dir, Error> {
+        let name = part_name(self.storage.holds);
+        let found = self.open()?.open_for(name, account);
+        let found = found.and_then(|found| found.ok_or_else(|| io::ErrorKind::NotFound.into()));
+        found.map_err(|error| file(&self.folder.join(name), error))
+    }
+
+    /// Makes the folder of its files again, empty, for the account; for data with the link to there.
+    pub(super) fn empty(&self, own_folder: &Dir, account: Option<&Account>) -> Result<Dir, Error> {
+        let name = part_name(self.storage.holds);
+        let folder = self.open()?;
+        let made = folder.remove_all(name).and_then(|()| folder.make_for(name, account));
+        let part = made.map_err(|error| file(&self.folder.join(name), error))?;
+        if self.storage.holds == Holds::Data {
+            link(own_folder, DATA, part.path())?;
+        }
+        Ok(part)
+    }
+
+    /// Removes what stands there, and the folder.
+    pub(super) fn remove(&self) -> Result<(), Error> {
+        let above = self.folder.parent().zip(self.folder.file_name());
+        let Some((folder, (above, name))) = self.open_if_there()?.zip(above) else { return Ok(()) };
+        let removed = empty_but_marker(&folder)
+            .and_then(|()| folder.remove_all(MARKER))
+            .and_then(|()| Dir::remove_empty_inside(above, name));
+        removed.map_err(|error| file(&self.folder, error))
+    }
+}
+
+/// Name of the folder of its files, in that of the server.
+pub(super) fn part_name(holds: Holds) -> &'static str {
+    match holds {
+        Holds::Data => DATA,
+        Holds::Tablespace => "tablespace",
+        Holds::Wal => "wal",
+    }
+}
+
+/// Where the link in a server's folder leads, if that is there and ours.
+pub(super) fn stand_of(own_folder: &Dir) -> Option<Dir> {
+    opened(&own_folder.read_link(LINK).ok()?).ok()?
+}
+
+/// A folder of ours that stands elsewhere, if it is there.
+fn opened(folder: &Path) -> io::Result<Option<Dir>> {
+    match folder.parent().zip(folder.file_name()) {
+        Some((above, name)) => Dir::inside(above, name),
+        None => Ok(None),
+    }
+}
+
+/// A link in a server's folder, in place of whatever is there.
+fn link(own_folder: &Dir, name: &str, to: &Path) -> Result<(), Error> {
+    let made = own_folder.remove_all(name).and_then(|()| own_folder.link(name, to));
+    made.map_err(|error| file(&own_folder.path().join(name), error))
+}
+
+/// Our folder on a filesystem that was made.
+fn on_made(mounted: &Path, who: &For<'_>) -> Result<Dir, Error> {
+    Dir::made_inside(mounted, who.name, passed_through(who.account.is_some()))
+        .map_err(|error| file(&mounted.join(who.name), error))
+}
+
+/// Whether a server's folder is all that is left of one on a filesystem that was made for it, and is gone or nobody's.
+pub(super) fn is_left_over(own_folder: &Dir, storage: Option<&Storage>) -> bool {
+    let leads_to = own_folder.read_link(LINK);
+    storage.is_some_and(Storage::is_made) && leads_to.map_or(true, |folder| !is_in_use(&folder))
+}
+
+/// Name of our folder inside one that was named.
+fn within(name: &str) -> String {
+    format!("pgdyno-{name}")
+}
+
+/// Our folder inside one that was named: new, or emptied if it was ours.
+fn claim(named: &Path, who: &For<'_>) -> Result<Dir, Error> {
+    let name = within(who.name);
+    let failed = |error| file(&named.join(&name), error);
+    let whose = who.whose();
+    let folder = Dir::made_inside(named, &name, passed_through(who.account.is_some())).map_err(failed)?;
+    let is_empty = folder.names().map_err(failed)?.iter().all(|entry| entry == HALF_MARKER);
+    if !is_empty && !whose.is_of(&folder) {
+        return Err(not_ours(&named.join(name)));
+    }
+    empty_but_marker(&folder).map_err(failed)?;
+    let text = serde_json::to_string_pretty(&whose).map_err(|error| failed(error.into()))?;
+    folder.replace(MARKER, text.as_bytes(), Readable::ByUs).map_err(failed)?;
+    Ok(folder)
+}
+
+/// The marker stays: what is left of an interrupted removal is still known as ours.
+fn empty_but_marker(folder: &Dir) -> io::Result<()> {
+    folder.names()?.iter().filter(|name| *name != MARKER).try_for_each(|name| folder.remove_all(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_of_this_server_and_home_are_taken_over() {
+        let top = tempfile::tempdir().unwrap();
+        let home = Home::at(&top.path().join("home"));
+        let other = Home::at(&top.path().join("other"));
+        let (watchdog, stop) = (Watchdog { exe: PathBuf::new() }, Stop::new());
+        let who = |home| For { home, name: "main", account: None, watchdog: &watchdog, stop: &stop };
+        let is_not_ours =
+            |found: Result<Dir, Error>| found.unwrap_err().to_string().contains("is not pgdyno's");
+        let folder = claim(top.path(), &who(&home)).unwrap().path().to_owned();
+        std::fs::create_dir(folder.join("data")).unwrap();
+        assert!(is_not_ours(claim(top.path(), &who(&other))));
+        assert!(folder.join("data").exists());
+        claim(top.path(), &who(&home)).unwrap();
+        assert!(!folder.join("data").exists() && folder.join(MARKER).exists());
+        // Another machine that has the same disk, and a home of the same path.
+        let whose = Whose { machine: Some("another".to_owned()), ..who(&home).whose() };
+        std::fs::write(folder.join(MARKER), serde_json::to_string(&whose).unwrap()).unwrap();
+        assert!(is_not_ours(claim(top.path(), &who(&home))));
+        std::fs::remove_file(folder.join(MARKER)).unwrap();
+        claim(top.path(), &who(&home)).expect("an empty one is nobody's");
+        std::fs::write(folder.join("theirs"), "").unwrap();
+        std::fs::remove_file(folder.join(MARKER)).unwrap();
+        assert!(is_not_ours(claim(top.path(), &who(&home))));
+        assert!(folder.join("theirs").exists());
+    }
+}

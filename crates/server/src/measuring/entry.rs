@@ -1,0 +1,220 @@
+//! The file of a process that measures: what it says in lines, under a lock that lasts as long as the process.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::time::{ClockId, clock_gettime};
+use spec::visible;
+
+use crate::host::proc::is_alive;
+
+/// What the names of these files begin with; the pid follows.
+const PREFIX: &str = "pgdyno-measuring-";
+/// Longest file that is read, bytes.
+const LONGEST: u64 = 2048;
+/// Longest line that is shown, letters.
+const LONGEST_LINE: usize = 120;
+
+/// Another process, by what it says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Other {
+    pub pid: u32,
+    /// Whether it measures, and does not wait.
+    pub measures: bool,
+    /// Since the machine started, ns.
+    announced_ns: u64,
+    /// Local time of day at which it announced itself.
+    since: String,
+    command: String,
+    /// Without a password; empty where none is known yet.
+    server: String,
+}
+
+impl Other {
+    /// `pid 4711, pgdyno run x.toml, since 21:03:12, on postgres://me@db/shop`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let on = if self.server.is_empty() { String::new() } else { format!(", on {}", self.server) };
+        format!("pid {}, {}, since {}{on}", self.pid, self.command, self.since)
+    }
+
+    /// By which it is told who came first.
+    pub(super) fn order(&self) -> (u64, u32) {
+        (self.announced_ns, self.pid)
+    }
+
+    fn read(pid: u32, text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let measures = lines.next()? == MEASURES;
+        let announced_ns = lines.next()?.trim().parse().ok()?;
+        let mut shown = || {
+            let line: String = lines.next().unwrap_or_default().chars().take(LONGEST_LINE).collect();
+            visible::line(&line).into_owned()
+        };
+        Some(Self { pid, measures, announced_ns, since: shown(), command: shown(), server: shown() })
+    }
+}
+
+const MEASURES: &str = "measures";
+const WAITS: &str = "waits";
+
+/// That of this process; the file goes with it.
+#[derive(Debug)]
+pub(super) struct Entry {
+    file: File,
+    path: PathBuf,
+    says: Other,
+}
+
+impl Entry {
+    /// Makes the file; nobody sees it before it is locked.
+    pub(super) fn make(folder: &Path, command: &str) -> io::Result<Self> {
+        let pid = std::process::id();
+        let now = clock_gettime(ClockId::Monotonic);
+        let announced_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+        let since = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
+        let (command, server) = (command.to_owned(), String::new());
+        let says = Other { pid, measures: false, announced_ns, since, command, server };
+        let part = tempfile::Builder::new()
+            .prefix(".pgdyno-")
+            .permissions(Permissions::from_mode(0o644))
+            .tempfile_in(folder)?;
+        flock(part.as_file(), FlockOperation::NonBlockingLockExclusive)?;
+        let path = folder.join(format!("{PREFIX}{pid}-{announced_ns}"));
+        let file = part.persist_noclobber(&path).map_err(|error| error.error)?;
+        // Others read it, whatever the umask says.
+        file.set_permissions(Permissions::from_mode(0o644))?;
+        let mut entry = Self { file, path, says };
+        entry.write()?;
+        Ok(entry)
+    }
+
+    pub(super) fn order(&self) -> (u64, u32) {
+        self.says.order()
+    }
+
+    pub(super) fn measures(&self) -> bool {
+        self.says.measures
+    }
+
+    pub(super) fn command(&self) -> &str {
+        &self.says.command
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.says.measures = true;
+        // Who cannot read it takes it for one that measures.
+        let _ = self.write();
+    }
+
+    pub(super) fn on(&mut self, server: &str) {
+        let known = &mut self.says.server;
+        if known.is_empty() {
+            server.clone_into(known);
+        } else if !known.contains(server) {
+            *known = format!("{known}, {server}");
+        }
+        let _ = self.write();
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let Other { measures, announced_ns, since, command, server, .. } = &self.says;
+        let state = if *measures { MEASURES } else { WAITS };
+        let line = |text: &str| visible::line(text).into_owned();
+        let text = format!("{state}\n{announced_ns}\n{since}\n{}\n{}\n", line(command), line(server));
+        self.file.rewind()?;
+        self.file.write_all(text.as_bytes())?;
+        self.file.set_len(text.len() as u64)
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        // What stays is not locked, and says nothing.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// All processes that have a file there, and live.
+pub(super) fn all(folder: &Path) -> Vec<Other> {
+    let Ok(files) = std::fs::read_dir(folder) else { return Vec::new() };
+    let names = files.flatten().filter_map(|file| file.file_name().into_string().ok());
+    names.filter_map(|name| read(&folder.join(&name), pid_of(&name)?)).collect()
+}
+
+fn pid_of(name: &str) -> Option<u32> {
+    name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok()
+}
+
+/// Of one that holds its file; a file that nobody holds is removed, where it is ours.
+fn read(path: &Path, pid: u32) -> Option<Other> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Err(rustix::io::Errno::WOULDBLOCK) if is_alive(pid) => {}
+        Ok(()) => {
+            // In a folder of all users only its owner can.
+            let _ = std::fs::remove_file(path);
+            return None;
+        }
+        Err(_) => return None,
+    }
+    let mut text = String::new();
+    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    Other::read(pid, &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_measures_is_seen_and_one_that_ended_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut entry = Entry::make(folder.path(), "pgdyno run x.toml").unwrap();
+        let seen = || all(folder.path());
+        assert!(!seen()[0].measures, "{:?}", seen());
+        entry.begin();
+        entry.on("postgres://me@db/shop");
+        let [other] = &seen()[..] else { panic!("{:?}", seen()) };
+        assert!(other.measures && other.order() == entry.order());
+        let words = other.words();
+        assert!(
+            words.starts_with(&format!("pid {}, pgdyno run x.toml, since ", std::process::id())),
+            "{words}"
+        );
+        assert!(words.ends_with(", on postgres://me@db/shop"), "{words}");
+        drop(entry);
+        assert_eq!(seen(), []);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_others_put_there_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(format!("{PREFIX}{name}"));
+        let secret = folder.path().join("secret");
+        std::fs::write(&secret, "measures\n1\nx\ny\nz\n").unwrap();
+        std::os::unix::fs::symlink(&secret, at("1-1")).unwrap();
+        std::fs::create_dir(at("1-2")).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, at("1-3"), rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
+        // One that a killed pgdyno left.
+        std::fs::write(at("1-4"), "measures\n1\n").unwrap();
+        assert_eq!(all(folder.path()), []);
+        assert!(secret.exists() && !at("1-4").exists());
+        // A lock that is held by somebody for a process that is gone.
+        std::fs::write(at("999999999-1"), "measures\n1\n").unwrap();
+        let held = File::open(at("999999999-1")).unwrap();
+        flock(&held, FlockOperation::LockExclusive).unwrap();
+        assert_eq!(all(folder.path()), []);
+        let told = Other::read(7, "measures\n1\n12:00:00\n\u{1b}[31mred\nhost\n").unwrap();
+        assert!(!told.words().contains('\u{1b}'), "{}", told.words());
+        assert_eq!(Other::read(7, "measures\n"), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! The same on a server, for those who measure it from other machines: a session that says so holds an advisory lock, outside any
+//! transaction, so that it holds nothing back. Through a pooler there is none: it would stay on a connection that others use next.
+
+use protocol::postgres::sql::{Sql, SqlError, quote_literal};
+use spec::{Class, Error};
+
+use crate::control::Control;
+use crate::error::server_error;
+use crate::host::machine;
+
+/// The key of the lock, two numbers: "pgdy", "meas".
+const KEY: (u32, u32) = (0x7067_6479, 0x6d65_6173);
+/// What the name of such a session begins with; machine and command follow.
+const PREFIX: &str = "pgdyno measuring";
+/// Letters of the machine's identity in a session's name.
+const LONG_ENOUGH: usize = 12;
+
+/// A session that shows others that this process measures the server, as long as it lives.
+#[derive(Debug)]
+pub struct Marker {
+    control: Control,
+}
+
+impl Marker {
+    /// Takes over its own connection.
+    ///
+    /// # Errors
+    /// When a pooler stands before the server, or it refuses; others are then not seen.
+    pub fn over(mut control: Control, command: &str) -> Result<Self, Error> {
+        let failed = |error: SqlError| server_error(error.to_string(), error);
+        if !control.is_direct().map_err(failed)? {
+            return Err(Error::new(Class::Missing, "a pooler stands before the server"));
+        }
+        let name = quote_literal(&format!("{PREFIX} {} {command}", here()));
+        control
+            .execute(&format!("SELECT pg_catalog.set_config('application_name', {name}, false)"))
+            .map_err(failed)?;
+        Ok(Self { control })
+    }
+
+    /// Shows that this process measures.
+    ///
+    /// # Errors
+    /// The server's.
+    pub fn begin(&mut self) -> Result<(), SqlError> {
+        let (one, other) = KEY;
+        // Shared: nobody waits for it, and it always succeeds.
+        self.control
+            .execute(&format!("SELECT pg_catalog.pg_try_advisory_lock_shared({one}, {other})"))
+            .map(drop)
+    }
+
+    /// Sessions of other machines that measure this server, in words.
+    ///
+    /// # Errors
+    /// The server's.
+    pub fn others(&mut self) -> Result<Vec<String>, SqlError> {
+        let (one, other) = KEY;
+        let sql = format!(
+            "SELECT DISTINCT a.application_name, coalesce(pg_catalog.host(a.client_addr), ''), \
+             coalesce(pg_catalog.to_char(a.backend_start, 'HH24:MI:SS'), '') \
+             FROM pg_catalog.pg_locks AS l JOIN pg_catalog.pg_stat_activity AS a USING (pid) \
+             WHERE l.locktype = 'advisory' AND l.classid = {one} AND l.objid = {other} AND l.objsubid = 2 \
+             AND l.pid <> pg_catalog.pg_backend_pid()"
+        );
+        let rows = self.control.rows(&sql)?;
+        let texts =
+            rows.iter().map(|row| row.iter().map(|text| text.as_deref().unwrap_or_default()).collect());
+        Ok(texts.filter_map(|row: Vec<&str>| words(&row, &here())).collect())
+    }
+}
+
+/// What a session says of itself; `None` where it is of this machine, whose processes are seen by themselves.
+fn words(row: &[&str], here: &str) -> Option<String> {
+    let [name, address, since] = row else { return None };
+    let (machine, command) = match name.strip_prefix(PREFIX).map(str::trim_start) {
+        Some(rest) => rest.split_once(' ').unwrap_or((rest, "pgdyno")),
+        None => ("", "pgdyno"),
+    };
+    let part = |before: &str, text: &str| match text {
+        "" => String::new(),
+        text => format!("{before}{}", spec::visible::line(text)),
+    };
+    (machine != here)
+        .then(|| format!("{}{}{}", part("", command), part(" from ", address), part(", since ", since)))
+}
+
+fn here() -> String {
+    machine().chars().take(LONG_ENOUGH).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_of_this_machine_are_left_out() {
+        let told = |name: &str| words(&[name, "10.0.0.7", "21:03:12"], "abc");
+        assert_eq!(told("pgdyno measuring abc pgdyno run"), None);
+        assert_eq!(
+            told("pgdyno measuring def pgdyno bench").as_deref(),
+            Some("pgdyno bench from 10.0.0.7, since 21:03:12")
+        );
+        // Who holds the lock without a name is one, too.
+        assert_eq!(told("psql").as_deref(), Some("pgdyno from 10.0.0.7, since 21:03:12"));
+        assert_eq!(words(&["x", "", ""], "abc").as_deref(), Some("pgdyno"));
+    }
+}

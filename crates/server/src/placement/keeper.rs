@@ -1,0 +1,114 @@
+//! A process that keeps CPUs from sleeping, and lets pinned servers go should pgdyno be killed.
+//!
+//! It is pgdyno's own executable, called as a watchdog is, and ends with the lifeline. CPUs are kept awake by a thread of
+//! the scheduler's idle class on each: it gives way to anything else.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::sync::mpsc;
+
+use spec::Error;
+
+use super::{Cpus, free_tree, system};
+
+/// What a watchdog is told to be a keeper by, instead of watching over a child; its [`Duties`] follow.
+pub(crate) const KEEPER_ARGUMENT: &str = "--keep";
+
+/// What it says once it is at work.
+pub(super) const AT_WORK: &str = "kept";
+
+/// What a keeper is to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Duties {
+    pub(super) awake: Option<Cpus>,
+    /// Where these processes are pinned, to be let go if we are killed.
+    pub(super) pinned: Option<(Cpus, Vec<u32>)>,
+}
+
+impl Duties {
+    pub(super) fn to_args(&self) -> Vec<String> {
+        let cpus = |cpus: Option<&Cpus>| cpus.map_or_else(|| "-".to_owned(), Cpus::to_string);
+        let pinned = self.pinned.as_ref();
+        let pids = pinned.into_iter().flat_map(|(_, pids)| pids).map(u32::to_string);
+        [cpus(self.awake.as_ref()), cpus(pinned.map(|(cpus, _)| cpus))].into_iter().chain(pids).collect()
+    }
+
+    fn parse(args: &[OsString]) -> Result<Self, String> {
+        let words: Vec<_> = args.iter().map(|word| word.to_string_lossy()).collect();
+        let [awake, pinned, pids @ ..] = &words[..] else { return Err("a keeper without duties".to_owned()) };
+        let cpus = |text: &str| {
+            let parsed = (text != "-").then(|| text.parse()).transpose();
+            parsed.map_err(|error: Error| error.to_string())
+        };
+        let pids: Result<Vec<u32>, _> = pids.iter().map(|pid| pid.parse()).collect();
+        let pids = pids.map_err(|_| "a keeper with a pid that is none".to_owned())?;
+        Ok(Self { awake: cpus(awake)?, pinned: cpus(pinned)?.map(|cpus| (cpus, pids)) })
+    }
+}
+
+/// The life of a keeper, until its standard input ends. Gives the exit code.
+pub(crate) fn keeper_main(args: &[OsString]) -> i32 {
+    let Ok(lifeline) = std::io::stdin().as_fd().try_clone_to_owned() else { return 1 };
+    let mut lifeline = std::fs::File::from(lifeline);
+    let begun = Duties::parse(args).and_then(|duties| {
+        duties.awake.as_ref().map_or(Ok(()), stay_awake)?;
+        Ok(duties)
+    });
+    let said = begun.as_ref().map_or_else(String::as_str, |_| AT_WORK);
+    let heard = writeln!(lifeline, "{said}").is_ok();
+    let Ok(duties) = begun else { return 1 };
+    if heard {
+        // Its end is all that is waited for.
+        let _ = lifeline.read_to_end(&mut Vec::new());
+    }
+    let (cpus, pids) = duties.pinned.unzip();
+    for pid in pids.into_iter().flatten() {
+        // By now its pid may be another's, who is elsewhere.
+        if cpus.is_some() && system::place_of(pid) == cpus {
+            let _ = free_tree(pid);
+        }
+    }
+    0
+}
+
+fn stay_awake(cpus: &Cpus) -> Result<(), String> {
+    if let Some(why) = system::takes_a_share() {
+        return Err(why);
+    }
+    let (sender, begun) = mpsc::channel();
+    for cpu in cpus.iter() {
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            let placed = system::be_idle_on(cpu);
+            let refused = placed.is_err();
+            let _ = sender.send(placed.map_err(|error| format!("CPU {cpu}: {error}")));
+            if refused {
+                return;
+            }
+            // No pause: a hypervisor may take one as a sign that the CPU is not needed.
+            loop {
+                std::hint::black_box(cpu);
+            }
+        });
+    }
+    drop(sender);
+    begun.iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn duties_survive_the_way() {
+        for text in ["0-1 -", "- 0,2 17 18", "1 0 4711"] {
+            let words: Vec<OsString> = text.split(' ').map(OsString::from).collect();
+            assert_eq!(Duties::parse(&words).unwrap().to_args().join(" "), text);
+        }
+        for text in ["", "0", "x -", "- 0 y"] {
+            let words: Vec<OsString> = text.split(' ').map(OsString::from).collect();
+            assert!(Duties::parse(&words).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! What does not go through a pooler, and why: known before anything is started.
+
+use spec::{Class, Error};
+
+use super::{Options, PoolMode, Version};
+use crate::settings::Wanted;
+
+/// What shall go through a pooler.
+#[derive(Debug, Clone, Copy)]
+pub struct Load<'a> {
+    /// Connections at once.
+    pub clients: u32,
+    /// Each transaction has its own connection (`-C`).
+    pub reconnects: bool,
+    /// Statements are prepared once by name and used again (query mode `prepared`).
+    pub prepared: bool,
+    /// Its scripts begin transactions of several statements.
+    pub transaction_blocks: bool,
+    /// Session settings of the arm.
+    pub session: &'a Wanted,
+}
+
+/// Why a pooler cannot carry a load.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotCarried {
+    /// Prepared statements belong to one server connection.
+    #[error(
+        "prepared statements do not go through PgBouncer {version} in {mode} pooling; use 1.21 or newer, pool_mode = \
+         session, or the query mode simple or extended"
+    )]
+    Prepared { version: Version, mode: PoolMode },
+    /// It could keep prepared statements, and is not told to.
+    #[error(
+        "prepared statements do not go through PgBouncer {version} in {mode} pooling unless max_prepared_statements is \
+         above 0 (which it is by itself from 1.24 on); set it, e.g. to 200"
+    )]
+    PreparedOff { version: Version, mode: PoolMode },
+    /// Statement pooling ends a connection that begins a transaction.
+    #[error(
+        "transactions of several statements (BEGIN) do not go through statement pooling; use pool_mode = transaction"
+    )]
+    TransactionBlocks,
+    /// Some clients would wait for ever.
+    #[error(
+        "session pooling keeps a server connection for each of the {clients} clients, and pool_size is {pool_size}: the \
+         others would wait in vain; use pool_size = {clients}, or pool_mode = transaction"
+    )]
+    TooFewConnections { clients: u32, pool_size: u32 },
+    /// Sent at the start of each connection, which PgBouncer refuses.
+    #[error(
+        "PgBouncer {version} does not pass on {parameter:?}, which the connection string or the environment sets for \
+         each connection; leave it out, or make it a setting of the arm"
+    )]
+    Parameter { parameter: String, version: Version },
+    /// Session settings are put in force by PgBouncer itself.
+    #[error(
+        "server_reset_query cannot be chosen together with the session setting {setting:?}, which pgdyno keeps in force \
+         by it"
+    )]
+    ResetQuery { setting: String },
+    /// Its value cannot stand in a configuration file.
+    #[error(
+        "the session setting {setting:?} has a value of more than one line, which does not go through a pooler"
+    )]
+    Value { setting: String },
+}
+
+impl From<NotCarried> for Error {
+    fn from(error: NotCarried) -> Self {
+        Self::new(Class::Missing, error.to_string()).because(error)
+    }
+}
+
+/// Parameters at the start of a connection that PgBouncer keeps for each client, in small letters; of all versions.
+const KEPT: [&str; 5] =
+    ["application_name", "client_encoding", "datestyle", "standard_conforming_strings", "timezone"];
+/// By default kept from 1.20 on (`track_extra_parameters`).
+const KEPT_LATER: &str = "intervalstyle";
+/// The first version that keeps prepared statements for each client, and the first that does so by itself.
+const PREPARED: Version = Version::of(1, 21);
+const PREPARED_BY_DEFAULT: Version = Version::of(1, 24);
+/// The first version that keeps more parameters than [`KEPT`].
+const EXTRA_PARAMETERS: Version = Version::of(1, 20);
+
+/// Whether a pooler can carry a load. `parameters` are those that the connection to the server starts with, such as
+/// `options` of a URL (none on managed servers); settings of an arm are not among them.
+///
+/// # Errors
+/// The first reason why not.
+pub fn carries(
+    version: Version,
+    options: &Options,
+    parameters: &[(String, String)],
+    load: &Load<'_>,
+) -> Result<(), NotCarried> {
+    let mode = options.pool_mode;
+    if load.prepared && mode != PoolMode::Session {
+        if version < PREPARED {
+            return Err(NotCarried::Prepared { version, mode });
+        }
+        if options.max_prepared().unwrap_or(if version < PREPARED_BY_DEFAULT { 0 } else { 200 }) == 0 {
+            return Err(NotCarried::PreparedOff { version, mode });
+        }
+    }
+    if load.transaction_blocks && mode == PoolMode::Statement {
+        return Err(NotCarried::TransactionBlocks);
+    }
+    if mode == PoolMode::Session && !load.reconnects && load.clients > options.pool_size {
+        return Err(NotCarried::TooFewConnections { clients: load.clients, pool_size: options.pool_size });
+    }
+    if let Some((name, _)) = parameters.iter().find(|(name, _)| !is_kept(name, version)) {
+        return Err(NotCarried::Parameter { parameter: name.clone(), version });
+    }
+    session_settings(options, load.session)
+}
+
+fn session_settings(options: &Options, session: &Wanted) -> Result<(), NotCarried> {
+    if let Some((setting, _)) = session.iter().find(|(_, value)| value.chars().any(char::is_control)) {
+        return Err(NotCarried::Value { setting: setting.clone() });
+    }
+    match session.keys().next() {
+        Some(setting) if options.settings.contains_key("server_reset_query") => {
+            Err(NotCarried::ResetQuery { setting: setting.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a parameter sent at the start of a connection reaches the server connection that serves the client.
+pub(super) fn is_kept(name: &str, version: Version) -> bool {
+    let name = name.to_ascii_lowercase();
+    KEPT.contains(&name.as_str()) || (version >= EXTRA_PARAMETERS && name == KEPT_LATER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const V1_18: Version = Version::of(1, 18);
+
+    fn options(pool_mode: PoolMode, settings: &[(&str, &str)]) -> Options {
+        let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        Options { pool_mode, pool_size: 4, settings }
+    }
+
+    fn load(session: &Wanted) -> Load<'_> {
+        Load { clients: 4, reconnects: false, prepared: false, transaction_blocks: true, session }
+    }
+
+    #[test]
+    fn prepared_statements_go_where_the_version_keeps_them() {
+        use PoolMode::{Session, Statement, Transaction};
+        struct Case {
+            minor: u32,
+            mode: PoolMode,
+            max: Option<&'static str>,
+            /// The beginning of the reason.
+            wanted: Option<&'static str>,
+        }
+        let too_old = Some("prepared statements do not go through PgBouncer 1.18.0 in");
+        for Case { minor, mode, max, wanted } in [
+            Case { minor: 18, mode: Session, max: None, wanted: None },
+            Case { minor: 18, mode: Transaction, max: None, wanted: too_old },
+            Case { minor: 18, mode: Statement, max: Some("100"), wanted: too_old },
+            Case { minor: 21, mode: Transaction, max: Some("100"), wanted: None },
+            Case { minor: 21, mode: Statement, max: Some("100"), wanted: None },
+            Case {
+                minor: 23,
+                mode: Transaction,
+                max: None,
+                wanted: Some(
+                    "prepared statements do not go through PgBouncer 1.23.0 in transaction pooling unless",
+                ),
+            },
+            Case { minor: 24, mode: Transaction, max: None, wanted: None },
+            Case {
+                minor: 24,
+                mode: Transaction,
+                max: Some("0"),
+                wanted: Some(
+                    "prepared statements do not go through PgBouncer 1.24.0 in transaction pooling unless",
+                ),
+            },
+        ] {
+            let none = Wanted::new();
+            let prepared = Load { prepared: true, transaction_blocks: false, ..load(&none) };
+            let settings: Vec<_> = max.into_iter().map(|max| ("max_prepared_statements", max)).collect();
+            let got = carries(Version::of(1, minor), &options(mode, &settings), &[], &prepared);
+            let got = got.err().map(|reason| reason.to_string());
+            let fits = match (&got, wanted) {
+                (Some(got), Some(wanted)) => got.starts_with(wanted),
+                (got, wanted) => got.is_none() && wanted.is_none(),
+            };
+            assert!(fits, "1.{minor} {mode} {max:?}: {got:?}");
+        }
+    }
+
+    #[test]
+    fn clients_that_would_wait_for_ever_are_told() {
+        let none = Wanted::new();
+        let many = Load { clients: 5, ..load(&none) };
+        let session = options(PoolMode::Session, &[]);
+        let told = NotCarried::TooFewConnections { clients: 5, pool_size: 4 };
+        assert_eq!(carries(V1_18, &session, &[], &many), Err(told));
+        assert_eq!(carries(V1_18, &session, &[], &Load { reconnects: true, ..many }), Ok(()));
+        assert_eq!(carries(V1_18, &options(PoolMode::Transaction, &[]), &[], &many), Ok(()));
+        let statement = options(PoolMode::Statement, &[]);
+        assert_eq!(carries(V1_18, &statement, &[], &many), Err(NotCarried::TransactionBlocks));
+    }
+
+    #[test]
+    fn what_a_connection_sets_for_itself_goes_through_or_is_told() {
+        let none = Wanted::new();
+        let transaction = options(PoolMode::Transaction, &[]);
+        for (name, version, wanted) in [
+            ("application_name", V1_18, true),
+            ("TimeZone", V1_18, true),
+            ("IntervalStyle", V1_18, false),
+            ("IntervalStyle", Version::of(1, 20), true),
+            ("options", V1_18, false),
+            ("options", Version::of(1, 25), false),
+            ("geqo", Version::of(1, 25), false),
+        ] {
+            let parameters = [(name.to_owned(), "x".to_owned())];
+            let got = carries(version, &transaction, &parameters, &load(&none));
+            assert_eq!(got.is_ok(), wanted, "{name} through {version}");
+        }
+        let session = Wanted::from([("work_mem".to_owned(), "1MB".to_owned())]);
+        assert_eq!(carries(V1_18, &transaction, &[], &load(&session)), Ok(()));
+        let reset = options(PoolMode::Transaction, &[("server_reset_query", "DISCARD ALL")]);
+        let told = NotCarried::ResetQuery { setting: "work_mem".to_owned() };
+        assert_eq!(carries(V1_18, &reset, &[], &load(&session)), Err(told));
+        let lines = Wanted::from([("app.x".to_owned(), "a\nb".to_owned())]);
+        let told = NotCarried::Value { setting: "app.x".to_owned() };
+        assert_eq!(carries(V1_18, &transaction, &[], &load(&lines)), Err(told));
+    }
+}

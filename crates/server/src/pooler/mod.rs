@@ -1,0 +1,156 @@
+//! A private PgBouncer before the server: a Unix socket in a closed folder, under a watchdog.
+//!
+//! Session settings do not come through it with `options`, as they do to a server: PgBouncer refuses those (before 1.20),
+//! or all in them that it does not keep for each client. It is told the settings of the arm instead, and sets them on
+//! each of its connections to the server; so it is started again for each arm.
+
+mod carries;
+mod config;
+mod installed;
+mod options;
+mod version;
+
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::Address;
+use protocol::postgres::{Login, Place};
+use spec::{Class, Error};
+
+pub use self::carries::{Load, NotCarried, carries};
+pub use self::config::Upstream;
+pub use self::installed::Installed;
+pub use self::options::{OptionError, Options, PoolMode};
+pub use self::version::Version;
+
+use self::config::Session;
+use crate::child::{Account, Program, StopWay, Watchdog};
+use crate::control::{ConnectError, Control, Patience};
+use crate::home::{Home, Part};
+use crate::member::{self, Folders, Member};
+use crate::secrets::Secrets;
+use crate::settings::{Wanted, catalog, differences};
+use crate::stop::Stop;
+
+/// What messages call it.
+const NAME: &str = "pgbouncer";
+/// Part of the socket's name; nothing listens on the network.
+const PORT: u16 = 6432;
+/// Longest wait for the first connection through it.
+const CONNECT_BOUND: Duration = Duration::from_secs(20);
+/// From this version on SIGTERM waits for clients, and SIGQUIT ends it at once; before, SIGTERM does.
+const ENDED_BY_QUIT: Version = Version::of(1, 23);
+
+/// A private PgBouncer in use; dropping it stops it.
+#[derive(Debug)]
+pub struct Pooler {
+    member: Member,
+    version: Version,
+    login: Login,
+}
+
+impl Pooler {
+    /// Starts one for this load, and connects through it to the database of `upstream` once: the settings of the arm
+    /// are then seen to be in force.
+    ///
+    /// # Errors
+    /// When it is not installed, cannot carry the load, does not start, or nobody gets through it.
+    pub fn start(
+        home: &Home,
+        upstream: &Upstream,
+        options: &Options,
+        load: &Load<'_>,
+        watchdog: &Watchdog,
+        stop: &Stop,
+    ) -> Result<Self, Error> {
+        options.check()?;
+        let Installed { program, version } = Installed::find(watchdog, stop)?;
+        let server = &upstream.place.login;
+        carries(version, options, &server.parameters, load)?;
+        let account = Account::unprivileged()?;
+        let folders = Folders::make(home, Part::Poolers, &socket_name(), account.as_ref())?;
+        let session = Session::of(load.session, version);
+        let config = config::write(&folders, upstream, &session, options, load.clients)?;
+        let program = Program::server(program, &folders.work, account.as_ref())
+            .arg(config)
+            .stopped_by(if version < ENDED_BY_QUIT { StopWay::Terminate } else { StopWay::Quit });
+        let mut login = Login::new(&server.user, &server.dbname);
+        login.parameters = session.over(&server.parameters);
+        let member = Member::start((NAME, Secrets::default()), program, folders, watchdog)?;
+        let mut pooler = Self { member, version, login };
+        let socket = pooler.socket();
+        pooler.member.await_ready(stop, || UnixStream::connect(&socket).is_ok())?;
+        pooler.verify(load.session, stop)?;
+        Ok(pooler)
+    }
+
+    /// Where clients connect to reach a database of the server, with the settings of the arm. The database `pgbouncer`
+    /// is its console, for reading (`SHOW POOLS`).
+    #[must_use]
+    pub fn place(&self, database: &str) -> Place {
+        let login = Login { dbname: database.to_owned(), ..self.login.clone() };
+        Place::new(Address::Unix(self.socket()), Arc::new(login))
+    }
+
+    /// Its version.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Its pid.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.member.pid()
+    }
+
+    /// Whether it still runs.
+    ///
+    /// # Errors
+    /// How it died, with its last lines.
+    pub fn check(&mut self) -> Result<(), Error> {
+        self.member.check()
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.member.sockets().join(socket_name())
+    }
+
+    /// Goes through it once: that it listens does not say that the server lets it in, and what it sets there it does not
+    /// tell.
+    fn verify(&self, session: &Wanted, stop: &Stop) -> Result<(), Error> {
+        let patience = Patience { stop: stop.clone(), ..Patience::usual() };
+        let place = self.place(&self.login.dbname);
+        let mut control =
+            Control::open_with(&place, Some(CONNECT_BOUND), patience).map_err(|error| match error {
+                ConnectError::Stopped => Error::stopped(),
+                error => {
+                    let log = self.member.last_lines();
+                    let what = format!(
+                        "no connection through pgbouncer: {error}; the last lines of its log:\n{log}"
+                    );
+                    Error::new(Class::Unreachable, what).because(error)
+                }
+            })?;
+        let known = catalog(&mut control).map_err(|error| {
+            Error::new(Class::Guard, format!("reading settings through pgbouncer: {error}")).because(error)
+        })?;
+        let found = differences(&known, session);
+        if found.is_empty() {
+            return Ok(());
+        }
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        Err(Error::new(Class::Guard, format!("not in force behind pgbouncer: {}", found.join(", "))))
+    }
+}
+
+fn socket_name() -> String {
+    format!(".s.PGSQL.{PORT}")
+}
+
+/// Removes what poolers of dead pgdynos left and their watchdogs could not remove.
+pub fn remove_dead(home: &Home) {
+    member::remove_dead(home, Part::Poolers);
+}

@@ -1,0 +1,243 @@
+//! Bringing a server to the settings of an arm.
+
+use std::time::{Duration, Instant};
+
+use protocol::postgres::Place;
+use protocol::postgres::sql::{Sql, SqlError};
+use spec::Error;
+
+use super::Wanted;
+use super::change::Change;
+use super::error::{needs_restart, needs_server_change, not_applied, pooled, refused};
+use super::journal::Journal;
+use super::read::{catalog, differences};
+use super::safety::weakens;
+use super::statements::{self, reload};
+use crate::control::{ConnectError, Control, Pooling, with_session_settings};
+use crate::managed::Cluster;
+use crate::managed::LastLines;
+use crate::stop::Stop;
+
+/// How long connecting may take.
+const CONNECT_BOUND: Duration = Duration::from_secs(10);
+
+/// What it took to bring the server to the settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Effort {
+    /// Nothing on the server changed.
+    #[default]
+    None,
+    /// It re-read its files.
+    Reload,
+    Restart,
+}
+
+/// Settings that are in force, read back and verified.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// What every connection of the load must set for itself.
+    pub session: Wanted,
+    /// What was set for the whole server.
+    pub server: Wanted,
+    /// What it took.
+    pub effort: Effort,
+    /// Settings that came along, with the reason.
+    pub added: Vec<String>,
+    /// What in them weakens crash safety or upkeep.
+    pub weakens: Vec<String>,
+}
+
+impl Applied {
+    fn of(change: Change, effort: Effort) -> Self {
+        let all = change.session.iter().chain(&change.server);
+        let all: Wanted = all.map(|(name, value)| (name.clone(), value.clone())).collect();
+        Self {
+            weakens: weakens(&all),
+            session: change.session,
+            server: change.server,
+            effort,
+            added: change.added,
+        }
+    }
+}
+
+/// Brings a managed server to exactly these settings, over what it had before any arm; restarts it if needed, or where
+/// it shall be started `anew`.
+///
+/// # Errors
+/// When a setting is unknown, refused, or not in force afterwards; the server is then back at its own settings.
+pub fn apply_managed(
+    cluster: &mut Cluster,
+    database: &str,
+    wanted: &Wanted,
+    anew: bool,
+) -> Result<Applied, Error> {
+    let attempt = attempt_managed(cluster, database, wanted, anew);
+    if attempt.is_err() {
+        let _concluding = Stop::of_process().concluding();
+        // The first error tells more than one that follows from it.
+        let _ = restore_managed(cluster);
+    }
+    attempt
+}
+
+fn attempt_managed(
+    cluster: &mut Cluster,
+    database: &str,
+    wanted: &Wanted,
+    anew: bool,
+) -> Result<Applied, Error> {
+    let mut control = cluster.connect(database)?;
+    let change = Change::of(&catalog(&mut control)?, wanted, true)?;
+    let put_back = cluster.put_settings_back()?;
+    if !change.server.is_empty() {
+        cluster.keep_settings()?;
+        alter_system(&mut control, &change.server)?;
+    }
+    let mut effort = Effort::None;
+    if anew {
+        drop(control);
+        effort = restart(cluster)?;
+    } else if put_back || !change.server.is_empty() {
+        effort = take_effect(cluster, control)?;
+    }
+    verify(&cluster.place(database), &change)?;
+    Ok(Applied::of(change, effort))
+}
+
+/// Puts a managed server's own settings back, also after a failed or killed experiment; restarts it if needed.
+///
+/// # Errors
+/// When the server does not come up again.
+pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, Error> {
+    if !cluster.put_settings_back()? {
+        return Ok(Effort::None);
+    }
+    if cluster.pid().is_none() {
+        cluster.start()?;
+        return Ok(Effort::Restart);
+    }
+    let control = cluster.connect("postgres")?;
+    take_effect(cluster, control)
+}
+
+/// The same for its own sake: a server that does not run is not started for it. Answers whether anything was to be done.
+///
+/// # Errors
+/// When the file cannot be written, or the server does not come up again.
+pub fn mend_managed(cluster: &mut Cluster) -> Result<bool, Error> {
+    if cluster.pid().is_none() {
+        return cluster.put_settings_back();
+    }
+    Ok(restore_managed(cluster)? != Effort::None)
+}
+
+/// Lets changed files take effect by the least that does it.
+fn take_effect(cluster: &mut Cluster, mut control: Control) -> Result<Effort, Error> {
+    reload(&mut control)?;
+    drop(control);
+    let mut fresh = cluster.connect("postgres")?;
+    let pending = catalog(&mut fresh)?.iter().any(|entry| entry.pending_restart);
+    drop(fresh);
+    if pending { restart(cluster) } else { Ok(Effort::Reload) }
+}
+
+fn restart(cluster: &mut Cluster) -> Result<Effort, Error> {
+    match cluster.restart() {
+        Ok(()) => Ok(Effort::Restart),
+        Err(error) => Err(match error.cause::<LastLines>() {
+            Some(LastLines(log)) => refused("to start with these settings", log),
+            None => error,
+        }),
+    }
+}
+
+/// Applies settings to a server that is not ours: for our own sessions only, unless `journal` is given: then also
+/// what a reload can do, with the former values journalled first.
+///
+/// # Errors
+/// When that is not enough, or a setting is unknown, refused, or not in force afterwards.
+pub fn apply_url(
+    place: &Place,
+    pooling: Pooling,
+    wanted: &Wanted,
+    journal: Option<&mut Journal>,
+) -> Result<Applied, Error> {
+    let mut control = Control::open(place, Some(CONNECT_BOUND))?;
+    let superuser = control.reported("is_superuser") == Some("on");
+    let known = catalog(&mut control)?;
+    let mut change = Change::of(&known, wanted, superuser)?;
+    if pooling.is_shared() {
+        // What is in force already nobody need set.
+        change.session = differences(&known, &change.session)
+            .into_iter()
+            .filter_map(|difference| change.session.remove_entry(&difference.name))
+            .collect();
+        if !change.session.is_empty() {
+            return Err(pooled(&change.session.into_keys().collect::<Vec<_>>()));
+        }
+    }
+    let to_change = differences(&known, &change.server);
+    change.server.retain(|name, _| to_change.iter().any(|difference| difference.name == *name));
+    let effort = if change.server.is_empty() {
+        Effort::None
+    } else {
+        change_server(&mut control, &known, &change, journal)?
+    };
+    verify(place, &change)?;
+    Ok(Applied::of(change, effort))
+}
+
+fn change_server(
+    control: &mut Control,
+    known: &super::Catalog,
+    change: &Change,
+    journal: Option<&mut Journal>,
+) -> Result<Effort, Error> {
+    let names = |wanted: &dyn Fn(&super::Entry) -> bool| -> Vec<String> {
+        change.server.keys().filter(|name| known.get(name).is_some_and(wanted)).cloned().collect()
+    };
+    let restarting = names(&|entry| entry.context == "postmaster");
+    if !restarting.is_empty() {
+        return Err(needs_restart(&restarting));
+    }
+    let Some(journal) = journal else { return Err(needs_server_change(&names(&|_| true))) };
+    journal.note(control, &change.server, known)?;
+    alter_system(control, &change.server)?;
+    reload(control)?;
+    Ok(Effort::Reload)
+}
+
+fn alter_system(control: &mut Control, server: &Wanted) -> Result<(), Error> {
+    for (name, value) in server {
+        let refused = |error: SqlError| refused(&format!("{name} = {value}"), &error.text);
+        control.execute(&statements::set(name, value)).map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// Reads every setting back over a connection like those of the load.
+fn verify(place: &Place, change: &Change) -> Result<(), Error> {
+    let with_settings = with_session_settings(place, &change.session);
+    let mut control = Control::open(&with_settings, Some(CONNECT_BOUND)).map_err(|error| match error {
+        // The server refuses wrong session settings when a connection starts.
+        ConnectError::Login { source, .. } if !change.session.is_empty() => {
+            refused("a session setting", &source.to_string())
+        }
+        error => error.into(),
+    })?;
+    let wanted = change.session.iter().chain(&change.server);
+    let wanted: Wanted = wanted.map(|(name, value)| (name.clone(), value.clone())).collect();
+    // A reload reaches the server's processes one after the other: give the new value a moment.
+    let start = Instant::now();
+    loop {
+        let found = differences(&catalog(&mut control)?, &wanted);
+        if found.is_empty() {
+            return Ok(());
+        }
+        if start.elapsed() > Duration::from_secs(1) {
+            return Err(not_applied(&found));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,180 @@
+//! The server's settings as `pg_settings` describes them.
+
+use std::collections::BTreeMap;
+
+use spec::{Class, Error};
+
+/// What has to happen for a changed value to take effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Way {
+    /// A connection can set it for itself.
+    Session,
+    /// The server re-reads its files.
+    Reload,
+    Restart,
+    /// Fixed when the server was built or its data folder made.
+    Never,
+}
+
+/// One row of `pg_settings`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Entry {
+    pub name: String,
+    /// Value in force, in `unit`s.
+    pub setting: String,
+    /// `8kB`, `ms`, ...; `None` for plain values.
+    pub unit: Option<String>,
+    /// `internal`, `postmaster`, `sighup`, `superuser-backend`, `backend`, `superuser` or `user`.
+    pub context: String,
+    /// `bool`, `enum`, `integer`, `real` or `string`.
+    pub vartype: String,
+    /// Where the value came from: `default`, `configuration file`, ...
+    pub source: String,
+    /// Value it would have if nobody had set it.
+    pub boot_val: Option<String>,
+    /// Smallest value allowed.
+    pub min_val: Option<String>,
+    /// Largest value allowed.
+    pub max_val: Option<String>,
+    /// The words it takes, where it takes only some.
+    pub choices: Vec<String>,
+    /// Whether a new value waits for a restart.
+    pub pending_restart: bool,
+}
+
+impl Entry {
+    /// What a change takes; `superuser` tells whether our role may set what only superusers may.
+    #[must_use]
+    pub fn way(&self, superuser: bool) -> Way {
+        match self.context.as_str() {
+            "user" | "backend" => Way::Session,
+            "superuser" | "superuser-backend" if superuser => Way::Session,
+            "superuser" | "superuser-backend" | "sighup" => Way::Reload,
+            "postmaster" => Way::Restart,
+            _ => Way::Never,
+        }
+    }
+}
+
+/// All settings of a server.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    entries: BTreeMap<String, Entry>,
+}
+
+impl Catalog {
+    /// The query whose rows [`Catalog::of_rows`] reads.
+    pub const QUERY: &'static str = "SELECT name, setting, unit, context, vartype, source, boot_val, min_val, \
+         max_val, pending_restart, pg_catalog.array_to_string(enumvals, ',') FROM pg_catalog.pg_settings";
+
+    /// From rows of [`Catalog::QUERY`] in text form; rows that are too short are left out.
+    #[must_use]
+    pub fn of_rows(rows: &[Vec<Option<String>>]) -> Self {
+        let entries =
+            rows.iter().filter_map(|row| entry(row)).map(|entry| (entry.name.to_lowercase(), entry));
+        Self { entries: entries.collect() }
+    }
+
+    /// A setting by name, whatever its case.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(&name.to_lowercase())
+    }
+
+    /// A setting that must be there.
+    pub(super) fn known(&self, name: &str) -> Result<&Entry, Error> {
+        self.get(name).ok_or_else(|| {
+            let nearest =
+                self.nearest(name).map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+            Error::new(Class::BadInput, format!("the server knows no setting {name}{nearest}"))
+        })
+    }
+
+    /// All settings in order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// The known name that looks most like `name`, if any does.
+    #[must_use]
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        protocol::nearest(name, self.entries.values().map(|entry| entry.name.as_str()))
+    }
+}
+
+fn entry(row: &[Option<String>]) -> Option<Entry> {
+    let [name, setting, unit, context, vartype, source, boot_val, min_val, max_val, pending, choices] = row
+    else {
+        return None;
+    };
+    Some(Entry {
+        name: name.clone()?,
+        setting: setting.clone().unwrap_or_default(),
+        unit: unit.clone().filter(|unit| !unit.is_empty()),
+        context: context.clone()?,
+        vartype: vartype.clone()?,
+        source: source.clone().unwrap_or_default(),
+        boot_val: boot_val.clone(),
+        min_val: min_val.clone(),
+        max_val: max_val.clone(),
+        choices: choices.iter().flat_map(|list| list.split(',')).map(str::to_owned).collect(),
+        pending_restart: pending.as_deref() == Some("t"),
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A catalog of `name setting unit context vartype [min max | choices]` lines (`-` for no unit); boot values equal
+    /// the settings.
+    pub(crate) fn catalog(lines: &str) -> Catalog {
+        let rows: Vec<Vec<Option<String>>> = lines
+            .lines()
+            .map(|line| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                let text = |word: &str| (word != "-").then(|| word.to_owned());
+                vec![
+                    text(words[0]),
+                    text(words[1]),
+                    text(words[2]),
+                    text(words[3]),
+                    text(words[4]),
+                    text("default"),
+                    text(words[1]),
+                    words.get(6).and_then(|_| text(words[5])),
+                    words.get(6).and_then(|most| text(most)),
+                    text("f"),
+                    words.get(5).filter(|_| words.len() == 6).and_then(|list| text(list)),
+                ]
+            })
+            .collect();
+        Catalog::of_rows(&rows)
+    }
+
+    #[test]
+    fn ways() {
+        let cases = [
+            ("user", Way::Session, Way::Session),
+            ("superuser", Way::Session, Way::Reload),
+            ("backend", Way::Session, Way::Session),
+            ("sighup", Way::Reload, Way::Reload),
+            ("postmaster", Way::Restart, Way::Restart),
+            ("internal", Way::Never, Way::Never),
+        ];
+        for (context, superuser, other) in cases {
+            let entry = Entry { context: context.into(), ..Entry::default() };
+            assert_eq!((entry.way(true), entry.way(false)), (superuser, other), "{context}");
+        }
+    }
+
+    #[test]
+    fn names() {
+        let catalog = catalog("work_mem 4096 kB user integer\nTimeZone UTC - user string");
+        assert_eq!(catalog.get("WORK_MEM").unwrap().setting, "4096");
+        assert_eq!(catalog.get("timezone").unwrap().name, "TimeZone");
+        assert_eq!(catalog.nearest("wrok_mem"), Some("work_mem"));
+        assert_eq!(catalog.nearest("fnord"), None);
+        assert!(Catalog::of_rows(&[vec![Some("x".into())], vec![]]).iter().next().is_none());
+    }
+}

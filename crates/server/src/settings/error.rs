@@ -1,0 +1,105 @@
+//! Why settings are refused or not applied.
+
+use std::fmt;
+
+use spec::{Class, Error};
+
+use super::journal::{Left, LeftBy};
+
+/// A setting that is not what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    pub name: String,
+    /// As asked for.
+    pub wanted: String,
+    /// As in force, with its unit.
+    pub got: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: wanted {}, got {}", self.name, self.wanted, self.got)
+    }
+}
+
+/// Why a setting is refused.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Its name, where it is about one setting.
+    pub setting: Option<String>,
+    pub error: Error,
+}
+
+/// A setting that nobody can change.
+pub(super) fn fixed(name: &str) -> Error {
+    let what = format!(
+        "setting {name} is fixed when the server is built or its data is made; it cannot be a factor"
+    );
+    Error::new(Class::BadInput, what)
+}
+
+/// The server refused a setting, or all of an arm.
+pub(super) fn refused(what: &str, message: &str) -> Error {
+    Error::new(Class::Guard, format!("the server refuses {what}: {message}"))
+}
+
+/// The server took the settings but something else is in force.
+pub(super) fn not_applied(found: &[Difference]) -> Error {
+    let found: Vec<String> = found.iter().map(Difference::to_string).collect();
+    Error::new(Class::Guard, format!("settings not applied: {}", found.join("; ")))
+}
+
+/// They would change a server that is not ours.
+pub(super) fn needs_server_change(names: &[String]) -> Error {
+    let what = format!(
+        "{} can only be set for the whole server, which is not pgdyno's; write change_server = true into [target] to \
+         allow it (what was there before is put back)",
+        names.join(", ")
+    );
+    Error::new(Class::Missing, what)
+}
+
+/// They would need a restart of a server that is not ours.
+pub(super) fn needs_restart(names: &[String]) -> Error {
+    let what = format!(
+        "{}: changing it takes a restart, which is not available on a server that is not pgdyno's; set it there by hand",
+        names.join(", ")
+    );
+    Error::new(Class::Missing, what)
+}
+
+/// Each connection would set them for itself, and does not keep its server connection.
+pub(super) fn pooled(names: &[String]) -> Error {
+    let what = format!(
+        "{}: a setting of the session does not go through a transaction pooler, whose clients share server connections; \
+         connect to the server itself",
+        names.join(", ")
+    );
+    Error::new(Class::Missing, what)
+}
+
+/// Another pgdyno has changed the server, or changes it.
+pub(crate) fn already_changed(left: &Left) -> Error {
+    let class = match left.by {
+        LeftBy::Living(_) => Class::Refused,
+        LeftBy::Killed | LeftBy::Unknown(_) => Class::Guard,
+    };
+    Error::new(class, already(left))
+}
+
+fn already(left: &Left) -> String {
+    let (kind, settings) = (left.kind(), left.list());
+    match &left.by {
+        LeftBy::Living(pid) => {
+            format!(
+                "another pgdyno (pid {pid}) is at work on this server and changes its {kind} (now: {settings}), so \
+                 nothing is changed or measured; wait for its end (pgdyno target status tells), or measure another \
+                 server"
+            )
+        }
+        LeftBy::Killed | LeftBy::Unknown(_) => format!(
+            "{kind} of this server are still as an earlier pgdyno left them: {settings}; nothing is \
+             changed; put them back first (try: pgdyno target restore)"
+        ),
+    }
+}

@@ -1,0 +1,203 @@
+//! One's own changes, made and undone under the journal's eyes.
+
+use std::time::{Duration, Instant};
+
+use protocol::postgres::Place;
+use spec::Error;
+
+use super::Journal;
+use super::entry::{Entry, MadeChange};
+use crate::change::{self, Change, ChangeError, Environment, Executor, Outcome, Part, Step};
+use crate::child::Watchdog;
+use crate::control::Control;
+use crate::stop::Stop;
+
+/// What it takes to undo changes: who runs their commands, and how long all of them may take.
+#[derive(Debug)]
+pub(crate) struct Undoing<'a> {
+    watchdog: &'a Watchdog,
+    start: Instant,
+    bound: Duration,
+}
+
+impl<'a> Undoing<'a> {
+    /// Begins now; `bound` is for each command, and no command begins or goes on after it.
+    pub(super) fn within(watchdog: &'a Watchdog, bound: Duration) -> Self {
+        Self { watchdog, start: Instant::now(), bound }
+    }
+
+    /// As long as a command may take.
+    pub(crate) fn usual(watchdog: &'a Watchdog) -> Self {
+        Self::within(watchdog, change::BOUND)
+    }
+
+    fn executor<'b>(&'b self, made: &'b MadeChange, place: &Place) -> Executor<'b> {
+        let left = self.bound.saturating_sub(self.start.elapsed());
+        Executor::new(&made.id, place, &made.database, &made.environment, self.watchdog, left)
+    }
+
+    /// Undoes what stands in `entry`, the last one first, and takes it out of there; answers what was undone, and why the
+    /// first of the rest was not.
+    pub(super) fn undo(&self, place: &Place, entry: &mut Entry) -> (Vec<String>, Option<ChangeError>) {
+        self.undo_each(entry, |made, undo| Some(self.executor(made, place).undo(undo, made.done)))
+    }
+
+    /// Undoes one change that stands in `entry`, the one made last where it was made twice, and takes it out of there.
+    fn undo_one(&self, place: &Place, entry: &mut Entry, change: &Change) -> Result<(), ChangeError> {
+        let Some(at) = entry.changes.iter().rposition(|made| made.change == *change) else { return Ok(()) };
+        let made = &entry.changes[at];
+        if let Some(undo) = &made.change.undo {
+            self.executor(made, place).undo(undo, made.done)?;
+        }
+        entry.changes.remove(at);
+        Ok(())
+    }
+
+    /// All of them without a server, as far as that goes: only what is done and undone by commands.
+    pub(super) fn undo_commands(&self, place: &Place, entry: &mut Entry) -> Vec<String> {
+        let only_commands = |made: &MadeChange, undo: &Step| match (&made.change.do_, undo) {
+            (Some(Step::Command(_)), Step::Command(undo)) => {
+                Some(self.executor(made, place).undo_command(undo, made.done))
+            }
+            _ => None,
+        };
+        self.undo_each(entry, only_commands).0
+    }
+
+    fn undo_each(
+        &self,
+        entry: &mut Entry,
+        undo: impl Fn(&MadeChange, &Step) -> Option<Result<(), ChangeError>>,
+    ) -> (Vec<String>, Option<ChangeError>) {
+        let (mut undone, mut first) = (Vec::new(), None);
+        for at in (0..entry.changes.len()).rev() {
+            let made = &entry.changes[at];
+            match made.change.undo.as_ref().map_or(Some(Ok(())), |step| undo(made, step)) {
+                Some(Ok(())) => undone.push(entry.changes.remove(at).change.words()),
+                Some(Err(error)) => drop(first.get_or_insert(error)),
+                None => {}
+            }
+        }
+        (undone, first)
+    }
+}
+
+impl Journal {
+    /// Makes a change in a database of the server that `control` leads to: written down, done, checked. When that fails,
+    /// what came of it is undone.
+    ///
+    /// # Errors
+    /// When the journal cannot be kept, another pgdyno changes the server, or the change fails.
+    pub(crate) fn make(
+        &mut self,
+        control: &mut Control,
+        change: &Change,
+        environment: Environment,
+        bound: Duration,
+    ) -> Result<Outcome, Error> {
+        let place = control.place().clone();
+        // What cannot be started is not written down as begun.
+        let mut steps = change.do_.iter().chain(&change.undo);
+        if steps.any(|step| matches!(step, Step::Command(_))) {
+            environment.account()?;
+        }
+        let made = MadeChange {
+            id: uuid::Uuid::new_v4().simple().to_string(),
+            change: change.clone(),
+            done: false,
+            database: place.login.dbname.clone(),
+            environment,
+        };
+        let id = made.id.clone();
+        self.write_down(control, |entry| entry.changes.push(made.clone()))?;
+        let watchdog = self.watchdog.clone();
+        let executor = Executor::new(&id, &place, &made.database, &made.environment, &watchdog, bound);
+        match executor.make(change) {
+            Ok(outcome) => {
+                self.note_done(&id);
+                Ok(outcome)
+            }
+            Err(error) => {
+                // Whoever stops wants it undone all the same, unless the stop is asked for once more.
+                let _concluding = Stop::of_process().concluding();
+                match change.undo.as_ref().map(|undo| executor.undo(undo, false)) {
+                    Some(Err(undo)) => {
+                        let undo = self.heeded(undo);
+                        Err(ChangeError::NotUndone { error: Box::new(error), undo: Box::new(undo) }.into())
+                    }
+                    _ => {
+                        self.entry.changes.retain(|made| made.id != id);
+                        self.rewrite();
+                        Err(error.into())
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes a change that nobody will undo: its server is thrown away. Nothing is written down.
+    pub(crate) fn make_for_good(
+        &self,
+        place: &Place,
+        change: &Change,
+        environment: &Environment,
+        bound: Duration,
+    ) -> Result<Outcome, ChangeError> {
+        let id = uuid::Uuid::new_v4().simple().to_string();
+        Executor::new(&id, place, &place.login.dbname, environment, &self.watchdog, bound).make(change)
+    }
+
+    /// Undoes the changes made so far, the last one first; answers what they were.
+    ///
+    /// # Errors
+    /// When one of them cannot be undone now: it stays in the journal.
+    pub(crate) fn undo_changes(&mut self, place: &Place) -> Result<Vec<String>, Error> {
+        if self.entry.changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.goes_on()?;
+        let watchdog = self.watchdog.clone();
+        let (undone, failed) = Undoing::usual(&watchdog).undo(place, &mut self.entry);
+        self.rewrite();
+        failed.map_or(Ok(undone), |error| Err(self.heeded(error).into()))
+    }
+
+    /// Undoes one of them; nothing where it was not made.
+    ///
+    /// # Errors
+    /// When it cannot be undone now: it stays in the journal.
+    pub(crate) fn undo_change(&mut self, place: &Place, change: &Change) -> Result<(), Error> {
+        self.goes_on()?;
+        let watchdog = self.watchdog.clone();
+        let undone = Undoing::usual(&watchdog).undo_one(place, &mut self.entry, change);
+        self.rewrite();
+        Ok(undone.map_err(|error| self.heeded(error))?)
+    }
+
+    /// Refuses to begin again what the user did not wait for: that would hang once more.
+    fn goes_on(&self) -> Result<(), ChangeError> {
+        let stopped = |what: &String| ChangeError::Stopped { part: Part::Undo, what: what.clone() };
+        self.given_up.as_ref().map_or(Ok(()), |what| Err(stopped(what)))
+    }
+
+    /// The same error, remembered where it says that the user did not wait for the undo.
+    fn heeded(&mut self, error: ChangeError) -> ChangeError {
+        if let ChangeError::Stopped { part: Part::Undo, what } = &error {
+            self.given_up = Some(what.clone());
+        }
+        error
+    }
+
+    /// Changes that are made now, by their do.
+    pub(crate) fn changes(&self) -> Vec<String> {
+        self.entry.changes.iter().map(|made| made.change.words()).collect()
+    }
+
+    /// If that cannot be written, an undo after a crash ends what the do left running first.
+    fn note_done(&mut self, id: &str) {
+        for made in self.entry.changes.iter_mut().filter(|made| made.id == id) {
+            made.done = true;
+        }
+        self.rewrite();
+    }
+}

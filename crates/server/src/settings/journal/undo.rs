@@ -1,0 +1,198 @@
+//! Putting former values back, and seeing that they are.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use protocol::postgres::sql::{Sql, SqlError};
+use spec::{Class, Error};
+
+use super::entry::{ChangedSetting, Entry};
+use crate::control::Control;
+use crate::error::sql_error;
+use crate::settings::Catalog;
+use crate::settings::compare::is_in_force;
+use crate::settings::read::catalog;
+use crate::settings::statements::{self, reload};
+
+/// How long a re-read setting may take to show in a session.
+const IN_FORCE_BOUND: Duration = Duration::from_secs(2);
+
+/// What undoing a journal did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Undone {
+    /// Settings that have their former values again.
+    pub put_back: Vec<String>,
+    /// Settings that still or again had them: the pgdyno was killed before it changed them, or as it put them back.
+    pub as_before: Vec<String>,
+    /// Settings that somebody else has changed since; they were left alone.
+    pub left_alone: Vec<String>,
+    /// Changes of one's own that were undone, by their do.
+    pub changes: Vec<String>,
+}
+
+impl Undone {
+    /// `put back: x, y`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let parts = [
+            ("put back", &self.put_back),
+            ("as before already", &self.as_before),
+            ("left alone, because changed again since", &self.left_alone),
+            ("undone", &self.changes),
+        ];
+        let parts = parts.iter().filter(|(_, names)| !names.is_empty());
+        parts.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// What `postgresql.auto.conf` says of a changed setting now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Ours,
+    /// Never changed, or put back already: its pgdyno was killed just before or after.
+    Former,
+    Another,
+}
+
+/// Puts former values back where ours still stand, has the server re-read them, and reads them back.
+pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, Error> {
+    if entry.settings.is_empty() {
+        // Whoever may change a table may not see the server's files.
+        return Ok(Undone::default());
+    }
+    let failed = |error| sql_error("putting settings back", error);
+    let now = auto_conf(control).map_err(failed)?;
+    let mut undone = Undone::default();
+    for (name, changed) in &entry.settings {
+        match standing(&now, name, changed) {
+            Standing::Ours => {
+                let sql = match &changed.former {
+                    Some(value) => statements::set(name, value),
+                    None => statements::reset(name),
+                };
+                control.execute(&sql).map_err(failed)?;
+                undone.put_back.push(name.clone());
+            }
+            Standing::Former => undone.as_before.push(name.clone()),
+            Standing::Another => undone.left_alone.push(name.clone()),
+        }
+    }
+    let settled: Vec<String> = undone.put_back.iter().chain(&undone.as_before).cloned().collect();
+    if !settled.is_empty() {
+        // Also when the file says it already: whoever wrote it may have been killed before the server re-read it.
+        reload(control)?;
+        verify(control, entry, &settled)?;
+    }
+    Ok(undone)
+}
+
+fn standing(now: &BTreeMap<String, String>, name: &str, changed: &ChangedSetting) -> Standing {
+    let now = now.get(&name.to_lowercase());
+    let is = |value: &String| now.is_some_and(|now| same(now, value));
+    if changed.former.as_ref().map_or(now.is_none(), is) {
+        Standing::Former
+    } else if is(&changed.ours) {
+        Standing::Ours
+    } else {
+        Standing::Another
+    }
+}
+
+fn same(standing: &str, ours: &str) -> bool {
+    let plain = |value: &str| value.replace(['"', '\'', ' '], "").to_lowercase();
+    plain(standing) == plain(ours)
+}
+
+/// The server still shows another value than the former one.
+fn not_put_back(names: &[String]) -> Error {
+    let names = names.join(", ");
+    Error::new(Class::Guard, format!("{names} could not be put back: the server still shows another value"))
+}
+
+/// The file must say what it said before, and what we had put there must be in force no more.
+fn verify(control: &mut Control, entry: &Entry, settled: &[String]) -> Result<(), Error> {
+    let now = auto_conf(control).map_err(|error| sql_error("reading settings back", error))?;
+    let not_in_file = |name: &&String| standing(&now, name, &entry.settings[*name]) != Standing::Former;
+    let wrong: Vec<String> = settled.iter().filter(not_in_file).cloned().collect();
+    if !wrong.is_empty() {
+        return Err(not_put_back(&wrong));
+    }
+    let start = Instant::now();
+    loop {
+        let known = catalog(control)?;
+        let still = |name: &&String| is_still_ours(&known, name, &entry.settings[*name]);
+        let wrong: Vec<String> = settled.iter().filter(still).cloned().collect();
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        if start.elapsed() > IN_FORCE_BOUND {
+            return Err(not_put_back(&wrong));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What was in force before need not be what the files say now (somebody edited them), but ours must be gone.
+fn is_still_ours(known: &Catalog, name: &str, changed: &ChangedSetting) -> bool {
+    let (Some(entry), Some(before)) = (known.get(name), &changed.in_force) else { return false };
+    let asked_for_ours = changed.former.as_ref().is_some_and(|former| same(former, &changed.ours));
+    entry.setting != *before && !asked_for_ours && is_in_force(&changed.ours, entry)
+}
+
+/// What stands in `postgresql.auto.conf`, by lower-case name.
+pub(super) fn auto_conf(control: &mut Control) -> Result<BTreeMap<String, String>, SqlError> {
+    let query = "SELECT lower(name), setting FROM pg_catalog.pg_file_settings \
+                 WHERE sourcefile LIKE '%postgresql.auto.conf' ORDER BY seqno";
+    let rows = control.rows(query)?;
+    Ok(rows
+        .into_iter()
+        .filter_map(|row| match <[_; 2]>::try_from(row) {
+            Ok([Some(name), setting]) => Some((name, setting.unwrap_or_default())),
+            _ => None,
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_the_file_says_how_far_a_killed_pgdyno_came() {
+        let changed = |former: Option<&str>| ChangedSetting {
+            former: former.map(str::to_owned),
+            ours: "9min".into(),
+            in_force: None,
+        };
+        let file = |value: Option<&str>| -> BTreeMap<String, String> {
+            value.map(|value| ("checkpoint_timeout".to_owned(), value.to_owned())).into_iter().collect()
+        };
+        let cases = [
+            (None, None, Standing::Former),
+            (None, Some("'9min'"), Standing::Ours),
+            (None, Some("7min"), Standing::Another),
+            (Some("7min"), Some("7min"), Standing::Former),
+            (Some("7min"), Some("9min"), Standing::Ours),
+            (Some("7min"), None, Standing::Another),
+            (Some("9min"), Some("9min"), Standing::Former),
+        ];
+        for (former, now, wanted) in cases {
+            let found = standing(&file(now), "Checkpoint_Timeout", &changed(former));
+            assert_eq!(found, wanted, "before {former:?}, now {now:?}");
+        }
+    }
+
+    #[test]
+    fn a_reset_that_the_server_has_not_taken_is_seen() {
+        let known = super::super::super::catalog::tests::catalog("checkpoint_timeout 540 s sighup integer");
+        let changed = |in_force: &str, former: Option<&str>| ChangedSetting {
+            former: former.map(str::to_owned),
+            ours: "9min".into(),
+            in_force: Some(in_force.into()),
+        };
+        assert!(is_still_ours(&known, "checkpoint_timeout", &changed("300", None)));
+        assert!(!is_still_ours(&known, "checkpoint_timeout", &changed("540", None)));
+        assert!(!is_still_ours(&known, "checkpoint_timeout", &changed("300", Some("9min"))));
+        assert!(!is_still_ours(&known, "no_such", &changed("300", None)));
+    }
+}

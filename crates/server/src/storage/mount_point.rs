@@ -1,0 +1,51 @@
+//! Mounting and unmounting by descriptor: nobody can put a link where something is to be mounted.
+
+use std::io;
+use std::time::Duration;
+
+use spec::Error;
+
+use super::made::{MOUNTED, Made};
+use super::tools::Tools;
+use crate::error::file_error;
+
+/// How long `mount` may take.
+const BOUND: Duration = Duration::from_secs(120);
+
+/// Mounts a device on the folder for it.
+///
+/// `mount` is given the folder as `/proc/self/fd/N/.`: the kernel then takes the open folder, whatever its path leads to, and
+/// `-c` keeps the tool from looking that path up. Its other options it knows better than we do.
+pub(super) fn mount(
+    made: &Made,
+    device: &str,
+    kind: &str,
+    options: &str,
+    tools: &Tools<'_>,
+) -> Result<(), Error> {
+    let failed = |error| file_error(&made.mounted(), error);
+    let point = made.open().and_then(|folder| folder.open(MOUNTED)).map_err(failed)?;
+    let point = point.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+    let at = |number: i32| format!("/proc/self/fd/{number}/.");
+    let args = |number| ["-c", "-t", kind, "-o", options, device, &at(number)].map(str::to_owned);
+    tools.run_with(&point, "mount", args, BOUND).map(drop)
+}
+
+/// Unmounts it; `lazily` also while somebody uses it.
+#[cfg(target_os = "linux")]
+pub(super) fn unmount(made: &Made, lazily: bool) -> io::Result<()> {
+    use std::os::fd::{AsFd, AsRawFd};
+
+    use rustix::mount::{UnmountFlags, unmount};
+
+    let folder = made.open()?;
+    let flags = if lazily { UnmountFlags::DETACH } else { UnmountFlags::empty() };
+    let point = format!("/proc/self/fd/{}/{MOUNTED}", folder.as_fd().as_raw_fd());
+    Ok(unmount(point, flags | UnmountFlags::NOFOLLOW)?)
+}
+
+/// Filesystems are made on Linux only.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn unmount(_made: &Made, _lazily: bool) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}

@@ -1,0 +1,265 @@
+//! A filesystem that was made, on pgdyno's side of the lifeline.
+
+use std::fmt::Display;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use spec::{Class, Error};
+
+use super::available::available_below;
+use super::dismantle::{Patience, dismantle};
+use super::error::failed;
+use super::made::Made;
+use super::options::{Filesystem, Ground, Kind};
+use super::order::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, Order, REMOVE};
+use crate::child::{Account, WATCHDOG_ARGUMENT, Watchdog};
+use crate::home::{Home, Part};
+use crate::host::Disk;
+use crate::stop::Stop;
+
+/// How long a keeper may take for all that it is asked to do; its tools have their own bounds.
+const BOUND: Duration = Duration::from_secs(900);
+/// How long its last steps are waited for once the user wants to stop; then it does them without us, within 10 s.
+const PARTING: Duration = Duration::from_secs(3);
+/// A disk with less than this free is full, bytes.
+const LITTLE: u64 = 1 << 20;
+/// Between two looks at the wish to stop.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Its own filesystem for servers, mounted. Dropping it removes it with all that is on it; its servers must have been
+/// stopped before. When pgdyno is killed, its keeper does so within 10 s.
+#[derive(Debug)]
+pub struct Mounted {
+    made: Made,
+    kind: Kind,
+    label: String,
+    keeper: Mutex<Option<Keeper>>,
+}
+
+impl Mounted {
+    /// Makes it below a home, for the account that runs servers.
+    ///
+    /// # Errors
+    /// When it cannot be had here, a tool fails, or the user asked to stop; then nothing of it is left.
+    pub fn make(
+        home: &Home,
+        filesystem: &Filesystem,
+        account: Option<&Account>,
+        watchdog: &Watchdog,
+        stop: &Stop,
+    ) -> Result<Self, Error> {
+        let label = available_below(home, &Ground::Filesystem(filesystem.clone()))?.label().to_owned();
+        let made = Made::next(&home.make_part(Part::Storage, account)?);
+        let order = Order { folder: made.folder.clone(), filesystem: filesystem.clone() };
+        let mut keeper = Keeper::start(watchdog, &order)?;
+        // When this fails, the keeper goes with it, and takes along what it made.
+        let answer = keeper.await_answer(&|_| stop.at_once());
+        answer.map_err(|unanswered| unanswered.error(&order.folder))?;
+        Ok(Self { made, kind: filesystem.kind.clone(), label, keeper: Mutex::new(Some(keeper)) })
+    }
+
+    /// Where it is mounted; ours, and the account that it was made for passes through.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        self.made.mounted()
+    }
+
+    /// What it is, in words.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Pid of its keeper; `None` once that was killed.
+    #[must_use]
+    pub fn keeper(&self) -> Option<u32> {
+        self.keeper.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|keeper| keeper.process.id())
+    }
+
+    pub(super) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    pub(super) fn made(&self) -> &Made {
+        &self.made
+    }
+
+    /// Unmounts it and mounts it again: nothing of it is in memory then, neither in the page cache nor in one of its own.
+    ///
+    /// # Errors
+    /// When somebody uses it, or a tool fails.
+    pub fn again(&self) -> Result<(), Error> {
+        let mut held = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = || keeper_failed(&self.made.folder, "it was killed");
+        let keeper = held.as_mut().ok_or_else(gone)?;
+        let done = keeper.ask(AGAIN, &|_| Stop::of_process().ends_waits());
+        if matches!(done, Err(Unanswered::GivenUp)) {
+            // Its answer would be taken for that to the next thing it is asked. It removes everything by itself.
+            *held = None;
+        }
+        done.map_err(|unanswered| unanswered.error(&self.made.folder))
+    }
+
+    /// Why it cannot be used any more, if that can be seen: nobody but we and the root of this machine can have done it.
+    #[must_use]
+    pub fn lost(&self) -> Option<String> {
+        if let Err(error) = std::fs::metadata(self.folder()) {
+            return Some(format!("it is not there any more ({error})"));
+        }
+        if Disk::of(&self.made.folder).is_some_and(|disk| disk.free_bytes < LITTLE) {
+            return Some("the disk that its file is on is full, so that writing to it failed".to_owned());
+        }
+        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let ended = keeper.as_mut().and_then(|keeper| keeper.process.try_wait().ok().flatten());
+        ended.map(|end| format!("its keeper ended ({end})"))
+    }
+
+    /// Removes it with all that is on it.
+    ///
+    /// # Errors
+    /// What is left, and why. What the user did not want to wait for, its keeper removes within 10 s.
+    pub fn remove(self) -> Result<(), Error> {
+        self.take_away()
+    }
+
+    fn take_away(&self) -> Result<(), Error> {
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut keeper) = keeper else { return self.take_away_ourselves() };
+        let (stop, start) = (Stop::of_process(), Instant::now());
+        let presses = stop.presses();
+        let parting = |_: &Keeper| stop.presses() > presses || (stop.soon() && start.elapsed() >= PARTING);
+        match keeper.ask(REMOVE, &parting) {
+            Ok(()) => Ok(()),
+            Err(Unanswered::Failed(left)) => Err(self.not_removed(&[left])),
+            // One that was killed has removed nothing, or not all.
+            Err(Unanswered::Unheard(_)) => self.take_away_ourselves(),
+            Err(Unanswered::GivenUp) => Err(Error::stopped()),
+        }
+    }
+
+    fn take_away_ourselves(&self) -> Result<(), Error> {
+        if !self.made.folder.exists() {
+            return Ok(());
+        }
+        // Held by somebody who removes it already: the keeper, who was not as dead as it seemed.
+        let Some(_lock) = self.made.lock() else { return Ok(()) };
+        let left = dismantle(&self.made, Patience::asked());
+        if left.is_empty() { Ok(()) } else { Err(self.not_removed(&left)) }
+    }
+
+    fn not_removed(&self, left: &[String]) -> Error {
+        let (folder, left) = (self.made.folder.display(), left.join("; "));
+        Error::new(Class::Io, format!("the filesystem below {folder} was not removed as a whole: {left}"))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let is_kept = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if is_kept || self.made.folder.exists() {
+            // What is left, the next pgdyno removes.
+            let _ = self.take_away();
+        }
+    }
+}
+
+/// A keeper could not be started or heard.
+fn keeper_failed(folder: &Path, said: impl Display) -> Error {
+    failed(format!("the keeper of the filesystem below {}: {said}", folder.display()))
+}
+
+/// Why a keeper did not do what it was asked.
+#[derive(Debug)]
+enum Unanswered {
+    /// It says why.
+    Failed(String),
+    /// It was killed, or says something else.
+    Unheard(String),
+    /// Nobody waited for its answer.
+    GivenUp,
+}
+
+impl Unanswered {
+    fn error(self, folder: &Path) -> Error {
+        match self {
+            Self::Failed(why) => failed(why),
+            Self::Unheard(said) => keeper_failed(folder, said),
+            Self::GivenUp => Error::stopped(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Keeper {
+    process: Child,
+    lifeline: UnixStream,
+    unread: Vec<u8>,
+}
+
+impl Keeper {
+    fn start(watchdog: &Watchdog, order: &Order) -> Result<Self, Error> {
+        let failed = |error: io::Error| keeper_failed(&order.folder, error);
+        let text = serde_json::to_string(order).map_err(|error| failed(error.into()))?;
+        let mut command = watchdog.command();
+        command.args([WATCHDOG_ARGUMENT, KEEPER_ARGUMENT]).arg(text);
+        Watchdog::clean_environment(&mut command);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let (process, lifeline) = watchdog.launch(command).map_err(failed)?;
+        let keeper = Self { process, lifeline, unread: Vec::new() };
+        keeper.lifeline.set_read_timeout(Some(SLICE)).map_err(failed)?;
+        Ok(keeper)
+    }
+
+    /// Asks it for something, and waits for its answer.
+    fn ask(&mut self, line: &str, give_up: &dyn Fn(&Self) -> bool) -> Result<(), Unanswered> {
+        writeln!(self.lifeline, "{line}").map_err(|error| Unanswered::Unheard(error.to_string()))?;
+        self.await_answer(give_up)
+    }
+
+    /// Waits for its answer, unless `give_up` says not to.
+    fn await_answer(&mut self, give_up: &dyn Fn(&Self) -> bool) -> Result<(), Unanswered> {
+        let start = Instant::now();
+        while start.elapsed() < BOUND {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                let line = String::from_utf8_lossy(&line[..end]).into_owned();
+                return match line.strip_prefix(FAILED) {
+                    Some(why) => Err(Unanswered::Failed(why.to_owned())),
+                    None if line == DONE => Ok(()),
+                    None => Err(Unanswered::Unheard(line)),
+                };
+            }
+            if give_up(self) {
+                return Err(Unanswered::GivenUp);
+            }
+            let mut buffer = [0; 1024];
+            match self.lifeline.read(&mut buffer) {
+                Ok(0) => return Err(Unanswered::Unheard("it was killed".to_string())),
+                Ok(count) => self.unread.extend_from_slice(&buffer[..count]),
+                Err(error) if is_transient(&error) => {}
+                Err(error) => return Err(Unanswered::Unheard(error.to_string())),
+            }
+        }
+        Err(Unanswered::Unheard("it does not answer".to_string()))
+    }
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // What is still there it removes by itself.
+        let _ = self.lifeline.shutdown(Shutdown::Both);
+        let start = Instant::now();
+        while matches!(self.process.try_wait(), Ok(None)) && start.elapsed() < PARTING {
+            std::thread::sleep(SLICE / 5);
+        }
+    }
+}

@@ -1,0 +1,696 @@
+//! What is measured: a managed server or one given by URL, behind one type.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use protocol::postgres::Database;
+use protocol::postgres::Place;
+use protocol::postgres::SslMode;
+use protocol::postgres::conninfo::{SslOptions, TargetSession};
+use protocol::postgres::sql::Sql;
+use spec::{Class, Error};
+
+use crate::change::{self, Change, ChangeError, Environment, Outcome};
+use crate::child::Watchdog;
+use crate::control::{ConnectError, Control, Pooling, with_session_settings};
+use crate::error::NotAvailable;
+use crate::error::{conninfo_error, sql_error};
+use crate::home::Home;
+use crate::managed::{Cluster, Via};
+use crate::pooler::Upstream;
+use crate::settings::already_changed;
+use crate::settings::journal::{self, Access, Journal, Recovered};
+use crate::settings::{
+    Applied, Effort, Machine, Means, Wanted, apply_managed, apply_url, restore_managed, without_timeouts,
+};
+use crate::stop::Stop;
+use crate::storage::{Holds, Used};
+use crate::url::{Rights, UrlServer};
+use crate::{managed, url};
+
+/// Patience with a server that answered before.
+const CONNECTING: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// The server behind a target.
+#[derive(Debug)]
+enum Server {
+    Managed(Box<Cluster>),
+    Url(Box<UrlServer>),
+}
+
+/// A server that is measured. Dropping it puts its settings back, as far as that is possible, and stops a managed
+/// server that is not detached.
+#[derive(Debug)]
+pub struct Target {
+    /// What is to be undone there; none where nothing may be changed. Its watchdog undoes what we could not while the
+    /// server still runs.
+    journal: Option<Journal>,
+    server: Server,
+    database: String,
+    /// How the load reaches a managed server.
+    via: Via,
+    applied: Applied,
+    /// Something was set for the whole server.
+    changed: bool,
+    recovered: Vec<Recovered>,
+}
+
+impl Target {
+    /// A managed server, made and started as needed, with a database and extensions.
+    ///
+    /// # Errors
+    /// When the server cannot be had, or an extension is not installed.
+    pub fn managed(
+        home: &Home,
+        name: &str,
+        options: &managed::Options,
+        extensions: &[String],
+        watchdog: &Watchdog,
+        stop: &Stop,
+    ) -> Result<Self, Error> {
+        let cluster = Cluster::ensure(home, name, options, watchdog, stop)?;
+        let mut recovered = url::recover_earlier(home, watchdog)?;
+        recovered.extend(journal::recover_private(&cluster, watchdog)?);
+        let mut target = Self::ours(cluster, recovered, watchdog)?;
+        target.ensure_database(managed::DATABASE)?;
+        for extension in extensions {
+            target.ensure_extension(extension)?;
+        }
+        Ok(target)
+    }
+
+    /// A running copy of a managed server; see [`Cluster::copy`].
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn copied(mut copy: Cluster, options: &managed::Options, watchdog: &Watchdog) -> Result<Self, Error> {
+        copy.start_copy(options)?;
+        Self::ours(copy, Vec::new(), watchdog)
+    }
+
+    fn ours(cluster: Cluster, recovered: Vec<Recovered>, watchdog: &Watchdog) -> Result<Self, Error> {
+        let place = cluster.place("postgres");
+        let config = cluster.config().map_err(conninfo_error)?;
+        let journal =
+            Journal::at(cluster.journal(), &config.redacted(), Access::to(&place, &config), watchdog);
+        let server = Server::Managed(Box::new(cluster));
+        Ok(Self::over(server, managed::DATABASE, Some(journal), recovered))
+    }
+
+    /// A server by connection string; see [`UrlServer::open`].
+    ///
+    /// # Errors
+    /// When it cannot be connected to, or an extension is not there.
+    pub fn url(
+        dsn: &str,
+        rights: Rights,
+        extensions: &[String],
+        home: &Home,
+        watchdog: &Watchdog,
+    ) -> Result<Self, Error> {
+        let mut server = UrlServer::open(dsn, rights, home, watchdog)?;
+        let database = server.config().dbname.clone();
+        let (journal, recovered) = (server.take_journal(), server.take_recovered());
+        let mut target = Self::over(Server::Url(Box::new(server)), &database, journal, recovered);
+        for extension in extensions {
+            target.ensure_extension(extension)?;
+        }
+        Ok(target)
+    }
+
+    fn over(server: Server, database: &str, journal: Option<Journal>, recovered: Vec<Recovered>) -> Self {
+        Self {
+            journal,
+            server,
+            database: database.to_owned(),
+            via: Via::Socket,
+            applied: Applied::default(),
+            changed: false,
+            recovered,
+        }
+    }
+
+    /// `managed` or `url`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.server {
+            Server::Managed(_) => "managed",
+            Server::Url(_) => "url",
+        }
+    }
+
+    /// How server connections are shared out before it.
+    #[must_use]
+    pub fn pooling(&self) -> Pooling {
+        match &self.server {
+            Server::Managed(_) => Pooling::None,
+            Server::Url(server) => server.pooling(),
+        }
+    }
+
+    /// Whether statements that clients prepare by name can be used again.
+    #[must_use]
+    pub fn keeps_statements(&self) -> bool {
+        match &self.server {
+            Server::Managed(_) => true,
+            Server::Url(server) => server.keeps_statements(),
+        }
+    }
+
+    /// The database that is measured.
+    #[must_use]
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// Chooses the database that is measured; made if the server is ours.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn use_database(&mut self, database: &str) -> Result<(), Error> {
+        self.ensure_database(database)?;
+        database.clone_into(&mut self.database);
+        Ok(())
+    }
+
+    /// Chooses how the load reaches a managed server; one that is not yet reached so ([`managed::Options::via`]) is
+    /// restarted for it. pgdyno's own connections take its socket.
+    ///
+    /// # Errors
+    /// When it cannot be, or the server is not ours.
+    pub fn reach_by(&mut self, via: Via) -> Result<(), Error> {
+        match &mut self.server {
+            Server::Managed(cluster) => cluster.listen(via)?,
+            Server::Url(_) => {
+                let reason = "a server by URL is reached as that says: give it with another host or sslmode";
+                return Err(NotAvailable { what: "another kind of connection is", reason }.into());
+            }
+        }
+        self.via = via;
+        Ok(())
+    }
+
+    /// Where the load connects, with the session settings of the arm in force.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        let place = match &self.server {
+            // What was chosen is there as long as the server is used.
+            Server::Managed(cluster) => cluster.place_by(self.via, &self.database),
+            Server::Url(_) => None,
+        };
+        with_session_settings(&place.unwrap_or_else(|| self.plain_place()), &self.applied.session)
+    }
+
+    /// Where the load looks for a server it lost, the one of [`Target::place`] first, and which ones will do; there is
+    /// nothing but that one when empty.
+    #[must_use]
+    pub fn places_again(&self) -> (Vec<Place>, TargetSession) {
+        let Server::Url(server) = &self.server else { return (Vec::new(), TargetSession::Any) };
+        let wanted = server.config().target_session_attrs;
+        if server.config().hosts.len() < 2 {
+            return (Vec::new(), wanted);
+        }
+        let places = server.places_again(Some(&self.database)).into_iter();
+        (places.map(|place| with_session_settings(&place, &self.applied.session)).collect(), wanted)
+    }
+
+    fn plain_place(&self) -> Place {
+        plain_place(&self.server, &self.database)
+    }
+
+    /// Where a pooler before this server connects, without the session settings of an arm: [`crate::pooler::Pooler::start`]
+    /// takes those by themselves, from [`Target::applied`].
+    #[must_use]
+    pub fn upstream(&self) -> Upstream {
+        let ssl = match &self.server {
+            Server::Managed(_) => SslOptions { mode: SslMode::Disable, ..SslOptions::default() },
+            Server::Url(server) => server.config().ssl.clone(),
+        };
+        Upstream { place: self.plain_place(), ssl }
+    }
+
+    /// Where a tile server before this server connects: as the load does, but to a managed one by its socket.
+    #[must_use]
+    pub fn upstream_of_the_arm(&self) -> Upstream {
+        let upstream = self.upstream();
+        Upstream { place: with_session_settings(&upstream.place, &self.applied.session), ..upstream }
+    }
+
+    /// A control connection, like those of the load except for limits of time, which are for the load alone.
+    ///
+    /// # Errors
+    /// When the server refuses, or is gone.
+    pub fn control(&self) -> Result<Control, ConnectError> {
+        let place = with_session_settings(&self.plain_place(), &without_timeouts(&self.applied.session));
+        Control::open(&place, Some(CONNECTING))
+    }
+
+    /// A connection exactly like those of the load, to see what they see.
+    ///
+    /// # Errors
+    /// As [`Target::control`].
+    pub fn like_the_load(&self) -> Result<Control, ConnectError> {
+        Control::open(&self.place(), Some(CONNECTING))
+    }
+
+    /// Makes sure that nobody else changes the server's settings while we measure, before anything is prepared. Where
+    /// `sets` says that our arms set something and they may do so for the whole server, nobody will until our end.
+    ///
+    /// # Errors
+    /// When another pgdyno is at work there.
+    pub fn be_alone(&mut self, sets: bool) -> Result<(), Error> {
+        let Server::Url(server) = &self.server else { return Ok(()) };
+        let other = self.recovered.iter().find_map(|recovered| match recovered {
+            Recovered::InUse(left) => Some(left),
+            _ => None,
+        });
+        if let Some(other) = other {
+            return Err(already_changed(other));
+        }
+        let place = server.place(Some(&self.database));
+        match self.journal.as_mut().filter(|_| sets) {
+            Some(journal) => journal.claim(&mut Control::open(&place, Some(CONNECTING))?),
+            None => Ok(()),
+        }
+    }
+
+    /// What may be done to the server for an arm, by the role that `control` is connected as.
+    #[must_use]
+    pub fn means(&self, control: &Control) -> Means {
+        let superuser = control.reported("is_superuser") == Some("on");
+        match &self.server {
+            Server::Managed(_) => Means { restart: true, server: true, session: true, superuser },
+            Server::Url(server) => Means {
+                restart: false,
+                server: self.journal.is_some(),
+                session: !server.pooling().is_shared(),
+                superuser,
+            },
+        }
+    }
+
+    /// The machine that values like `25% of memory` refer to: ours, for a managed server.
+    ///
+    /// # Errors
+    /// For a server given by URL, whose machine SQL does not show.
+    pub fn machine(&self) -> Result<Machine, NotAvailable> {
+        match self.server {
+            Server::Managed(_) => Ok(Machine::here()),
+            Server::Url(_) => Err(NotAvailable {
+                what: "memory and cores of the server are",
+                reason: "a URL target shows only SQL; write the value itself, e.g. shared_buffers = \"4GB\"",
+            }),
+        }
+    }
+
+    /// Brings the server to exactly these settings (values already computed, see [`crate::settings::resolve_all`]).
+    ///
+    /// # Errors
+    /// When they are not in force afterwards; the server is then back at its own.
+    pub fn apply(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
+        self.bring(wanted, false)
+    }
+
+    /// The same by a new start of a managed server, whether they need one or not.
+    ///
+    /// # Errors
+    /// As [`Target::apply`].
+    pub fn apply_anew(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
+        self.bring(wanted, true)
+    }
+
+    fn bring(&mut self, wanted: &Wanted, anew: bool) -> Result<&Applied, Error> {
+        self.applied = Applied::default();
+        self.applied = match &mut self.server {
+            Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted, anew)?,
+            Server::Url(server) => {
+                let place = server.place(Some(&self.database));
+                put_settings_back(self.journal.as_mut(), &place)?;
+                let applied = apply_url(&place, server.pooling(), wanted, self.journal.as_mut());
+                if applied.is_err() {
+                    let _concluding = Stop::of_process().concluding();
+                    let _ = put_settings_back(self.journal.as_mut(), &place);
+                }
+                applied?
+            }
+        };
+        self.changed = !self.applied.server.is_empty();
+        Ok(&self.applied)
+    }
+
+    /// The settings in force.
+    #[must_use]
+    pub fn applied(&self) -> &Applied {
+        &self.applied
+    }
+
+    /// Makes one's own change in the database that is measured: it is written down, done, and checked; see
+    /// [`crate::change`]. When that fails, what came of it is undone. Until that is done by [`Target::undo`], a watchdog
+    /// does it when we die, else the next command. A change without a do is only checked, on any server.
+    ///
+    /// # Errors
+    /// What is wrong with the change, before anything is done; why it could not be made; [`ChangeError::NotUndone`] when
+    /// it could not be undone either.
+    pub fn make(&mut self, change: &Change, options: &change::Options) -> Result<Outcome, Error> {
+        change.validate(options.thrown_away)?;
+        if change.do_.is_none() {
+            let seen = change.check.as_ref().map(|check| change::see(&self.plain_place(), check));
+            return Ok(seen.transpose().map(|_| Outcome::default())?);
+        }
+        let for_good = change.undo.is_none() || options.thrown_away;
+        let environment = self.command_environment(options.folder.clone());
+        let Some(journal) = &mut self.journal else {
+            return Err(ChangeError::NotAllowed { what: change.words() }.into());
+        };
+        let place = plain_place(&self.server, &self.database);
+        if for_good {
+            return Ok(journal.make_for_good(&place, change, &environment, options.bound)?);
+        }
+        let mut control = Control::open(&place, Some(CONNECTING))?;
+        journal.make(&mut control, change, environment, options.bound)
+    }
+
+    /// Undoes the changes made so far, the last one first; answers what they were.
+    ///
+    /// # Errors
+    /// When one of them cannot be undone now; it stays written down.
+    pub fn undo(&mut self) -> Result<Vec<String>, Error> {
+        let _concluding = Stop::of_process().concluding();
+        let place = self.plain_place();
+        self.journal.as_mut().map_or(Ok(Vec::new()), |journal| journal.undo_changes(&place))
+    }
+
+    /// Undoes one of them, and no other; nothing where it was not made.
+    ///
+    /// # Errors
+    /// When it cannot be undone now; it stays written down.
+    pub fn undo_one(&mut self, change: &Change) -> Result<(), Error> {
+        let _concluding = Stop::of_process().concluding();
+        let place = self.plain_place();
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.undo_change(&place, change))
+    }
+
+    /// Changes of one's own that are made now, by their do.
+    #[must_use]
+    pub fn changes(&self) -> Vec<String> {
+        self.journal.as_ref().map(Journal::changes).unwrap_or_default()
+    }
+
+    fn command_environment(&self, folder: Option<PathBuf>) -> Environment {
+        let more = match &self.server {
+            Server::Managed(_) => Vec::new(),
+            Server::Url(server) => server.command_environment(),
+        };
+        Environment::of(&self.for_programs(), more).starting_in(folder)
+    }
+
+    /// Undoes one's own changes, and puts the server's own settings back.
+    ///
+    /// # Errors
+    /// When the server refuses or does not come up again.
+    pub fn restore(&mut self) -> Result<Effort, Error> {
+        // Whoever stops wants it put back all the same, unless the stop is asked for once more.
+        let _concluding = Stop::of_process().concluding();
+        self.applied = Applied::default();
+        self.changed = false;
+        let undone = self.undo();
+        let effort = match &mut self.server {
+            Server::Managed(cluster) => restore_managed(cluster),
+            Server::Url(server) => {
+                let place = server.place(Some(&self.database));
+                put_settings_back(self.journal.as_mut(), &place)
+            }
+        }?;
+        undone.map(|_| effort)
+    }
+
+    /// Stops a copy and removes it; one's own changes that have an undo are undone before, for what they did elsewhere.
+    /// Other servers are let go of.
+    ///
+    /// # Errors
+    /// When a change cannot be undone, or the copy not be removed; it then stays.
+    pub fn throw_away(mut self) -> Result<(), Error> {
+        self.undo()?;
+        self.changed = false;
+        match &mut self.server {
+            Server::Managed(cluster) if cluster.is_copy() => cluster.remove(),
+            _ => Ok(()),
+        }
+    }
+
+    /// What was put back on servers that an earlier, killed pgdyno had changed, or is still to be.
+    #[must_use]
+    pub fn recovered(&self) -> &[Recovered] {
+        &self.recovered
+    }
+
+    /// Whether the server is still there, where that can be seen without asking it.
+    ///
+    /// # Errors
+    /// When a managed server died, or its disk is full; with its last log lines.
+    pub fn check(&mut self) -> Result<(), Error> {
+        match &mut self.server {
+            Server::Managed(cluster) => cluster.check(),
+            Server::Url(_) => Ok(()),
+        }
+    }
+
+    /// Starts a managed server again after it died.
+    ///
+    /// # Errors
+    /// When it does not come up, or the server is not ours.
+    pub fn revive(&mut self) -> Result<(), Error> {
+        match &mut self.server {
+            Server::Managed(cluster) => cluster.start(),
+            Server::Url(_) => {
+                Err(NotAvailable { what: "starting the server is", reason: "it is not pgdyno's" }.into())
+            }
+        }
+    }
+
+    /// The managed server, for what needs its machine (log, disk, restart).
+    ///
+    /// # Errors
+    /// For a server given by URL.
+    pub fn cluster(&mut self) -> Result<&mut Cluster, NotAvailable> {
+        match &mut self.server {
+            Server::Managed(cluster) => Ok(cluster),
+            Server::Url(_) => {
+                Err(NotAvailable { what: "the server's machine is", reason: "a URL target shows only SQL" })
+            }
+        }
+    }
+
+    /// Pid of the postmaster on this machine, to count its CPU time.
+    #[must_use]
+    pub fn postmaster(&self) -> Option<u32> {
+        match &self.server {
+            Server::Managed(cluster) => cluster.pid(),
+            Server::Url(_) => None,
+        }
+    }
+
+    /// The log of a managed server.
+    #[must_use]
+    pub fn log_path(&self) -> Option<PathBuf> {
+        match &self.server {
+            Server::Managed(cluster) => Some(cluster.log_path()),
+            Server::Url(_) => None,
+        }
+    }
+
+    /// The server's data folder on this machine.
+    #[must_use]
+    pub fn data_folder(&self) -> Option<PathBuf> {
+        match &self.server {
+            Server::Managed(cluster) => Some(cluster.data()),
+            Server::Url(_) => None,
+        }
+    }
+
+    /// What the files of a managed server stand on, in words; `None` where all stand in its folder below the home.
+    #[must_use]
+    pub fn storage_label(&self) -> Option<String> {
+        match &self.server {
+            Server::Managed(cluster) => cluster.storage_label(),
+            Server::Url(_) => None,
+        }
+    }
+
+    /// Which files those are.
+    #[must_use]
+    pub fn storage_holds(&self) -> Option<Holds> {
+        match &self.server {
+            Server::Managed(cluster) => cluster.storage_holds(),
+            Server::Url(_) => None,
+        }
+    }
+
+    /// What those files take there; see [`Cluster::storage_used`].
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn storage_used(&self) -> Result<Option<Used>, Error> {
+        match &self.server {
+            Server::Managed(cluster) => cluster.storage_used(),
+            Server::Url(_) => Ok(None),
+        }
+    }
+
+    /// Brings what was made for a managed server out of every cache; see [`Cluster::drop_storage_caches`]. Answers whether
+    /// there is such a thing.
+    ///
+    /// # Errors
+    /// When that fails.
+    pub fn drop_storage_caches(&mut self) -> Result<bool, Error> {
+        match &mut self.server {
+            Server::Managed(cluster) => cluster.drop_storage_caches(),
+            Server::Url(_) => Ok(false),
+        }
+    }
+
+    /// Makes a database on a managed server; on another one it must be there, which connecting shows.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub fn ensure_database(&mut self, database: &str) -> Result<(), Error> {
+        match &self.server {
+            Server::Managed(cluster) => cluster.ensure_database(database).map(drop),
+            Server::Url(_) => Ok(()),
+        }
+    }
+
+    /// Makes an extension in the database of a managed server; on another one it must be there.
+    ///
+    /// # Errors
+    /// When it is not installed, or not there.
+    pub fn ensure_extension(&mut self, extension: &str) -> Result<(), Error> {
+        match &self.server {
+            Server::Managed(cluster) => cluster.ensure_extension(&self.database, extension),
+            Server::Url(_) if self.has_extension(extension)? => Ok(()),
+            Server::Url(_) => {
+                let what = format!(
+                    "database {} has no extension {extension}; run there: CREATE EXTENSION {extension}",
+                    self.database
+                );
+                Err(Error::new(Class::Missing, what))
+            }
+        }
+    }
+
+    fn has_extension(&self, extension: &str) -> Result<bool, Error> {
+        let name = protocol::postgres::sql::quote_literal(extension);
+        let query = format!("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = {name}");
+        let found = self.control()?.scalar(&query);
+        Ok(found.map_err(|error| sql_error("looking for extensions", error))?.is_some())
+    }
+
+    /// The connection without secrets.
+    #[must_use]
+    pub fn redacted(&self) -> String {
+        match &self.server {
+            Server::Managed(cluster) => {
+                let host = match self.via {
+                    Via::Socket => cluster.socket_folder().display().to_string(),
+                    Via::Tcp | Via::Tls => "localhost".to_owned(),
+                };
+                let tls = if self.via == Via::Tls { " sslmode=verify-full" } else { "" };
+                format!(
+                    "host={host} port={} user={} dbname={}{tls}",
+                    cluster.port(),
+                    managed::SUPERUSER,
+                    self.database
+                )
+            }
+            Server::Url(server) => server.redacted(),
+        }
+    }
+
+    /// The target as it is recorded; `versions` are those of other programs by name.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub fn record(&self, versions: BTreeMap<String, String>) -> Result<spec::Target, Error> {
+        let mut control = self.control()?;
+        let failed = |error| sql_error("reading versions", error);
+        let server_version = control.scalar("SHOW server_version").map_err(failed)?.unwrap_or_default();
+        let has_postgis = control.scalar("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'postgis'");
+        let postgis_version = match has_postgis.map_err(failed)? {
+            // The function is in whatever schema the extension is; where the path does not lead, it stays unknown.
+            Some(_) => control.scalar("SELECT postgis_full_version()").ok().flatten(),
+            None => None,
+        };
+        Ok(spec::Target {
+            kind: self.kind().to_owned(),
+            dsn_redacted: self.redacted(),
+            server_version,
+            postgis_version,
+            versions,
+        })
+    }
+
+    /// The database as programs like osm2pgsql take it.
+    #[must_use]
+    pub fn for_programs(&self) -> Database {
+        let place = self.plain_place();
+        let (host, port) = match &self.server {
+            Server::Managed(cluster) => {
+                (cluster.socket_folder().to_string_lossy().into_owned(), cluster.port())
+            }
+            Server::Url(server) => server.libpq_host(),
+        };
+        let password = place.login.password.as_ref();
+        Database {
+            host,
+            port,
+            user: place.login.user.clone(),
+            dbname: self.database.clone(),
+            password: password.map(|password| String::from_utf8_lossy(password.as_bytes()).into_owned()),
+        }
+    }
+
+    /// Environment for such programs: TLS as for us, and the session settings of the arm in force.
+    #[must_use]
+    pub fn environment_for_programs(&self) -> Vec<(OsString, OsString)> {
+        let mut env = match &self.server {
+            Server::Managed(_) => Vec::new(),
+            Server::Url(server) => server.libpq_environment(),
+        };
+        if let Some((_, options)) = self.place().login.parameters.iter().find(|(name, _)| name == "options") {
+            env.push(("PGOPTIONS".into(), options.into()));
+        }
+        env
+    }
+}
+
+fn plain_place(server: &Server, database: &str) -> Place {
+    match server {
+        Server::Managed(cluster) => cluster.place(database),
+        Server::Url(server) => server.place(Some(database)),
+    }
+}
+
+fn put_settings_back(journal: Option<&mut Journal>, place: &Place) -> Result<Effort, Error> {
+    let Some(journal) = journal.filter(|journal| journal.has_settings()) else {
+        return Ok(Effort::None);
+    };
+    let mut control = Control::open(place, Some(std::time::Duration::from_secs(30)))?;
+    journal.undo(&mut control)?;
+    Ok(Effort::Reload)
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // What a server that is stopped with us still has undone is not the work of whoever starts it next.
+        let _ = self.undo();
+        if self.changed {
+            // What cannot be put back now is put back by the next command: both kinds keep what they need for it.
+            let _ = match &mut self.server {
+                // A server that is about to stop needs no reload.
+                Server::Managed(cluster) if !cluster.is_detached() => cluster.put_settings_back().map(drop),
+                _ => self.restore().map(drop),
+            };
+        }
+    }
+}
