@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use lab::beside::{self, Measuring};
 use lab::experiment::{AskedSlices, asked_slices};
 use lab::runner::Progress;
+use lab::setup::{AskedDriver, Waiting};
 
 /// Reads a value of which some are known by name, for a shell to offer; others may be right too.
 #[derive(Debug, Clone)]
@@ -40,6 +41,12 @@ pub(crate) struct WrittenSlices {
 }
 
 impl WrittenSlices {
+    /// As an experiment has it; `None` where it is left to pgdyno.
+    pub(crate) fn value(&self) -> Option<toml::Value> {
+        let word = self.text.as_str();
+        (word != "auto").then(|| word.parse().map_or_else(|_| word.into(), toml::Value::Boolean))
+    }
+
     pub(crate) const VALUES: Known<Self> = Known {
         read: |text| Ok(Self { text: text.to_owned(), asked: asked_slices(text)? }),
         names: &["auto", "true", "false"],
@@ -156,12 +163,12 @@ pub(crate) enum Driver {
 }
 
 impl Driver {
-    /// As an experiment file has it; `None` where it is left to pgdyno.
-    pub(crate) fn written(self) -> Option<&'static str> {
+    /// As an experiment has it; `None` where it is left to pgdyno.
+    pub(crate) fn asked(self) -> Option<AskedDriver> {
         match self {
             Self::Auto => None,
-            Self::Portable => Some("portable"),
-            Self::IoUring => Some("io_uring"),
+            Self::Portable => Some(AskedDriver::Portable),
+            Self::IoUring => Some(AskedDriver::IoUring),
         }
     }
 }
@@ -179,17 +186,13 @@ pub(crate) enum Wait {
 }
 
 impl Wait {
-    /// As an experiment file has it; `None` where it is left to pgdyno.
-    pub(crate) fn written(self) -> Option<&'static str> {
-        match self {
-            Self::Auto => None,
-            Self::Sleep => Some("sleep"),
-            Self::Spin => Some("spin"),
-        }
+    /// As an experiment has it; `None` where it is left to pgdyno.
+    pub(crate) fn asked(self) -> Option<Waiting> {
+        Some(self.into()).filter(|_| self != Self::Auto)
     }
 }
 
-impl From<Wait> for lab::setup::Waiting {
+impl From<Wait> for Waiting {
     fn from(wait: Wait) -> Self {
         match wait {
             Wait::Auto => Self::Auto,

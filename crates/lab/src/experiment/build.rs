@@ -16,8 +16,10 @@ use super::document::Document;
 use super::factors::Factors;
 use super::model::{
     ArmSpec, CellOrder, Compare, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload,
+    Slices,
 };
 use super::problem::suggestion;
+use super::tables::Tables;
 use super::unused::is_of_a_mistake;
 use super::values::List;
 use super::variables;
@@ -25,6 +27,7 @@ use super::written::{self, Length};
 use super::{storage, tile_servers};
 use crate::factors::{self, Known, SETTINGS, factor};
 use crate::named::Named;
+use crate::promise;
 use crate::setup::Placement;
 use crate::target_spec::{Build, TargetSpec};
 use crate::values::{described, text, whole};
@@ -37,6 +40,9 @@ use server::tile_server;
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);
 const ROUNDS: u32 = 8;
+const MARGIN: f64 = 0.03;
+/// How close the bounds of a limit come, as a share.
+const WIDTH: f64 = 0.03;
 /// How close the bounds of a limit may be asked to come, as shares: nearer than the first no trial tells them apart.
 const LEAST_WIDTH: f64 = 0.005;
 const MOST_WIDTH: f64 = 0.5;
@@ -57,11 +63,12 @@ impl Builder<'_, '_> {
     /// The whole file; complete only if nothing was noted.
     pub(super) fn file(&mut self, kept: &str) -> ExperimentFile {
         self.tables_are_tables();
-        let written: written::File = self.document.read();
+        let mut written: written::Experiment = self.document.read();
+        self.in_order(&mut written);
         if written.question.is_none() {
             self.document.missing(&[], "question");
         }
-        let workloads = self.workloads(written.workload);
+        let workloads = self.workloads(written.workload.into_iter().map(|(name, _)| name).collect());
         let named = Named {
             poolers: self.poolers(written.pooler),
             changes: self.changes(written.change),
@@ -70,7 +77,7 @@ impl Builder<'_, '_> {
             placements: self.placements(written.placement),
             storages: self.storages(written.storage),
         };
-        let prepare = self.prepare(written.prepare);
+        let prepare = self.prepare();
         let known = Known { preparation: Some(&prepare), ..known(&workloads, &named) };
         let beside = written.beside.map(|beside| self.beside(beside, &known));
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
@@ -112,7 +119,7 @@ impl Builder<'_, '_> {
 
     /// serde would read a list as the values of a table in their order.
     fn tables_are_tables(&mut self) {
-        for (table, _) in written::tables() {
+        for (table, _) in written::keys_of_tables() {
             self.document.must_be_table(&table.split('.').collect::<Vec<_>>());
         }
         for name in self.document.names(&["workload"]) {
@@ -125,12 +132,28 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// Puts tables into the order of the file: it is that of arms and levels.
+    fn in_order(&self, written: &mut written::Experiment) {
+        let start = |path: &[&str], name: &str| self.document.start(&[path, &[name]].concat());
+        written.workload.sort_by_name(|name| start(&["workload"], name));
+        written.server.sort_by_name(|name| start(&["server"], name));
+        written.settings.sort_by_name(|name| start(&["settings"], name));
+        written.change.sort_by_name(|name| start(&["change"], name));
+        for (arm, settings) in written.settings.iter_mut() {
+            settings.sort_by_name(|name| start(&["settings", arm], name));
+        }
+        for (factor, levels) in written.change.iter_mut() {
+            levels.sort_by_name(|name| start(&["change", factor], name));
+        }
+    }
+
     /// What was read at this place; if it could not be, that is noted.
     fn noted<T>(&mut self, place: &[&str], read: Result<T, String>) -> Option<T> {
         let wrong = |why: String| {
             // Advice is on its own line.
             let (why, hint) = why.split_once('\n').map_or((&*why, None), |(why, hint)| (why, Some(hint)));
-            self.document.wrong(place, format!("`{}` {why}", self.document.named(place)), hint);
+            let key = format!("`{}`", self.document.named(place));
+            self.document.wrong_value(place, Some(key), why.to_owned(), hint);
         };
         read.map_err(wrong).ok()
     }
@@ -139,7 +162,7 @@ impl Builder<'_, '_> {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    fn servers(&mut self, written: BTreeMap<String, written::Target>) -> BTreeMap<String, TargetSpec> {
+    fn servers(&mut self, written: Tables<written::Target>) -> BTreeMap<String, TargetSpec> {
         self.names_are_names("server", "a server");
         let mut servers: BTreeMap<String, TargetSpec> = BTreeMap::new();
         for (name, written) in written {
@@ -155,7 +178,7 @@ impl Builder<'_, '_> {
     }
 
     /// Folders of builds, relative to the file.
-    fn builds(&mut self, written: BTreeMap<String, written::Version>) -> BTreeMap<String, Build> {
+    fn builds(&mut self, written: Tables<written::Version>) -> BTreeMap<String, Build> {
         self.names_are_names("version", "a version");
         let mut builds = BTreeMap::new();
         for (name, written) in written {
@@ -208,7 +231,8 @@ impl Builder<'_, '_> {
                     }
                     Err(error) => {
                         let place = [table, &["url"]].concat();
-                        self.document.wrong(&place, format!("`{}`: {error}", place.join(".")), None);
+                        let key = format!("`{}`:", place.join("."));
+                        self.document.wrong_value(&place, Some(key), error.to_string(), None);
                     }
                 }
             }
@@ -277,7 +301,8 @@ impl Builder<'_, '_> {
         Some(url)
     }
 
-    fn prepare(&mut self, mut written: Preparation) -> Preparation {
+    fn prepare(&mut self) -> Preparation {
+        let mut written: Preparation = self.document.read_at(&["prepare"]).unwrap_or_default();
         for file in written.files_mut() {
             let place: Vec<&str> =
                 ["prepare"].into_iter().chain(file.key.iter().map(String::as_str)).collect();
@@ -300,7 +325,12 @@ impl Builder<'_, '_> {
         written
     }
 
-    fn workloads(&mut self, mut written: BTreeMap<String, Spec>) -> Vec<NamedWorkload> {
+    fn workloads(&mut self, names: Vec<String>) -> Vec<NamedWorkload> {
+        let read = |name: String| {
+            let spec: Spec = self.document.read_at(&["workload", &name])?;
+            Some((name, spec))
+        };
+        let mut written: Vec<(String, Spec)> = names.into_iter().filter_map(read).collect();
         for (name, spec) in &mut written {
             for ([kind, key], path) in spec.paths_mut() {
                 let place = ["workload", name, kind, key];
@@ -320,10 +350,7 @@ impl Builder<'_, '_> {
                 self.workload_error(&place, &error);
             }
         }
-        let mut workloads: Vec<_> =
-            written.into_iter().map(|(name, spec)| NamedWorkload { name, spec }).collect();
-        workloads.sort_by_key(|workload| self.document.start(&["workload", &workload.name]));
-        workloads
+        written.into_iter().map(|(name, spec)| NamedWorkload { name, spec }).collect()
     }
 
     /// Notes names that nobody could read in a table: empty ones, or nothing but blanks.
@@ -336,16 +363,17 @@ impl Builder<'_, '_> {
 
     /// Notes what a workload's own check found, at the key it names.
     fn workload_error(&mut self, table: &[&str], error: &WorkloadError) {
-        let (paths, message) = match error {
+        let (paths, key, message) = match error {
             WorkloadError::Option { key, problem } => {
-                (vec![key.split('.').collect()], format!("{key}: {problem}"))
+                (vec![key.split('.').collect()], Some(format!("{key}:")), problem.to_string())
             }
             // Scripts, lists of tiles and extracts come from files.
             WorkloadError::File { .. } | WorkloadError::Script(_) => (
                 vec![vec!["pgbench", "files"], vec!["tiles", "picker"], vec!["osm", "extract"]],
+                None,
                 error.to_string(),
             ),
-            other => (Vec::new(), other.to_string()),
+            other => (Vec::new(), None, other.to_string()),
         };
         // The first part of a key may be the table's own name.
         let mut places = paths
@@ -357,13 +385,11 @@ impl Builder<'_, '_> {
         // The error of a script shows its text in their own lines.
         let mut lines = message.lines();
         let first = lines.next().unwrap_or_default().to_owned();
-        self.document.wrong(place.as_deref().unwrap_or(table), first, lines.next());
+        self.document.wrong_value(place.as_deref().unwrap_or(table), key, first, lines.next());
     }
 
-    fn poolers(
-        &mut self,
-        mut written: BTreeMap<String, pooler::Options>,
-    ) -> BTreeMap<String, pooler::Options> {
+    fn poolers(&mut self, written: Tables<pooler::Options>) -> BTreeMap<String, pooler::Options> {
+        let mut written: BTreeMap<String, pooler::Options> = written.into_iter().collect();
         self.names_are_names("pooler", "a pooler");
         for (name, options) in &written {
             if factors::ways().any(|way| way == name) {
@@ -383,7 +409,8 @@ impl Builder<'_, '_> {
         written
     }
 
-    fn placements(&mut self, written: BTreeMap<String, Placement>) -> BTreeMap<String, Placement> {
+    fn placements(&mut self, written: Tables<Placement>) -> BTreeMap<String, Placement> {
+        let written: BTreeMap<String, Placement> = written.into_iter().collect();
         self.names_are_names("placement", "a placement");
         for name in written.keys().filter(|name| factors::PLACES.contains(&name.as_str())) {
             let message = format!("a placement cannot be called `{name}`");
@@ -393,7 +420,7 @@ impl Builder<'_, '_> {
         written
     }
 
-    fn storages(&mut self, written: BTreeMap<String, storage::Written>) -> BTreeMap<String, Storage> {
+    fn storages(&mut self, written: Tables<storage::Written>) -> BTreeMap<String, Storage> {
         self.names_are_names("storage", "a storage");
         let mut storages = BTreeMap::new();
         for (name, written) in written {
@@ -419,7 +446,7 @@ impl Builder<'_, '_> {
 
     fn changes(
         &mut self,
-        written: BTreeMap<String, BTreeMap<String, written::OwnChange>>,
+        written: Tables<Tables<written::OwnChange>>,
     ) -> BTreeMap<String, BTreeMap<String, Change>> {
         self.names_are_names("change", "a change");
         let mut changes = BTreeMap::new();
@@ -464,13 +491,11 @@ impl Builder<'_, '_> {
         places.filter_map(line).collect()
     }
 
-    fn arms(&mut self, written: BTreeMap<String, BTreeMap<String, Value>>) -> Vec<ArmSpec> {
+    fn arms(&mut self, written: Tables<Tables<Value>>) -> Vec<ArmSpec> {
         self.names_are_names("settings", "an arm");
-        let arm = |(name, settings): (String, BTreeMap<String, Value>)| {
+        let arm = |(name, settings): (String, Tables<Value>)| {
             let mut arm = ArmSpec { name, settings: BTreeMap::new(), lines: BTreeMap::new() };
-            let mut settings: Vec<_> = settings.iter().collect();
-            settings.sort_by_key(|(key, _)| self.document.start(&["settings", &arm.name, key]));
-            for (key, value) in settings {
+            for (key, value) in settings.iter() {
                 let place = ["settings", &arm.name, key.as_str()];
                 let line = self.document.line(self.document.start(&place).unwrap_or_default());
                 let setting = key.to_ascii_lowercase();
@@ -484,9 +509,7 @@ impl Builder<'_, '_> {
             }
             arm
         };
-        let mut arms: Vec<_> = written.into_iter().map(arm).collect();
-        arms.sort_by_key(|arm| self.document.start(&["settings", &arm.name]));
-        arms
+        written.into_iter().map(arm).collect()
     }
 
     /// The arms, and those that take one of them apart where that is asked for.
@@ -513,7 +536,7 @@ impl Builder<'_, '_> {
             self.document.wrong_key(place, format!("`{key}` is not the name of a setting"), None);
             return None;
         }
-        if let Some((table, _)) = written::tables().iter().find(|(_, keys)| keys.contains(&name)) {
+        if let Some((table, _)) = written::keys_of_tables().iter().find(|(_, keys)| keys.contains(&name)) {
             let path = if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") };
             let hint = format!(
                 "an arm holds settings by their names in pg_settings; `{path}` is a key of this file"
@@ -643,7 +666,7 @@ impl Builder<'_, '_> {
             Some(read) => self.noted(&["compare", "base"], read).unwrap_or_default(),
             None => base.as_str().unwrap_or_default().to_owned(),
         };
-        Compare { factor: key, base, margin }
+        Compare { factor: key, base, margin: margin.map_or(MARGIN, |margin| margin.0) }
     }
 
     /// Elements of a list that can be read.
@@ -731,15 +754,17 @@ impl Builder<'_, '_> {
                 format!("the bounds are the wrong way round: lowest is {lowest}, highest is {highest}");
             self.document.wrong(&["load", "search", "lowest"], message, None);
         }
-        if !(LEAST_WIDTH..=MOST_WIDTH).contains(&written.width) {
+        let width = written.width.map_or(WIDTH, |width| width.0);
+        if !(LEAST_WIDTH..=MOST_WIDTH).contains(&width) {
             let message = "must be from 0.5% to 50%".to_owned();
             self.document.wrong(&["load", "search", "width"], message, Some("width = \"3%\""));
         }
+        let place = ["load", "search", "promise"];
         AskedLimit {
-            promise: written.promise.0.clone(),
+            promise: self.noted(&place, promise::parse(&written.promise)).unwrap_or_default(),
             lowest,
             highest,
-            width: written.width,
+            width,
             grow_clients: written.grow_clients,
             confirm: self.shapes(&written.confirm),
         }
@@ -791,7 +816,9 @@ impl Builder<'_, '_> {
             },
             threads: written.threads.map_or(1, |threads| threads.0 as u32),
             order: written.order.unwrap_or(CellOrder::Random),
-            slices: written.slices.map(|slices| slices.0),
+            slices: written
+                .slices
+                .and_then(|slices| self.noted(&["measure", "slices"], Slices::of_value(&slices))),
             repeat_disturbed: written.repeat_disturbed.map(|times| times.0 as u32),
             explain: written.explain,
             driver: written.driver.unwrap_or_default(),

@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::kept;
-use super::problem::Problem;
+use super::problem::{Problem, Wrong};
 use super::wording;
 
 /// The way to a value: keys, and elements of lists as `[0]`.
@@ -30,8 +30,7 @@ pub(super) struct Document<'a> {
 #[derive(Debug, PartialEq)]
 struct Noted {
     span: Range<usize>,
-    message: String,
-    hint: Option<String>,
+    wrong: Wrong,
 }
 
 impl<'a> Document<'a> {
@@ -45,7 +44,8 @@ impl<'a> Document<'a> {
         if let Some(mistake) = mistakes.first() {
             let span = mistake.span().unwrap_or(0..0);
             let hint = document.first_of(&span);
-            document.note(span, mistake.message().to_owned(), hint);
+            let wrong = Wrong { said: mistake.message().to_owned(), hint, ..Wrong::default() };
+            document.note(span, wrong);
             document.left = whole(DeTable::new());
         }
         document
@@ -73,20 +73,26 @@ impl<'a> Document<'a> {
 
     /// All that is in the file, by its types; what is wrong is noted and left out.
     pub(super) fn read<T: DeserializeOwned + Default>(&mut self) -> T {
+        self.read_at(&[]).unwrap_or_default()
+    }
+
+    /// What is at a place, by its type; what is wrong is noted and left out. `None` where nothing is left.
+    pub(super) fn read_at<T: DeserializeOwned>(&mut self, place: &[&str]) -> Option<T> {
         loop {
-            let error = match T::deserialize(ValueDeserializer::from(self.left.clone())) {
-                Ok(read) => return read,
+            let (_, value) = find(&self.left, place)?;
+            let error = match T::deserialize(ValueDeserializer::from(value.clone())) {
+                Ok(read) => return Some(read),
                 Err(error) => error,
             };
             let span = error.span().unwrap_or(0..0);
             let Some(path) = path_at(&self.left, &span) else {
-                self.note(span, error.message().to_owned(), None);
-                return T::default();
+                self.note(span, Wrong { said: error.message().to_owned(), ..Wrong::default() });
+                return None;
             };
             // What a table lacks when a mistake was taken out of it is no second mistake.
             if !self.wrong.iter().any(|wrong| wrong.starts_with(&path)) {
-                let (message, hint) = wording::of(error.message(), &self.as_written(&span));
-                self.note(span, message, hint);
+                let wrong = wording::of(error.message(), self.as_written(&span));
+                self.note(span, wrong);
             }
             self.take_out(path);
         }
@@ -192,23 +198,41 @@ impl<'a> Document<'a> {
 
     /// Notes a problem with a value.
     pub(super) fn wrong(&mut self, path: &[&str], message: String, hint: Option<&str>) {
+        self.wrong_value(path, None, message, hint);
+    }
+
+    /// The same in a message that begins with a key, and goes on with what is said of it.
+    pub(super) fn wrong_value(
+        &mut self,
+        path: &[&str],
+        key: Option<String>,
+        said: String,
+        hint: Option<&str>,
+    ) {
         let span = self.place(path).map_or(0..0, |(_, value)| value.span());
-        self.note_at(path, span, message, hint);
+        self.note_at(path, span, key, said, hint);
     }
 
     /// Notes a problem with a key, or with the head of the file where it is not there.
     pub(super) fn wrong_key(&mut self, path: &[&str], message: String, hint: Option<&str>) {
         let span = self.place(path).map_or(0..0, |(key, _)| key);
-        self.note_at(path, span, message, hint);
+        self.note_at(path, span, None, message, hint);
     }
 
     fn place(&self, path: &[&str]) -> Option<(Range<usize>, &Spanned<DeValue<'a>>)> {
         find(&self.left, path).or_else(|| find(&self.written, path))
     }
 
-    fn note_at(&mut self, path: &[&str], span: Range<usize>, message: String, hint: Option<&str>) {
+    fn note_at(
+        &mut self,
+        path: &[&str],
+        span: Range<usize>,
+        key: Option<String>,
+        said: String,
+        hint: Option<&str>,
+    ) {
         self.wrong.push(steps(path));
-        self.note(span, message, hint.map(str::to_owned));
+        self.note(span, Wrong { path: steps(path), key, said, hint: hint.map(str::to_owned) });
     }
 
     /// Notes that a key is missing in a table, unless it is there with a mistake in it.
@@ -226,8 +250,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    fn note(&mut self, span: Range<usize>, message: String, hint: Option<String>) {
-        let noted = Noted { span, message, hint };
+    fn note(&mut self, span: Range<usize>, wrong: Wrong) {
+        let noted = Noted { span, wrong };
         if !self.noted.contains(&noted) {
             self.noted.push(noted);
         }
@@ -236,10 +260,7 @@ impl<'a> Document<'a> {
     /// All problems in the order of the file.
     pub(super) fn into_problems(mut self) -> Vec<Problem> {
         self.noted.sort_by_key(|noted| noted.span.start);
-        self.noted
-            .into_iter()
-            .map(|noted| Problem::at(self.text, &noted.span, noted.message, noted.hint))
-            .collect()
+        self.noted.into_iter().map(|noted| Problem::at(self.text, &noted.span, noted.wrong)).collect()
     }
 }
 

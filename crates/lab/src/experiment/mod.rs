@@ -13,6 +13,7 @@ mod model;
 mod outside;
 mod problem;
 mod storage;
+mod tables;
 mod tile_servers;
 mod unused;
 mod values;
@@ -35,6 +36,11 @@ pub(crate) use kept::plain_data;
 pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
 pub use model::{AskedSlices, CellOrder, ExperimentFile, Slices, asked_slices};
 pub use problem::{FileProblems, Problem};
+pub use tables::Tables;
+pub use values::{List, Share, Time, Whole};
+pub use written::{
+    Compare, Experiment, Length, Load, Managed, Measure, OwnChange, OwnStep, Search, Seed, Target, Version,
+};
 
 use crate::target_spec::TargetSpec;
 

@@ -12,8 +12,12 @@ pub struct Problem {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
+    /// The part of the experiment that is meant, as keys and `[0]` for elements of lists; empty for the whole.
+    pub path: Vec<String>,
     /// What is wrong, naming the key.
     pub message: String,
+    /// The same without the key, where it begins with that.
+    pub said: String,
     /// What to write instead, where that can be said.
     pub hint: Option<String>,
     /// The line of the file, perhaps without its value.
@@ -22,9 +26,21 @@ pub struct Problem {
     mark: Range<usize>,
 }
 
+/// What is wrong with a part of an experiment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Wrong {
+    /// See [`Problem::path`].
+    pub(super) path: Vec<String>,
+    /// What the message begins with, where that is the key.
+    pub(super) key: Option<String>,
+    pub(super) said: String,
+    pub(super) hint: Option<String>,
+}
+
 impl Problem {
     /// A problem at a range of bytes of the file's text.
-    pub(super) fn at(source: &str, span: &Range<usize>, message: String, hint: Option<String>) -> Self {
+    pub(super) fn at(source: &str, span: &Range<usize>, wrong: Wrong) -> Self {
+        let Wrong { path, key, said, hint } = wrong;
         let start = floor(source, span.start);
         let line_start = source[..start].rfind('\n').map_or(0, |end| end + 1);
         let line_end = source[start..].find('\n').map_or(source.len(), |length| start + length);
@@ -32,19 +48,22 @@ impl Problem {
         let before = source[line_start..start].chars().count();
         let width = source[start..end].trim_end().chars().count().max(1);
         let line = source[line_start..line_end].trim_end();
-        let (text, message, mark) = match may_hold_address(&source[..line_start], line) {
-            false => (line.to_owned(), message, before..before + width),
+        let (text, said, mark) = match may_hold_address(&source[..line_start], line) {
+            false => (line.to_owned(), said, before..before + width),
             true => {
                 let text = without_value(line);
                 let length = text.chars().count();
                 let first = before.min(length - 1);
-                (text, without_quoted(&message), first..(before + width).clamp(first + 1, length))
+                (text, without_quoted(&said), first..(before + width).clamp(first + 1, length))
             }
         };
+        let message = key.map_or_else(|| said.clone(), |key| format!("{key} {said}"));
         Self {
             line: source[..start].matches('\n').count() + 1,
             column: before + 1,
+            path,
             message,
+            said,
             hint,
             text,
             mark,
@@ -159,11 +178,15 @@ pub(super) fn suggestion(word: &str, known: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn wrong(said: &str, hint: Option<&str>) -> Wrong {
+        Wrong { said: said.to_owned(), hint: hint.map(str::to_owned), ..Wrong::default() }
+    }
+
     #[test]
     fn a_problem_points_at_its_place() {
         let source = "a = 1\n# frü \"x\"\n";
         let start = source.find('"').unwrap();
-        let problem = Problem::at(source, &(start..start + 3), "bad".into(), Some("try y".into()));
+        let problem = Problem::at(source, &(start..start + 3), wrong("bad", Some("try y")));
         assert_eq!((problem.line, problem.column), (2, 7));
         let all = FileProblems { file: "f.toml".into(), problems: vec![problem] };
         assert_eq!(all.to_string(), "f.toml:2:7: bad\n 2 | # frü \"x\"\n   |       ^^^ try y");
@@ -172,7 +195,7 @@ mod tests {
     #[test]
     fn places_outside_the_text_do_not_panic() {
         for span in [0..0, 5..90, 90..95] {
-            let problem = Problem::at("ä", &span, String::new(), None);
+            let problem = Problem::at("ä", &span, Wrong::default());
             assert_eq!(problem.line, 1);
         }
     }
@@ -200,7 +223,7 @@ mod tests {
             let start = source.find(at).unwrap();
             let end = source[start..].find('\n').map_or(source.len(), |end| start + end);
             let end = if at == "1" { start + 1 } else { end };
-            let problem = Problem::at(source, &(start..end), "no \"it\"".into(), None);
+            let problem = Problem::at(source, &(start..end), wrong("no \"it\"", None));
             assert_eq!(problem.lines("x.toml").join("\n"), wanted);
         }
     }

@@ -1,7 +1,7 @@
 //! Tables `[storage.NAME]`: what a managed server's files stand on.
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use server::storage::{Filesystem, Ground, Holds, Kind, Storage};
 use toml::Value;
 
@@ -13,10 +13,11 @@ const USUAL_SIZE: u64 = 4 << 30;
 const SIZES: (u64, u64) = (300 << 20, 64 << 40);
 const RECORDS: (u64, u64) = (512, 1 << 20);
 
-#[derive(Debug, Clone, Default, Deserialize)]
+/// What files of a managed server lie on: a folder, or a filesystem that is made for them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Written {
-    pub(super) path: Option<String>,
+pub struct Written {
+    pub path: Option<String>,
     filesystem: Option<Name>,
     size: Option<Bytes>,
     mount_options: Option<String>,
@@ -30,7 +31,7 @@ pub(super) struct Written {
 }
 
 /// A filesystem that can be made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Name {
     Ext4,
@@ -62,6 +63,16 @@ impl Name {
 /// `"8k"`, `"4GB"`: bytes, with units of 1024.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Bytes(u64);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            bytes if bytes % 1024 == 0 => format!("{}k", bytes / 1024),
+            bytes => format!("{bytes}b"),
+        }
+        .serialize(to)
+    }
+}
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {

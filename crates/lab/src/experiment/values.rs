@@ -5,15 +5,36 @@
 use std::time::Duration;
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::Value;
 
 pub(super) use crate::values::time;
 use crate::values::whole;
 
-/// Elements of a list, or the one value standing for a list of one.
-#[derive(Debug, Default)]
-pub(super) struct List(pub(super) Vec<Value>);
+/// Elements of a list. A list of one is written as that value.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct List(pub(super) Vec<Value>);
+
+impl List {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<V: Into<Value>> FromIterator<V> for List {
+    fn from_iter<I: IntoIterator<Item = V>>(values: I) -> Self {
+        Self(values.into_iter().map(Into::into).collect())
+    }
+}
+
+impl Serialize for List {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match &self.0[..] {
+            [one] if !one.is_array() => one.serialize(to),
+            several => several.serialize(to),
+        }
+    }
+}
 
 impl<'de> Deserialize<'de> for List {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
@@ -25,9 +46,18 @@ impl<'de> Deserialize<'de> for List {
     }
 }
 
-/// A whole number within bounds.
-#[derive(Debug)]
-pub(super) struct Whole<const LEAST: u64, const MOST: u64>(pub(super) u64);
+/// A whole number; bounds are checked when it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Whole<const LEAST: u64, const MOST: u64>(pub(super) u64);
+
+impl<const LEAST: u64, const MOST: u64> Whole<LEAST, MOST> {
+    /// Within its bounds or not.
+    #[must_use]
+    pub fn new(number: impl Into<u64>) -> Self {
+        Self(number.into())
+    }
+}
 
 impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Whole<LEAST, MOST> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
@@ -35,9 +65,37 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Whole<LEAST, M
     }
 }
 
-/// A length of time within bounds in µs.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Time<const LEAST: u64, const MOST: u64>(pub(super) Duration);
+/// A length of time; bounds in µs are checked when it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Time<const LEAST: u64, const MOST: u64>(pub(super) Duration);
+
+/// More seconds than any length of time may have.
+const TOO_LONG_S: u64 = 1 << 40;
+
+impl<const LEAST: u64, const MOST: u64> Time<LEAST, MOST> {
+    /// Of seconds, to the microsecond. A negative number is out of bounds in any case, as too long a time is.
+    #[must_use]
+    pub fn seconds(seconds: f64) -> Self {
+        Self(match seconds < 0.0 || seconds >= TOO_LONG_S as f64 {
+            true => Duration::from_secs(TOO_LONG_S),
+            false => Duration::from_micros((seconds * 1e6).round() as u64),
+        })
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> Serialize for Time<LEAST, MOST> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        written(self.0).serialize(to)
+    }
+}
+
+/// `2.5s`, `500ms`, `0.05ms`.
+fn written(time: Duration) -> String {
+    match time.as_micros() {
+        us if us < 1_000_000 => format!("{}ms", us as f64 / 1e3),
+        us => format!("{}s", us as f64 / 1e6),
+    }
+}
 
 impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Time<LEAST, MOST> {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
@@ -45,26 +103,39 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Time<LEAST, MO
     }
 }
 
-/// `"3%"`, where it may be left out.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Share(pub(super) f64);
+/// A share, written as `"3%"`; that it is between 0 and 1 is checked when it is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share(pub(super) f64);
 
-impl<'de> Deserialize<'de> for Share {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        share(source).map(Self)
+impl Share {
+    /// Of percent.
+    #[must_use]
+    pub fn percent(percent: f64) -> Self {
+        Self(percent / 100.0)
     }
 }
 
-/// `"3%"`: a share between 0 and 1.
-pub(super) fn share<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
-    let text = String::deserialize(source)?;
-    let percent = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
-    let percent = percent.filter(|percent| *percent > 0.0 && *percent < 100.0);
-    percent.map(|percent| percent / 100.0).ok_or_else(|| {
-        D::Error::custom(format!(
-            "the text \"{text}\" is no share above 0% and below 100%\nwrite a share such as \"3%\""
-        ))
-    })
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        // The shortest number of percent that is this share again.
+        let exact = self.0 * 100.0;
+        let rounded = (exact * 1e9).round() / 1e9;
+        let percent = if rounded / 100.0 == self.0 { rounded } else { exact };
+        format!("{percent}%").serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(source)?;
+        let percent = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        let percent = percent.filter(|percent| *percent > 0.0 && *percent < 100.0);
+        percent.map(Self::percent).ok_or_else(|| {
+            D::Error::custom(format!(
+                "the text \"{text}\" is no share above 0% and below 100%\nwrite a share such as \"3%\""
+            ))
+        })
+    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use workloads::Spec;
 
-use super::problem::suggestion;
+use super::problem::{Wrong, suggestion};
 
 /// What is wrong at this place, and what to write instead. Our own types end a message with a line of advice.
-pub(super) fn of(message: &str, path: &[String]) -> (String, Option<String>) {
-    let place = dotted(path);
+pub(super) fn of(message: &str, path: Vec<String>) -> Wrong {
+    let place = dotted(&path);
     let table = dotted(&path[..path.len().saturating_sub(1)]);
     for kind in ["unknown field ", "unknown variant "] {
         if let Some((word, rest)) = message.strip_prefix(kind).and_then(|rest| rest.split_once(", ")) {
@@ -19,11 +19,12 @@ pub(super) fn of(message: &str, path: &[String]) -> (String, Option<String>) {
                 }
                 _ => format!("`{place}` cannot be \"{word}\""),
             };
-            return (what, suggestion(word, &known));
+            return Wrong { path, key: None, said: what, hint: suggestion(word, &known) };
         }
     }
     if let Some(field) = message.strip_prefix("missing field ") {
-        return missing(&place, field.trim_matches('`'));
+        let (said, hint) = missing(&place, field.trim_matches('`'));
+        return Wrong { path, key: None, said, hint };
     }
     let (message, hint) = match message.split_once('\n') {
         Some((message, hint)) => (message, Some(hint.to_owned())),
@@ -31,7 +32,7 @@ pub(super) fn of(message: &str, path: &[String]) -> (String, Option<String>) {
     };
     let said = wrong_type(message).unwrap_or_else(|| message.to_owned());
     let colon = if said.starts_with("must ") || said.starts_with("cannot ") { "" } else { ":" };
-    (format!("`{place}`{colon} {said}"), hint)
+    Wrong { key: Some(format!("`{place}`{colon}")), path, said, hint }
 }
 
 /// What to write where a key, or one in that table, is missing.
@@ -150,7 +151,9 @@ mod tests {
         ];
         let path = ["workload", "a"].map(str::to_owned);
         for Case { serde, ours, hint } in cases {
-            assert_eq!(of(serde, &path), (ours.to_owned(), hint.map(str::to_owned)));
+            let Wrong { key, said, hint: told, .. } = of(serde, path.to_vec());
+            let whole = key.map_or_else(|| said.clone(), |key| format!("{key} {said}"));
+            assert_eq!((whole.as_str(), told.as_deref()), (ours, hint));
         }
     }
 }

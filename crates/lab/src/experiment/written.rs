@@ -1,21 +1,22 @@
-//! The tables of an experiment file as written. Every key is a field here; `docs/experiment.md` explains them.
+//! An experiment as it is written: in a file, or by a command's arguments. Every key is a field here; `docs/experiment.md`
+//! explains them. Nothing is checked yet but types.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use server::change::{Change, Step};
 use server::pooler;
-use spec::{Prices, Term};
-use toml::Value;
-use workloads::{Preparation, Spec, fields};
+use spec::Prices;
+use toml::{Table, Value};
+use workloads::{Preparation, fields};
 
-use super::model::{CellOrder, Slices};
+use super::model::CellOrder;
 use super::storage;
-use super::values::{List, Share, Time, Whole, share, time};
-use crate::promise;
+use super::tables::Tables;
+use super::values::{List, Share, Time, Whole, time};
 use crate::setup::{AskedDriver, Placement, Waiting};
 
 /// 30 days, the longest part of a run, µs.
@@ -26,174 +27,209 @@ const SHORTEST: u64 = 1_000;
 const A_DAY: u64 = 24 * 3600 * 1_000_000;
 const MAX_SEED: u64 = i64::MAX as u64;
 
-type Pause = Time<0, A_DAY>;
-type Promise = Time<1, A_DAY>;
-pub(super) type Part = Time<SHORTEST, LONGEST>;
+/// The seed of all randomness.
+pub type Seed = Whole<0, MAX_SEED>;
+/// A pause of a user.
+pub type Pause = Time<0, A_DAY>;
+/// A promise: slower transactions are late.
+pub type Promise = Time<1, A_DAY>;
+/// The length of a run or a part of it.
+pub type Part = Time<SHORTEST, LONGEST>;
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct File {
-    pub(super) question: Option<String>,
-    pub(super) taste: Option<String>,
-    pub(super) seed: Option<Whole<0, MAX_SEED>>,
-    pub(super) target: Option<Target>,
-    pub(super) prepare: Preparation,
-    pub(super) workload: BTreeMap<String, Spec>,
-    pub(super) factors: BTreeMap<String, List>,
-    pub(super) beside: Option<Beside>,
-    pub(super) compare: Option<Compare>,
-    pub(super) server: BTreeMap<String, Target>,
-    pub(super) version: BTreeMap<String, Version>,
-    pub(super) pooler: BTreeMap<String, pooler::Options>,
-    pub(super) change: BTreeMap<String, BTreeMap<String, OwnChange>>,
-    pub(super) placement: BTreeMap<String, Placement>,
-    pub(super) storage: BTreeMap<String, storage::Written>,
-    pub(super) settings: BTreeMap<String, BTreeMap<String, Value>>,
-    pub(super) load: Load,
-    pub(super) measure: Measure,
-    pub(super) prices: Option<Prices>,
-    pub(super) full: Option<Full>,
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// An experiment. Written as TOML and read again it is the same.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Target {
-    pub(super) managed: Option<Managed>,
-    pub(super) url: Option<String>,
-    pub(super) redis: Option<String>,
-    pub(super) change_server: bool,
-    pub(super) tile_servers: List,
+pub struct Experiment {
+    pub question: Option<String>,
+    /// Why it is only a taste; none for a measurement.
+    pub taste: Option<String>,
+    pub seed: Option<Seed>,
+    pub target: Option<Target>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub server: Tables<Target>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub version: Tables<Version>,
+    /// Options of the jobs that put data on the target, read by their own types.
+    #[serde(skip_serializing_if = "is_default")]
+    pub prepare: Table,
+    /// By name: a table with the kind of the workload and its options, read by the workload's own type.
+    #[serde(skip_serializing_if = "is_default")]
+    pub workload: Tables<Value>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub factors: BTreeMap<String, List>,
+    pub beside: Option<Beside>,
+    pub compare: Option<Compare>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub settings: Tables<Tables<Value>>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub change: Tables<Tables<OwnChange>>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub pooler: Tables<pooler::Options>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub placement: Tables<Placement>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub storage: Tables<storage::Written>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub load: Load,
+    #[serde(skip_serializing_if = "is_default")]
+    pub measure: Measure,
+    pub prices: Option<Prices>,
+    /// What is different with `--full`.
+    pub full: Option<Full>,
+}
+
+/// A server: a private one, or one by URL.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Target {
+    pub managed: Option<Managed>,
+    /// Variables (`$NAME`) are put in when it is read.
+    pub url: Option<String>,
+    pub redis: Option<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub change_server: bool,
+    #[serde(skip_serializing_if = "List::is_empty")]
+    pub tile_servers: List,
 }
 
 /// A build of PostgreSQL.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Version {
-    pub(super) bin: String,
+pub struct Version {
+    /// Folder of its programs.
+    pub bin: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// A private server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Managed {
-    pub(super) name: Option<String>,
-    pub(super) version: Option<Value>,
-    pub(super) extensions: List,
-    pub(super) redis: bool,
+pub struct Managed {
+    pub name: Option<String>,
+    /// Major version, as a number or a text.
+    pub version: Option<Value>,
+    #[serde(skip_serializing_if = "List::is_empty")]
+    pub extensions: List,
+    #[serde(skip_serializing_if = "is_default")]
+    pub redis: bool,
 }
 
-#[derive(Debug, Deserialize)]
+/// Workloads that run once a round outside the grid.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Beside {
-    pub(super) workload: List,
-    pub(super) clients: Option<List>,
+pub struct Beside {
+    pub workload: List,
+    pub clients: Option<List>,
 }
 
-#[derive(Debug, Deserialize)]
+/// What is compared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Compare {
-    pub(super) factor: String,
-    pub(super) base: Value,
-    #[serde(default = "usual_margin", deserialize_with = "share")]
-    pub(super) margin: f64,
-    pub(super) take_apart: Option<String>,
+pub struct Compare {
+    pub factor: String,
+    pub base: Value,
+    /// Change that counts as none; 3 % where it is not said.
+    pub margin: Option<Share>,
+    pub take_apart: Option<String>,
 }
 
-fn usual_margin() -> f64 {
-    0.03
-}
-
-#[derive(Debug, Default, Deserialize)]
+/// How load is offered.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Load {
-    pub(super) rate: Option<Value>,
-    pub(super) users: Option<Users>,
-    pub(super) promise: Option<Promise>,
+pub struct Load {
+    pub rate: Option<Value>,
+    pub users: Option<Users>,
+    pub promise: Option<Promise>,
     /// The former name of `promise`.
-    pub(super) limit: Option<Promise>,
-    pub(super) bound: Option<Share>,
-    pub(super) search: Option<Search>,
+    pub limit: Option<Promise>,
+    pub bound: Option<Share>,
+    pub search: Option<Search>,
 }
 
-/// What is to be found: the highest rate at which a promise holds.
-#[derive(Debug, Deserialize)]
+/// The search for the highest rate at which a promise holds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Search {
-    pub(super) promise: Terms,
-    pub(super) lowest: Option<Value>,
-    pub(super) highest: Option<Value>,
-    #[serde(default = "usual_width", deserialize_with = "share")]
-    pub(super) width: f64,
-    #[serde(default)]
-    pub(super) grow_clients: bool,
-    #[serde(default)]
-    pub(super) confirm: Vec<String>,
+pub struct Search {
+    /// `"p99 < 20ms"`.
+    pub promise: String,
+    pub lowest: Option<Value>,
+    pub highest: Option<Value>,
+    /// How close the bounds of the limit come; 3 % where it is not said.
+    pub width: Option<Share>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub grow_clients: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub confirm: Vec<String>,
 }
 
-fn usual_width() -> f64 {
-    0.03
+/// Clients that pause.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Users {
+    pub think: Pause,
+    pub ramp: Option<Pause>,
 }
 
-/// `"p99 < 20ms"`.
-#[derive(Debug)]
-pub(super) struct Terms(pub(super) Vec<Term>);
+/// How runs are measured.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Measure {
+    pub warmup: Option<Time<0, LONGEST>>,
+    pub duration: Option<Length>,
+    pub budget: Option<Part>,
+    pub rounds: Option<Whole<1, 10_000>>,
+    pub threads: Option<Whole<1, 1024>>,
+    pub order: Option<CellOrder>,
+    /// `true`, `false` or a length.
+    pub slices: Option<Value>,
+    pub repeat_disturbed: Option<Whole<0, 2>>,
+    pub explain: Option<bool>,
+    pub driver: Option<AskedDriver>,
+    pub wait: Option<Waiting>,
+}
 
-impl<'de> Deserialize<'de> for Terms {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        promise::parse(&String::deserialize(source)?).map(Self).map_err(de::Error::custom)
+/// The least and the most that a length may be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    pub from: Part,
+    pub to: Part,
+}
+
+/// The longer form of an experiment.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Full {
+    #[serde(skip_serializing_if = "is_default")]
+    pub factors: BTreeMap<String, List>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub measure: Measure,
+}
+
+impl Experiment {
+    /// As TOML.
+    ///
+    /// # Panics
+    /// Never: all of its values are TOML's.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("an experiment is plain data")
     }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Users {
-    pub(super) think: Pause,
-    pub(super) ramp: Option<Pause>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct Measure {
-    pub(super) warmup: Option<Time<0, LONGEST>>,
-    pub(super) duration: Option<Length>,
-    pub(super) budget: Option<Part>,
-    pub(super) rounds: Option<Whole<1, 10_000>>,
-    pub(super) threads: Option<Whole<1, 1024>>,
-    pub(super) order: Option<CellOrder>,
-    pub(super) slices: Option<WrittenSlices>,
-    pub(super) repeat_disturbed: Option<Whole<0, 2>>,
-    pub(super) explain: Option<bool>,
-    pub(super) driver: Option<AskedDriver>,
-    pub(super) wait: Option<Waiting>,
-}
-
-/// `slices = true`, `false` or a length.
-#[derive(Debug)]
-pub(super) struct WrittenSlices(pub(super) Slices);
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Bounds {
-    pub(super) from: Part,
-    pub(super) to: Part,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct Full {
-    pub(super) factors: BTreeMap<String, List>,
-    pub(super) measure: Measure,
 }
 
 /// Tables with the keys that they may have, by their dotted paths; those of workloads and of jobs belong to
 /// them.
-pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
+pub(super) fn keys_of_tables() -> Vec<(String, Vec<&'static str>)> {
     let varied = [
         ("factors", crate::factors::names()),
         ("measure", fields::<Measure>()),
         ("measure.duration", fields::<Bounds>()),
     ];
     let own = [
-        ("", fields::<File>()),
+        ("", fields::<Experiment>()),
         ("target", fields::<Target>()),
         ("target.managed", fields::<Managed>()),
         ("prepare", fields::<Preparation>()),
@@ -215,25 +251,35 @@ pub(super) fn tables() -> Vec<(String, Vec<&'static str>)> {
 }
 
 /// A level of a user's factor.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct OwnChange {
+pub struct OwnChange {
     #[serde(rename = "do")]
-    do_: Option<OwnStep>,
-    undo: Option<OwnStep>,
-    check: Option<String>,
+    pub do_: Option<OwnStep>,
+    pub undo: Option<OwnStep>,
+    /// SQL that returns true while the change is made.
+    pub check: Option<String>,
 }
 
 impl From<OwnChange> for Change {
     fn from(written: OwnChange) -> Self {
-        let step = |step: Option<OwnStep>| step.map(|step| step.0);
+        let step = |step: Option<OwnStep>| {
+            step.map(|step| match step {
+                OwnStep::Sql(sql) => Step::Sql(sql),
+                OwnStep::Command { command } => Step::Command(command),
+            })
+        };
         Self { do_: step(written.do_), undo: step(written.undo), check: written.check }
     }
 }
 
 /// `"DROP INDEX i"`, or `{ command = "…" }`.
-#[derive(Debug)]
-struct OwnStep(Step);
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum OwnStep {
+    Sql(String),
+    Command { command: String },
+}
 
 impl<'de> Deserialize<'de> for OwnStep {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
@@ -247,7 +293,7 @@ impl<'de> Deserialize<'de> for OwnStep {
             }
 
             fn visit_str<E: de::Error>(self, sql: &str) -> Result<OwnStep, E> {
-                Ok(OwnStep(Step::Sql(sql.to_owned())))
+                Ok(OwnStep::Sql(sql.to_owned()))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OwnStep, A::Error> {
@@ -257,7 +303,7 @@ impl<'de> Deserialize<'de> for OwnStep {
                     command: String,
                 }
                 let OfShell { command } = OfShell::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(OwnStep(Step::Command(command)))
+                Ok(OwnStep::Command { command })
             }
         }
 
@@ -266,8 +312,9 @@ impl<'de> Deserialize<'de> for OwnStep {
 }
 
 /// `"10s"`, or `{ from = "1s", to = "10s" }`.
-#[derive(Debug)]
-pub(super) enum Length {
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Length {
     Fixed(Part),
     Bounds(Bounds),
 }
@@ -297,19 +344,13 @@ impl<'de> Deserialize<'de> for Length {
     }
 }
 
-impl<'de> Deserialize<'de> for WrittenSlices {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        Slices::of_value(&Value::deserialize(source)?).map(Self).map_err(de::Error::custom)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Keys right below a path (the empty path is the root).
     fn below(path: &str) -> Vec<&'static str> {
-        tables().into_iter().find(|(table, _)| table == path).map_or_else(Vec::new, |(_, keys)| keys)
+        keys_of_tables().into_iter().find(|(table, _)| table == path).map_or_else(Vec::new, |(_, keys)| keys)
     }
 
     #[test]
@@ -318,5 +359,40 @@ mod tests {
         assert_eq!(below("full.measure.duration"), ["from", "to"]);
         assert!(below("settings").is_empty());
         assert!(below("").contains(&"question") && !below("").contains(&"url"));
+    }
+
+    /// All experiments that are shipped, written and read again.
+    #[test]
+    fn what_is_written_is_read_again() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let files: Vec<_> =
+            files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
+        assert!(files.len() > 10);
+        for path in files {
+            let read: Experiment = toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            let again: Experiment = toml::from_str(&read.to_toml()).unwrap();
+            assert_eq!(read, again, "{}", path.display());
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn lengths_shares_and_names_are_read_again(
+            us in 1_000_u64..1_000_000_000_000, percent in 0.001_f64..99.9, name in ".{1,12}", text in ".{0,20}",
+        ) {
+            let mut written = Experiment { question: Some(text.clone()), ..Experiment::default() };
+            written.measure.duration = Some(Length::Fixed(Part::seconds(us as f64 / 1e6)));
+            written.load.bound = Some(Share::percent(percent));
+            for (at, name) in [name.clone(), format!("a{name}"), text].into_iter().enumerate() {
+                let settings = [("work_mem".to_owned(), Value::Integer(at as i64))];
+                written.settings.insert(&name, settings.into_iter().collect());
+            }
+            let mut read: Experiment = toml::from_str(&written.to_toml()).unwrap();
+            // The order of tables is that of their lines, which only the reader with places knows.
+            read.settings.sort_by_name(str::to_owned);
+            written.settings.sort_by_name(str::to_owned);
+            proptest::prop_assert_eq!(read, written);
+        }
     }
 }

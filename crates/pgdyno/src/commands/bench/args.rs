@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, ArgMatches, Args, ValueEnum};
+use lab::experiment::Experiment;
 
-use super::against::toml_text::TomlText;
 use super::against_args::AgainstArgs;
 use super::given::Given;
 use crate::options::{Driver, Known, Output, Wait};
@@ -235,13 +235,10 @@ pub(crate) struct Conduct {
 }
 
 impl Conduct {
-    /// What moves the bytes, in the table `[measure]` of a file.
-    pub(in crate::commands) fn write_generator(&self, text: &mut TomlText) {
-        for (key, written) in [("driver", self.driver.written()), ("wait", self.wait.written())] {
-            if let Some(written) = written {
-                text.entry(key, written);
-            }
-        }
+    /// Has all runs of an experiment measured by the driver and the way of waiting that were asked for.
+    pub(in crate::commands) fn choose_generator(&self, experiment: &mut Experiment) {
+        experiment.measure.driver = self.driver.asked();
+        experiment.measure.wait = self.wait.asked();
     }
 }
 

@@ -1,60 +1,47 @@
-//! From the command line to the experiment file that does it.
+//! From the command line to the experiment that does it.
 
+use lab::experiment::{Length, List, Measure, Share, Time, Whole};
 use toml::Value;
 
 use super::args::{LadderArgs, Rungs};
 use super::{Made, usage};
 use crate::commands::bench::against::base::Folder;
-use crate::commands::bench::against::parts::Begun;
-use crate::commands::bench::against::toml_text::{TomlText, one_or_many, seconds};
+use crate::commands::bench::against::parts::{make_room, of_scripts};
 
 /// Clients of a ladder of rates: enough that a server that keeps up is rarely waited for.
 const CLIENTS: u32 = 16;
 
-/// The file of a ladder.
+/// The experiment of a ladder.
 ///
 /// # Errors
 /// What cannot be meant, with what to write.
-pub(super) fn written(args: &LadderArgs, folder: &Folder) -> anyhow::Result<Made> {
-    let steps = Steps::of(&args.rungs)?;
-    let question = |name: &str| question(name, &args.rungs, &steps);
-    let mut begun = Begun::new(&args.made.asked(), super::SAVED_BY, question, folder)?;
-    let text = &mut begun.text;
-    text.table(&["factors"]);
-    text.entry("clients", numbers(steps.clients.iter().map(|clients| Value::Integer((*clients).into()))));
-    match steps.offered {
+pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<Made> {
+    let rungs = &args.rungs;
+    let steps = Steps::of(rungs)?;
+    let question = |name: &str| question(name, rungs, &steps);
+    let mut made = of_scripts(&args.made.asked(), super::SAVED_BY, question, folder)?;
+    made.name.push_str("-ladder");
+    let experiment = &mut made.experiment;
+    let mut vary = |factor: &str, levels: List| drop(experiment.factors.insert(factor.to_owned(), levels));
+    vary("clients", steps.clients.iter().map(|clients| i64::from(*clients)).collect());
+    match &steps.offered {
         Offered::Nothing => {}
-        Offered::Rates(rates) => text.entry("rate", numbers(rates.iter().map(|rate| number(*rate)))),
-        Offered::PerClient(rate) => text.entry("rate_per_client", number(rate)),
+        Offered::Rates(rates) => vary("rate", rates.iter().map(|rate| number(*rate)).collect()),
+        Offered::PerClient(rate) => vary("rate_per_client", [number(*rate)].into_iter().collect()),
     }
-    if !args.rungs.promise.is_empty() {
-        let promises = args.rungs.promise.iter().map(|promise| Value::from(promise.as_str()));
-        text.entry("promise", numbers(promises));
+    if !rungs.promise.is_empty() {
+        vary("promise", rungs.promise.iter().map(String::as_str).collect());
     }
-    let most = steps.clients.iter().copied().max().unwrap_or(0);
-    begun.make_room(most);
-    measured(&args.rungs, &mut begun.text);
-    args.made.asked().conduct.write_generator(&mut begun.text);
-    let made = begun.made();
-    Ok(Made { name: format!("{}-ladder", made.name), ..made })
-}
-
-fn measured(rungs: &Rungs, text: &mut TomlText) {
-    if let Some(bound) = rungs.bound {
-        text.table(&["load"]);
-        text.entry("bound", format!("{bound}%"));
-    }
-    text.table(&["measure"]);
-    text.entry("warmup", seconds(rungs.warmup));
-    text.entry("duration", seconds(rungs.time as f64));
-    text.entry("rounds", Value::Integer(rungs.rounds.into()));
-    if rungs.jobs != 1 {
-        text.entry("threads", Value::Integer(rungs.jobs.into()));
-    }
-}
-
-fn numbers(values: impl Iterator<Item = Value>) -> Value {
-    one_or_many(values.collect())
+    make_room(experiment, steps.clients.iter().copied().max().unwrap_or(0));
+    experiment.load.bound = rungs.bound.map(Share::percent);
+    experiment.measure = Measure {
+        warmup: Some(Time::seconds(rungs.warmup)),
+        duration: Some(Length::Fixed(Time::seconds(rungs.time as f64))),
+        rounds: Some(Whole::new(rungs.rounds)),
+        threads: (rungs.jobs != 1).then(|| Whole::new(rungs.jobs)),
+        ..std::mem::take(&mut experiment.measure)
+    };
+    Ok(made)
 }
 
 fn number(value: f64) -> Value {

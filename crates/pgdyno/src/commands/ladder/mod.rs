@@ -20,5 +20,5 @@ const NOWHERE: &str = "ladder";
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let of = args.made.used(NOWHERE, Shown::Ladders);
-    of.carry_out(|folder| file::written(args, folder)).map_err(|error| args.made.target.or_managed(error))
+    of.carry_out(|folder| file::made(args, folder)).map_err(|error| args.made.target.or_managed(error))
 }

@@ -15,7 +15,7 @@ fn args(line: &str) -> Box<Args> {
 fn made(line: &str) -> anyhow::Result<Made> {
     let args = args(line);
     args.made.asked().check("in a ladder")?;
-    let written = file::written(&args, &Folder::of(None))?;
+    let written = file::made(&args, &Folder::of(None))?;
     written.read(NOWHERE, None)?;
     Ok(written)
 }
@@ -34,7 +34,7 @@ fn the_ladders_of_the_study() {
          -f {one}@1 -f {two}@1 -f {three}@1 --managed=pi"
     );
     let written = made(&line).unwrap();
-    let file: toml::Table = written.text.parse().unwrap();
+    let file: toml::Table = written.text().parse().unwrap();
     assert_eq!(file["factors"].to_string(), {
         r#"{ clients = [3, 8, 10, 12, 14, 16], promise = ["500ms", "250ms"], rate_per_client = 1 }"#
     });
@@ -47,14 +47,14 @@ fn the_ladders_of_the_study() {
     );
     let measure = r#"{ duration = "20s", rounds = 1, threads = 2, warmup = "2s" }"#;
     assert_eq!(file["measure"].to_string(), measure);
-    assert!(!written.text.contains("[prepare]"), "scripts of one's own need no pgbench tables");
+    assert!(!written.text().contains("[prepare]"), "scripts of one's own need no pgbench tables");
 }
 
 /// `--driver` was refused with a sentence that was not true.
 #[test]
 fn a_ladder_has_the_driver_that_is_asked_for() {
     let written = made("-S -c 4,16 --driver io_uring --wait spin shop").unwrap();
-    let file: toml::Table = written.text.parse().unwrap();
+    let file: toml::Table = written.text().parse().unwrap();
     assert_eq!(file["measure"]["driver"].as_str(), Some("io_uring"));
     assert_eq!(file["measure"]["wait"].as_str(), Some("spin"));
 }
@@ -73,14 +73,14 @@ fn rates_clients_and_both_in_step() {
             "{ clients = [2, 4, 1, 3], promise = [\"1s\", \"0.5s\"] }",
         ),
     ] {
-        let file: toml::Table = made(line).unwrap().text.parse().unwrap();
+        let file: toml::Table = made(line).unwrap().text().parse().unwrap();
         assert_eq!(file["factors"].to_string(), wanted, "{line}");
     }
-    let file: toml::Table = made("-S -c 1,2 --bound 5 -s 3 --managed").unwrap().text.parse().unwrap();
+    let file: toml::Table = made("-S -c 1,2 --bound 5 -s 3 --managed").unwrap().text().parse().unwrap();
     assert_eq!(file["load"].to_string(), "{ bound = \"5%\" }");
     assert_eq!(file["prepare"].to_string(), "{ pgbench = { scale = 3 } }");
     // A private server lets in a hundred.
-    let file: toml::Table = made("-S -c 50,200 --managed").unwrap().text.parse().unwrap();
+    let file: toml::Table = made("-S -c 50,200 --managed").unwrap().text().parse().unwrap();
     assert_eq!(file["settings"].to_string(), "{ room = { max_connections = 210 } }");
 }
 

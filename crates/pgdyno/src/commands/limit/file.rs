@@ -1,25 +1,25 @@
-//! From the command line to the experiment file that does it.
+//! From the command line to the experiment that does it.
 
+use lab::experiment::{Length, Load, Measure, Search as Sought, Share, Time, Whole};
 use toml::Value;
 
 use super::Made;
 use super::args::{Clients, LimitArgs, Search};
 use crate::commands::bench::against::base::Folder;
-use crate::commands::bench::against::file::{Compared, written as compared};
+use crate::commands::bench::against::file::{Compared, made as compared};
 use crate::commands::bench::against::kind::Change;
-use crate::commands::bench::against::parts::Begun;
-use crate::commands::bench::against::toml_text::{TomlText, seconds};
+use crate::commands::bench::against::parts::{make_room, of_scripts};
 
 /// Clients that an automatic number begins with.
 const FIRST_CLIENTS: u32 = 8;
 
-/// The file of a search; of two, where something is changed on the other side.
+/// The experiment of a search; of two, where something is changed on the other side.
 ///
 /// # Errors
 /// What cannot be meant, with what to write.
-pub(super) fn written(args: &LimitArgs, change: Option<&Change>, folder: &Folder) -> anyhow::Result<Made> {
+pub(super) fn made(args: &LimitArgs, change: Option<&Change>, folder: &Folder) -> anyhow::Result<Made> {
     let promise = args.search.promise.join(" and ");
-    let made = match change {
+    let mut made = match change {
         Some(change) => {
             let question =
                 |base: &str, other: &str| format!("Can {other} take more than {base} at {promise}?");
@@ -30,24 +30,29 @@ pub(super) fn written(args: &LimitArgs, change: Option<&Change>, folder: &Folder
                 clients: clients(&args.search),
                 saved_by: super::SAVED_BY,
                 question: &question,
-                load: searched(args, &promise).into_text(),
+                load: load(&args.search, &promise),
+                measure: measure(&args.search),
                 by_turns: true,
             };
-            compared(&of, folder)?
+            compared(of, folder)?
         }
         None => alone(args, &promise, folder)?,
     };
-    Ok(Made { name: format!("{}-limit", made.name), ..made })
+    made.name.push_str("-limit");
+    Ok(made)
 }
 
 fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<Made> {
     let question = |name: &str| format!("How much {name} can it take at {promise}?");
-    let mut begun = Begun::new(&args.made.asked(), super::SAVED_BY, question, folder)?;
-    begun.text.table(&["factors"]);
-    begun.text.entry("clients", Value::Integer(clients(&args.search).into()));
-    begun.make_room(clients(&args.search));
-    let made = begun.made();
-    Ok(Made { text: made.text + &searched(args, promise).into_text(), ..made })
+    let asked = args.made.asked();
+    let mut made = of_scripts(&asked, super::SAVED_BY, question, folder)?;
+    let clients = clients(&args.search);
+    made.experiment.factors.insert("clients".to_owned(), [i64::from(clients)].into_iter().collect());
+    make_room(&mut made.experiment, clients);
+    made.experiment.load = load(&args.search, promise);
+    made.experiment.measure = measure(&args.search);
+    asked.conduct.choose_generator(&mut made.experiment);
+    Ok(made)
 }
 
 /// How many clients it begins with.
@@ -58,30 +63,23 @@ fn clients(search: &Search) -> u32 {
     }
 }
 
-/// `[load.search]` and `[measure]`.
-fn searched(args: &LimitArgs, promise: &str) -> TomlText {
-    let search = &args.search;
-    let mut text = TomlText::default();
-    text.table(&["load", "search"]);
-    text.entry("promise", promise);
-    for (key, rate) in [("lowest", search.lowest), ("highest", search.highest)] {
-        if let Some(rate) = rate {
-            text.entry(key, Value::Float(rate));
-        }
+fn load(search: &Search, promise: &str) -> Load {
+    let sought = Sought {
+        promise: promise.to_owned(),
+        lowest: search.lowest.map(Value::Float),
+        highest: search.highest.map(Value::Float),
+        width: Some(Share::percent(search.width)),
+        grow_clients: search.clients == Clients::Auto,
+        confirm: search.confirm.clone(),
+    };
+    Load { search: Some(sought), ..Load::default() }
+}
+
+fn measure(search: &Search) -> Measure {
+    Measure {
+        warmup: Some(Time::seconds(search.warmup)),
+        duration: Some(Length::Fixed(Time::seconds(search.time as f64))),
+        threads: (search.jobs != 1).then(|| Whole::new(search.jobs)),
+        ..Measure::default()
     }
-    text.entry("width", format!("{}%", search.width));
-    if search.clients == Clients::Auto {
-        text.entry("grow_clients", true);
-    }
-    if !search.confirm.is_empty() {
-        text.entry("confirm", search.confirm.iter().map(String::as_str).collect::<Vec<_>>());
-    }
-    text.table(&["measure"]);
-    text.entry("warmup", seconds(search.warmup));
-    text.entry("duration", seconds(search.time as f64));
-    if search.jobs != 1 {
-        text.entry("threads", Value::Integer(search.jobs.into()));
-    }
-    args.made.asked().conduct.write_generator(&mut text);
-    text
 }

@@ -20,6 +20,6 @@ const NOWHERE: &str = "limit";
 pub(crate) fn run(args: &Args) -> Outcome {
     let change = against::change(&args.compare)?;
     let of = args.made.used(NOWHERE, Shown::Answer);
-    of.carry_out(|folder| file::written(args, change.as_ref(), folder))
+    of.carry_out(|folder| file::made(args, change.as_ref(), folder))
         .map_err(|error| args.made.target.or_managed(error))
 }

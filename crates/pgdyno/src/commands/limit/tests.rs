@@ -9,7 +9,7 @@ fn made(line: &[&str]) -> anyhow::Result<Made> {
     let Command::Limit(args) = cli.command else { panic!("another command") };
     args.made.asked().check("in a limit")?;
     let change = against::change(&args.compare)?;
-    let made = file::written(&args, change.as_ref(), &Folder::of(None))?;
+    let made = file::made(&args, change.as_ref(), &Folder::of(None))?;
     made.read(NOWHERE, None)?;
     Ok(made)
 }
@@ -17,7 +17,7 @@ fn made(line: &[&str]) -> anyhow::Result<Made> {
 #[test]
 fn a_search_is_a_file() {
     let made = made(&["--promise", "p99 < 20ms", "--promise", "p50 < 2ms", "-S", "shop"]).unwrap();
-    let file: toml::Table = made.text.parse().unwrap();
+    let file: toml::Table = made.text().parse().unwrap();
     assert_eq!(
         file["load"].to_string(),
         r#"{ search = { grow_clients = true, promise = "p99 < 20ms and p50 < 2ms", width = "3%" } }"#
@@ -31,7 +31,7 @@ fn bounds_and_clients_of_ones_own() {
     let line = "--lowest 100 --highest 5000.5 --width 5 -c 16 -T 5 --warmup 1 -j 2 -S shop";
     let words = ["--promise", "late(20ms) < 0.5%", "--confirm", "ramp 0.5..1 over 5s"];
     let line: Vec<&str> = words.into_iter().chain(line.split(' ')).collect();
-    let file: toml::Table = made(&line).unwrap().text.parse().unwrap();
+    let file: toml::Table = made(&line).unwrap().text().parse().unwrap();
     assert_eq!(
         file["load"].to_string(),
         r#"{ search = { confirm = ["ramp 0.5..1 over 5s"], highest = 5000.5, lowest = 100.0, promise = "late(20ms) < 0.5%", width = "5%" } }"#
@@ -43,7 +43,7 @@ fn bounds_and_clients_of_ones_own() {
 fn limits_of_two_sides_are_a_comparison() {
     let line = ["--promise", "p99 < 20ms", "-S", "shop", "--against", "settings: jit=off", "--margin", "5"];
     let made = made(&line).unwrap();
-    let file: toml::Table = made.text.parse().unwrap();
+    let file: toml::Table = made.text().parse().unwrap();
     assert_eq!(file["compare"].to_string(), r#"{ base = "base", factor = "settings", margin = "5%" }"#);
     assert_eq!(file["load"]["search"]["promise"].as_str(), Some("p99 < 20ms"));
     let question = file["question"].as_str().unwrap();

@@ -1,5 +1,5 @@
 //! `pgdyno tiles`: how fast map tiles are, where their time goes, and which of several ways to make them is faster. The
-//! arguments become an experiment file; what is run is the plan of that file, whether it is saved or not.
+//! arguments become an experiment, which is run as one from a file is.
 
 mod against;
 mod args;
@@ -41,5 +41,5 @@ pub(crate) fn run(args: &Args) -> Outcome {
         output: &args.output,
         shown: Shown::Tiles,
     };
-    of.carry_out(|folder| file::written(args, &against, folder))
+    of.carry_out(|folder| file::made(args, &against, folder))
 }

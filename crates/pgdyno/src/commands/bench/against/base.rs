@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use lab::bench;
+use lab::experiment::{Managed, Target};
 use lab::target_spec::TargetSpec;
 use protocol::postgres::conninfo::ConnectionString;
 use script::Weighted;
 use toml::Value;
 
 use super::kind::Script as OtherScript;
-use super::toml_text::{inline, one_or_many, scalar};
 use super::usage;
-use crate::commands::bench::args::{Mode, Script, Target};
+use super::values::{flag, one_or_many, scalar, table};
+use crate::commands::bench::args::{self, Mode, Script};
 use crate::commands::bench::asked::Asked;
 
 /// Where the base runs.
@@ -25,7 +26,7 @@ pub(in crate::commands) enum Server {
 
 impl Server {
     pub(in crate::commands) fn of(args: &Asked<'_>) -> anyhow::Result<Self> {
-        let Target { dsn, dbname, host, port, username, managed, .. } = args.target;
+        let args::Target { dsn, dbname, host, port, username, managed, .. } = args.target;
         let dsn = dsn.as_ref().or(dbname.as_ref()).map(String::as_str);
         Self::given([dsn, host.as_deref(), port.as_deref(), username.as_deref()], managed.as_deref())
     }
@@ -90,17 +91,19 @@ impl Server {
         self.spec().is_place_of(&other.spec())
     }
 
-    /// The key of its table and the value.
-    pub(in crate::commands) fn entry(&self) -> (&'static str, Value) {
+    /// As an experiment has it. A dollar in an address is no variable.
+    pub(in crate::commands) fn target(&self) -> Target {
         match self {
-            Self::Managed { name, extensions, redis } => {
-                let name = Some(("name", Value::from(name.as_str())));
-                let extensions =
-                    (!extensions.is_empty()).then(|| ("extensions", Value::from(extensions.to_vec())));
-                let redis = redis.then_some(("redis", Value::Boolean(true)));
-                ("managed", inline([name, extensions, redis].into_iter().flatten()))
-            }
-            Self::Url(url) => ("url", Value::from(url.to_string().replace('$', "$$"))),
+            Self::Managed { name, extensions, redis } => Target {
+                managed: Some(Managed {
+                    name: Some(name.clone()),
+                    version: None,
+                    extensions: extensions.iter().copied().collect(),
+                    redis: *redis,
+                }),
+                ..Target::default()
+            },
+            Self::Url(url) => Target { url: Some(url.to_string().replace('$', "$$")), ..Target::default() },
         }
     }
 
@@ -158,26 +161,26 @@ impl Workload {
         !self.builtin.is_empty()
     }
 
-    /// The value of its key `pgbench`; `folder` is what paths are written from.
+    /// As an experiment has it; `folder` is what paths are written from.
     pub(in crate::commands) fn value(&self, args: &Asked<'_>, folder: &Folder) -> anyhow::Result<Value> {
         let texts = |texts: Vec<String>| one_or_many(texts.into_iter().map(Value::from).collect());
-        let mut entries = Vec::new();
-        if !self.builtin.is_empty() {
-            entries.push(("builtin", texts(self.builtin.clone())));
-        }
-        if !self.files.is_empty() {
-            entries.push(("files", texts(self.files.iter().map(|file| folder.path(file)).collect())));
-        }
-        entries.extend(options(args)?);
+        let builtin = (!self.builtin.is_empty()).then(|| texts(self.builtin.clone()));
+        let files = (!self.files.is_empty())
+            .then(|| texts(self.files.iter().map(|file| folder.path(file)).collect()));
         // With pgbench's tables it is counted.
         let scale = args.tables.scale.filter(|_| self.builtin.is_empty());
-        entries.extend(scale.map(|scale| ("scale", Value::Integer(scale.into()))));
-        Ok(inline(entries))
+        let options = [
+            ("builtin", builtin),
+            ("files", files),
+            ("scale", scale.map(|scale| Value::Integer(scale.into()))),
+        ];
+        let options = options.into_iter().chain(options_of(args)?);
+        Ok(Value::Table(table([("pgbench", Some(Value::Table(table(options))))])))
     }
 }
 
-/// Options of a workload that are not as they always are.
-fn options(args: &Asked<'_>) -> anyhow::Result<Vec<(&'static str, Value)>> {
+/// Options of pgbench's workload that differ from their defaults.
+fn options_of(args: &Asked<'_>) -> anyhow::Result<[(&'static str, Option<Value>); 9]> {
     let define = args.scripts.define.iter().map(|pair| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), scalar(value))),
         _ => Err(usage(&format!("-D {pair}: write NAME=VALUE"), "pgdyno bench --help")),
@@ -189,19 +192,17 @@ fn options(args: &Asked<'_>) -> anyhow::Result<Vec<(&'static str, Value)>> {
         Mode::Extended => Some("extended"),
         Mode::Prepared => Some("prepared"),
     };
-    let flag = |name, wanted: bool, value: bool| wanted.then_some((name, Value::Boolean(value)));
-    let found = [
-        mode.map(|mode| ("mode", Value::from(mode))),
-        (!define.is_empty()).then_some(("define", Value::Table(define))),
-        (conduct.max_tries != 1).then(|| ("max_tries", Value::Integer(conduct.max_tries.into()))),
-        flag("reconnect", conduct.connect, true),
-        flag("reconnect_lost", conduct.reconnect, true),
-        flag("continue_on_error", conduct.continue_on_error, true),
-        flag("vacuum", conduct.no_vacuum, false),
-        flag("may_be_empty", conduct.may_be_empty, true),
-        args.latency_limit_ms.map(|limit| ("latency_limit_ms", Value::Float(limit))),
-    ];
-    Ok(found.into_iter().flatten().collect())
+    Ok([
+        ("mode", mode.map(Value::from)),
+        ("define", (!define.is_empty()).then_some(Value::Table(define))),
+        ("max_tries", (conduct.max_tries != 1).then(|| Value::Integer(conduct.max_tries.into()))),
+        ("reconnect", flag(conduct.connect)),
+        ("reconnect_lost", flag(conduct.reconnect)),
+        ("continue_on_error", flag(conduct.continue_on_error)),
+        ("vacuum", conduct.no_vacuum.then_some(Value::Boolean(false))),
+        ("may_be_empty", flag(conduct.may_be_empty)),
+        ("latency_limit_ms", args.latency_limit_ms.map(Value::Float)),
+    ])
 }
 
 /// Where the experiment file stands, or would.
@@ -228,6 +229,11 @@ impl Folder {
             (false, Ok(absolute)) => absolute.to_string_lossy().into_owned(),
             _ => written.to_owned(),
         }
+    }
+
+    /// The same as a value of an experiment in which a dollar is no variable.
+    pub(in crate::commands) fn value(&self, path: &Path) -> Value {
+        self.path(&path.to_string_lossy()).replace('$', "$$").into()
     }
 }
 

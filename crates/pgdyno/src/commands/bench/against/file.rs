@@ -1,5 +1,9 @@
-//! From the command line to the experiment file that does it.
+//! From the command line to the experiment that does it.
 
+use lab::experiment::{
+    Compare as ComparedFactor, Experiment, Length, Load, Measure, OwnChange, OwnStep, Share, Target, Time,
+    Version, Whole,
+};
 use protocol::without_credentials;
 use server::managed::{Choice, Installation};
 use toml::Value;
@@ -7,11 +11,12 @@ use toml::Value;
 use super::base::{Folder, Server, Workload, plain};
 use super::kind::Change;
 use super::made::Made;
-use super::parts::{ROOM, entry_of, prepare, seed_of};
-use super::toml_text::{TomlText, scalar, seconds};
+use super::parts::{self, ROOM, prepared, seed};
+use super::values::{rate, scalar};
 use super::{BenchArgs, usage};
 use crate::commands::bench::against_args::Compare;
 use crate::commands::bench::asked::Asked;
+use crate::options::WrittenSlices;
 
 /// A minute of measuring: 12 rounds of 5 s, shared by the two sides.
 const ROUNDS: u32 = 12;
@@ -21,7 +26,7 @@ const WARMUP_S: f64 = 0.5;
 /// Behind this the name of an arm or what is done to it is cut in the question.
 const LONGEST: usize = 100;
 
-/// A comparison that becomes a file.
+/// A comparison that becomes an experiment.
 pub(in crate::commands) struct Compared<'a> {
     pub(in crate::commands) asked: Asked<'a>,
     pub(in crate::commands) change: &'a Change,
@@ -31,9 +36,9 @@ pub(in crate::commands) struct Compared<'a> {
     pub(in crate::commands) saved_by: &'static str,
     /// What is asked of the base and the other side.
     pub(in crate::commands) question: &'a dyn Fn(&str, &str) -> String,
-    /// `[load]` and `[measure]`.
-    pub(in crate::commands) load: String,
-    /// Whether both sides stand on the same server, one after the other: what is done there is undone.
+    pub(in crate::commands) load: Load,
+    pub(in crate::commands) measure: Measure,
+    /// Whether both sides are on the same server, one after the other: what is done there is undone.
     pub(in crate::commands) by_turns: bool,
 }
 
@@ -58,10 +63,38 @@ impl Sides {
         });
         ask(&base, &other)
     }
+
+    /// Has an experiment compare them.
+    pub(in crate::commands) fn compare(self, experiment: &mut Experiment, margin: Option<f64>) {
+        if !self.levels.is_empty() {
+            experiment.factors.insert(self.factor.to_owned(), self.levels.into_iter().collect());
+        }
+        experiment.compare = Some(ComparedFactor {
+            factor: self.factor.to_owned(),
+            base: self.base,
+            margin: margin.map(Share::percent),
+            take_apart: None,
+        });
+    }
 }
 
 /// What `bench` would run with the same thing changed.
 pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a Change) -> Compared<'a> {
+    let load = Load {
+        rate: args.pace.rate.as_deref().map(rate),
+        promise: args.pace.latency_limit.map(|limit_ms| Time::seconds(limit_ms / 1e3)),
+        ..Load::default()
+    };
+    let round_s = args.load.time.map_or(ROUND_S, |seconds| seconds as f64);
+    let measure = Measure {
+        warmup: Some(Time::seconds(args.load.warmup.unwrap_or(WARMUP_S))),
+        // The two sides share the length of a round.
+        duration: Some(Length::Fixed(Time::seconds(round_s / 2.0))),
+        rounds: Some(Whole::new(args.against.rounds.unwrap_or(ROUNDS))),
+        slices: args.against.slices.as_ref().and_then(WrittenSlices::value),
+        threads: (args.load.jobs != 1).then(|| Whole::new(args.load.jobs)),
+        ..Measure::default()
+    };
     Compared {
         asked: Asked::of(args),
         change,
@@ -69,70 +102,53 @@ pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a Change) -> Compared<
         clients: args.load.client,
         saved_by: super::SAVED_BY,
         question: &|base, other| format!("Is {other} faster than {base}?"),
-        load: measure(args),
+        load,
+        measure,
         by_turns: false,
     }
 }
 
-/// The file that compares two sides.
+/// The experiment that compares two sides.
 ///
 /// # Errors
 /// What cannot be meant, with what to write.
-pub(in crate::commands) fn written(of: &Compared<'_>, folder: &Folder) -> anyhow::Result<Made> {
+pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Result<Made> {
     let Compared { asked, change, compare, by_turns, .. } = of;
-    let server = Server::of(asked)?;
-    let base = Workload::of(asked);
+    let server = Server::of(&asked)?;
+    let base = Workload::of(&asked);
     let other_server = other_server(change, &server)?;
-    can_be_changed(compare, change, &server, *by_turns)?;
+    can_be_changed(compare, change, &server, by_turns)?;
     let other_asks =
         matches!(change, Change::Scripts(scripts) if Workload::of_other(scripts).asks_pgbench_tables());
     let asks_tables = base.asks_pgbench_tables() || other_asks;
     asked.tables_fit(asks_tables)?;
-    let mut tables = TomlText::default();
+    let servers: Vec<&Server> = [Some(&server), other_server.as_ref()].into_iter().flatten().collect();
+    let mut made = Made::new("", of.saved_by, &servers);
+    made.experiment.seed = seed(asked.conduct.random_seed.as_deref())?;
+    made.experiment.load = of.load;
+    made.experiment.measure = of.measure;
+    asked.conduct.choose_generator(&mut made.experiment);
+    targets(&mut made.experiment, &server, other_server.as_ref(), compare.change_server, &[]);
+    if server.is_managed() {
+        made.experiment.prepare = prepared(&asked, asks_tables, folder);
+    }
+    made.experiment.workload.insert(&base.name, base.value(&asked, folder)?);
     // As many connections as a private server must allow, where its default is too few.
-    let room = (server.is_managed() && of.clients > ROOM).then_some(of.clients + 10);
+    let room = (server.is_managed() && of.clients > ROOM).then_some(of.clients);
     let sides = match change {
         Change::Scripts(scripts) => {
-            of_scripts(asked, &Workload::of_other(scripts), &base, folder, &mut tables)?
+            of_scripts(&asked, &Workload::of_other(scripts), &base, folder, &mut made)?
         }
-        other => of_change(other, compare, (&base.name, room), &mut tables)?,
+        other => of_change(other, compare, (&base.name, room), &mut made)?,
     };
     if let Some(connections) = room.filter(|_| !matches!(change, Change::Settings(_))) {
-        tables.table(&["settings", "room"]);
-        tables.entry("max_connections", Value::Integer(connections.into()));
+        made.experiment.settings.insert("room", [parts::room(connections)].into_iter().collect());
     }
-    let mut text = TomlText::default();
-    text.comment(of.saved_by);
-    text.entry("question", sides.question(of.question));
-    if let Some(seed) = &asked.conduct.random_seed {
-        text.entry("seed", seed_of(seed)?);
-    }
-    targets(&mut text, &server, other_server.as_ref(), compare.change_server, &[]);
-    if server.is_managed() {
-        prepare(asked, asks_tables, folder, &mut text);
-    }
-    text.table(&["workload", &base.name]);
-    text.entry("pgbench", base.value(asked, folder)?);
-    text.table(&["factors"]);
-    text.entry("clients", Value::Integer(of.clients.into()));
-    if !sides.levels.is_empty() {
-        text.entry(sides.factor, sides.levels.clone());
-    }
-    text.table(&["compare"]);
-    text.entry("factor", sides.factor);
-    text.entry("base", sides.base.clone());
-    if let Some(margin) = compare.margin {
-        text.entry("margin", format!("{margin}%"));
-    }
-    let mut text = text.into_text() + &tables.into_text();
-    text.push_str(&of.load);
-    let servers = [Some(&server), other_server.as_ref()];
-    Ok(Made {
-        name: plain(&format!("{}-{}", base.name, sides.short)).replace(' ', "-"),
-        text,
-        logins: servers.iter().flatten().filter_map(|server| server.url().cloned()).collect(),
-        left_out: servers.iter().flatten().any(|server| server.has_secret()),
-    })
+    made.name = plain(&format!("{}-{}", base.name, sides.short)).replace(' ', "-");
+    made.experiment.question = Some(sides.question(of.question));
+    made.experiment.factors.insert("clients".to_owned(), [i64::from(of.clients)].into_iter().collect());
+    sides.compare(&mut made.experiment, compare.margin);
+    Ok(made)
 }
 
 /// The arms of whatever is changed but the scripts; `name` is that of what is run.
@@ -143,42 +159,38 @@ pub(in crate::commands) fn of_change(
     change: &Change,
     compare: &Compare,
     (name, room): (&str, Option<u32>),
-    tables: &mut TomlText,
+    made: &mut Made,
 ) -> anyhow::Result<Sides> {
+    let experiment = &mut made.experiment;
     Ok(match change {
-        Change::Settings(settings) => of_settings(settings, name, room, tables),
+        Change::Settings(settings) => of_settings(settings, name, room, experiment),
         Change::Url(_) => of_servers(name),
-        Change::Version { base: first, new } => of_versions(first.as_deref(), new, name, tables)?,
-        Change::Sql(sql) => of_sql(sql, compare.undo.as_deref(), name, tables),
+        Change::Version { base: first, new } => of_versions(first.as_deref(), new, name, experiment)?,
+        Change::Sql(sql) => of_sql(sql, compare.undo.as_deref(), name, experiment),
         Change::Scripts(_) => {
             return Err(usage("script: is for pgbench's scripts, and none are run here", ""));
         }
     })
 }
 
-/// Where the sides stand, each with these tile servers before it.
+/// The servers of the sides, each with these tile servers before it.
 pub(in crate::commands) fn targets(
-    text: &mut TomlText,
+    experiment: &mut Experiment,
     server: &Server,
     other: Option<&Server>,
     change_server: bool,
     tile_servers: &[&str],
 ) {
-    let mut place = |table: &[&str], server: &Server, change_server: bool| {
-        text.table(table);
-        entry_of(text, server);
-        if change_server {
-            text.entry("change_server", true);
-        }
-        if !tile_servers.is_empty() {
-            text.entry("tile_servers", tile_servers.to_vec());
-        }
+    let target = |server: &Server, change_server: bool| Target {
+        change_server,
+        tile_servers: tile_servers.iter().copied().collect(),
+        ..server.target()
     };
     match other {
-        None => place(&["target"], server, change_server),
+        None => experiment.target = Some(target(server, change_server)),
         Some(other) => {
-            place(&["server", "base"], server, false);
-            place(&["server", "other"], other, false);
+            experiment.server.insert("base", target(server, false));
+            experiment.server.insert("other", target(other, false));
         }
     }
 }
@@ -245,23 +257,16 @@ fn of_settings(
     settings: &[(String, String)],
     workload: &str,
     room: Option<u32>,
-    tables: &mut TomlText,
+    experiment: &mut Experiment,
 ) -> Sides {
     let is_named = |name: &str| settings.iter().any(|(setting, _)| setting == name);
-    let make_room = |tables: &mut TomlText, is_named: bool| {
-        if let Some(connections) = room.filter(|_| !is_named) {
-            tables.entry("max_connections", Value::Integer(connections.into()));
-        }
-    };
     let each = settings.iter().map(|(name, of)| format!("{name} {}", without_credentials(of)));
     let name = plain(&each.collect::<Vec<_>>().join(" and "));
-    tables.table(&["settings", "base"]);
-    make_room(tables, false);
-    tables.table(&["settings", &name]);
-    make_room(tables, is_named("max_connections"));
-    for (name, value) in settings {
-        tables.entry(name, scalar(value));
-    }
+    let room = room.map(parts::room);
+    let own = settings.iter().map(|(name, value)| (name.clone(), scalar(value)));
+    let beside_own = room.clone().filter(|(name, _)| !is_named(name));
+    experiment.settings.insert("base", room.into_iter().collect());
+    experiment.settings.insert(&name, beside_own.into_iter().chain(own).collect());
     let each = settings.iter().map(|(name, of)| format!("{name} = {}", without_credentials(of)));
     let other = format!("{workload} with {}", each.collect::<Vec<_>>().join(", "));
     let called = ["without".to_owned(), other];
@@ -273,11 +278,13 @@ fn of_scripts(
     other: &Workload,
     base: &Workload,
     folder: &Folder,
-    tables: &mut TomlText,
+    made: &mut Made,
 ) -> anyhow::Result<Sides> {
     let name = if other.name == base.name { format!("{} new", other.name) } else { other.name.clone() };
-    tables.table(&["workload", &name]);
-    tables.entry("pgbench", other.value(asked, folder)?);
+    made.experiment.workload.insert(&name, other.value(asked, folder)?);
+    for option in ["builtin", "files"] {
+        made.origins.add(&["workload", &name, "pgbench", option], "--against 'script: …'");
+    }
     let called = [base.name.clone(), name.clone()];
     let levels = called.iter().map(|name| Value::from(name.as_str())).collect();
     let short = format!("against-{name}");
@@ -290,12 +297,12 @@ fn of_servers(workload: &str) -> Sides {
     Sides { factor: "server", base: "base".into(), levels: Vec::new(), called, short }
 }
 
-/// Versions by their numbers, builds by their own tables.
+/// Versions by their numbers, builds by the folders of their programs.
 fn of_versions(
     first: Option<&str>,
     new: &str,
     workload: &str,
-    tables: &mut TomlText,
+    experiment: &mut Experiment,
 ) -> anyhow::Result<Sides> {
     let base = match first {
         Some(first) => first.to_owned(),
@@ -314,8 +321,7 @@ fn of_versions(
         }
         let bin =
             std::path::absolute(level).map_or_else(|_| level.to_owned(), |bin| bin.display().to_string());
-        tables.table(&["version", build]);
-        tables.entry("bin", bin.replace('$', "$$"));
+        experiment.version.insert(build, Version { bin: bin.replace('$', "$$") });
         build.to_owned()
     };
     let [base, new] = [name(&base, "base-build"), name(new, "build")];
@@ -329,42 +335,17 @@ fn newest() -> anyhow::Result<u32> {
     Ok(Installation::find(&Choice { version: None, pg_bin: None })?.major)
 }
 
-fn of_sql(sql: &str, undo: Option<&str>, workload: &str, tables: &mut TomlText) -> Sides {
-    tables.table(&["change", "sql", "before"]);
-    tables.table(&["change", "sql", "after"]);
-    tables.entry("do", sql);
-    if let Some(undo) = undo {
-        tables.entry("undo", undo);
-    }
+fn of_sql(sql: &str, undo: Option<&str>, workload: &str, experiment: &mut Experiment) -> Sides {
+    let after = OwnChange {
+        do_: Some(OwnStep::Sql(sql.to_owned())),
+        undo: undo.map(|undo| OwnStep::Sql(undo.to_owned())),
+        check: None,
+    };
+    let levels = [("before", OwnChange::default()), ("after", after)];
+    experiment
+        .change
+        .insert("sql", levels.map(|(name, level)| (name.to_owned(), level)).into_iter().collect());
     let called = ["before".to_owned(), format!("{workload} after: {sql}")];
     let short = "after-sql".to_owned();
     Sides { factor: "sql", base: "before".into(), levels: Vec::new(), called, short }
-}
-
-/// How each round is measured: the two sides share its length.
-fn measure(args: &BenchArgs) -> String {
-    let mut text = TomlText::default();
-    if args.pace.rate.is_some() || args.pace.latency_limit.is_some() {
-        text.table(&["load"]);
-        if let Some(rate) = &args.pace.rate {
-            // A number is written as one; what it may be is told where the file is read.
-            text.entry("rate", rate.parse::<f64>().map_or_else(|_| rate.as_str().into(), Value::from));
-        }
-        if let Some(limit) = args.pace.latency_limit {
-            text.entry("promise", format!("{limit}ms"));
-        }
-    }
-    text.table(&["measure"]);
-    let round = args.load.time.map_or(ROUND_S, |seconds| seconds as f64);
-    text.entry("warmup", seconds(args.load.warmup.unwrap_or(WARMUP_S)));
-    text.entry("duration", seconds(round / 2.0));
-    text.entry("rounds", Value::Integer(args.against.rounds.unwrap_or(ROUNDS).into()));
-    if let Some(slices) = args.against.slices.as_ref().filter(|slices| slices.text != "auto") {
-        text.entry("slices", scalar(&slices.text));
-    }
-    if args.load.jobs != 1 {
-        text.entry("threads", Value::Integer(args.load.jobs.into()));
-    }
-    args.conduct.write_generator(&mut text);
-    text.into_text()
 }

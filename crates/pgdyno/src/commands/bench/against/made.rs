@@ -1,32 +1,36 @@
-//! Commands whose arguments become an experiment file (docs/decisions/0017): what is run is the plan of that file, whether it
-//! is saved or not.
+//! Commands whose arguments become an experiment (docs/decisions/0017), which is run as one from a file is.
 
 use std::path::{Path, PathBuf};
 
-use lab::experiment::ExperimentFile;
+use lab::experiment::{Experiment, ExperimentFile};
 use protocol::postgres::conninfo::ConnectionString;
 
-use super::base::Folder;
-use super::{NOWHERE, saved, told};
+use super::base::{Folder, Server};
+use super::origins::Origins;
+use super::{NOWHERE, advice, saved};
 use crate::commands::bench::asked::Asked;
 use crate::commands::run::{How, Shown};
 use crate::exit::Outcome;
 use crate::options::Output;
 use crate::print::warning;
 
-/// An experiment file that was made of arguments.
+/// An experiment that was made of arguments.
 #[derive(Debug)]
 pub(in crate::commands) struct Made {
     /// What it is called where it has no file.
     pub(in crate::commands) name: String,
-    pub(in crate::commands) text: String,
-    /// Connection strings as they were given: their passwords stand nowhere else.
+    pub(in crate::commands) experiment: Experiment,
+    /// Which options its parts come from.
+    pub(in crate::commands) origins: Origins,
+    /// First line of its file.
+    saved_by: &'static str,
+    /// Connection strings as they were given: their passwords are nowhere else.
     pub(in crate::commands) logins: Vec<ConnectionString>,
     /// Whether there are passwords in them.
     pub(in crate::commands) left_out: bool,
 }
 
-/// What is done with such a file.
+/// What is done with such an experiment.
 pub(in crate::commands) struct Use<'a> {
     /// What messages call the file that stands nowhere.
     pub(in crate::commands) nowhere: &'static str,
@@ -69,7 +73,7 @@ impl Use<'_> {
         let made = make(&Folder::of(self.save))?;
         let file = made.read(self.nowhere, self.save)?;
         if let Some(path) = self.save {
-            saved::save(&made.text, path, self.dry_run)?;
+            saved::save(&made.text(), path, self.dry_run)?;
         }
         if made.left_out {
             let what = if self.save.is_some() { "the same command and its file" } else { "the same command" };
@@ -78,11 +82,34 @@ impl Use<'_> {
                  without it"
             ));
         }
-        how.carry_out(&file).map_err(told::in_words_of_bench)
+        how.carry_out(&file).map_err(advice::of_options)
     }
 }
 
 impl Made {
+    /// One without anything in it but who logs in at these servers.
+    pub(in crate::commands) fn new(name: &str, saved_by: &'static str, servers: &[&Server]) -> Self {
+        Self {
+            name: name.replace(' ', "-"),
+            experiment: Experiment::default(),
+            origins: Origins::usual(),
+            saved_by,
+            logins: servers.iter().filter_map(|server| server.url().cloned()).collect(),
+            left_out: servers.iter().any(|server| server.has_secret()),
+        }
+    }
+
+    /// Its file.
+    pub(in crate::commands) fn text(&self) -> String {
+        let by_environment = self.logins.iter().any(|url| url.to_string().is_empty());
+        let notes = [
+            (by_environment, "# url = \"\": as the environment says: PGHOST, PGDATABASE and the like\n"),
+            (self.left_out, "# whoever logs in: ~/.pgpass or PGPASSWORD\n"),
+        ];
+        let notes: String = notes.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note).collect();
+        format!("# {}\n{notes}{}", self.saved_by, self.experiment.to_toml())
+    }
+
     /// Reads it, as `pgdyno run` would.
     pub(in crate::commands) fn read(
         &self,
@@ -90,8 +117,8 @@ impl Made {
         saved: Option<&Path>,
     ) -> anyhow::Result<ExperimentFile> {
         let path = saved.map_or_else(|| PathBuf::from(nowhere), Path::to_owned);
-        let read = ExperimentFile::of_text(&path, &self.text);
-        let mut file = read.map_err(|found| told::problems(&self.text, &found, nowhere))?;
+        let read = ExperimentFile::of_text(&path, &self.text());
+        let mut file = read.map_err(|found| self.origins.told(&found, nowhere))?;
         if saved.is_none() {
             file.call(&self.name);
             file.without_lines();

@@ -1,17 +1,18 @@
 //! `pgdyno bench … --against 'KIND: WHAT'`: what `bench` would run compared with the same thing changed. The arguments
-//! become an experiment file; what is run is the plan of that file, whether it is saved or not.
+//! become an experiment, which is run as one from a file is.
 
+mod advice;
 pub(in crate::commands) mod base;
 pub(in crate::commands) mod file;
 pub(in crate::commands) mod kind;
 pub(in crate::commands) mod made;
 pub(in crate::commands) mod made_args;
+mod origins;
 pub(in crate::commands) mod parts;
 mod saved;
 #[cfg(test)]
 mod tests;
-mod told;
-pub(in crate::commands) mod toml_text;
+pub(in crate::commands) mod values;
 
 use self::kind::Change;
 use self::made::Use;
@@ -51,7 +52,7 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
         output: &args.output,
         shown: Shown::Answer,
     };
-    of.carry_out(|folder| file::written(&file::of_bench(args, &change), folder))
+    of.carry_out(|folder| file::made(file::of_bench(args, &change), folder))
 }
 
 /// What is changed on the other side; none where nothing is compared.

@@ -1,129 +1,88 @@
-//! Parts of an experiment file that are written alike, whatever it is made for.
+//! Parts of an experiment that are alike, whatever command makes it.
 
-use toml::Value;
+use lab::experiment::{Experiment, Seed};
+use toml::{Table, Value};
 
 use super::base::{Folder, Server, Workload, plain};
 use super::made::Made;
-use super::toml_text::{TomlText, inline};
 use super::usage;
+use super::values::{flag, table};
 use crate::commands::bench::args::PartitionMethod;
 use crate::commands::bench::asked::Asked;
 
 /// What a private server lets in, less what pgdyno and superusers need.
 pub(in crate::commands) const ROOM: u32 = 90;
 
-/// A file that begins with its question, and says where and what is run.
-pub(in crate::commands) struct Begun {
-    pub(in crate::commands) text: TomlText,
-    pub(in crate::commands) server: Server,
-    workload: Workload,
+/// An experiment with its question, seed, target, data and one workload of pgbench scripts.
+///
+/// `saved_by` is the first line of its file; the question is asked of the workload's name.
+///
+/// # Errors
+/// What cannot be meant, with what to write.
+pub(in crate::commands) fn of_scripts(
+    asked: &Asked<'_>,
+    saved_by: &'static str,
+    question: impl FnOnce(&str) -> String,
+    folder: &Folder,
+) -> anyhow::Result<Made> {
+    let (server, workload) = (Server::of(asked)?, Workload::of(asked));
+    asked.tables_fit(workload.asks_pgbench_tables())?;
+    let mut made = Made::new(&plain(&workload.name), saved_by, &[&server]);
+    let experiment = &mut made.experiment;
+    experiment.question = Some(question(&workload.name));
+    experiment.seed = seed(asked.conduct.random_seed.as_deref())?;
+    experiment.target = Some(server.target());
+    if server.is_managed() {
+        experiment.prepare = prepared(asked, workload.asks_pgbench_tables(), folder);
+    }
+    experiment.workload.insert(&workload.name, workload.value(asked, folder)?);
+    asked.conduct.choose_generator(experiment);
+    Ok(made)
 }
 
-impl Begun {
-    /// `saved_by` is its first line; the question is asked of the workload's name.
-    ///
-    /// # Errors
-    /// What cannot be meant, with what to write.
-    pub(in crate::commands) fn new(
-        asked: &Asked<'_>,
-        saved_by: &str,
-        question: impl FnOnce(&str) -> String,
-        folder: &Folder,
-    ) -> anyhow::Result<Self> {
-        let (server, workload) = (Server::of(asked)?, Workload::of(asked));
-        asked.tables_fit(workload.asks_pgbench_tables())?;
-        let mut text = TomlText::default();
-        text.comment(saved_by);
-        text.entry("question", question(&workload.name));
-        if let Some(seed) = &asked.conduct.random_seed {
-            text.entry("seed", seed_of(seed)?);
-        }
-        text.table(&["target"]);
-        entry_of(&mut text, &server);
-        if server.is_managed() {
-            prepare(asked, workload.asks_pgbench_tables(), folder, &mut text);
-        }
-        text.table(&["workload", &workload.name]);
-        text.entry("pgbench", workload.value(asked, folder)?);
-        Ok(Self { text, server, workload })
-    }
-
-    /// Has a private server let in so many clients.
-    pub(in crate::commands) fn make_room(&mut self, clients: u32) {
-        if self.server.is_managed() && clients > ROOM {
-            self.text.table(&["settings", "room"]);
-            self.text.entry("max_connections", Value::Integer(i64::from(clients) + 10));
-        }
-    }
-
-    /// The whole of it; where it has no file it is called after its workload.
-    pub(in crate::commands) fn made(self) -> Made {
-        Made {
-            name: plain(&self.workload.name).replace(' ', "-"),
-            text: self.text.into_text(),
-            logins: self.server.url().cloned().into_iter().collect(),
-            left_out: self.server.has_secret(),
-        }
+/// Has a private server let in so many connections, where its default is too few.
+pub(in crate::commands) fn make_room(experiment: &mut Experiment, connections: u32) {
+    let is_managed = experiment.target.as_ref().is_some_and(|target| target.managed.is_some());
+    if is_managed && connections > ROOM {
+        experiment.settings.insert("room", [room(connections)].into_iter().collect());
     }
 }
 
-/// `--random-seed` as a file has it.
-pub(in crate::commands) fn seed_of(text: &str) -> anyhow::Result<i64> {
-    let seed = text.parse::<u64>().ok().and_then(|seed| i64::try_from(seed).ok());
+/// The setting that lets so many in, and pgdyno itself.
+pub(in crate::commands) fn room(connections: u32) -> (String, Value) {
+    ("max_connections".to_owned(), Value::Integer(i64::from(connections) + 10))
+}
+
+/// `--random-seed`, for an experiment.
+pub(in crate::commands) fn seed(text: Option<&str>) -> anyhow::Result<Option<Seed>> {
+    let Some(text) = text else { return Ok(None) };
+    let seed = text.parse::<u64>().ok().filter(|seed| i64::try_from(*seed).is_ok());
     let hint = "without it the seed is made from the plan";
-    seed.ok_or_else(|| usage("--random-seed must be a number from 0 to 2^63 - 1 here", hint))
-}
-
-pub(in crate::commands) fn entry_of(text: &mut TomlText, server: &Server) {
-    let (key, value) = server.entry();
-    if value.as_str() == Some("") {
-        text.comment("as the environment says: PGHOST, PGDATABASE and the like");
-    }
-    if server.has_secret() {
-        text.comment("whoever logs in: ~/.pgpass or PGPASSWORD");
-    }
-    text.entry(key, value);
+    seed.map(|seed| Some(Seed::new(seed)))
+        .ok_or_else(|| usage("--random-seed must be a number from 0 to 2^63 - 1 here", hint))
 }
 
 /// pgbench's tables where its scripts ask them, and what else is put on a private server.
-pub(super) fn prepare(args: &Asked<'_>, asks_tables: bool, folder: &Folder, text: &mut TomlText) {
-    let makes_tables = asks_tables || args.tables.scale.is_some();
-    if !makes_tables && args.target.prepare.is_empty() {
-        return;
-    }
-    text.table(&["prepare"]);
-    if makes_tables {
-        let of_tables = args.tables;
-        let mut entries = vec![("scale", Value::Integer(of_tables.scale.unwrap_or(1).into()))];
-        if of_tables.init_steps != "dtgvp" {
-            entries.push(("steps", of_tables.init_steps.as_str().into()));
-        }
-        if of_tables.fillfactor != 100 {
-            entries.push(("fillfactor", Value::Integer(of_tables.fillfactor.into())));
-        }
-        let flags = [
-            ("unlogged", of_tables.unlogged_tables),
-            ("foreign_keys", of_tables.foreign_keys),
-            ("quiet", of_tables.quiet),
-        ];
-        entries.extend(
-            flags.into_iter().filter(|(_, wanted)| *wanted).map(|(key, _)| (key, Value::Boolean(true))),
-        );
-        if of_tables.partitions > 0 {
-            entries.push(("partitions", Value::Integer(of_tables.partitions.into())));
-        }
-        if of_tables.partition_method == PartitionMethod::Hash {
-            entries.push(("partition_method", "hash".into()));
-        }
-        let spaces =
-            [("tablespace", &of_tables.tablespace), ("index_tablespace", &of_tables.index_tablespace)];
-        entries.extend(spaces.into_iter().filter_map(|(key, name)| Some((key, name.as_deref()?.into()))));
-        text.entry("pgbench", inline(entries));
-    }
-    let files =
-        args.target.prepare.iter().map(|file| folder.path(&file.to_string_lossy()).replace('$', "$$"));
-    let files: Vec<Value> = files.map(Value::from).collect();
-    if !files.is_empty() {
-        text.entry("sql", Value::Array(files));
-    }
+pub(super) fn prepared(args: &Asked<'_>, asks_tables: bool, folder: &Folder) -> Table {
+    let of = args.tables;
+    let is_hash = of.partition_method == PartitionMethod::Hash;
+    let tables = (asks_tables || of.scale.is_some()).then(|| {
+        table([
+            ("scale", Some(Value::Integer(of.scale.unwrap_or(1).into()))),
+            ("steps", (of.init_steps != "dtgvp").then(|| of.init_steps.as_str().into())),
+            ("fillfactor", (of.fillfactor != 100).then(|| Value::Integer(of.fillfactor.into()))),
+            ("unlogged", flag(of.unlogged_tables)),
+            ("foreign_keys", flag(of.foreign_keys)),
+            ("quiet", flag(of.quiet)),
+            ("partitions", (of.partitions > 0).then(|| Value::Integer(of.partitions.into()))),
+            ("partition_method", is_hash.then(|| "hash".into())),
+            ("tablespace", of.tablespace.as_deref().map(Value::from)),
+            ("index_tablespace", of.index_tablespace.as_deref().map(Value::from)),
+        ])
+    });
+    let files: Vec<Value> = args.target.prepare.iter().map(|file| folder.value(file)).collect();
+    table([
+        ("pgbench", tables.map(Value::Table)),
+        ("sql", (!files.is_empty()).then_some(Value::Array(files))),
+    ])
 }

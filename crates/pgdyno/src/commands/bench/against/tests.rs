@@ -7,7 +7,8 @@ use lab::plan::Plan;
 use server::settings::Machine;
 
 use super::base::Folder;
-use super::file::{of_bench, written};
+use super::file;
+use super::file::of_bench;
 use super::kind::Change;
 use super::made::Made;
 use super::{BenchArgs, has_only_what_can_be_compared};
@@ -32,17 +33,17 @@ fn made(line: &str) -> Result<Made, String> {
     let args = args(line);
     has_only_what_can_be_compared(&args).map_err(|error| error.to_string())?;
     let change = Change::parse(&args.against.compare.against[0])?;
-    written(&of_bench(&args, &change), &Folder::of(args.against.save.as_deref()))
+    file::made(of_bench(&args, &change), &Folder::of(args.against.save.as_deref()))
         .map_err(|error| error.to_string())
 }
 
-fn file(text: &str) -> ExperimentFile {
+fn read(text: &str) -> ExperimentFile {
     let file = ExperimentFile::of_text(Path::new("x.toml"), text);
     file.unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
 
 fn plan(text: &str) -> Plan {
-    Plan::expand(&file(text), HERE).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    Plan::expand(&read(text), HERE).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// A line, and what its file must say.
@@ -56,7 +57,7 @@ struct Case {
 /// A private server let in too few, and the advice was about a file.
 #[test]
 fn a_private_server_lets_in_as_many_clients_as_are_asked_for() {
-    let text = |line: &str| made(line).unwrap().text;
+    let text = |line: &str| made(line).unwrap().text();
     let both = text(" -S --managed -c 120 --against |settings: jit=off");
     assert_eq!(both.matches("max_connections = 130").count(), 2, "{both}");
     let own = text(" -S --managed -c 120 --against |settings: max_connections=200");
@@ -73,7 +74,7 @@ fn every_kind_becomes_a_file_that_can_be_read() {
             line: " -S -c 4 -j 2 -M prepared shop --against |settings: jit=off",
             says: &[
                 "url = \"shop\"\n",
-                "[workload.select-only]\npgbench = { builtin = \"select-only\", mode = \"prepared\" }\n",
+                "[workload.select-only.pgbench]\nbuiltin = \"select-only\"\nmode = \"prepared\"\n",
                 "clients = 4\n",
                 "[settings.base]\n",
                 "[settings.\"jit off\"]\njit = \"off\"\n",
@@ -106,19 +107,19 @@ fn every_kind_becomes_a_file_that_can_be_read() {
         Case {
             line: " -b tpcb -s 10 --managed --against |script: simple-update, select-only@3",
             says: &[
-                "managed = { name = \"default\" }\n",
-                "pgbench = { scale = 10 }\n",
-                "[workload.tpcb-like]\npgbench = { builtin = \"tpcb-like\" }\n",
-                "[workload.\"simple-update and select-only\"]\npgbench = { builtin = [\"simple-update\", \"select-only@3\"] }\n",
+                "[target.managed]\nname = \"default\"\n",
+                "[prepare.pgbench]\nscale = 10\n",
+                "[workload.tpcb-like.pgbench]\nbuiltin = \"tpcb-like\"\n",
+                "[workload.\"simple-update and select-only\".pgbench]\nbuiltin = [\"simple-update\", \"select-only@3\"]\n",
             ],
             arms: ["tpcb-like", "simple-update and select-only"],
         },
         Case {
             line: " -S --managed=mine -F 90 --foreign-keys --partitions 4 --continue-on-error --against |version: 15, 18",
             says: &[
-                "managed = { name = \"mine\" }\n",
-                "pgbench = { fillfactor = 90, foreign_keys = true, partitions = 4, scale = 1 }\n",
-                "builtin = \"select-only\", continue_on_error = true",
+                "[target.managed]\nname = \"mine\"\n",
+                "[prepare.pgbench]\nfillfactor = 90\nforeign_keys = true\npartitions = 4\nscale = 1\n",
+                "builtin = \"select-only\"\ncontinue_on_error = true\n",
                 "version = [15, 18]\n",
                 "base = 15\n",
             ],
@@ -136,7 +137,7 @@ fn every_kind_becomes_a_file_that_can_be_read() {
         },
     ];
     for Case { line, says, arms } in cases {
-        let Made { text, .. } = made(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+        let text = made(line).unwrap_or_else(|why| panic!("{line}: {why}")).text();
         for wanted in says {
             assert!(text.contains(wanted), "{line}: no {wanted:?} in\n{text}");
         }
@@ -159,7 +160,7 @@ fn no_warm_up_is_none_or_what_slices_need() {
         (" -S --warmup 0 --slices false shop --against |settings: jit=off", "(warm-up 0 s), "),
         (" -S shop --against |settings: jit=off", "(warm-up 0.5 s), "),
     ] {
-        let words = plan(&made(line).unwrap().text).words();
+        let words = plan(&made(line).unwrap().text()).words();
         assert!(words.iter().any(|words| words.contains(wanted)), "{line}: {words:?}");
     }
 }
@@ -168,10 +169,10 @@ fn no_warm_up_is_none_or_what_slices_need() {
 fn what_is_saved_is_the_same_experiment() {
     let line = |more: &str| format!(" -S shop {more} --against |settings: jit=off");
     let [plain, saved, more] =
-        ["", "--save x.toml", "--rounds 24"].map(|more| plan(&made(&line(more)).unwrap().text));
+        ["", "--save x.toml", "--rounds 24"].map(|more| plan(&made(&line(more)).unwrap().text()));
     assert_eq!(plain.hash(), saved.hash());
     assert_eq!((plain.hash(), plain.rounds, more.rounds), (more.hash(), 12, 24));
-    let [other, longer] = ["-c 2", "-T 10"].map(|more| plan(&made(&line(more)).unwrap().text).hash());
+    let [other, longer] = ["-c 2", "-T 10"].map(|more| plan(&made(&line(more)).unwrap().text()).hash());
     assert!(other != plain.hash() && longer != plain.hash());
 }
 
@@ -181,10 +182,11 @@ fn scripts_are_found_from_where_the_file_is() {
     let script = folder.path().join("a b.sql");
     std::fs::write(&script, "SELECT 1;\n").unwrap();
     let line = format!(" -S shop --against |script: '{}@2'", script.display());
-    let Made { text, name, .. } = made(&line).unwrap();
+    let made = made(&line).unwrap();
+    let text = made.text();
     assert!(text.contains(&format!("files = \"{}@2\"", script.display())), "{text}");
-    assert!(text.contains("[workload.\"a b\"]"), "{text}");
-    assert_eq!(name, "select-only-against-a-b");
+    assert!(text.contains("[workload.\"a b\".pgbench]"), "{text}");
+    assert_eq!(made.name, "select-only-against-a-b");
     assert_eq!(Folder::of(Some(Path::new("x.toml"))).path("a.sql"), "a.sql");
     let absolute = Folder::of(Some(&folder.path().join("x.toml"))).path("a.sql");
     assert!(Path::new(&absolute).is_absolute(), "{absolute}");
@@ -201,14 +203,14 @@ fn no_password_is_written() {
         (" |host=h password=geheim| --against |settings: jit=off", "host=h password=geheim"),
     ] {
         let written = made(line).unwrap_or_else(|why| panic!("{line}: {why}"));
-        assert!(!written.text.contains("geheim") && !written.name.contains("geheim"), "{}", written.text);
+        assert!(!written.text().contains("geheim") && !written.name.contains("geheim"), "{}", written.text());
         assert!(
             written.left_out && written.logins.iter().any(|known| known.with_secrets() == login),
             "{:?}",
             written.logins
         );
-        let mut file = file(&written.text);
-        let before = plan(&written.text).hash();
+        let mut file = read(&written.text());
+        let before = plan(&written.text()).hash();
         file.log_in_by(&written.logins);
         assert_eq!(Plan::expand(&file, HERE).unwrap().hash(), before);
     }
@@ -219,10 +221,10 @@ fn an_address_among_settings_is_named_without_its_password() {
     let line = " -S --managed --against |settings: primary_conninfo='host=h password=geheim'";
     let written = made(line).unwrap();
     assert!(!written.name.contains("geheim"), "{}", written.name);
-    let question = written.text.lines().find(|line| line.starts_with("question")).unwrap();
+    let question = written.experiment.question.clone().unwrap();
     assert!(question.contains("primary_conninfo = host=h"), "{question}");
     assert!(
-        !question.contains("geheim") && !file(&written.text).kept_text().contains("geheim"),
+        !question.contains("geheim") && !read(&written.text()).kept_text().contains("geheim"),
         "{question}"
     );
 }
@@ -231,7 +233,7 @@ fn an_address_among_settings_is_named_without_its_password() {
 #[test]
 fn one_driver_and_one_way_of_waiting_can_be_asked_for() {
     let line = " -S --driver portable --wait sleep shop --against |settings: jit=off";
-    let table: toml::Table = made(line).unwrap().text.parse().unwrap();
+    let table: toml::Table = made(line).unwrap().text().parse().unwrap();
     assert_eq!(table["measure"]["driver"].as_str(), Some("portable"));
     assert_eq!(table["measure"]["wait"].as_str(), Some("sleep"));
 }

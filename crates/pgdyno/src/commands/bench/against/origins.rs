@@ -1,0 +1,112 @@
+//! Which option each part of an experiment comes from, and what is wrong with it in words of these options.
+
+use lab::experiment::{FileProblems, Problem};
+
+use super::advice::own;
+use crate::exit::{BAD_INPUT, Failure, USAGE};
+
+/// Options by the parts of an experiment that they make; `*` is any name.
+const USUAL: &[(&str, &str)] = &[
+    ("seed", "--random-seed"),
+    ("target.url", "DBNAME"),
+    ("target.managed", "--managed"),
+    ("target.change_server", "--change-server"),
+    ("server.base", "DBNAME"),
+    ("server.other", "--against 'url: …'"),
+    ("server.*.change_server", "--change-server"),
+    ("version", "--against 'version: …'"),
+    ("prepare.sql", "--prepare"),
+    ("prepare.osm", "--osm"),
+    ("prepare.pgbench.scale", "-s"),
+    ("prepare.pgbench.steps", "-I"),
+    ("prepare.pgbench.fillfactor", "-F"),
+    ("prepare.pgbench.partitions", "--partitions"),
+    ("prepare.pgbench.tablespace", "--tablespace"),
+    ("prepare.pgbench.index_tablespace", "--index-tablespace"),
+    ("workload.*.pgbench.builtin", "-b"),
+    ("workload.*.pgbench.files", "-f"),
+    ("workload.*.pgbench.mode", "-M"),
+    ("workload.*.pgbench.define", "-D"),
+    ("workload.*.pgbench.scale", "-s"),
+    ("workload.*.pgbench.max_tries", "--max-tries"),
+    ("workload.*.pgbench.latency_limit_ms", "-L"),
+    ("workload.*.tiles", "LAYER"),
+    ("workload.*.tiles.zooms", "--zooms"),
+    ("workload.*.tiles.picker", "--picker"),
+    ("workload.*.tiles.pick_from", "--pick-from"),
+    ("workload.*.tiles.bounds", "--bounds"),
+    ("workload.*.tiles.tiles_per_zoom", "--tiles"),
+    ("workload.*.tiles.min_pixels", "--min-pixels"),
+    ("workload.*.tiles.variant", "--variant"),
+    ("workload.*.tiles.via", "--via"),
+    ("factors.clients", "-c"),
+    ("factors.rate", "-R"),
+    ("factors.rate_per_client", "--rate-per-client"),
+    ("factors.promise", "-L"),
+    ("factors.version", "--against 'version: …'"),
+    ("settings", "--against 'settings: …'"),
+    ("change", "--against 'sql: …'"),
+    ("change.*.*.undo", "--undo"),
+    ("compare.margin", "--margin"),
+    ("load.rate", "-R"),
+    ("load.promise", "-L"),
+    ("load.bound", "--bound"),
+    ("load.search.promise", "--promise"),
+    ("load.search.lowest", "--lowest"),
+    ("load.search.highest", "--highest"),
+    ("load.search.width", "--width"),
+    ("load.search.confirm", "--confirm"),
+    ("measure.duration", "-T"),
+    ("measure.warmup", "--warmup"),
+    ("measure.rounds", "--rounds"),
+    ("measure.slices", "--slices"),
+    ("measure.threads", "-j"),
+];
+
+/// Options whose words name files: what is wrong in these is no wrong use of the command.
+const OF_FILES: [&str; 6] = ["-f", "--prepare", "LAYER", "--trace", "--osm", "--sql"];
+
+/// Options by the part of an experiment that they make.
+#[derive(Debug)]
+pub(in crate::commands) struct Origins(Vec<(Vec<String>, &'static str)>);
+
+impl Origins {
+    /// Of all commands.
+    pub(super) fn usual() -> Self {
+        let steps = |path: &str| path.split('.').map(str::to_owned).collect();
+        Self(USUAL.iter().map(|(path, option)| (steps(path), *option)).collect())
+    }
+
+    /// A part that comes from another option here.
+    pub(in crate::commands) fn add(&mut self, path: &[&str], option: &'static str) {
+        self.0.push((path.iter().map(|step| (*step).to_owned()).collect(), option));
+    }
+
+    /// The option that made the part at a path, or the part it is in; of several the nearest, and the last that was added.
+    fn option(&self, path: &[String]) -> Option<&'static str> {
+        let is_above = |above: &[String]| {
+            above.len() <= path.len()
+                && above.iter().zip(path).all(|(above, step)| above == "*" || above == step)
+        };
+        let above = self.0.iter().filter(|(above, _)| is_above(above));
+        above.max_by_key(|(above, _)| above.len()).map(|(_, option)| *option)
+    }
+
+    /// What is wrong with an experiment, of its options; `otherwise` is named for what no option made.
+    pub(super) fn told(&self, found: &FileProblems, otherwise: &'static str) -> anyhow::Error {
+        let option = |problem: &Problem| self.option(&problem.path).unwrap_or(otherwise);
+        let told = |problem: &Problem| {
+            let (option, said) = (option(problem), problem.said.as_str());
+            let colon = if ["must ", "cannot "].iter().any(|verb| said.starts_with(verb)) { "" } else { ":" };
+            format!("{option}{colon} {said}")
+        };
+        let of_file = |option: &str| OF_FILES.contains(&option) || option.starts_with("--against");
+        let code = match found.problems.iter().any(|problem| of_file(option(problem))) {
+            true => BAD_INPUT,
+            false => USAGE,
+        };
+        let all: Vec<String> = found.problems.iter().map(told).collect();
+        let [only] = &found.problems[..] else { return Failure::with_code(code, all.join("\n"), None) };
+        Failure::with_code(code, all.join("\n"), only.hint.as_deref().map(own))
+    }
+}
