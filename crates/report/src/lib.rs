@@ -11,7 +11,6 @@
 mod alone;
 mod answers;
 pub mod arrivals;
-pub mod asked;
 mod cells;
 mod chart;
 mod compared;

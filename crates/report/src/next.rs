@@ -15,7 +15,6 @@ use spec::{Reason, Run};
 use stats::{Estimate, TooFew, Verdict};
 
 use self::cost::Cost;
-use crate::asked::Options;
 use crate::data::{ReportData, cell_text};
 use crate::numbers;
 
@@ -258,9 +257,8 @@ impl Short {
             let seconds = (self.times * cost.length_s).ceil();
             return Next::without_command(Step::LongerRuns { seconds, cost_s, why: self.why });
         };
-        // What was typed is the length of a round, which the arms share.
-        let shared = || cost.length_s * data.experiment.arms.len() as f64;
-        let length = typed.value(&LENGTHS[..3]).and_then(|typed| typed.parse().ok()).unwrap_or_else(shared);
+        // What is typed is the length of a round, which the arms share.
+        let length = cost.length_s * data.experiment.arms.len() as f64;
         let seconds = (self.times * length).ceil();
         let lengths = [&LENGTHS[..], &["--rounds"]].concat();
         let command = typed.clone().without_options(&lengths).option("-T", &seconds.to_string());
@@ -275,8 +273,8 @@ fn with_rounds(data: &ReportData, rounds: u32) -> Command {
     if let Some(typed) = &data.course.command {
         return typed.clone().option("--rounds", &rounds.to_string());
     }
-    let options = Options { rounds: Some(rounds), ..Options::of(&data.experiment, None) };
-    options.added_to(Command::new("run").path(&format!("{}.toml", data.experiment.name)))
+    let command = Command::new("run").path(&format!("{}.toml", data.experiment.name));
+    command.option("--rounds", &rounds.to_string())
 }
 
 /// Chance of calling a difference where none is, percent, when the answer was to be had at so many looks (from 1) with as

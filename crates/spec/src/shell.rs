@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Write};
 use crate::visible;
 
 /// Subcommands that measure: only these are read back as the command of an experiment.
-const MEASURING: [&str; 5] = ["run", "bench", "ladder", "limit", "tiles"];
+const MEASURING: [&str; 7] = ["run", "bench", "ladder", "limit", "tiles", "pgbench", "osm"];
 /// Consent to run the commands of an experiment file. It is given each time, never repeated from a results file.
 const CONSENT: &str = "--allow-commands";
 /// Options whose value names programs.
@@ -88,19 +88,16 @@ impl Command {
         }
     }
 
-    /// The value of an option, by all its names, in any form that [`Self::without_options`] knows.
+    /// With another path wherever this one is a word, or a part of one before a weight: `a.sql@2`.
     #[must_use]
-    pub fn value(&self, names: &[&str]) -> Option<&str> {
-        let mut words = self.words.iter().take_while(|word| *word != "--");
-        while let Some(word) = words.next() {
-            if names.contains(&word.as_str()) {
-                return words.next().map(String::as_str);
-            }
-            if let Some(name) = names.iter().find(|name| has_value_attached(word, name)) {
-                return word.strip_prefix(*name).map(|value| value.trim_start_matches('='));
+    pub fn with_path(mut self, was: &str, is: &str) -> Self {
+        for word in &mut self.words {
+            if let Some(rest) = word.strip_prefix(was).filter(|rest| rest.is_empty() || rest.starts_with('@'))
+            {
+                *word = format!("{is}{rest}");
             }
         }
-        None
+        self
     }
 
     /// Without options that have a value, by all their names: `-T 3`, `-T3`, `--time 3`, `--time=3`. Words after `--`
@@ -242,7 +239,6 @@ mod tests {
             let command =
                 Command::read(&format!("pgdyno bench -c 4 {typed} --against 'script: b.sql' -- -T 3"));
             let command = command.unwrap();
-            assert_eq!(command.value(&["-T", "--time"]), Some("3"), "{typed}");
             let command = command.without_options(&["-T", "--time"]).option("-T", "30");
             let wanted = "pgdyno bench -c 4 --against 'script: b.sql' -T 30 -- -T 3";
             assert_eq!(command.to_string(), wanted, "{typed}");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use results::{ExperimentId, Store};
+use spec::shell::Command;
 use spec::{Class, Run};
 use workloads::Preparation;
 use workloads::pgbench::init::InitOptions;
@@ -26,6 +27,15 @@ pub struct Kept {
     pub stored: Option<Result<ExperimentId, LabError>>,
 }
 
+/// Where a job is stored.
+#[derive(Debug)]
+pub struct KeepIn<'a> {
+    /// Results file; made if it is not there.
+    pub results: &'a Path,
+    /// What does it, to be typed again, without passwords.
+    pub command: Command,
+}
+
 /// Loads an OSM extract, whether it is there already or not.
 ///
 /// # Errors
@@ -34,7 +44,7 @@ pub fn load_osm(
     target: &TargetSpec,
     pg_bin: Option<PathBuf>,
     options: &workloads::osm::Options,
-    results: Option<&Path>,
+    results: Option<KeepIn<'_>>,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Kept, LabError> {
@@ -62,7 +72,7 @@ pub fn initialize(
     target: &TargetSpec,
     pg_bin: Option<PathBuf>,
     options: &InitOptions,
-    results: Option<&Path>,
+    results: Option<KeepIn<'_>>,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Kept, LabError> {
@@ -87,12 +97,13 @@ fn single(
     pg_bin: Option<PathBuf>,
     plan: &PlannedPreparation,
     (name, question): (&str, &str),
-    results: Option<&Path>,
+    results: Option<KeepIn<'_>>,
     mut progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Kept, LabError> {
-    try_results(results, &mut *progress)?;
-    if let Some(took) = earlier(plan, results) {
+    let path = results.as_ref().map(|keep| keep.results);
+    try_results(path, &mut *progress)?;
+    if let Some(took) = earlier(plan, path) {
         let took = crate::words::duration(took);
         progress
             .note(format!("earlier ones of the same size took {took} in the mean, with whatever options"));
@@ -107,13 +118,14 @@ fn single(
     (run.validity, run.doubts) =
         judge_job(&JobEvidence { machine: Machine::of_job(&run.figures), ..JobEvidence::default() });
     beside::mark(run, stage.others_measuring());
-    let stored = results.map(|path| {
+    let stored = results.map(|KeepIn { results: path, command }| {
         progress.step(Step::Store, path.display().to_string());
         let content = serde_json::json!({ "target": target.identity(), "prepare": plan.identity() });
         let seed = block[0].run.seed;
         let identity = Identity { name, question, content, seed };
         // Only now: a job may have made the extension whose version is stored.
-        let mut results = Results::next_round(path, &identity, Surroundings::of(&stage)?)?;
+        let mut results =
+            Results::next_round(path, &identity, Surroundings::of(&stage)?)?.made_by(Some(command));
         results.keep(&mut block)?;
         results.id().ok_or_else(|| LabError::failed(Class::Internal, "the job was not stored", ""))
     });

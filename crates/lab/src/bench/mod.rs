@@ -10,12 +10,13 @@ use std::time::Duration;
 use engine::Measured;
 use results::ExperimentId;
 use server::Stop;
+use spec::shell::Command;
 use spec::{Class, Profile, Run};
 use workloads::pgbench::{self, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Preparation, ScriptInfo, StatementInfo, Workload};
 
 pub use connection::at;
-pub use job::{Kept, initialize, load_osm};
+pub use job::{KeepIn, Kept, initialize, load_osm};
 
 use crate::error::{LabError, explain};
 use crate::jobs;
@@ -63,6 +64,8 @@ pub struct Options {
     pub seed: u64,
     /// Where the run is stored; not at all when `None`.
     pub results: Option<PathBuf>,
+    /// What measures it, to be typed again, without passwords; kept with the run.
+    pub command: Option<Command>,
 }
 
 /// What one run gave.
@@ -133,7 +136,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
             content: content(options, &scripts, &setup, &prepare),
             seed: options.seed,
         };
-        let mut results = Results::next_round(path, &identity, at)?;
+        let mut results = Results::next_round(path, &identity, at)?.made_by(options.command.clone());
         results.add_texts(texts::of_workload("bench", &positions));
         results.keep(&mut block)?;
         results.id().ok_or_else(|| LabError::failed(Class::Internal, "the run was not stored", ""))

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use results::{ExperimentId, Finished, Store};
 use server::Stop;
 use server::settings::recorded;
+use spec::shell::Command;
 use spec::{Class, Doubt, Setting};
 use workloads::Workload;
 use workloads::pgbench::{self, Pgbench};
@@ -30,21 +31,23 @@ pub struct Recorder {
     stage: Stage,
     at: Surroundings,
     settings: Vec<Setting>,
+    command: Command,
 }
 
 impl Recorder {
-    /// Connects once more to the server of `dsn`, to read its settings now and its counters around the run.
+    /// Connects once more to the server of `dsn`, to read its settings now and its counters around the run. The command that makes the
+    /// run is kept with it.
     ///
     /// # Errors
     /// When the server or the results file refuses.
-    pub fn open(path: &Path, dsn: &str) -> Result<Self, LabError> {
+    pub fn open(path: &Path, dsn: &str, command: Command) -> Result<Self, LabError> {
         // Early: a file that cannot be used is better known before the run.
         Store::try_out(path)?;
         let target = bench::at(Some(dsn), None, None, None)?;
         let mut stage = Stage::beside(&target)?;
         let settings = recorded(stage.control()?)?;
         let at = Surroundings::of(&stage)?;
-        Ok(Self { path: path.to_owned(), target, stage, at, settings })
+        Ok(Self { path: path.to_owned(), target, stage, at, settings, command })
     }
 
     /// What is kept of the run's seconds, and what watches it.
@@ -99,7 +102,7 @@ impl Recorder {
             content: identity(&self.target, options, &scripts, setup, setup.threads),
             seed: setup.seed,
         };
-        let mut results = Results::next_round(&self.path, &identity, self.at)?;
+        let mut results = Results::next_round(&self.path, &identity, self.at)?.made_by(Some(self.command));
         results.add_texts(texts::of_workload("pgbench", workload));
         results.keep(&mut [Finished { run, seconds: measured.seconds }])?;
         let id =

@@ -15,7 +15,6 @@ pub(super) fn check_arms(
     plan: &Plan,
     control: &mut Control,
     means: Means,
-    same: bool,
 ) -> Result<(), LabError> {
     if plan.content.arms.iter().all(|arm| arm.settings.is_empty()) {
         return Ok(());
@@ -36,7 +35,7 @@ pub(super) fn check_arms(
     let told: Vec<String> = told.collect();
     match problems.into_iter().next() {
         Some((_, first)) => Err(first.error.in_words(told.join("\n")).into()),
-        None if same => Ok(()),
+        None if file.allows_same() => Ok(()),
         None => {
             plan.content.arms.iter().skip(1).try_for_each(|arm| differs(&known, &plan.content.arms[0], arm))
         }

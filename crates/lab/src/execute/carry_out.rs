@@ -512,7 +512,7 @@ pub(super) fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<spec::Arm>
         hash: plan.hash(),
         name: plan.name.clone(),
         question: plan.question.clone(),
-        file_text: file.text.clone(),
+        file_text: file.text_of(plan.content.measure.duration_s),
         plan_json: plain_data(&serde_json::to_value(plan).expect("plans are plain data")).to_string(),
         seed: plan.seed,
         order_scheme: plan.scheme().into(),

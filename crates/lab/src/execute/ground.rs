@@ -82,7 +82,7 @@ impl Ground {
             progress.note(format!("it goes on as it began: {}", plan.order_words()));
         }
         let (kept, planned) = (stored.done.len(), plan.runs.len());
-        let jobs = match prepared(file, plan, options.same, &mut stages, progress, stop) {
+        let jobs = match prepared(file, plan, &mut stages, progress, stop) {
             Ok(jobs) => jobs,
             Err(_) if stop.soon() => {
                 return Err(LabError::Interrupted { kept, planned, again: stored.again });
@@ -221,7 +221,7 @@ fn opened(
         for (other, opened) in &mut stages {
             let spec = file.with_its_password(plan.content.target(other));
             let mut other = Opened { at: other, spec: &spec, stage: opened };
-            if let Some(shared) = share(&mut other, &mut one, sets, options.same)? {
+            if let Some(shared) = share(&mut other, &mut one, sets, file.allows_same())? {
                 progress.warn(shared);
             }
         }
@@ -247,7 +247,6 @@ fn of_level(at: &At, error: LabError) -> LabError {
 fn prepared(
     file: &ExperimentFile,
     plan: &Plan,
-    same: bool,
     stages: &mut [(At, Stage)],
     progress: &mut dyn Progress,
     stop: &Stop,
@@ -255,7 +254,7 @@ fn prepared(
     for (_, stage) in &mut *stages {
         let (control, means) = stage.control_and_means()?;
         // Before anything is prepared, and not before the second arm.
-        check_arms(file, plan, control, means, same)?;
+        check_arms(file, plan, control, means)?;
     }
     let jobs = stages.iter_mut().map(|(at, stage)| {
         Ok((at.clone(), prepare(stage, plan.content.preparation(at), true, progress, stop)?))

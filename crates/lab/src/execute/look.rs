@@ -30,11 +30,11 @@ pub enum Looked {
 }
 
 /// Checks the settings of a plan against the server, as far as it can be had without doing anything: one given by URL
-/// when it answers, a managed one when it runs already. Where `same`, arms may do so without a difference.
+/// when it answers, a managed one when it runs already.
 ///
 /// # Errors
 /// Every setting that the server cannot be brought to, with its line in the file.
-pub fn look(file: &ExperimentFile, plan: &Plan, same: bool) -> Result<Looked, LabError> {
+pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, LabError> {
     if file.arms.iter().all(|arm| arm.settings.is_empty()) {
         return Ok(Looked::Nothing);
     }
@@ -43,7 +43,7 @@ pub fn look(file: &ExperimentFile, plan: &Plan, same: bool) -> Result<Looked, La
             Ok(found) => found,
             Err(why) => return Ok(Looked::NotChecked(why)),
         };
-        check_arms(file, plan, &mut control, means, same)?;
+        check_arms(file, plan, &mut control, means)?;
     }
     Ok(Looked::Checked)
 }

@@ -48,8 +48,6 @@ pub struct Options {
     pub again: bool,
     /// Folder with PostgreSQL's programs, for managed targets.
     pub pg_bin: Option<PathBuf>,
-    /// Two arms may be the same: A against A.
-    pub same: bool,
     /// What measures it, to be typed again, without passwords; kept with the experiment.
     pub command: Option<spec::shell::Command>,
 }

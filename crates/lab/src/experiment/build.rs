@@ -15,15 +15,14 @@ use super::apart::take_apart;
 use super::document::Document;
 use super::factors::Factors;
 use super::model::{
-    ArmSpec, CellOrder, Compare, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload,
-    Slices,
+    ArmSpec, Compare, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload, Slices,
 };
 use super::problem::suggestion;
 use super::tables::Tables;
 use super::unused::is_of_a_mistake;
 use super::values::List;
 use super::variables;
-use super::written::{self, Length};
+use super::written::{self, CellOrder, Length};
 use super::{storage, tile_servers};
 use crate::factors::{self, Known, SETTINGS, factor};
 use crate::named::Named;
@@ -65,6 +64,7 @@ impl Builder<'_, '_> {
         self.tables_are_tables();
         let mut written: written::Experiment = self.document.read();
         self.in_order(&mut written);
+        let as_written = written.clone();
         if written.question.is_none() {
             self.document.missing(&[], "question");
         }
@@ -97,6 +97,8 @@ impl Builder<'_, '_> {
                 .map_or_else(|| "experiment".into(), |stem| stem.to_string_lossy().into_owned()),
             path: self.path.to_owned(),
             text: kept.to_owned(),
+            written: as_written,
+            asked_rounds: None,
             question: written.question.unwrap_or_default(),
             taste: written.taste,
             seed: written.seed.map(|seed| seed.0),
@@ -660,13 +662,13 @@ impl Builder<'_, '_> {
 
     /// What is compared; its base is a level like those that are listed.
     fn compare(&mut self, written: written::Compare, known: &Known<'_>) -> Compare {
-        let written::Compare { factor: key, base, margin, take_apart: _ } = written;
+        let written::Compare { factor: key, base, margin, same, take_apart: _ } = written;
         let read = factor(&key, known).map(|factor| factor.read(&key, &base, known));
         let base = match read {
             Some(read) => self.noted(&["compare", "base"], read).unwrap_or_default(),
             None => base.as_str().unwrap_or_default().to_owned(),
         };
-        Compare { factor: key, base, margin: margin.map_or(MARGIN, |margin| margin.0) }
+        Compare { factor: key, base, margin: margin.map_or(MARGIN, |margin| margin.0), same }
     }
 
     /// Elements of a list that can be read.

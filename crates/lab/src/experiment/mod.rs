@@ -34,12 +34,13 @@ use document::Document;
 pub use factors::Factors;
 pub(crate) use kept::plain_data;
 pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
-pub use model::{AskedSlices, CellOrder, ExperimentFile, Slices, asked_slices};
+pub use model::{AskedBeside, AskedSlices, ExperimentFile, Slices, asked_slices};
 pub use problem::{FileProblems, Problem};
 pub use tables::Tables;
 pub use values::{List, Share, Time, Whole};
 pub use written::{
-    Compare, Experiment, Length, Load, Managed, Measure, OwnChange, OwnStep, Search, Seed, Target, Version,
+    CellOrder, Compare, Experiment, Length, Load, Managed, Measure, OwnChange, OwnStep, Search, Seed, Target,
+    Version,
 };
 
 use crate::target_spec::TargetSpec;
@@ -107,8 +108,12 @@ fn assemble(
     let mut file = one(&mut document);
     if document.value(&["full"]).is_some() {
         document.put_full_over();
-        let long = ExperimentFile { taste: None, ..one(&mut document) };
-        file = if full { long } else { file };
+        let mut long = one(&mut document);
+        if full {
+            (long.taste, long.written.taste, long.written.full) = (None, None, None);
+            long.write_anew();
+            file = long;
+        }
     } else if full && !document.is_wrong(&["full"]) {
         let hint = "add one, with what is different: [full.measure] rounds = 8";
         let message = "--full was asked for, but the file has no [full] table";

@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use spec::{AskedLimit, FileCommand, Prices};
+use spec::{AskedLimit, Class, Error, FileCommand, Prices};
 use toml::Value;
 use workloads::{Preparation, Spec};
 
+use super::balanced;
+use super::document::Document;
 use super::factors::Factors;
-use super::values::time;
+use super::values::{Time, Whole, time};
+use super::written::{CellOrder, Experiment, Length};
 use crate::measure::{LONGEST, SHORTEST};
 use crate::named::Named;
 use crate::setup::{AskedDriver, Waiting};
@@ -25,8 +28,10 @@ pub struct ExperimentFile {
     pub(crate) name: String,
     /// Relative paths in the file start from its folder.
     pub(crate) path: PathBuf,
-    /// Its text, without passwords.
+    /// Its text, without passwords; with what was asked beside the file, where that was.
     pub(crate) text: String,
+    /// As it was written.
+    pub(super) written: Experiment,
     pub(crate) question: String,
     /// Why it is only a taste; `None` when it is a measurement.
     pub(crate) taste: Option<String>,
@@ -54,6 +59,8 @@ pub struct ExperimentFile {
     pub(crate) commands: Vec<FileCommand>,
     /// What its author should know, such as a key with a new name.
     pub notes: Vec<String>,
+    /// Rounds that were asked for beside the file. Its own decide how long runs of a budget are.
+    pub(crate) asked_rounds: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +77,8 @@ pub(crate) struct Compare {
     pub(crate) base: String,
     /// Change that counts as none, as a share.
     pub(crate) margin: f64,
+    /// Two arms may be the same: A against A.
+    pub(crate) same: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -158,10 +167,75 @@ pub fn asked_slices(text: &str) -> Result<AskedSlices, String> {
     Ok(AskedSlices(slices))
 }
 
+/// What is asked for beside a file, and then part of the experiment.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AskedBeside {
+    /// Whether arms take turns in slices.
+    pub slices: Option<AskedSlices>,
+    /// Rounds, at least 1.
+    pub rounds: Option<u32>,
+    /// Two arms may be the same.
+    pub same: bool,
+}
+
 impl ExperimentFile {
-    /// Has arms take turns, or not, whatever the file says.
-    pub fn ask_for_slices(&mut self, AskedSlices(slices): AskedSlices) {
-        self.measure.slices = slices;
+    /// Asks for this instead of what the file says. The text that is stored says it too.
+    ///
+    /// # Errors
+    /// Rounds of a search, which repeats its trials by itself.
+    pub fn ask(&mut self, AskedBeside { slices, rounds, same }: AskedBeside) -> Result<(), Error> {
+        let before = self.written.clone();
+        if let Some(AskedSlices(slices)) = slices {
+            self.measure.slices = slices;
+            self.written.measure.slices = slices.map(Slices::value);
+        }
+        if let Some(rounds) = rounds {
+            if self.load.search.is_some() {
+                let what = "--rounds: a search repeats its trials by itself";
+                return Err(Error::new(Class::Usage, what).with_hint("leave it out"));
+            }
+            let even = rounds + if self.compare.is_some() { rounds % 2 } else { 0 };
+            if even != rounds {
+                self.notes.push(balanced("--rounds ", rounds));
+            }
+            self.written.measure.rounds = Some(Whole::new(even));
+            self.asked_rounds = Some(even);
+        }
+        if let (true, Some(compare), Some(written)) = (same, &mut self.compare, &mut self.written.compare) {
+            (compare.same, written.same) = (true, true);
+        }
+        if self.written != before {
+            self.write_anew();
+        }
+        Ok(())
+    }
+
+    /// The text that is stored. What follows from a budget is written out where rounds were asked for: runs of another length would
+    /// be another experiment.
+    pub(crate) fn text_of(&self, duration_s: f64) -> String {
+        let mut file = self.clone();
+        if let (Some(_), DurationSpec::Sized { .. }) = (self.asked_rounds, self.measure.duration) {
+            file.written.measure.budget = None;
+            file.written.measure.duration = Some(Length::Fixed(Time::seconds(duration_s)));
+            file.write_anew();
+        }
+        file.text
+    }
+
+    /// Its text from what it says, where that is not what the file said.
+    pub(super) fn write_anew(&mut self) {
+        let text = format!(
+            "# {}.toml, with the options of the command that ran it.\n{}",
+            self.name,
+            self.written.to_toml()
+        );
+        self.text = Document::parse(&text).kept_text();
+    }
+
+    /// Whether two of its arms may be the same.
+    #[must_use]
+    pub fn allows_same(&self) -> bool {
+        self.compare.as_ref().is_some_and(|compare| compare.same)
     }
 }
 
@@ -179,6 +253,15 @@ impl Slices {
                     described(length)
                 )
             }),
+        }
+    }
+
+    /// As a file has it.
+    fn value(self) -> Value {
+        match self {
+            Self::Always => true.into(),
+            Self::Never => false.into(),
+            Self::Length(seconds) => format!("{}ms", (seconds * 1e6).round() / 1e3).into(),
         }
     }
 
@@ -209,14 +292,4 @@ pub(crate) enum DurationSpec {
         from: Duration,
         to: Duration,
     },
-}
-
-/// How the cells of a round are ordered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CellOrder {
-    /// Drawn again for each round, from the seed.
-    Random,
-    /// As the file lists the levels, in every round.
-    Listed,
 }

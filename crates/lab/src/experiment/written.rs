@@ -13,7 +13,6 @@ use spec::Prices;
 use toml::{Table, Value};
 use workloads::{Preparation, fields};
 
-use super::model::CellOrder;
 use super::storage;
 use super::tables::Tables;
 use super::values::{List, Share, Time, Whole, time};
@@ -134,6 +133,9 @@ pub struct Compare {
     /// Change that counts as none; 3 % where it is not said.
     pub margin: Option<Share>,
     pub take_apart: Option<String>,
+    /// Two arms may be the same: A against A, to see what chance alone gives.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub same: bool,
 }
 
 /// How load is offered.
@@ -189,6 +191,16 @@ pub struct Measure {
     pub explain: Option<bool>,
     pub driver: Option<AskedDriver>,
     pub wait: Option<Waiting>,
+}
+
+/// How the cells of a round are ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CellOrder {
+    /// Drawn again for each round, from the seed.
+    Random,
+    /// As the file lists the levels, in every round.
+    Listed,
 }
 
 /// The least and the most that a length may be.

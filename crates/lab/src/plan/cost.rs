@@ -51,6 +51,9 @@ impl Plan {
     #[must_use]
     pub fn over_budget(&self, file: &ExperimentFile) -> Option<String> {
         let DurationSpec::Sized { budget, from, .. } = file.measure.duration else { return None };
+        if file.asked_rounds.is_some() {
+            return None;
+        }
         let total = self.estimate().total;
         // The estimate is no promise either.
         (total.as_secs_f64() > 1.05 * budget.as_secs_f64()).then(|| {

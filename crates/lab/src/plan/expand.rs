@@ -47,6 +47,7 @@ impl Plan {
                 to.as_secs_f64(),
             );
         }
+        let rounds = file.asked_rounds.unwrap_or(rounds);
         let facts = facts(file);
         let standing = Standing::wanted(&content, &facts);
         let slicing = Slicing::of(&content, standing.as_ref(), facts);
@@ -69,26 +70,6 @@ impl Plan {
             content,
         };
         Ok(plan.with_generator())
-    }
-
-    /// The same experiment with more or fewer rounds than its file says; an even number where arms are compared. What follows from a budget stays as it is: runs of
-    /// another length would be another experiment.
-    ///
-    /// # Errors
-    /// When there are more runs than can be.
-    pub fn with_rounds(mut self, rounds: u32) -> Result<Self, LabError> {
-        let wrong = |what: String, hint: String| LabError::failed(Class::Usage, what, hint);
-        if self.content.measure.search.is_some() {
-            return Err(wrong(
-                "--rounds: a search repeats its trials by itself".to_owned(),
-                "leave it out".to_owned(),
-            ));
-        }
-        let rounds = if self.content.compare.is_some() { rounds + rounds % 2 } else { rounds };
-        self.runs = runs(&self.content, self.seed, rounds, self.standing.as_ref())
-            .map_err(|problem| wrong(format!("--rounds {rounds}: {problem}"), String::new()))?;
-        self.rounds = rounds;
-        Ok(self)
     }
 
     /// The same plan with this seed.

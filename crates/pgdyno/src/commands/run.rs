@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ::report::ReportData;
 use lab::LabError;
 use lab::execute::{self, Looked};
-use lab::experiment::{ExperimentFile, ReadOptions, balanced};
+use lab::experiment::{AskedBeside, ExperimentFile, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::Plan;
 use results::comparison::{Comparison, Metric};
@@ -68,10 +68,6 @@ pub(super) struct How<'a> {
     pub(super) name: String,
     pub(super) dry_run: bool,
     pub(super) again: bool,
-    /// Whether two arms may be the same.
-    pub(super) same: bool,
-    /// Instead of those it says.
-    pub(super) rounds: Option<u32>,
     pub(super) report: Option<&'a Path>,
     pub(super) pg_bin: Option<&'a Path>,
     pub(super) output: &'a Output,
@@ -96,8 +92,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
         name: args.file.display().to_string(),
         dry_run: args.dry_run,
         again: args.again,
-        same: args.same,
-        rounds: args.rounds,
         report: args.report.as_deref(),
         pg_bin: args.programs.pg_bin.as_deref(),
         output: &args.output,
@@ -118,9 +112,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         false => allowed::ask(&how.name, file.commands())?,
     }
-    if let Some(slices) = &args.slices {
-        file.ask_for_slices(slices.asked);
-    }
+    let slices = args.slices.as_ref().map(|slices| slices.asked);
+    file.ask(AskedBeside { slices, rounds: args.rounds, same: args.same })?;
     how.carry_out(&file)
 }
 
@@ -146,7 +139,6 @@ impl How<'_> {
             results: self.output.results.path(),
             again: self.again,
             pg_bin: self.pg_bin.map(Path::to_owned),
-            same: self.same,
             command: Some(typed::command()),
         };
         let outcome = execute::run(file, plan, &options, &mut screen, &stop);
@@ -175,13 +167,7 @@ impl How<'_> {
     /// What of the file can be run here, told before anything is done.
     fn planned(&self, file: &ExperimentFile, screen: &Screen, stop: &Stop) -> Result<Plan, LabError> {
         let mut plan = Plan::expand(file, Machine::here())?;
-        if let Some(rounds) = self.rounds {
-            plan = plan.with_rounds(rounds)?;
-            if plan.rounds != rounds {
-                warning(&balanced("--rounds ", rounds));
-            }
-        }
-        if let Some([one, other]) = plan.equal_arms().filter(|_| !self.same) {
+        if let Some([one, other]) = plan.equal_arms().filter(|_| !file.allows_same()) {
             let what = format!("{}: arms {one} and {other} are the same", self.name);
             return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"));
         }
@@ -203,7 +189,7 @@ impl How<'_> {
         for line in plan.words().into_iter().chain(foresee(&plan, &results)) {
             screen.line(&line);
         }
-        if let Some(over) = plan.over_budget(file).filter(|_| self.rounds.is_none()) {
+        if let Some(over) = plan.over_budget(file) {
             warning(&over);
         }
         Ok(plan)
@@ -211,7 +197,7 @@ impl How<'_> {
 
     /// Prints the plan, run by run; the server is looked at, and nothing else is done.
     fn dry_run(&self, file: &ExperimentFile, plan: &Plan) -> Outcome {
-        match execute::look(file, plan, self.same)? {
+        match execute::look(file, plan)? {
             Looked::Nothing => {}
             Looked::Checked => talk("settings: the server at hand can be brought to all of them"),
             Looked::NotChecked(why) => warning(&format!(

@@ -159,7 +159,7 @@ rounds = 4
 /// The command that was printed lacked `--slices` and `--rounds`, and so made another experiment; what was to be gone on with
 /// began again in the folder it was exported to; and hints led to the experiment that was made last.
 #[test]
-fn options_of_the_command_line_are_in_every_command_that_repeats_it() {
+fn options_of_the_command_line_are_in_the_experiment_that_is_exported() {
     let place = Place::new();
     let server = Server::start();
     place.write("ask.sql", "SELECT 1;\n");
@@ -178,18 +178,18 @@ fn options_of_the_command_line_are_in_every_command_that_repeats_it() {
 
     let folder = place.path().join("again");
     let exported = place.run(["export", "experiment", "two", folder.to_str().unwrap()]).expect(0);
-    let repeat = "pgdyno run two.toml --slices 100ms --rounds 6";
+    let repeat = "pgdyno run two.toml";
     let results = place.results().display().to_string();
     let exported = exported.says(&["it is the same experiment", &format!("--results {results}"), repeat]);
     assert!(!exported.stderr.contains("another experiment"), "{}", exported.stderr);
     let json = place.run(["export", "experiment", "two", "-", "--format", "json"]).expect(0).stdout;
-    assert!(json.contains(repeat) && json.contains("\"rounds\": 6"), "{json}");
+    assert!(json.contains(repeat) && json.contains(r#"slices = \"100ms\""#), "{json}");
     let page = place.path().join("page.html");
     place.run(["report", "-e", "two", "-o", page.to_str().unwrap()]).expect(0);
     assert!(std::fs::read_to_string(page).unwrap().contains(repeat));
     let again = folder.join("two.toml").display().to_string();
     let finished = |rounds: &[&str], words: &[&str]| {
-        let args = ["run", &again, "--slices", "100ms"].into_iter().chain(rounds.iter().copied());
+        let args = ["run", &again].into_iter().chain(rounds.iter().copied());
         drop(place.run(args).expect(64).says(words));
     };
     finished(&["--rounds", "6"], &["is finished: all its 12 runs", "pgdyno compare -e two"]);
@@ -213,7 +213,7 @@ fn scripts_of_a_single_run_are_kept_as_they_are() {
     run(file.to_str().unwrap());
     let folder = place.path().join("again");
     let exported = place.run(["export", "experiment", "bench", folder.to_str().unwrap()]).expect(0);
-    exported.says(&["pgdyno bench -f files/one.sql -c 2 -t 3 -n"]);
+    exported.says(&["pgdyno bench -f files/one.sql -t 3 -c 2 -n"]);
     let written = folder.join("files/one.sql");
     assert_eq!(std::fs::read_to_string(&written).unwrap(), script);
     for file in [&place.results(), &written] {

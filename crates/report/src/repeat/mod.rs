@@ -1,16 +1,13 @@
 //! What repeats an experiment: its file and the texts it used, as a folder that can be run; or the command line with its
 //! scripts.
 
-mod command;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
-use spec::shell::Command;
+use spec::shell::{self, Command};
 use spec::{FileCommand, Text, TextKind};
 
-use crate::asked::Options;
 use crate::data::ReportData;
 use crate::format::{self, markdown_text};
 use crate::{numbers, visible};
@@ -27,8 +24,6 @@ pub struct Kit {
     pub seed: u64,
     /// What runs it, in the folder that holds the files.
     pub command: String,
-    /// What of that is asked for beside the experiment file.
-    pub options: Options,
     /// The experiment file; `None` where it was measured from the command line.
     pub experiment: Option<String>,
     /// Commands and programs that it names, and that the command therefore executes.
@@ -68,7 +63,6 @@ impl Kit {
             hash: experiment.hash.clone(),
             seed: experiment.seed,
             command: String::new(),
-            options: Options::of(experiment, data.course.command.as_ref()),
             experiment: None,
             commands: Vec::new(),
             files: Vec::new(),
@@ -84,26 +78,22 @@ impl Kit {
         for text in used {
             kit.add(text, &places);
         }
-        if kit.experiment.is_none() {
-            kit.options = Options::default();
-            kit.command = command::of(data, &places);
-        }
-        Some(kit.in_command())
+        kit.command = match &kit.experiment {
+            Some(path) => kit.runs(path),
+            None => typed(data, &places),
+        };
+        Some(kit)
     }
 
-    /// The same with `--full`.
-    #[must_use]
-    pub fn in_full(mut self) -> Self {
-        self.options.full = true;
-        self.in_command()
-    }
-
-    /// With what is asked for in the command.
-    fn in_command(mut self) -> Self {
-        if let Some(path) = &self.experiment {
-            self.command = self.options.added_to(Command::new("run").path(path)).to_string();
+    /// What runs its file.
+    fn runs(&self, path: &str) -> String {
+        let command = Command::new("run").path(path);
+        let command = if self.commands.is_empty() { command } else { command.flag("--allow-commands") };
+        let asks_data = self.files.first().and_then(|file| file.text.as_ref());
+        match asks_data.is_some_and(|text| text.contains("PGDYNO_DATA")) {
+            true => command.option("--data", "EXTRACT").to_string(),
+            false => command.to_string(),
         }
-        self
     }
 
     /// The same for programs.
@@ -139,7 +129,6 @@ impl Kit {
                 "{path}: which commands, programs and files of other folders it names is not known, since it cannot be read: {why}"
             )),
         }
-        self.options.allow_commands = !self.commands.is_empty();
         self.experiment = Some(path);
         if data.texts.is_empty() && kept_before(data) {
             let note = "The pgdyno that stored this kept no texts of scripts and SQL files: put them where the file names them.";
@@ -173,6 +162,22 @@ impl Kit {
             text: text.text.clone(),
         });
     }
+}
+
+/// The command that was typed, with its scripts where they are here; the seed of a single run makes it the same one.
+fn typed(data: &ReportData, places: &Places) -> String {
+    let name = data.experiment.name.as_str();
+    let Some(command) = data.course.command.clone() else {
+        return format!("pgdyno {} …", shell::word(name));
+    };
+    let command = match name {
+        "bench" | "pgbench" => {
+            let seed = format!("--random-seed={}", data.experiment.seed);
+            command.without_options(&["--random-seed"]).flag(&seed)
+        }
+        _ => command,
+    };
+    places.moved.iter().fold(command, |command, (was, is)| command.with_path(was, is)).to_string()
 }
 
 /// Where files lie in the folder: as the experiment file names them, which stands so deep that `..` stays inside.

@@ -35,6 +35,7 @@ use self::args::{Mode, PartitionMethod, Script};
 use self::asked::Asked;
 use self::watched::Watched;
 use super::{print, signals};
+use crate::commands::typed;
 use crate::exit::{
     Failure, GUARD, INPUT_OUTPUT, INTERRUPTED, INVALID, Outcome, SAME_OR_BETTER, UNREACHABLE, USAGE, of_class,
 };
@@ -93,7 +94,8 @@ fn initialize(args: &Args, target: &TargetSpec) -> Outcome {
     let mut screen = Screen::new(args.output.verbose);
     let results = args.output.results.path();
     let _measuring = args.output.measuring(&mut screen);
-    let kept = bench::initialize(target, None, &options, Some(&results), &mut screen, &stop)?;
+    let keep = Some(bench::KeepIn { results: &results, command: typed::command() });
+    let kept = bench::initialize(target, None, &options, keep, &mut screen, &stop)?;
     drop(screen);
     print(&phases(&kept.run), args.output.format.format)?;
     stored(kept.stored)?;
@@ -274,6 +276,7 @@ fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
         waiting: args.conduct.wait.into(),
         seed: seed(args.conduct.random_seed.as_deref())?,
         results: Some(args.output.results.path()),
+        command: Some(typed::command()),
     })
 }
 

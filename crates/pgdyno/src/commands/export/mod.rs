@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use lab::experiment::{ExperimentFile, ReadOptions, asked_slices};
+use lab::experiment::{ExperimentFile, ReadOptions};
 use lab::plan::Plan;
 use report::repeat::{Kit, KitFile, in_words};
 use results::Store;
@@ -88,7 +88,7 @@ fn experiment(args: &Experiment) -> Outcome {
     if args.redact {
         return Ok(SAME_OR_BETTER);
     }
-    let kit = identified(kit, &args.folder, store.path());
+    identify(&kit, &args.folder, store.path());
     if !kit.commands.is_empty() {
         warning(
             "the experiment file names commands, programs, or files outside its folder; read the list before you repeat it:",
@@ -141,22 +141,12 @@ fn make(folder: &Path) -> anyhow::Result<()> {
     made.map_err(|error| unwritable(&format!("cannot make the folder {}", folder.display()), &error))
 }
 
-/// The kit with what makes it the same experiment, once what was written has been read again; said whether it is.
-fn identified(kit: Kit, folder: &Path, results: &Path) -> Kit {
-    let Some(path) = &kit.experiment else { return kit };
+/// Says whether what was written is the same experiment, once it has been read again.
+fn identify(kit: &Kit, folder: &Path, results: &Path) {
+    let Some(path) = &kit.experiment else { return };
     let path = folder.join(path);
-    let planned = |full: bool| {
-        let mut file = ExperimentFile::read(&path, &ReadOptions { full, data: None })?;
-        if let Some(slices) = &kit.options.slices {
-            file.ask_for_slices(asked_slices(slices).map_err(anyhow::Error::msg)?);
-        }
-        anyhow::Ok(Plan::expand(&file, Machine::here())?)
-    };
-    let same = |plan: &anyhow::Result<Plan>| plan.as_ref().is_ok_and(|plan| plan.hash() == kit.hash);
-    let plan = planned(kit.options.full);
-    let full = (!kit.options.full && !same(&plan)).then(|| planned(true)).filter(same);
-    let is_full = full.is_some();
-    match full.unwrap_or(plan) {
+    let planned = ExperimentFile::read(&path, &ReadOptions::default()).map_err(anyhow::Error::from);
+    match planned.and_then(|file| Ok(Plan::expand(&file, Machine::here())?)) {
         Ok(plan) if plan.hash() == kit.hash => {
             let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());
             talk(&format!(
@@ -186,5 +176,4 @@ fn identified(kit: Kit, folder: &Path, results: &Path) -> Kit {
             format!("{error:#}").lines().next().unwrap_or_default()
         )),
     }
-    if is_full { kit.in_full() } else { kit }
 }

@@ -43,6 +43,8 @@ pub(super) fn redacted(mut data: ReportData) -> ReportData {
         redact_variables(&mut plan);
         experiment.plan_json = plan.to_string();
     }
+    // As it was typed it may hold anything.
+    data.course.command = None;
     data.target.dsn_redacted = address(&data.target.dsn_redacted);
     if let Ok(commands) = &mut data.commands {
         commands.iter_mut().filter(|command| command.by.is_some()).for_each(|command| {

@@ -6,12 +6,13 @@ mod watched;
 
 use std::path::{Path, PathBuf};
 
-use lab::bench;
+use lab::bench::{self, KeepIn};
 use lab::target_spec::TargetSpec;
 use osm::synth::Scale;
 
 use super::bench::{phases, stored, told_where};
 use super::{print, signals};
+use crate::commands::typed;
 use crate::exit::{Outcome, SAME_OR_BETTER};
 use crate::options::{Output, Programs};
 use crate::progress::Screen;
@@ -151,8 +152,8 @@ fn load(args: &Load) -> Outcome {
     let results = args.output.results.path();
     let mut screen = Screen::new(args.output.verbose);
     let _measuring = args.output.measuring(&mut screen);
-    let kept =
-        bench::load_osm(&target, args.programs.pg_bin.clone(), &options, Some(&results), &mut screen, &stop)?;
+    let keep = Some(KeepIn { results: &results, command: typed::command() });
+    let kept = bench::load_osm(&target, args.programs.pg_bin.clone(), &options, keep, &mut screen, &stop)?;
     drop(screen);
     print(&phases(&kept.run), args.output.format.format)?;
     if args.output.format.format.is_for_people() {

@@ -19,6 +19,7 @@ use super::talk::{Level, Talk};
 use super::watch::Watch;
 use super::{connection, fault, left, password, summary};
 use crate::commands::signals;
+use crate::commands::typed;
 use crate::print;
 
 /// Some client gave up.
@@ -218,7 +219,7 @@ fn open_log(settings: &RunSettings, workload: &Pgbench, setup: &Setup) -> Result
 
 fn open_recorder(settings: &RunSettings, connector: &Connector) -> Result<Option<Recorder>, Fault> {
     let Some(path) = &settings.output.results else { return Ok(None) };
-    Recorder::open(path, &connector.dsn()).map(Some).map_err(|error| lab_fault(&error))
+    Recorder::open(path, &connector.dsn(), typed::command()).map(Some).map_err(|error| lab_fault(&error))
 }
 
 fn not_started(reason: NotStarted) -> Fault {

@@ -85,7 +85,7 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
         made.origins.add(&["factors", &factor], "--against");
         experiment.factors.insert(factor.clone(), levels.into_iter().collect());
         let margin = compare.margin.map(Share::percent);
-        experiment.compare = Some(Compare { factor, base, margin, take_apart: None });
+        experiment.compare = Some(Compare { factor, base, margin, take_apart: None, same: false });
     }
     measured(args, arms, ways.is_explained(), experiment);
     let of_sessions = args.tiles.picker.as_deref() == Some("sessions");

@@ -74,6 +74,7 @@ impl Sides {
             base: self.base,
             margin: margin.map(Share::percent),
             take_apart: None,
+            same: false,
         });
     }
 }

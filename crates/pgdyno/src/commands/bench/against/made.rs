@@ -61,8 +61,6 @@ impl Use<'_> {
             name: self.nowhere.to_owned(),
             dry_run: self.dry_run,
             again: self.again,
-            same: self.same,
-            rounds: None,
             report: self.report,
             pg_bin: None,
             output: self.output,
@@ -70,7 +68,10 @@ impl Use<'_> {
             is_brief: self.nowhere == NOWHERE,
         };
         how.can_report()?;
-        let made = make(&Folder::of(self.save))?;
+        let mut made = make(&Folder::of(self.save))?;
+        if let Some(compare) = &mut made.experiment.compare {
+            compare.same = self.same;
+        }
         let file = made.read(self.nowhere, self.save)?;
         if let Some(path) = self.save {
             saved::save(&made.text(), path, self.dry_run)?;
