@@ -1,15 +1,15 @@
-//! Does a command take as long as it announces? Ten commands, each with its announced and its real time.
+//! Compares the announced and the real time of ten commands.
 
 use crate::slices::program::Program;
 use crate::slices::table::{met, title};
-use crate::{Args, quiet};
+use crate::{Args, pairs};
 
-/// How far the real time may be off either end of the announced one, a share.
+/// Largest allowed deviation from either end of the announced time, a share.
 const OFF: f64 = 0.25;
-/// Of ten commands so many are to hold it.
+/// Of ten commands, at least this many must be within it.
 const HOLD: usize = 9;
 
-/// Private server and scale of all.
+/// Private server and scale for all commands.
 const SERVER: [&str; 3] = ["--managed=announced", "-s", "2"];
 
 const COMMANDS: [&[&str]; 10] = [
@@ -49,7 +49,7 @@ pub(crate) fn times(options: &Args) -> anyhow::Result<()> {
     println!("| command | announced | real | of it |\n| --- | ---: | ---: | ---: |");
     let mut held = 0;
     for command in COMMANDS {
-        quiet::wait(options.patience());
+        pairs::wait_until_quiet(options.patience());
         let said = program.run(&[&words(command)[..], &["--dry-run"]].concat(), 0..=3)?.errors;
         let announced = announced(&said);
         let (least, most) = announced.ok_or_else(|| anyhow::anyhow!("no time is announced: {said}"))?;
@@ -67,7 +67,7 @@ pub(crate) fn times(options: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds that a plan announces, at least and at most.
+/// Shortest and longest announced time in seconds.
 fn announced(said: &str) -> Option<(f64, f64)> {
     let before = said.lines().find_map(|line| line.split_once(" in all").map(|(before, _)| before))?;
     let time = before.rsplit(", ").next()?;

@@ -1,39 +1,37 @@
-//! Client CPU per transaction and tps, beside pgbench on the same server.
+//! Client CPU per transaction and tps, compared with pgbench on the same server.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::child::{self, Ran};
+use crate::child::{self, Ran, processed, tps};
 use crate::pairs::{Sample, compare};
-use crate::printed::{processed, tps};
+
 use crate::served::{Server, Way};
 use crate::{Args, Missing, What, page};
 
-/// From this many clients on connecting is subtracted: pgbench does it inside its `-T`.
+/// From this many clients on, connecting is subtracted: pgbench's `-T` includes it.
 const MANY: u32 = 256;
 /// Shortest run then, s.
 const LONG: u32 = 20;
-/// What pgdyno says to a driver that the kernel does not let it have.
-const REFUSED: &str = "io_uring was asked for, and cannot be had";
+/// pgdyno's error if the kernel forbids io_uring.
+const REFUSED: &str = "requested driver io_uring is not available";
 /// Scale of pgbench's tables.
 const SCALE: u32 = 10;
 
-/// How the client runs.
 pub(crate) struct Manner {
     what: What,
     title: &'static str,
     way: Way,
-    /// Drivers of ours; `None` leaves the choice to pgdyno.
+    /// Drivers of pgdyno; `None` leaves the choice to it.
     drivers: &'static [Option<&'static str>],
     modes: &'static [&'static str],
-    /// Numbers of clients when none are asked for.
+    /// Numbers of clients by default.
     clients: &'static [u32],
-    /// Transactions per second; as many as possible when `None`.
+    /// Transactions per second; unlimited when `None`.
     rate: Option<u32>,
 }
 
 impl Manner {
-    /// As it comes.
     pub(crate) fn usual() -> Self {
         Self {
             what: What::Cost,
@@ -46,7 +44,7 @@ impl Manner {
         }
     }
 
-    /// Where io_uring is forbidden.
+    /// With epoll only.
     pub(crate) fn epoll() -> Self {
         let title = "Unix socket, one thread, portable driver";
         Self { what: What::Epoll, title, drivers: &[Some("portable")], modes: &["prepared"], ..Self::usual() }
@@ -64,13 +62,12 @@ impl Manner {
         }
     }
 
-    /// The same encrypted.
     pub(crate) fn tls() -> Self {
         let title = "TLS over TCP on 127.0.0.1, one thread, connecting subtracted";
         Self { what: What::Tls, title, way: Way::Tls, ..Self::tcp() }
     }
 
-    /// Arrivals by the clock.
+    /// Open load.
     pub(crate) fn open() -> Self {
         Self {
             what: What::Open,
@@ -164,7 +161,7 @@ fn select_only(mode: &str, clients: u32) -> Vec<OsString> {
     ["-n", "-S", "-M", mode, "-j", "1", "-c", &clients.to_string()].map(OsString::from).to_vec()
 }
 
-/// Cost and speed of a run of so many seconds, if so wanted less a run of one transaction per client.
+/// Cost and speed of a run of `seconds`; if requested, minus a run of one transaction per client.
 fn without_connecting(
     seconds: u32,
     subtract: bool,
@@ -180,7 +177,7 @@ fn without_connecting(
     Ok(Sample { cost: cpu_s * 1e6 / count, speed: tps(&whole)? })
 }
 
-/// Whether connecting so many clients is worth subtracting, and the length of a run then, s.
+/// Whether connecting so many clients is subtracted, and the length of a run then, s.
 fn length(clients: u32, seconds: u32) -> (bool, u32) {
     if clients >= MANY { (true, seconds.max(LONG)) } else { (false, seconds) }
 }

@@ -5,16 +5,21 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use engine::Stop;
 use server::child::{Child, Program};
+use workloads::http::{Http, Options};
+use workloads::{ClientWorkload, Clients, Places};
 
 use crate::child;
 use crate::pairs::{Sample, compare};
-use crate::{Args, Missing, What, daemon, http_load, or_told, page};
+use crate::redis_load::plan;
+use crate::{Args, Missing, What, or_report, page};
 
 const CLIENTS: &str = "50";
-/// Workers of the server: with one it has no time left, and clients sleep in between; with one for each CPU clients are what it waits for.
+/// Workers of the server: with one it is always busy, and clients sleep in between; with one per CPU the
+/// server waits for clients.
 const WORKERS: [&str; 2] = ["1", "auto"];
-/// Bytes of a body, incompressible as far as nginx is concerned: it is told not to try.
+/// Bytes of a body; nginx is configured not to compress them.
 const BODIES: [usize; 2] = [1_000, 20_000];
 
 /// Both bodies: client CPU per request, requests per second.
@@ -24,20 +29,20 @@ pub(crate) fn bodies(options: &Args) -> anyhow::Result<()> {
     WORKERS.into_iter().try_for_each(|workers| before(options, workers))
 }
 
-/// Beside all others, before a server with so many workers.
+/// Compares with all others on a server with this many workers.
 fn before(options: &Args, workers: &str) -> anyhow::Result<()> {
     println!("nginx with `worker_processes {workers}`:\n");
     let server = Nginx::start(workers)?;
     let installed =
         |name: &str| found(name).ok_or_else(|| Missing(format!("no {name}; setup/install {name}")).into());
-    or_told(beside(options, &server, "wrk", installed("wrk"), by_wrk))?;
-    or_told(beside(options, &server, "oha", installed("oha"), by_oha))
+    or_report(compare_with(options, &server, "wrk", installed("wrk"), by_wrk))?;
+    or_report(compare_with(options, &server, "oha", installed("oha"), by_oha))
 }
 
 /// One measurement by another program: its path, a URL, seconds.
 type By = fn(&Path, &str, u32) -> anyhow::Result<Sample>;
 
-fn beside(
+fn compare_with(
     options: &Args,
     server: &Nginx,
     name: &str,
@@ -59,14 +64,14 @@ fn beside(
     Ok(())
 }
 
-/// In the PATH, or where `setup/install` puts what it builds.
+/// In `PATH`, or where `setup/install` puts what it builds.
 fn found(name: &str) -> Option<PathBuf> {
     let built = ["target/tools/bin", "/opt/pgdyno/tools/bin"].map(|folder| Path::new(folder).join(name));
-    daemon::found(name).or_else(|| built.into_iter().find(|path| path.is_file()))
+    child::found(name).or_else(|| built.into_iter().find(|path| path.is_file()))
 }
 
 fn ours(url: &str, seconds: u32) -> anyhow::Result<Sample> {
-    let words = [http_load::WORD, url, CLIENTS, &seconds.to_string()];
+    let words = [WORD, url, CLIENTS, &seconds.to_string()];
     let ran = child::run(&std::env::current_exe()?, &words.map(OsString::from), &[])?;
     let mut numbers = ran.output.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
     let (Some(requests), Some(speed)) = (numbers.next(), numbers.next()) else {
@@ -98,16 +103,15 @@ fn by_oha(program: &Path, url: &str, seconds: u32) -> anyhow::Result<Sample> {
         ["--no-tui", "--output-format", "json", "-c", CLIENTS, "-z", &duration, "--disable-compression", url];
     let env = [("TOKIO_WORKER_THREADS".to_owned(), "1".to_owned())];
     let ran = child::run(program, &words.map(OsString::from), &env)?;
-    let told: serde_json::Value =
+    let report: serde_json::Value =
         serde_json::from_str(&ran.output).with_context(|| format!("oha printed:\n{}", ran.output))?;
-    let requests = told["statusCodeDistribution"]["200"].as_f64();
+    let requests = report["statusCodeDistribution"]["200"].as_f64();
     let (requests, speed) = requests
-        .zip(told["summary"]["requestsPerSec"].as_f64())
+        .zip(report["summary"]["requestsPerSec"].as_f64())
         .with_context(|| format!("oha printed:\n{}", ran.output))?;
     Ok(Sample { cost: ran.cpu_s * 1e6 / requests, speed })
 }
 
-/// A private nginx; it goes with this value.
 struct Nginx {
     port: u16,
     _child: Child,
@@ -116,8 +120,7 @@ struct Nginx {
 
 impl Nginx {
     fn start(workers: &str) -> anyhow::Result<Self> {
-        let program =
-            daemon::found("nginx").ok_or_else(|| Missing("no nginx; setup/install nginx".into()))?;
+        let program = child::found("nginx").ok_or_else(|| Missing("no nginx; setup/install nginx".into()))?;
         let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let place = folder.path();
         // Its worker may run as another user.
@@ -130,7 +133,7 @@ impl Nginx {
         let config = place.join("nginx.conf");
         std::fs::write(&config, configuration(place, &socket, (workers, port)))?;
         let order = Program::new(program).arg("-c").arg(&config).arg("-e").arg(place.join("error.log"));
-        let child = daemon::start(&order, &socket, &place.join("nginx.log"))?;
+        let child = child::start_daemon(&order, &socket, &place.join("nginx.log"))?;
         Ok(Self { port, _child: child, _folder: folder })
     }
 
@@ -139,7 +142,8 @@ impl Nginx {
     }
 }
 
-/// In the foreground, without a log, files open once, connections that last; the Unix socket tells that it is up.
+/// In the foreground, without a log, with cached files and long connections; the Unix socket shows that it is
+/// up.
 fn configuration(place: &Path, socket: &Path, (workers, port): (&str, u16)) -> String {
     let (place, socket) = (place.display(), socket.display());
     format!(
@@ -149,4 +153,23 @@ fn configuration(place: &Path, socket: &Path, (workers, port): (&str, u16)) -> S
          \x20 fastcgi_temp_path {place}/fastcgi;\n  uwsgi_temp_path {place}/uwsgi;\n  scgi_temp_path {place}/scgi;\n\
          \x20 server {{\n    listen 127.0.0.1:{port};\n    listen unix:{socket};\n    root {place};\n  }}\n}}\n"
     )
+}
+
+/// The hidden argument of [`load`].
+pub(crate) const WORD: &str = "http-load";
+
+/// Runs the load in a separate process, so that its CPU can be measured: `URL CLIENTS SECONDS`. Prints
+/// requests and requests per second.
+pub(crate) fn load(arguments: &[OsString]) -> anyhow::Result<()> {
+    let word = |index: usize| arguments.get(index).and_then(|word| word.to_str()).context("arguments");
+    let options = Options { gzip: false, ..Options::new(word(0)?) };
+    let workload = Http::open(&options, "".as_ref())?;
+    let wanted = Clients { count: word(1)?.parse()?, threads: 1, seed: 1, statements: false };
+    let load = workload.clients(&Places::default(), wanted)?;
+    let measured = engine::run(&plan(word(2)?.parse()?), load, &mut (), &Stop::new())?;
+    let totals = measured.totals();
+    anyhow::ensure!(totals.failed == 0, "{} requests failed: {:?}", totals.failed, measured.messages);
+    let done = totals.processed();
+    println!("{done} {}", done as f64 * 1e9 / measured.elapsed as f64);
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Making pgbench's tables, beside pgbench.
+//! Making pgbench's tables, compared with pgbench.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,7 +12,7 @@ const SCALE: u32 = 50;
 /// `-i -s 50` of both, wall time; the same final tables.
 pub(crate) fn tables(options: &Args) -> anyhow::Result<()> {
     println!("{}", page::title(options, What::Init, &format!("pgbench -i -s {SCALE}"), ""));
-    // Tables of this size are there already, so that the first to measure drops as much as the others.
+    // Tables of this size exist already, so that the first to measure drops as much as the others.
     let server = Server::start(options, Way::Socket, SCALE, 1)?;
     println!("{}", page::INIT_HEAD);
     for (name, more) in [("as pgbench does it", &[][..]), ("--init-jobs 2", &["--init-jobs", "2"][..])] {
@@ -23,7 +23,7 @@ pub(crate) fn tables(options: &Args) -> anyhow::Result<()> {
                 arguments.extend(more.iter().map(OsString::from));
             }
             arguments.extend(["-i", "-q", "-s", &SCALE.to_string()].map(OsString::from));
-            // What the one before left to be written is not ours.
+            // Dirty pages of the run before must not count.
             server.checkpoint()?;
             let ran = child::run(program, &arguments, &server.env)?;
             Ok(Sample { cost: ran.wall_s, speed: ran.cpu_s })

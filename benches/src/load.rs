@@ -1,4 +1,4 @@
-//! What it costs an OSM load to be measured, beside osm2pgsql started by hand.
+//! The overhead of measuring an OSM load, compared with osm2pgsql started by hand.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,12 +10,12 @@ use crate::pairs::{Sample, compare, spread};
 use crate::served::{DATABASE, Server, Way};
 use crate::{Args, Missing, What, child, page};
 
-/// Memory for node locations, MB: the same for both.
+/// Memory for node locations, MB; the same for both.
 const CACHE_MB: &str = "800";
 const TABLES: [&str; 7] = ["point", "line", "polygon", "roads", "nodes", "ways", "rels"];
 
-/// The same slim load by both: the program's own time from its start to its end.
-pub(crate) fn beside_osm2pgsql(options: &Args) -> anyhow::Result<()> {
+/// The same slim load by both: the program's wall time.
+pub(crate) fn against_osm2pgsql(options: &Args) -> anyhow::Result<()> {
     let extract =
         options.data.as_deref().ok_or_else(|| Missing("no extract: give one with --data".to_owned()))?;
     println!("{}", page::title(options, What::Load, "An OSM load measured, and done by hand", ""));
@@ -52,15 +52,12 @@ pub(crate) fn beside_osm2pgsql(options: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// CPU while osm2pgsql ran, s.
 struct Used {
-    /// By pgdyno itself.
     own_s: f64,
-    /// By osm2pgsql.
     program_s: f64,
 }
 
-/// By pgdyno: the time that it stores, that of the whole command, and what CPU was used meanwhile.
+/// By pgdyno: the stored time, the time of the whole command, and the CPU used.
 fn measured(
     options: &Args,
     server: &Server,
@@ -77,14 +74,14 @@ fn measured(
                   FROM run JOIN run_figure USING (run_id) GROUP BY run_id ORDER BY run_id DESC LIMIT 1";
     let mut asked = words(&["sql", newest, "--format", "csv", "--results"]);
     asked.push(results.into());
-    let told = child::run(&options.pgdyno, &asked, &[])?.output;
-    let stored = told.lines().nth(1).unwrap_or_default().split(',');
+    let printed = child::run(&options.pgdyno, &asked, &[])?.output;
+    let stored = printed.lines().nth(1).unwrap_or_default().split(',');
     let stored: Vec<f64> = stored.filter_map(|figure| figure.trim().parse().ok()).collect();
     let [took_s, own_s, program_s] = stored[..] else { bail!("no load was stored") };
     Ok((Sample { cost: took_s, speed: ran.wall_s }, Used { own_s, program_s }))
 }
 
-/// By osm2pgsql, started as one does.
+/// By osm2pgsql, with a usual command line.
 fn by_hand(server: &Server, extract: &Path) -> anyhow::Result<Ran> {
     let processes = std::thread::available_parallelism().map_or(1, usize::from).min(8).to_string();
     let folder = server.socket_folder().display().to_string();

@@ -1,22 +1,17 @@
-//! Measures pgdyno side by side with the programs it replaces, and its comparisons beside what they promise: `make bench`.
+//! Compares pgdyno with the programs it replaces, and its comparisons with what they promise: `make bench`.
 //!
-//! A and B run in turn, order swapped from pair to pair, on the same server; what is quoted is the median of the pairs'
-//! ratios with their range. Client CPU is that of the whole client process, user and system, as the kernel tells it to its
-//! parent.
+//! A and B run in turn on the same server, in alternating order. Reported is the median of the pairs' ratios
+//! with their range. Client CPU is user and system time of the whole client process, from the kernel.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a page")]
 
 mod announced;
 mod child;
 mod cost;
-mod daemon;
 mod http;
-mod http_load;
 mod init;
 mod load;
 mod page;
 mod pairs;
-mod printed;
-mod quiet;
 mod redis;
 mod redis_load;
 mod served;
@@ -33,7 +28,7 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 use server::child::{WATCHDOG_ARGUMENT, watchdog_main};
 
-/// Measures what pgdyno costs, beside pgbench and redis-benchmark, and how much it sees.
+/// Measures what pgdyno costs, compared with pgbench and redis-benchmark, and how much it detects.
 #[derive(Debug, Parser)]
 struct Args {
     /// What to measure [default: all but believe and announced, which take long]
@@ -42,7 +37,7 @@ struct Args {
     /// The program under test
     #[arg(long, default_value = "target/release/pgdyno")]
     pgdyno: PathBuf,
-    /// The real pgbench [default: that of the server]
+    /// The pgbench to compare with [default: the server's]
     #[arg(long)]
     pgbench: Option<PathBuf>,
     /// Pairs per row, comparisons of each part of believe [default: 5; 100 and 3 for believe]
@@ -54,10 +49,10 @@ struct Args {
     /// Numbers of clients [default: 1,8,64,512; 8,16,64 for tcp and tls; 16 for open]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     clients: Vec<u32>,
-    /// Wait at most so many seconds for a quiet machine before each pair
+    /// Wait at most this many seconds for a quiet machine before each pair
     #[arg(long, default_value_t = 60)]
     patience: u64,
-    /// OpenStreetMap extract that is loaded
+    /// OpenStreetMap extract to load
     #[arg(long, env = "PGDYNO_DATA", hide_env_values = true)]
     data: Option<PathBuf>,
     /// Parts of believe [default: all]
@@ -66,12 +61,12 @@ struct Args {
 }
 
 impl Args {
-    /// The numbers of clients asked for, or else these.
+    /// The requested numbers of clients, or the default.
     fn clients_or(&self, usual: &[u32]) -> Vec<u32> {
         if self.clients.is_empty() { usual.to_vec() } else { self.clients.clone() }
     }
 
-    /// The number of pairs asked for, or else the usual one.
+    /// The requested number of pairs, or the default.
     fn pairs(&self) -> u32 {
         self.pairs.unwrap_or(5)
     }
@@ -81,7 +76,6 @@ impl Args {
     }
 }
 
-/// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
     /// Client CPU and tps by clients, prepared and simple, with the driver chosen by itself
@@ -102,9 +96,9 @@ enum What {
     Tiles,
     /// Making pgbench's tables at scale 50
     Init,
-    /// An OSM load of the extract beside osm2pgsql started by hand
+    /// An OSM load of the extract, compared with osm2pgsql started by hand
     Load,
-    /// Recorded latency beside the timestamps of a server with known delays
+    /// Recorded latency, compared with the timestamps of a server with known delays
     Truth,
     /// Whether intervals of comparisons in slices hold what they promise (an hour)
     Believe,
@@ -113,13 +107,13 @@ enum What {
 }
 
 impl What {
-    /// Whether it speaks of what is said of runs and comparisons; the others speak of cost.
+    /// Whether it checks the answers of comparisons; the others measure cost.
     fn compares(self) -> bool {
         matches!(self, Self::Believe | Self::Announced)
     }
 }
 
-/// What a measurement needs and the machine lacks: it is told, and the others go on.
+/// Something that a measurement needs and the machine lacks. It is reported, and the others continue.
 #[derive(Debug)]
 struct Missing(String);
 
@@ -136,7 +130,7 @@ fn main() -> anyhow::Result<()> {
     match words.split_first() {
         Some((first, rest)) if first == WATCHDOG_ARGUMENT => std::process::exit(watchdog_main(rest)),
         Some((first, rest)) if first == redis_load::WORD => return redis_load::main(rest),
-        Some((first, rest)) if first == http_load::WORD => return http_load::main(rest),
+        Some((first, rest)) if first == http::WORD => return http::load(rest),
         Some((first, rest)) if first == tile_load::WORD => return tile_load::main(rest),
         _ => {}
     }
@@ -146,13 +140,13 @@ fn main() -> anyhow::Result<()> {
     let wanted: Vec<What> = if options.what.is_empty() { all() } else { options.what.clone() };
     println!("{}", page::head(&options, &wanted)?);
     for what in wanted {
-        or_told(measure(&options, what))?;
+        or_report(measure(&options, what))?;
     }
     Ok(())
 }
 
-/// Tells what could not be measured for want of something.
-fn or_told(measured: anyhow::Result<()>) -> anyhow::Result<()> {
+/// Reports a measurement that was impossible for a [`Missing`] reason.
+fn or_report(measured: anyhow::Result<()>) -> anyhow::Result<()> {
     match measured {
         Err(error) if error.is::<Missing>() => println!("{error}"),
         measured => measured?,
@@ -169,9 +163,9 @@ fn measure(options: &Args, what: What) -> anyhow::Result<()> {
         What::Open => cost::by_clients(options, &cost::Manner::open()),
         What::Redis => redis::values(options),
         What::Http => http::bodies(options),
-        What::Tiles => tiles::beside(options),
+        What::Tiles => tiles::by_clients(options),
         What::Init => init::tables(options),
-        What::Load => load::beside_osm2pgsql(options),
+        What::Load => load::against_osm2pgsql(options),
         What::Truth => truth::of_latency(options),
         What::Believe => slices::believe::parts(options),
         What::Announced => announced::times(options),

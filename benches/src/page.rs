@@ -1,4 +1,4 @@
-//! What is printed: a Markdown page.
+//! Prints the results as a Markdown page.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use crate::pairs::{Compared, Noise, Spread};
 use crate::{Args, What};
 
-/// What the figures are of.
+/// What was measured, and where.
 pub(crate) fn head(options: &Args, wanted: &[What]) -> anyhow::Result<String> {
     let all_compare = wanted.iter().all(|what| what.compares());
     let mut text = String::from(if all_compare { "# Comparisons\n" } else { "# Cost\n" });
@@ -27,7 +27,7 @@ fn kernel() -> String {
     format!("kernel {}", version.trim())
 }
 
-/// Heading of a table, and the command that makes it; `more` are options that only this table knows.
+/// Heading of a table, and the command that makes it; `more` are this table's own options.
 pub(crate) fn title(options: &Args, what: What, title: &str, more: &str) -> String {
     let name = what.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
     let (pairs, seconds) = (options.pairs(), options.seconds);
@@ -40,7 +40,7 @@ pub(crate) fn clients_option(clients: &[u32]) -> String {
     format!(" --clients {}", numbers.join(","))
 }
 
-/// Heads of the columns of [`cost_row`].
+/// Column heads of [`cost_row`].
 pub(crate) const COST_HEAD: &str = "\
 | mode | clients | CPU per tx: pgdyno | pgbench | **ratio** (range) | tps: pgdyno | pgbench | **ratio** (range) | CPU pressure, steal |
 | --- | ---: | ---: | ---: | --- | ---: | ---: | --- | ---: |";
@@ -60,7 +60,7 @@ pub(crate) fn cost_row(mode: &str, clients: u32, compared: &Compared) -> String 
     )
 }
 
-/// Heads of the columns of [`init_row`].
+/// Column heads of [`init_row`].
 pub(crate) const INIT_HEAD: &str = "\
 | way | time: pgdyno | pgbench | **ratio** (range) | client CPU: pgdyno | pgbench | CPU pressure, steal |
 | --- | ---: | ---: | --- | ---: | ---: | ---: |";
@@ -79,12 +79,13 @@ pub(crate) fn init_row(name: &str, compared: &Compared) -> String {
     )
 }
 
-/// Heads of the columns of [`load_row`].
+/// Column heads of [`load_row`].
 pub(crate) const LOAD_HEAD: &str = "\
 | time of osm2pgsql: measured by pgdyno | by hand | ratio (range) | osm2pgsql's CPU, ratio (range) | **pgdyno's own CPU meanwhile** (range) | the whole command of pgdyno | CPU pressure, steal |
 | ---: | ---: | --- | --- | --- | ---: | ---: |";
 
-/// One row: the load's own time, the CPU that measuring it used, as a share of that time, and the time of all around it.
+/// One row: the load's time, the CPU of the measurement, as a share of that time, and the time of the whole
+/// command.
 pub(crate) fn load_row(compared: &Compared, own: Spread, cpu: Spread) -> String {
     let Compared { ours, theirs, cost: (median, least, greatest), .. } = compared;
     format!(
@@ -105,7 +106,7 @@ fn ratio((median, least, greatest): Spread) -> String {
     format!("**{median:.2}** ({least:.2}-{greatest:.2})")
 }
 
-/// The greatest pressure, how many pairs began under one that is not quiet, and the greatest steal.
+/// The highest pressure, the number of pairs that began under a high one, and the highest steal.
 fn noise(noise: Noise) -> String {
     let percent = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{share:.0} %"));
     let loud = match noise.loud {
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loud_pairs_are_told() {
+    fn loud_pairs_are_reported() {
         let seen = Noise { pressure: Some(3.2), loud: 0, pairs: 5, steal: Some(0.4) };
         assert_eq!(noise(Noise::default()), "-, -");
         assert_eq!(noise(seen), "3 %, 0 %");

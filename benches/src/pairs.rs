@@ -1,39 +1,38 @@
-//! Two sides measured in turn, compared pair by pair.
+//! Compares two sides measured in turn, pair by pair.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use server::host::HostSample;
 
-use crate::quiet;
+use crate::stop;
 
-/// One measurement of one side.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
-    /// What one operation costs, µs of CPU, or whatever is to be small.
+    /// CPU of one operation in µs, or another figure that should be small.
     pub(crate) cost: f64,
-    /// Operations per second, or whatever is to be large.
+    /// Operations per second, or another figure that should be large.
     pub(crate) speed: f64,
 }
 
-/// Median, least and greatest.
+/// Median, smallest and largest.
 pub(crate) type Spread = (f64, f64, f64);
 
-/// How loud the machine was, as far as the kernel tells. No pair is left out for it.
+/// Noise of the machine, as far as the kernel reports it. No pair is left out because of it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Noise {
-    /// Greatest CPU pressure seen before a pair, percent.
+    /// Highest CPU pressure before a pair, percent.
     pub(crate) pressure: Option<f64>,
-    /// Pairs before which it was above what counts as quiet.
+    /// Pairs that began under a pressure that is not quiet.
     pub(crate) loud: usize,
     pub(crate) pairs: usize,
-    /// Greatest share of CPU time that the hypervisor took during a pair, percent.
+    /// Largest share of CPU time that the hypervisor took during a pair, percent.
     pub(crate) steal: Option<f64>,
 }
 
 impl Noise {
     fn before(&mut self, pressure: Option<f64>) {
         self.pairs += 1;
-        self.loud += usize::from(pressure.is_some_and(quiet::is_loud));
+        self.loud += usize::from(pressure.is_some_and(is_loud));
         self.pressure = greatest(self.pressure, pressure);
     }
 
@@ -46,21 +45,19 @@ fn greatest(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).reduce(f64::max)
 }
 
-/// Two sides: medians of both, and of the pairs' ratios with their range.
+/// Medians of both sides, and of the pairs' ratios with their range.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compared {
     pub(crate) ours: Sample,
-    /// Median of theirs.
     pub(crate) theirs: Sample,
-    /// Ours through theirs.
+    /// Ours / theirs.
     pub(crate) cost: Spread,
-    /// The same of the speeds.
+    /// Ours / theirs.
     pub(crate) speed: Spread,
-    /// How loud the machine was.
     pub(crate) noise: Noise,
 }
 
-/// Measures both sides so many times, ours first in every other pair.
+/// Measures both sides this many times, ours first in every other pair.
 pub(crate) fn compare(
     pairs: u32,
     patience: Duration,
@@ -70,7 +67,7 @@ pub(crate) fn compare(
     let mut taken = Vec::new();
     let mut noise = Noise::default();
     for pair in 0..pairs {
-        noise.before(quiet::wait(patience));
+        noise.before(wait_until_quiet(patience));
         let start = HostSample::take(None);
         taken.push(if pair % 2 == 0 {
             let own = ours()?;
@@ -103,6 +100,34 @@ pub(crate) fn spread(mut values: Vec<f64>) -> Spread {
     (median, values[0], values[values.len() - 1])
 }
 
+/// Highest CPU pressure (share of the last 10 s in which something waited for a CPU, percent) of a quiet
+/// machine.
+const LOUD_PCT: f64 = 15.0;
+
+/// Whether this pressure, percent, is too high for a quiet machine.
+fn is_loud(pressure: f64) -> bool {
+    pressure >= LOUD_PCT
+}
+
+/// Waits up to `timeout` until the machine is quiet; returns the pressure then.
+pub(crate) fn wait_until_quiet(timeout: Duration) -> Option<f64> {
+    let start = Instant::now();
+    loop {
+        let pressure = pressure()?;
+        if !is_loud(pressure) || start.elapsed() >= timeout || stop::switch().at_once() {
+            return Some(pressure);
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// `some avg10=1.23 …` of /proc/pressure/cpu.
+fn pressure() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
+    let average = text.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?;
+    average.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::{Cell, RefCell};
@@ -114,7 +139,7 @@ mod tests {
         let sides = Cell::new(0);
         let next = |factor: f64| {
             sides.set(sides.get() + 1);
-            // The machine gets slower all the time; the ratio stays.
+            // The machine gets slower all the time; the ratio stays the same.
             let drift = f64::from((sides.get() + 1) / 2);
             Ok(Sample { cost: factor * drift, speed: 1.0 / drift })
         };

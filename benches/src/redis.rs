@@ -1,5 +1,6 @@
-//! Redis beside redis-benchmark: GET and SET, large and small values, one command at a time and pipelines; and values of
-//! many sizes beside values of their mean, since redis-benchmark has one size only.
+//! Redis compared with redis-benchmark: GET and SET, large and small values, one command at a time and
+//! pipelines. Values of many sizes are compared with values of their mean, since redis-benchmark has only one
+//! size.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -10,20 +11,19 @@ use server::child::{Child, Program};
 
 use crate::child::{self, Ran};
 use crate::pairs::{Sample, compare};
-use crate::{Args, Missing, What, daemon, page, redis_load};
+use crate::{Args, Missing, What, page, redis_load};
 
 const CLIENTS: u32 = 50;
-/// Keys of both.
 const KEYS: &str = "1000";
-/// Requests of redis-benchmark: about as long as ours takes. It counts requests of a pipeline one by one, and so do we.
+/// Bytes per run of redis-benchmark, for about the same time as ours. Both count the requests of a pipeline
+/// one by one.
 const BYTES: f64 = 6e9;
 
-/// What is asked.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     command: &'static str,
     bytes: u32,
-    /// How much ours are shorter and longer than that.
+    /// Our values range from `bytes` minus this to `bytes` plus this.
     spread: u32,
     pipeline: u32,
 }
@@ -43,7 +43,7 @@ impl Row {
         all.map(|(command, (bytes, spread, pipeline))| Self { command, bytes, spread, pipeline })
     }
 
-    /// Of our values, as the load is told: `32000`, `1000-63000`.
+    /// The sizes as the load's argument: `32000`, `1000-63000`.
     fn sizes(self) -> String {
         match self.spread {
             0 => self.bytes.to_string(),
@@ -61,14 +61,14 @@ impl Row {
     }
 }
 
-/// All rows of both: client CPU per request, requests per second.
+/// All rows: client CPU per request, requests per second.
 pub(crate) fn values(options: &Args) -> anyhow::Result<()> {
     let title = format!("Redis, {CLIENTS} clients, per request");
     println!("{}", page::title(options, What::Redis, &title, ""));
     let server = Redis::start()?;
     println!("{}", page::COST_HEAD.replace("pgbench", "redis-benchmark").replace("tps", "requests/s"));
     for row in Row::all() {
-        // Its keys have other names, and a GET of a key that is not there is quick.
+        // redis-benchmark uses other keys, and a GET of a missing key is fast.
         server.load("fill", row, 0)?;
         theirs(&server, Row { command: "SET", ..row })?;
         let compared = compare(
@@ -119,7 +119,6 @@ fn theirs(server: &Redis, row: Row) -> anyhow::Result<Sample> {
     Ok(Sample { cost: ran.cpu_s * 1e6 / row.requests(), speed })
 }
 
-/// A private Redis; it goes with this value.
 struct Redis {
     socket: PathBuf,
     _child: Child,
@@ -130,11 +129,11 @@ impl Redis {
     fn start() -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let socket = folder.path().join("redis.sock");
-        let program = daemon::found("redis-server").ok_or_else(|| Missing("no redis-server".into()))?;
+        let program = child::found("redis-server").ok_or_else(|| Missing("no redis-server".into()))?;
         let order = Program::new(program)
             .args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"])
             .arg(&socket);
-        let child = daemon::start(&order, &socket, &folder.path().join("redis.log"))?;
+        let child = child::start_daemon(&order, &socket, &folder.path().join("redis.log"))?;
         Ok(Self { socket, _child: child, _folder: folder })
     }
 

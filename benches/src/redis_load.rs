@@ -1,4 +1,5 @@
-//! The load on Redis in its own process, so that its CPU can be told apart: this program, called with a hidden word.
+//! The load on Redis in a separate process, so that its CPU can be measured: this program, started with a
+//! hidden argument.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,8 +14,8 @@ use workloads::{ClientWorkload, Clients, Places, RedisServer, Site, Workload};
 
 pub(crate) const WORD: &str = "redis-load";
 
-/// Fills the keys, or puts the load on: `fill|GET|SET SOCKET CLIENTS BYTES|LEAST-GREATEST PIPELINE SECONDS`. Prints requests and
-/// requests per second.
+/// Fills the keys, or runs the load: `fill|GET|SET SOCKET CLIENTS BYTES|LEAST-GREATEST PIPELINE SECONDS`.
+/// Prints requests and requests per second.
 pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     let word = |index: usize| arguments.get(index).and_then(|word| word.to_str()).context("arguments");
     let number = |index: usize| -> anyhow::Result<u64> { Ok(word(index)?.parse()?) };
@@ -39,7 +40,6 @@ pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where control connections go.
 struct Server(Address);
 
 impl RedisServer for Server {
@@ -48,7 +48,7 @@ impl RedisServer for Server {
     }
 }
 
-/// Closed load of one thread, for so long.
+/// A closed load on one thread.
 pub(crate) fn plan(seconds: u64) -> Plan {
     const SECOND: Time = 1_000_000_000;
     Plan {

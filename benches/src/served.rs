@@ -1,4 +1,4 @@
-//! A private server with pgbench's tables, for the length of a measurement.
+//! A private server with pgbench's tables, for one measurement.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,34 +13,32 @@ use server::managed::{Cluster, SUPERUSER, Via};
 use crate::{Args, Missing, child, stop};
 
 pub(crate) const DATABASE: &str = "pgdyno";
-/// Connections a server has beyond those of the load.
+/// Connections of a server in addition to the load's.
 const SPARE_CONNECTIONS: u32 = 100;
 
-/// How clients reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Socket,
-    /// TCP on 127.0.0.1, in the clear.
+    /// TCP on 127.0.0.1, unencrypted.
     Tcp,
-    /// The same under TLS.
+    /// TCP on 127.0.0.1 with TLS.
     Tls,
 }
 
-/// A private PostgreSQL server; it goes with this value.
+/// A private PostgreSQL server, stopped with its value.
 pub(crate) struct Server {
     cluster: Cluster,
-    /// libpq's environment for it.
+    /// libpq's environment variables for it.
     pub(crate) env: Vec<(String, String)>,
-    /// The real one.
     pub(crate) pgbench: PathBuf,
     _home: tempfile::TempDir,
 }
 
 impl Server {
-    /// Makes one, with tables of this scale and room for so many clients.
+    /// Starts a server with tables of this scale, and connections for this many clients.
     ///
     /// # Errors
-    /// [`Missing`] without openssl for a server with TLS; otherwise when the server does not come about.
+    /// [`Missing`] without openssl for a server with TLS; otherwise when the server does not start.
     pub(crate) fn start(options: &Args, way: Way, scale: u32, clients: u32) -> anyhow::Result<Self> {
         let home = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
         let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
@@ -82,7 +80,7 @@ impl Server {
         own.map(|(_, value)| value.as_str()).context("no connection string")
     }
 
-    /// Has it do something, as its superuser.
+    /// Runs a statement as superuser.
     ///
     /// # Errors
     /// When the server refuses.
@@ -90,7 +88,7 @@ impl Server {
         execute(&self.cluster, statement)
     }
 
-    /// Writes out what is still to be written, so that it does not fall into a measurement.
+    /// Runs a checkpoint, so that it does not fall into a measurement.
     ///
     /// # Errors
     /// When the server refuses.
@@ -102,7 +100,7 @@ impl Server {
         self.cluster.socket_folder()
     }
 
-    /// Its port, also in the name of its Unix socket.
+    /// Also part of the name of its Unix socket.
     pub(crate) fn port(&self) -> u16 {
         self.cluster.port()
     }
@@ -132,15 +130,15 @@ fn make_tables(pgdyno: &Path, env: &[(String, String)], scale: u32) -> anyhow::R
     child::run(pgdyno, &words, env).context("no tables").map(drop)
 }
 
-/// Lets clients tell their password as it is. Answering to scram-sha-256 takes a client milliseconds, thousands of times
-/// what a transaction does: what is left after subtracting it would be noise.
+/// Makes clients send the plain password. Answering scram-sha-256 takes a client milliseconds, thousands of
+/// times the cost of a transaction: the difference after subtracting it would be noise.
 fn make_passwords_cheap(data: &Path) -> anyhow::Result<()> {
     let file = data.join("pg_hba.conf");
     let rules = std::fs::read_to_string(&file)?;
     Ok(std::fs::write(&file, rules.replace("scram-sha-256", "password"))?)
 }
 
-/// A key and a certificate that vouches for itself, where a server looks for them.
+/// A key and a self-signed certificate, where a server looks for them.
 fn make_certificate(data: &Path) -> anyhow::Result<()> {
     let files = [data.join("server.key"), data.join("server.crt")];
     let made = Command::new("openssl")

@@ -1,4 +1,5 @@
-//! The load of map tiles in its own process, so that its CPU can be told apart: this program, called with a hidden word.
+//! The load of map tiles in a separate process, so that its CPU can be measured: this program, started with a
+//! hidden argument.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,7 +20,7 @@ use crate::served::DATABASE;
 
 pub(crate) const WORD: &str = "tile-load";
 
-/// Puts the load on: `SOCKET QUERY_FILE CLIENTS SECONDS`. Prints tiles and tiles per second.
+/// Runs the load: `SOCKET QUERY_FILE CLIENTS SECONDS`. Prints tiles and tiles per second.
 pub(crate) fn main(arguments: &[OsString]) -> anyhow::Result<()> {
     let word = |index: usize| arguments.get(index).and_then(|word| word.to_str()).context("arguments");
     let login = Arc::new(Login::new(SUPERUSER, DATABASE));

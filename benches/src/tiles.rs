@@ -5,26 +5,26 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use crate::child;
+use crate::child::{self, processed, tps};
 use crate::pairs::{Sample, compare};
-use crate::printed::{processed, tps};
+
 use crate::served::{Server, Way};
 use crate::{Args, What, page, tile_load};
 
 const CLIENTS: &str = "4";
-/// What tiles are made of: 200,000 boxes on a square of about 30 km.
+/// The data: 200,000 boxes on a square of about 30 km.
 const DATA: &str = "CREATE EXTENSION IF NOT EXISTS postgis; \
     CREATE TABLE boxes AS SELECT n AS id, 'box ' || n AS name, ST_MakeEnvelope(x, y, x + 20, y + 20, 3857) AS geom \
     FROM (SELECT n, 1600000 + n::bigint * 7919 % 30011 AS x, 4270000 + n::bigint * 104729 % 30013 AS y FROM generate_series(1, 200000) AS n) AS places; \
     CREATE INDEX ON boxes USING gist (geom); ANALYZE boxes; CHECKPOINT";
-/// Columns and rows of zoom 15 that lie in it.
+/// Columns and rows of zoom 15 inside it.
 const COLUMNS: [u32; 2] = [17_693, 17_715];
 const ROWS: [u32; 2] = [12_871, 12_892];
 const QUERY: &str = "SELECT ST_AsMVT(t, 'boxes', 4096, 'geom') FROM (SELECT id, name, ST_AsMVTGeom(geom, \
     ST_TileEnvelope(:z, :x, :y)) AS geom FROM boxes WHERE geom && ST_TileEnvelope(:z, :x, :y)) AS t";
 
 /// Client CPU per tile and tiles per second.
-pub(crate) fn beside(options: &Args) -> anyhow::Result<()> {
+pub(crate) fn by_clients(options: &Args) -> anyhow::Result<()> {
     let title = format!("Map tiles, {CLIENTS} clients, one thread");
     println!("{}", page::title(options, What::Tiles, &title, ""));
     let server = Server::start(options, Way::Socket, 1, 64)?;
@@ -42,7 +42,7 @@ pub(crate) fn beside(options: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The query as each of them reads it.
+/// The query in each program's form.
 struct Files {
     ours: PathBuf,
     pgbench: PathBuf,

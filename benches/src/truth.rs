@@ -1,10 +1,11 @@
-//! Is what is recorded what happened? Percentiles of service time beside those that a server with known delays, a process
-//! of its own, timestamped itself.
+//! Is recorded latency right? Compares percentiles of service time with the timestamps of a server with known
+//! delays, in a separate process.
 //!
-//! The server's time lies inside ours: it begins when the server has woken up for a request and read it, and ends before
-//! it writes the reply, for which our thread has to wake up. What is between the two is what a reply without delay takes at
-//! the same rate; it is measured first and shown beside. `explained` is the percentile of the server's time and that one
-//! together, as if they were independent: what the engine records beyond it is the engine's own.
+//! The server's time lies inside ours: it begins when the server has woken up for a request and read it, and
+//! ends before it writes the reply, for which our thread has to wake up. The difference is the time of a
+//! reply without delay at the same rate, which is measured first and shown as well. `explained` is the
+//! percentile of the sum of the server's time and that round trip, taken as independent: anything beyond it
+//! is the engine's error.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,29 +19,29 @@ use stats::Histogram;
 use workloads::pgbench::{self, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Clients, Places};
 
-use crate::{Args, What, page, quiet, stop};
+use crate::{Args, What, page, pairs, stop};
 
-/// What may be off: the greater of 1 % and 100 µs.
+/// Allowed error: the greater of 1 % and 100 µs.
 const SHARE: f64 = 0.01;
 const FLOOR_US: f64 = 100.0;
-/// Slower ones met a stall.
+/// Slower transactions met a stall.
 const DELAYED: Time = 100_000_000;
 const PERCENTILES: [(f64, &str); 5] =
     [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (1.0, "max")];
-/// Arrivals per second where load is open.
+/// Arrivals per second of open load.
 const RATE: f64 = 500.0;
 
 /// Values taken from each of two distributions to add them.
 const POINTS: u32 = 1000;
 
-/// One server, asked in two ways.
+/// One server in closed and open load.
 struct Case {
     title: &'static str,
     delay: Delay,
     seconds: u64,
-    /// Clients in closed load: as many as come to about the open load's rate.
+    /// Clients in closed load, for about the open load's rate.
     closed_clients: usize,
-    /// Clients in open load; one, where a queue is wanted.
+    /// Clients in open load; one to make a queue.
     open_clients: usize,
 }
 
@@ -62,17 +63,17 @@ pub(crate) fn of_latency(options: &Args) -> anyhow::Result<()> {
     let program = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
     println!(
         "{}",
-        page::title(options, What::Truth, "Recorded latency beside the server's own timestamps", "")
+        page::title(options, What::Truth, "Recorded latency compared with the server's own timestamps", "")
     );
     let seconds = options.seconds.into();
     let none = Case { title: "no delay", delay: Delay::None, seconds, closed_clients: 1, open_clients: 16 };
-    quiet::wait(options.patience());
+    pairs::wait_until_quiet(options.patience());
     let (figures, seen) = drive(&program, &none, open(), none.open_clients)?;
     let round_trip = figures.service.clone();
     print(&none, open(), &figures, &seen, None);
     for case in cases(seconds) {
         for (load, clients) in [(Load::Closed, case.closed_clients), (open(), case.open_clients)] {
-            quiet::wait(options.patience());
+            pairs::wait_until_quiet(options.patience());
             let (figures, seen) = drive(&program, &case, load.clone(), clients)?;
             print(&case, load, &figures, &seen, Some(&round_trip));
         }
@@ -84,7 +85,7 @@ fn open() -> Load {
     Load::Rate(Rate { profile: RATE.into(), arrivals: Arrivals::Poisson, timeline: Timeline::Global })
 }
 
-/// What the engine recorded, and what the server saw.
+/// The engine's record, and the server's.
 fn drive(
     program: &Path,
     case: &Case,
@@ -121,7 +122,7 @@ fn plan(load: Load, length: Duration) -> Plan {
         promise: None,
         skip_late: false,
         drain: patience,
-        // The server counts all of them.
+        // The server counts all transactions.
         count_drained: true,
         transactions: false,
         gaps: None,
@@ -141,7 +142,7 @@ fn print(case: &Case, load: Load, figures: &ScriptFigures, seen: &Histogram, rou
     println!("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: |");
     for (q, name) in PERCENTILES {
         let at = |figures: &Histogram| figures.quantile_ns(q);
-        // The greatest of two sums is no sum of greatest.
+        // The maximum of sums is not the sum of maxima.
         let explained = round_trip.filter(|_| q < 1.0).and_then(|alone| together(seen, alone, q));
         println!("{}", row(name, [at(&figures.service), at(seen), round_trip.and_then(at), explained]));
     }
@@ -152,7 +153,7 @@ fn print(case: &Case, load: Load, figures: &ScriptFigures, seen: &Histogram, rou
     }
 }
 
-/// Quantile of the sum of a value of each, ns, if they have nothing to do with each other.
+/// Quantile of the sum of two independent values, ns.
 fn together(one: &Histogram, other: &Histogram, q: f64) -> Option<u64> {
     let values = |figures: &Histogram| -> Option<Vec<u64>> {
         (0..POINTS).map(|k| figures.quantile_ns((f64::from(k) + 0.5) / f64::from(POINTS))).collect()
@@ -163,7 +164,7 @@ fn together(one: &Histogram, other: &Histogram, q: f64) -> Option<u64> {
     Some(*sums.select_nth_unstable(index).1)
 }
 
-/// Ours, theirs, the round trip without delay and what both explain, ns.
+/// Ours, theirs, the round trip without delay, and both together, ns.
 fn row(name: &str, figures: [Option<u64>; 4]) -> String {
     let [ours, theirs, alone, explained] = figures.map(|ns| ns.map(|ns| ns as f64 / 1e3));
     let (Some(ours), Some(theirs)) = (ours, theirs) else {

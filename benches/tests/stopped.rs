@@ -62,7 +62,7 @@ fn wait_until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The harness with a load on a Redis of its own; a test that fails leaves none.
+/// The harness with a load on a separate Redis; a failed test leaves no Redis behind.
 struct Harness(Child);
 
 impl Harness {

@@ -1,4 +1,5 @@
-//! Can the intervals of arms that took turns be believed? Where nothing differs, and where an index costs a writer something.
+//! Are the intervals of arms that took turns right? Tested without a difference, and with an index that costs
+//! a writer something.
 
 use clap::ValueEnum;
 
@@ -8,25 +9,25 @@ use super::stored::Answer;
 use super::table::{met, percent, spread, spread_pct, title};
 use crate::Args;
 
-/// What is to be believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
-    /// A against A: how many intervals leave out 0
+    /// A against A: how many intervals exclude 0
     Aa,
     /// What an index costs a writer, three minutes each
     Writer,
 }
 
-/// Of 100 comparisons of A with A.
+/// Comparisons of A with A.
 const COMPARISONS: u32 = 100;
-/// Of these, one in so many may leave out 0.
+/// At most one in this many may exclude 0.
 const ONE_IN: u32 = 10;
-/// Comparisons of a writer with and without an index, and how wide half of their interval may be, percentage points.
+/// Comparisons of a writer with and without an index, and the largest half-width of their interval,
+/// percentage points.
 const OF_WRITER: u32 = 3;
 const WRITER_PCT: f64 = 4.0;
 
 /// # Errors
-/// A comparison fails that others cannot stand for.
+/// A comparison fails and the others cannot replace it.
 pub(crate) fn parts(options: &Args) -> anyhow::Result<()> {
     println!("{}", title("Are intervals what they promise?"));
     let program = Program::start(options)?;
@@ -40,7 +41,7 @@ pub(crate) fn parts(options: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What an index on a changed column costs who changes it: 24 rounds of 4 s, about three minutes with all around them.
+/// The cost of an index on a changed column: 24 rounds of 4 s, about three minutes in total.
 fn writer(options: &Args, program: &Program<'_>) -> anyhow::Result<()> {
     let count = options.pairs.unwrap_or(OF_WRITER);
     println!(
@@ -53,7 +54,7 @@ fn writer(options: &Args, program: &Program<'_>) -> anyhow::Result<()> {
     let mut halves = Vec::new();
     for number in 1..=count {
         let Some(compared) = tries.compare(program, &asked)? else { continue };
-        halves.push(told(&format!("slices, {number}"), compared).answer.half_width_pct());
+        halves.push(print(&format!("slices, {number}"), compared).answer.half_width_pct());
     }
     let within = halves.iter().filter(|half| **half <= WRITER_PCT).count();
     println!(
@@ -91,7 +92,7 @@ fn same(options: &Args, program: &Program<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many leave out 0, and whether so many may.
+/// How many exclude 0, and whether that many may.
 fn same_in_all(found: &[Compared], count: u32, failed: u32) -> String {
     let outside = found.iter().map(|compared| &compared.answer).filter(|answer| answer.leaves_out_0());
     let outside: Vec<String> = outside.map(Answer::words).collect();
@@ -125,7 +126,7 @@ fn same_row(workload: Workload, found: &[Compared]) -> String {
     )
 }
 
-fn told(name: &str, compared: Compared) -> Compared {
+fn print(name: &str, compared: Compared) -> Compared {
     println!(
         "| {name} | {} | {} | {:.0} s | {} |",
         compared.answer.words(),

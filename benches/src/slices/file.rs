@@ -1,22 +1,21 @@
-//! Experiment files that compare two arms in one cell, and no more.
+//! Experiment files that compare two arms in one cell.
 
 /// Clients of every comparison.
 pub(crate) const CLIENTS: u32 = 4;
-/// Of pgbench's tables.
+/// Scale of pgbench's tables.
 const SCALE: u32 = 10;
-/// What counts as the same, %.
+/// Margin within which arms are the same, %.
 const MARGIN_PCT: u32 = 3;
-/// Load of each arm before anything counts, ms.
+/// Warm-up of each arm, ms.
 const WARM_UP_MS: u32 = 500;
 
-/// What is asked of the servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Workload {
-    /// pgbench's own, which writes
+    /// pgbench's TPC-B script, which writes
     Tpcb,
-    /// pgbench's own, which changes one row and adds one
+    /// pgbench's simple update, which changes one row and adds one
     Updates,
-    /// pgbench's own, which looks up one row
+    /// pgbench's select-only script
     Select,
 }
 
@@ -29,7 +28,6 @@ impl Workload {
         }
     }
 
-    /// Target, preparation and workload.
     fn tables(self) -> String {
         format!(
             "[target]\nmanaged = {{ name = \"pgbench\" }}\n[prepare]\npgbench = {{ scale = {SCALE} }}\n\
@@ -39,12 +37,11 @@ impl Workload {
     }
 }
 
-/// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arms {
-    /// Nothing: their own servers that do the same.
+    /// Nothing: two separate servers that do the same.
     Same,
-    /// An index on what updates change, which the base has not.
+    /// An index on a column that updates change, missing in the base.
     Index,
 }
 
@@ -60,7 +57,7 @@ impl Arms {
     fn tables(self) -> String {
         let [base, new] = self.names();
         match self {
-            // A difference that takes separate servers, and that nothing here can feel.
+            // A setting that needs separate servers, and that has no effect here.
             Self::Same => format!(
                 "[settings.{base}]\nshared_buffers = \"256MB\"\n[settings.{new}]\nshared_buffers = \"257MB\"\n"
             ),
@@ -84,12 +81,12 @@ pub(crate) struct Comparison {
     pub(crate) workload: Workload,
     pub(crate) arms: Arms,
     pub(crate) rounds: u32,
-    /// What a round measures of each arm, ms.
+    /// Measured time per round and arm, ms.
     pub(crate) each_ms: u32,
 }
 
 impl Comparison {
-    /// The file that asks for it.
+    /// The experiment file.
     pub(crate) fn text(&self) -> String {
         let Self { workload, arms, rounds, each_ms } = self;
         let (tables, settings, factor, [base, _]) =
@@ -110,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// What the plan of a file says of it.
+    /// The plan of its file.
     fn planned(comparison: &Comparison) -> String {
         let folder = tempfile::tempdir().unwrap();
         let text = comparison.text();

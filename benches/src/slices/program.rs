@@ -1,4 +1,4 @@
-//! The built program, with servers, results and files in its own folder.
+//! The built program, with separate servers, results and files.
 
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
@@ -11,33 +11,32 @@ use anyhow::Context;
 use super::file::Comparison;
 use super::stored::{self, Answer};
 use crate::child::Ran;
-use crate::{Args, child, quiet, stop};
+use crate::{Args, child, pairs, stop};
 
 /// Exit codes that are verdicts.
 const VERDICTS: RangeInclusive<i32> = 0..=3;
-/// Comparisons in a row that fail, and no more are tried.
+/// Failed comparisons in succession after which no more are tried.
 const FAILURES: u32 = 3;
-/// How long servers are waited for when the program was killed; their watchdogs take 10 s at most.
+/// How long to wait for the servers of a killed program; their watchdogs take at most 10 s.
 const SERVERS_END: Duration = Duration::from_secs(12);
 
-/// What the program gave as the reason of its failure, in a line.
+/// The program's reason for its failure, in one line.
 fn reason(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     let own = text.lines().find_map(|line| line.strip_prefix("error: "));
     own.or_else(|| text.lines().next()).unwrap_or_default().to_owned()
 }
 
-/// A comparison that was carried out.
 #[derive(Debug, Clone)]
 pub(crate) struct Compared {
     pub(crate) answer: Answer,
-    /// The whole command, copies of servers included.
+    /// The whole command, including copies of servers.
     pub(crate) wall_s: f64,
-    /// What the hypervisor took in the runs, mean over them, %.
+    /// Steal during the runs, mean, %.
     pub(crate) stolen_pct: Option<f64>,
 }
 
-/// The program under test; its folder goes with this value.
+/// The program under test; its folder is deleted with this value.
 pub(crate) struct Program<'a> {
     options: &'a Args,
     path: PathBuf,
@@ -45,47 +44,47 @@ pub(crate) struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Calibrates the host first, and says what was advised.
+    /// Calibrates the host first, and prints the advice.
     ///
     /// # Errors
-    /// The program is not there, or cannot calibrate.
+    /// The program does not exist, or cannot calibrate.
     pub(crate) fn start(options: &'a Args) -> anyhow::Result<Self> {
         let program = Self::start_plain(options)?;
         println!("\nPlacement: {}.\n", program.calibrate()?);
         Ok(program)
     }
 
-    /// As it is, without calibrating.
+    /// As [`Self::start`], without calibrating.
     ///
     /// # Errors
-    /// The program is not there.
+    /// The program does not exist.
     pub(crate) fn start_plain(options: &'a Args) -> anyhow::Result<Self> {
         let path = options.pgdyno.canonicalize().context("build it first: cargo build --release")?;
         let folder = tempfile::Builder::new().prefix("pgdyno-benches").tempdir()?;
-        // The servers' account must be able to pass through.
+        // The servers' account must be able to enter it.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))?;
         Ok(Self { options, path, folder })
     }
 
     fn calibrate(&self) -> anyhow::Result<String> {
-        quiet::wait(self.options.patience());
+        pairs::wait_until_quiet(self.options.patience());
         let json = self.run(&["calibrate", "--format", "json"], 0..=0)?.output;
         stored::advice(&json)
     }
 
-    /// Makes the data of a workload, so that no comparison is charged with that.
+    /// Makes the data of a workload, so that no comparison includes that.
     ///
     /// # Errors
-    /// What the program said.
+    /// The program's error.
     pub(crate) fn prepare(&self, comparison: &Comparison) -> anyhow::Result<()> {
         let tiny = Comparison { rounds: 2, each_ms: 200, ..comparison.clone() };
         self.carry_out(&tiny, &["--slices", "false"]).map(drop)
     }
 
-    /// Compares, once the machine is quiet.
+    /// Runs a comparison, once the machine is quiet.
     ///
     /// # Errors
-    /// The program failed, or came to no interval.
+    /// The program failed, or found no interval.
     pub(crate) fn compare(&self, comparison: &Comparison) -> anyhow::Result<Compared> {
         let ran = self.carry_out(comparison, &[])?;
         Ok(Compared {
@@ -96,11 +95,11 @@ impl<'a> Program<'a> {
     }
 
     fn carry_out(&self, comparison: &Comparison, more: &[&str]) -> anyhow::Result<Ran> {
-        quiet::wait(self.options.patience());
+        pairs::wait_until_quiet(self.options.patience());
         let file = self.folder.path().join("comparison.toml");
         std::fs::write(&file, comparison.text())?;
         let file = file.display().to_string();
-        // Each is a separate experiment, also where one like it was done.
+        // Each is a separate experiment, even if one like it exists.
         self.run(&[&["run", &file, "--again", "--format", "json"], more].concat(), VERDICTS)
     }
 
@@ -108,10 +107,10 @@ impl<'a> Program<'a> {
         Ok(self.run(&["sql", query, "--format", "json"], 0..=0)?.output)
     }
 
-    /// Runs it with these arguments, and its own results.
+    /// Runs the program with these arguments and its own results file.
     ///
     /// # Errors
-    /// It ended with another code than these.
+    /// An exit code outside `good`.
     pub(crate) fn run(&self, words: &[&str], good: RangeInclusive<i32>) -> anyhow::Result<Ran> {
         let mut words: Vec<OsString> = words.iter().map(Into::into).collect();
         words.extend(["--results".into(), self.folder.path().join("results.sqlite").into()]);
@@ -119,7 +118,7 @@ impl<'a> Program<'a> {
         child::run_until(&self.path, &words, &env, good)
     }
 
-    /// Whether a process names the folder in its command line.
+    /// Whether a process has the folder in its command line.
     fn has_processes(&self) -> bool {
         let folder = self.folder.path().display().to_string();
         let Ok(all) = std::fs::read_dir("/proc") else { return false };
@@ -130,19 +129,18 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Comparisons that may fail: some out of many.
+/// Comparisons of which a few may fail.
 #[derive(Default)]
 pub(crate) struct Tries {
-    /// Those that did.
     pub(crate) failed: u32,
     in_a_row: u32,
 }
 
 impl Tries {
-    /// Compares; none where it failed, with the reason on standard error.
+    /// Runs a comparison; `None` if it failed, with the reason on standard error.
     ///
     /// # Errors
-    /// It was one too many in a row, or a signal came.
+    /// Too many failed in succession, or a signal came.
     pub(crate) fn compare(
         &mut self,
         program: &Program<'_>,
@@ -167,7 +165,7 @@ impl Tries {
 }
 
 impl Drop for Program<'_> {
-    /// Servers of a killed program are stopped by its watchdogs; their folder is not taken from under them.
+    /// The watchdogs of a killed program stop its servers; their folder must last until then.
     fn drop(&mut self) {
         let start = Instant::now();
         while self.has_processes() && start.elapsed() < SERVERS_END {

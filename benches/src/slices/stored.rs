@@ -1,9 +1,9 @@
-//! What the program says of a comparison, read from its JSON.
+//! The program's answers, parsed from its JSON.
 
 use anyhow::Context;
 use serde::Deserialize;
 
-/// A line of `pgdyno compare --format json`, as far as it is needed.
+/// The needed fields of a line of `pgdyno compare --format json`.
 #[derive(Debug, Clone, Deserialize)]
 struct Line {
     workload: String,
@@ -13,20 +13,20 @@ struct Line {
     verdict: String,
 }
 
-/// The workload of the line that speaks of everything.
+/// The workload of the line for the whole grid.
 const WHOLE: &str = "whole grid";
 
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) change_pct: f64,
-    /// Ends of the 95 % interval.
+    /// 95 % interval.
     pub(crate) interval_pct: (f64, f64),
     pub(crate) verdict: String,
 }
 
 impl Answer {
     /// # Errors
-    /// What was printed is not a comparison with an interval.
+    /// The output is not a comparison with an interval.
     pub(crate) fn parse(json: &str) -> anyhow::Result<Self> {
         let lines: Vec<Line> = serde_json::from_str(json).with_context(|| format!("no table: {json}"))?;
         let whole =
@@ -59,7 +59,7 @@ pub(crate) const STOLEN: &str = "SELECT avg(value) AS steal_pct FROM run_figure 
      WHERE name = 'steal_pct' AND kind = 'client' AND experiment_id = (SELECT max(experiment_id) FROM experiment)";
 
 /// # Errors
-/// It is not what [`STOLEN`] gives.
+/// It is not the result of [`STOLEN`].
 pub(crate) fn stolen(json: &str) -> anyhow::Result<Option<f64>> {
     #[derive(Deserialize)]
     struct Row {
@@ -72,7 +72,7 @@ pub(crate) fn stolen(json: &str) -> anyhow::Result<Option<f64>> {
 /// The placement that `pgdyno calibrate --format json` advised, and why.
 ///
 /// # Errors
-/// It is not what calibrate prints.
+/// It is not the output of calibrate.
 pub(crate) fn advice(json: &str) -> anyhow::Result<String> {
     #[derive(Deserialize)]
     struct Row {

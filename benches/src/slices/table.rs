@@ -1,12 +1,12 @@
-//! Figures of several comparisons, and cells of the tables they stand in.
+//! Figures of several comparisons, and table cells.
 
-/// Of values in order; `None` of none.
+/// Of sorted values.
 fn median(sorted: &[f64]) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     Some((sorted[last / 2] + sorted[last.div_ceil(2)]) / 2.0)
 }
 
-/// Median, least and greatest; `None` of none.
+/// Median, smallest and largest; `None` without values.
 pub(crate) fn spread(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64, f64)> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
@@ -28,7 +28,7 @@ pub(crate) fn met(is_met: bool) -> &'static str {
     if is_met { "met" } else { "**missed**" }
 }
 
-/// Heading, and the command that makes it.
+/// Heading, and the command that makes the table.
 pub(crate) fn title(title: &str) -> String {
     let mut words = std::env::args().skip(1);
     let mut own = Vec::new();

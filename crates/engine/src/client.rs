@@ -1,4 +1,4 @@
-//! The seam between the engine and a workload: what a client is told, and what it answers.
+//! The interface between the engine and a workload: events that a client receives, and its answers.
 
 use std::fmt;
 use std::io;
@@ -23,21 +23,21 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// What a link needs to start TLS when its client asks for it.
+/// What a link needs to start TLS.
 #[derive(Debug, Clone)]
 pub struct Tls {
-    /// Shared configuration: roots, client certificate, verification policy.
+    /// Roots, client certificate and verification policy.
     pub config: Arc<rustls::ClientConfig>,
     /// Name to verify and to send as SNI.
     pub name: rustls_pki_types::ServerName<'static>,
 }
 
-/// How TCP connections are kept and given up; `None` leaves it to the system. Unix sockets have none of this.
+/// TCP keepalive and timeouts; `None` leaves them to the system. Unix sockets ignore them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpOptions {
     /// Send probes while nothing else is sent.
     pub keepalive: Option<Keepalive>,
-    /// How long sent data may stay without acknowledgement; in ms, where the system has this (Linux).
+    /// How long sent data may stay unacknowledged, in ms; Linux only.
     pub user_timeout: Option<Duration>,
 }
 
@@ -48,23 +48,21 @@ pub struct Keepalive {
     pub idle: Option<Duration>,
     /// Time between probes, in s.
     pub interval: Option<Duration>,
-    /// Probes without an answer before the connection is given up.
+    /// Unanswered probes after which the connection is closed.
     pub count: Option<u32>,
 }
 
-/// What a client left running, and what ends it.
+/// Work that a client left running on the server, and the request that cancels it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Abandoned {
-    /// Where it runs.
     pub address: Address,
-    /// To be sent there, over its own connection.
+    /// Sent to `address` over a separate connection.
     pub request: Vec<u8>,
 }
 
 /// One end point a client keeps a connection to.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// Where to connect.
     pub address: Address,
     /// Present when the client may answer [`Step::StartTls`] for this link.
     pub tls: Option<Tls>,
@@ -72,22 +70,22 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Without TLS, and with the system's ways for TCP.
+    /// An endpoint without TLS and with the system's TCP defaults.
     #[must_use]
     pub fn plain(address: Address) -> Self {
         Self { address, tls: None, tcp: TcpOptions::default() }
     }
 }
 
-/// What happened; handed to [`Client::handle`] one at a time.
+/// An event, passed to [`Client::handle`] one at a time.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The link is connected (plain). Sent once per connection, first at the start of the run.
+    /// The link is connected, without TLS. Sent once per connection, first at the start of the run.
     Opened(Link),
     /// TLS is up on the link; `certificate` is the peer's, in DER, for channel binding.
     Secured {
         link: Link,
-        /// The server's end-entity certificate (DER), if it sent one.
+        /// DER.
         certificate: Option<&'a [u8]>,
     },
     /// Bytes arrived. The client raises `used` by what it consumed; the engine keeps the rest, joins it with
@@ -95,17 +93,13 @@ pub enum Event<'a> {
     /// than [`Step::Wait`] and [`Step::Until`], and after every other event.
     Bytes {
         link: Link,
-        /// All bytes not yet used.
         data: &'a [u8],
         /// Starts at 0; at most `data.len()`.
         used: &'a mut usize,
     },
     /// Start the next transaction now. `due` is its intended start: `now` in a closed load, possibly
     /// earlier in an open one.
-    Slot {
-        /// Intended start of the transaction.
-        due: Time,
-    },
+    Slot { due: Time },
     /// The time asked for with [`Step::Until`] has come.
     Timer,
     /// The link was closed by the peer, or could not be opened or written.
@@ -114,7 +108,7 @@ pub enum Event<'a> {
         /// What the system said; `None` for an orderly end of stream.
         error: Option<&'a io::Error>,
     },
-    /// A helper outside the thread finished what this client waits for.
+    /// Another thread called this client's [`Io::waker`].
     Woken,
 }
 
@@ -125,7 +119,6 @@ pub enum Failure {
     Serialization,
     /// SQLSTATE 40P01, after the last permitted try.
     Deadlock,
-    /// Any other error after which the client goes on.
     Other,
 }
 
@@ -134,29 +127,28 @@ pub enum Failure {
 pub struct Outcome {
     /// Which script (statement set, tile layer, command) ran: index below `Plan::scripts`.
     pub script: u16,
-    /// `None` when it succeeded.
     pub failure: Option<Failure>,
     /// How often it was tried; 1 without a retry.
     pub tries: u32,
-    /// What the server gave in it; of one that failed it counts for nothing.
+    /// What the server returned; a failed transaction counts as nothing.
     pub returned: Returned,
 }
 
-/// What a transaction brought back, and what it left behind.
+/// What a transaction returned and changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Returned {
     pub rows: u64,
     /// Bytes of payload (row data, tile bytes, values) received.
     pub bytes: u64,
-    /// Rows the server says it changed.
+    /// As the server reports it.
     pub affected: u64,
-    /// Statements that were to return rows, whether they did or not.
+    /// Statements that should return rows, whether they did or not.
     pub queries: u32,
-    /// Statements that were to change rows, whether they did or not.
+    /// Statements that should change rows, whether they did or not.
     pub changes: u32,
     /// 1 where the transaction read or wrote by key.
     pub keyed: u32,
-    /// 1 where it did so and returned or changed no row by that.
+    /// 1 where it did so and no row was returned or changed.
     pub keyed_empty: u32,
 }
 
@@ -165,14 +157,14 @@ pub struct Returned {
 pub enum Step {
     /// Nothing to do until the next event.
     Wait,
-    /// Send [`Event::Timer`] at this time (it replaces an earlier wish).
+    /// Send [`Event::Timer`] at this time; replaces an earlier one.
     Until(Time),
     /// The server agreed to TLS: start the handshake on this link (needs [`Endpoint::tls`]).
     StartTls(Link),
-    /// Close the link if open, connect again, then send [`Event::Opened`]. Bytes in its output buffer are sent
-    /// first. At once for a link that was open; after a pause (10 ms doubling to 1 s) for one that was lost, and an
-    /// attempt then counts as lost itself when nothing is heard for 10 s.
-    /// A client that was idle gets no slot until it answers [`Step::Ready`].
+    /// Close the link if open, connect again, then send [`Event::Opened`]. Bytes in its output buffer are
+    /// sent first. A link that was open reconnects at once. A lost link waits first (10 ms, doubling to 1 s),
+    /// and an attempt counts as lost after 10 s without an answer. A client that was idle gets no slot until
+    /// it answers [`Step::Ready`].
     Reconnect(Link),
     /// Set-up is over (connected, authenticated, prepared): the client can take its next slot. A transaction
     /// still open, because its link was lost under it, counts as failed ([`Failure::Other`]).
@@ -185,16 +177,14 @@ pub enum Step {
     Done,
 }
 
-/// What kind of message a client gives; the engine passes it on as it is.
+/// Kind of a client's message; the engine passes the text on unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// To be shown as it is: what a script or the server says.
+    /// Output of a script or the server, shown unchanged.
     Plain,
-    /// A step of the client, for those who look for a mistake.
+    /// A detail that helps to find a mistake.
     Debug,
-    /// What happened.
     Info,
-    /// What went wrong.
     Error,
 }
 
@@ -209,21 +199,19 @@ pub enum StatementEnd {
     Failed,
 }
 
-/// A client that gave up.
+/// Why a client gave up.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Abort {
-    /// Number of the client, from 0.
     pub client: usize,
-    /// Code of the error behind it, in the words of the client's protocol (an SQLSTATE), where it has one: what tells
-    /// equal reasons from different ones, whatever their texts say.
+    /// The protocol's error code (an SQLSTATE), if any. Equal codes mean equal reasons, whatever the texts
+    /// say.
     pub code: Option<String>,
-    /// Whether it lost its server: that ended, ended the connection, or does not take it any more.
+    /// Whether the server ended, closed the connection, or refuses new ones.
     pub lost: bool,
-    /// The command it was at, counted as by [`Io::statement`], where it was one that failed.
+    /// The command that failed, counted as by [`Io::statement`].
     pub statement: Option<usize>,
-    /// What led to it, oldest first; often nothing.
+    /// Causes, oldest first; often empty.
     pub causes: Vec<String>,
-    /// Its reason.
     pub message: String,
 }
 
@@ -236,7 +224,7 @@ impl fmt::Display for Abort {
     }
 }
 
-/// What the engine lends a client while it handles an event.
+/// What a client can read and do while it handles an event.
 #[derive(Debug)]
 pub struct Io<'a> {
     pub now: Time,
@@ -248,35 +236,28 @@ pub struct Io<'a> {
     pub(crate) client: usize,
 }
 
-/// What a client told the engine while handling one event, beside its step.
+/// What a client reported while it handled one event, in addition to its step.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// The transaction's service time starts here (and, in closed load, its response time).
+    /// Start of the transaction's service time (and, in closed load, of its response time).
     pub(crate) restarted: Option<Time>,
     pub(crate) statements: Vec<StatementNote>,
-    /// For figures of single items.
     pub(crate) items: Vec<ItemNote>,
-    /// The abort that the step carries out.
     pub(crate) abort: Option<Abort>,
-    /// For the user.
     pub(crate) messages: Vec<(Level, String)>,
     pub(crate) close: Option<Link>,
-    /// How the open transaction ended, though the client is not free yet.
+    /// The open transaction's outcome, though the client is not free yet.
     pub(crate) ended: Option<Outcome>,
-    /// A link that is of no use any more.
     pub(crate) lost: Option<Link>,
-    /// Where a link goes from now on.
     pub(crate) redirected: Option<(Link, Box<Endpoint>)>,
 }
 
-/// One completed or failed statement of a script.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StatementNote {
     pub(crate) statement: usize,
     pub(crate) end: StatementEnd,
 }
 
-/// An item that was asked for and came.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ItemNote {
     pub(crate) item: u32,
@@ -285,7 +266,6 @@ pub(crate) struct ItemNote {
 }
 
 impl Notes {
-    /// Whether the client left anything here.
     #[inline]
     pub(crate) fn any(&self) -> bool {
         self.restarted.is_some()
@@ -300,13 +280,13 @@ impl Notes {
 }
 
 impl Io<'_> {
-    /// The output buffer of a link; what is appended is sent after the event.
+    /// The output buffer of a link; its bytes are sent after the event.
     #[inline]
     pub fn out(&mut self, link: Link) -> &mut Vec<u8> {
         &mut self.out[link]
     }
 
-    /// The transaction really starts now (after a reconnection that does not count).
+    /// Starts the transaction's clock now, after a reconnection that does not count.
     pub fn restart(&mut self) {
         self.notes.restarted = Some(self.now);
     }
@@ -317,29 +297,30 @@ impl Io<'_> {
         self.notes.statements.push(StatementNote { statement, end });
     }
 
-    /// Records that an item (below [`crate::Plan::items`]) came, so many ns after it was asked for.
+    /// Records that an item (an index below [`crate::Plan::items`]) arrived `elapsed` ns after its request.
     #[inline]
     pub fn item(&mut self, item: u32, elapsed: Time, bytes: u64) {
         self.notes.items.push(ItemNote { item, elapsed, bytes });
     }
 
-    /// Says why this client gives up; answer [`Step::Done`] after it, or [`Step::Ended`] if the open transaction
-    /// is to be counted before the client stops.
+    /// Records why this client gives up. Answer [`Step::Done`] next, or [`Step::Ended`] to count the open
+    /// transaction first.
     pub fn abort(&mut self, message: String) {
         self.abort_because(Abort { message, ..Abort::default() });
     }
 
-    /// As [`Io::abort`], with what led to it; the engine puts the client's number in.
+    /// As [`Io::abort`], with causes; the engine sets the client's number.
     pub fn abort_because(&mut self, abort: Abort) {
         self.notes.abort = Some(abort);
     }
 
-    /// Something for the user to be shown as it is (NOTICE, debug).
+    /// A [`Level::Plain`] message: a NOTICE, or debug output.
     pub fn message(&mut self, text: String) {
         self.say(Level::Plain, text);
     }
 
-    /// A message for the user; all reach [`crate::Observer::message`] in order, the run's record keeps a bounded number.
+    /// A message for the user. All reach [`crate::Observer::message`] in order; the run stores a bounded
+    /// number.
     pub fn say(&mut self, level: Level, text: String) {
         self.notes.messages.push((level, text));
     }
@@ -349,24 +330,24 @@ impl Io<'_> {
         self.notes.close = Some(link);
     }
 
-    /// The open transaction ends with this outcome, but the client is not free yet: it answers [`Step::Reconnect`],
-    /// and later [`Step::Ready`] when it can take its next slot, or [`Step::Done`].
+    /// Ends the open transaction with this outcome while the client is not free yet: it answers
+    /// [`Step::Reconnect`], and later [`Step::Ready`] or [`Step::Done`].
     pub fn ended(&mut self, outcome: Outcome) {
         self.notes.ended = Some(outcome);
     }
 
-    /// The link is of no use any more, though it may still be open: the peer said so. [`Step::Reconnect`] pauses then
-    /// as after a loss.
+    /// Marks the link as lost although it may still be open, as the peer announced its end. [`Step::Reconnect`]
+    /// then pauses as after a loss.
     pub fn lost(&mut self, link: Link) {
         self.notes.lost = Some(link);
     }
 
-    /// The link goes to another end point from its next [`Step::Reconnect`] on.
+    /// Changes the link's endpoint from its next [`Step::Reconnect`] on.
     pub fn redirect(&mut self, link: Link, endpoint: Endpoint) {
         self.notes.redirected = Some((link, Box::new(endpoint)));
     }
 
-    /// What a helper on another thread needs to send this client [`Event::Woken`].
+    /// A handle with which another thread can send this client [`Event::Woken`].
     #[must_use]
     pub fn waker(&self) -> Waker {
         Waker { queue: Arc::clone(self.wakes), client: self.client }
@@ -379,24 +360,24 @@ impl Io<'_> {
 /// [`Step::Ready`]; each [`Event::Slot`] starts one transaction that ends with [`Step::Ended`]. A client that
 /// loses its link answers [`Step::Reconnect`] or [`Step::Done`]; it never blocks, and never reads a clock.
 pub trait Client: Send {
-    /// The end points of this client's links, in link order; asked once, before the run. A client without
+    /// The endpoints of this client's links, in link order; called once, before the run. A client without
     /// links is ready from the start.
     fn endpoints(&self) -> Vec<Endpoint>;
 
-    /// Which script the open transaction runs, or, between transactions, the next one (the last one, where that
-    /// is not drawn yet): what is skipped, lost or left unfinished is counted under it. A client may draw its next
+    /// Script of the open transaction; between transactions the next script, or the last one if the next is
+    /// not drawn yet. Skipped, lost and unfinished transactions count under it. A client may draw its next
     /// script here.
     fn script(&mut self) -> u16 {
         0
     }
 
-    /// Whether its links are opened only when it asks with [`Step::Reconnect`]; then it is ready from the start.
+    /// Whether links open only on [`Step::Reconnect`]; the client is then ready from the start.
     fn on_demand(&self) -> bool {
         false
     }
 
-    /// What ends the open transaction where it runs, sent over its own connection to where the link leads: asked for
-    /// each link when the run ends without it. `None` where nothing goes on there.
+    /// The request that cancels the open transaction, sent over a separate connection to the link's endpoint.
+    /// Called for each link when the run ends before the transaction. `None` where nothing is running.
     fn abandon(&self, _link: Link) -> Option<Vec<u8>> {
         None
     }

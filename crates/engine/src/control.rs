@@ -1,4 +1,4 @@
-//! What the caller's thread and the load threads tell each other.
+//! Orders from the caller's thread to the load threads, and their reports.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,28 +11,26 @@ use crate::observer::{Entry, Message};
 use crate::wake::Notify;
 use stats::Histogram;
 
-/// Orders from the caller's thread; read once per turn, hardly ever written.
+/// Orders from the caller's thread; read once per turn, rarely written.
 pub(crate) struct Control {
     load: AtomicU64,
     end: AtomicU64,
     stopped: AtomicBool,
     cancelled: AtomicBool,
     open: AtomicUsize,
-    /// Orders to let go that were given so far, and the last of them.
+    /// Number of release orders so far, and the last of them.
     orders: AtomicU64,
     order: Mutex<Order>,
-    /// What wakes the threads for them.
     notifiers: Mutex<Vec<Arc<dyn Notify>>>,
 }
 
-/// Lets the clients of a held run go.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Order {
-    /// How far the clock of the run is behind the driver's from now on, ns: the time it was held.
+    /// How far the clock of the run is behind the driver's from now on, ns: the total time held.
     pub(crate) behind: Time,
-    /// When the clients are let go, on the clock of the run.
+    /// When the clients are released, on the clock of the run.
     pub(crate) from: Time,
-    /// No transaction is started from then on.
+    /// No transaction starts after this.
     pub(crate) until: Time,
     /// When the measured part begins, or began; `None` in warm-up.
     pub(crate) measured: Option<Time>,
@@ -52,28 +50,28 @@ impl Control {
         }
     }
 
-    /// A thread can be woken from now on; it is, since there may be orders already.
+    /// Registers a thread to be woken, and wakes it, since orders may exist already.
     pub(crate) fn enrol(&self, notify: Arc<dyn Notify>) {
         let mut notifiers = self.notifiers.lock().unwrap_or_else(PoisonError::into_inner);
         notify.notify();
         notifiers.push(notify);
     }
 
-    /// Wakes all threads, so that they hear of orders.
+    /// Wakes all threads to read new orders.
     pub(crate) fn wake_all(&self) {
         let notifiers = self.notifiers.lock().unwrap_or_else(PoisonError::into_inner);
         notifiers.iter().for_each(|notify| notify.notify());
     }
 
-    pub(crate) fn let_go(&self, order: Order) {
+    pub(crate) fn release(&self, order: Order) {
         *self.order.lock().unwrap_or_else(PoisonError::into_inner) = order;
         self.orders.fetch_add(1, Ordering::Release);
     }
 
-    /// The order to let go that a thread has not heard of, which `heard` so many; and how many there were.
-    pub(crate) fn order_after(&self, heard: u64) -> Option<(u64, Order)> {
+    /// The last release order and its number, if the thread has seen fewer than that.
+    pub(crate) fn order_after(&self, seen: u64) -> Option<(u64, Order)> {
         let orders = self.orders.load(Ordering::Acquire);
-        (orders != heard).then(|| (orders, *self.order.lock().unwrap_or_else(PoisonError::into_inner)))
+        (orders != seen).then(|| (orders, *self.order.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// When the load starts; `Time::MAX` until all clients are ready.
@@ -94,7 +92,7 @@ impl Control {
         self.end.store(at, Ordering::Release);
     }
 
-    /// Whether the end was ordered from outside: drain only shortly.
+    /// Whether the end was ordered from outside: the drain is short.
     pub(crate) fn stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire)
     }
@@ -103,7 +101,7 @@ impl Control {
         self.stopped.store(true, Ordering::Release);
     }
 
-    /// Whether the run failed elsewhere: leave at once.
+    /// Whether the run failed in another thread: leave at once.
     pub(crate) fn cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Acquire)
     }
@@ -112,62 +110,77 @@ impl Control {
         self.cancelled.store(true, Ordering::Release);
     }
 
-    /// Transactions that are waited for after the end, over all threads.
+    /// Open transactions after the end, over all threads.
     pub(crate) fn open(&self) -> usize {
         self.open.load(Ordering::Acquire)
     }
 
-    /// A thread waits for `now` transactions, and for `before` until now.
+    /// Changes a thread's number of open transactions from `before` to `now`.
     pub(crate) fn set_open(&self, before: usize, now: usize) {
         self.open.fetch_add(now.wrapping_sub(before), Ordering::AcqRel);
     }
 }
 
-/// What a load thread tells the caller's thread; `thread` is its number.
+/// What a load thread reports to the caller's thread; `thread` is its number.
 pub(crate) enum Report {
-    /// The thread runs.
-    Up { driver: &'static str, note: Option<String> },
+    Up {
+        driver: &'static str,
+        note: Option<String>,
+    },
     /// All its clients are ready or done.
     Ready,
-    /// One second of its load.
-    Second { thread: usize, second: Box<Second> },
-    /// What its clients said and did.
-    Batch { thread: usize, batch: Box<Batch> },
-    /// None of its clients has anything left to do, since `at`.
-    Idle { at: Time },
-    /// All its clients rest after a stretch, its clock stands at `at`; in warm-up with the response times so far.
-    Rests { at: Time, stretch: Stretch, warm: Option<Box<Histogram>> },
-    /// It cannot go on.
-    Failed { error: EngineError },
-    /// It ended as it should.
-    Finished { thread: usize, figures: Box<ThreadFigures> },
+    Second {
+        thread: usize,
+        second: Box<Second>,
+    },
+    /// Notices and transaction records of its clients.
+    Batch {
+        thread: usize,
+        batch: Box<Batch>,
+    },
+    /// All its clients have been idle since `at`, with nothing left to do.
+    Idle {
+        at: Time,
+    },
+    /// All its clients are idle after a stretch, and its clock is stopped at `at`; in warm-up with the
+    /// response times so far.
+    Rests {
+        at: Time,
+        stretch: Stretch,
+        warm: Option<Box<Histogram>>,
+    },
+    Failed {
+        error: EngineError,
+    },
+    Finished {
+        thread: usize,
+        figures: Box<ThreadFigures>,
+    },
     /// It is gone, after `Finished`, `Failed` or a panic.
     Gone,
 }
 
-/// What becomes known of a client.
+/// What a client reports.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum Notice {
     Message(Message),
-    /// Its last words.
     Abort(Abort),
-    /// It lost a connection and wants it back.
+    /// It lost a connection and reconnects.
     Left {
         client: usize,
         at: Time,
     },
-    /// It goes on, or nobody waits for it any more.
+    /// It is ready again, or has stopped.
     Back {
         client: usize,
         at: Time,
     },
 }
 
-/// What is handed over at once.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) entries: Vec<Entry>,
-    pub(crate) said: Vec<Said>,
+    pub(crate) said: Vec<Notice>,
 }
 
 impl Batch {

@@ -7,10 +7,10 @@ use spec::{Class, Error, advice_on_sqlstate};
 
 use crate::client::{Abort, Time};
 
-/// A run that could not start or could not go on; failures of single transactions are counted instead.
+/// A run that could not start or continue; failures of single transactions are counted instead.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The plan asks for something that cannot be run.
+    /// The plan cannot be run.
     #[error("cannot run this plan: {0}")]
     Plan(String),
     /// A Unix-domain socket's path does not fit the system's address.
@@ -18,7 +18,6 @@ pub enum EngineError {
         "client {client}: socket path {path:?} is longer than the {limit} bytes a Unix-domain socket may have; use a shorter folder"
     )]
     SocketPath {
-        /// Number of the client, from 0.
         client: usize,
         path: PathBuf,
         /// Longest path allowed here, bytes.
@@ -31,43 +30,31 @@ pub enum EngineError {
     )]
     Cpu {
         cpu: usize,
-        /// Those that it may use.
+        /// CPUs it may use.
         allowed: Vec<usize>,
     },
     /// More connections than the process may hold open.
     #[error(
         "{needed} open files are needed and the hard limit is {allowed}; raise it (ulimit -Hn) or use fewer clients"
     )]
-    OpenFiles {
-        /// Descriptors the run needs.
-        needed: u64,
-        /// The hard limit.
-        allowed: u64,
-    },
-    /// A client gave up before the load started.
+    OpenFiles { needed: u64, allowed: u64 },
     #[error("client {}: {_0}", .0.client)]
     Setup(Abort),
     /// A client was not ready within the time given for connecting.
     #[error("client {client} was not ready after {:.1} s: {doing}; check the address and the server's load, or allow more time", *waited as f64 / 1e9)]
     SetupTimeout {
-        /// Number of the client, from 0.
         client: usize,
-        /// How long it was waited for, ns.
+        /// How long the run waited for it, ns.
         waited: Time,
         /// What the client's links were doing.
         doing: String,
     },
-    /// A driver was asked for that does not work here.
-    #[error("the driver io_uring was asked for, and cannot be had: {why}; use the portable one")]
+    /// The requested driver is not available.
+    #[error("the requested driver io_uring is not available: {why}; use the portable one")]
     Driver { why: String },
     /// The system refused something the engine needs to move bytes.
     #[error("cannot {what}: {source}")]
-    System {
-        /// What was attempted.
-        what: &'static str,
-        /// The system's answer.
-        source: io::Error,
-    },
+    System { what: &'static str, source: io::Error },
 }
 
 fn numbers(cpus: &[usize]) -> String {
@@ -75,7 +62,7 @@ fn numbers(cpus: &[usize]) -> String {
 }
 
 impl EngineError {
-    /// Kind of the error.
+    /// The exit class of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -86,7 +73,7 @@ impl EngineError {
         }
     }
 
-    /// Names the attempt a system error belongs to.
+    /// Adds to a system error what was attempted.
     pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { what, source }
     }

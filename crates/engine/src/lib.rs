@@ -1,7 +1,7 @@
 //! The load engine: clock, schedule, client loop, I/O drivers and recorder.
 //!
-//! It knows one trait, [`Client`], and moves bytes and time for it. It never names a database, a file
-//! format or the terminal.
+//! It drives implementations of one trait, [`Client`]: it moves their bytes and keeps time. It never names
+//! a database, a file format or the terminal.
 
 mod client;
 mod client_loop;

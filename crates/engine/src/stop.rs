@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A switch that ends a run early; what was measured until then is still given back.
+/// A switch that ends a run early; the figures until then are still returned.
 ///
 /// Clones share the switch. Setting it is safe in a signal handler.
 #[derive(Debug, Clone, Default)]
@@ -35,7 +35,6 @@ impl Stop {
 }
 
 impl From<Arc<AtomicBool>> for Stop {
-    /// A switch that is set with this flag.
     fn from(flag: Arc<AtomicBool>) -> Self {
         Self(flag)
     }

@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ends the wait of one thread's driver; made by the driver, used by anyone.
+/// Ends the wait of one thread's driver, from any thread.
 pub(crate) trait Notify: Send + Sync {
     /// Makes the current or next wait return at once.
     fn notify(&self);
 }
 
-/// The clients of one thread that someone outside wants woken.
+/// The clients of one thread that are to be woken.
 pub(crate) struct WakeQueue {
     raised: AtomicBool,
     clients: Mutex<Vec<usize>>,
@@ -44,7 +44,7 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// Wakes the client; several calls before it is served may be answered by one event each.
+    /// Wakes the client; several calls before it is served may become one event each.
     pub fn wake(&self) {
         self.queue.clients.lock().unwrap_or_else(PoisonError::into_inner).push(self.client);
         self.queue.raised.store(true, Ordering::Release);

@@ -55,7 +55,7 @@ prop_compose! {
     ) -> Plan {
         let changes = matches!(&load, Load::Rate(rate) if !rate.profile.is_constant());
         let until = match until {
-            // One that falls to 0 has only so many arrivals.
+            // A rate that falls to 0 has a limited number of arrivals.
             Until::PerClient(each) if changes => Until::Elapsed(each * 50 * MS),
             until => until,
         };
@@ -143,7 +143,7 @@ proptest! {
             prop_assert!(matches!(plan.load, Load::Rate(_)) || plan.count_drained);
         }
         match (plan.load.clone(), plan.until) {
-            // With `count_drained` the run's length is not that of its schedule.
+            // With `count_drained` the run is not as long as its schedule.
             (Load::Rate(rate), Until::Elapsed(_))
                 if rate.arrivals == Arrivals::Uniform && rate.timeline == Timeline::Global && !plan.count_drained =>
             {

@@ -228,7 +228,7 @@ fn an_arrival_that_a_client_waits_for_is_never_skipped() {
     }
     let measured = engine::run(&plan, vec![Box::new(Idle)], &mut (), &Stop::new()).unwrap();
     let totals = measured.totals();
-    // One that fell into a pause of this process did wait.
+    // An arrival that fell into a pause of this process did wait.
     assert!(totals.due == 20 && totals.late > 10, "{totals:?}");
 }
 

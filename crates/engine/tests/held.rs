@@ -11,7 +11,7 @@ use support::server::Simple;
 use support::{Asker, Heard, Loss, MS, SECOND, askers, body, frame, plan};
 
 fn held_plan() -> Plan {
-    Plan { until: Until::Told, ..plan() }
+    Plan { until: Until::Caller, ..plan() }
 }
 
 /// Draws of a seeded stream, uniform in 0..1.
@@ -91,7 +91,7 @@ fn stretches(count: usize, length: Time, mut draws: Draws) -> impl FnMut(Option<
         }
         left -= 1;
         let held = (draws.next() * 300.0) as Time * MS;
-        Next::LetGo { held, length, measured: true }
+        Next::Release { held, length, measured: true }
     }
 }
 
@@ -146,7 +146,7 @@ fn time_stands_still_while_a_run_is_held() {
         match left {
             ..0 => Next::Finish,
             // An hour each.
-            _ => Next::LetGo { held: 3600 * SECOND, length: 100 * MS, measured: left < 20 },
+            _ => Next::Release { held: 3600 * SECOND, length: 100 * MS, measured: left < 20 },
         }
     };
     let measured =
@@ -173,7 +173,7 @@ fn a_link_being_opened_is_not_idle() {
     let next = |stretch: Option<Stretch>| {
         ends.extend(stretch);
         left -= 1;
-        if left < 0 { Next::Finish } else { Next::LetGo { held: 50 * MS, length: 65 * MS, measured: true } }
+        if left < 0 { Next::Finish } else { Next::Release { held: 50 * MS, length: 65 * MS, measured: true } }
     };
     let mut heard = Heard::default();
     let measured =
@@ -198,7 +198,7 @@ fn a_hanging_transaction_can_be_waited_for_or_stopped() {
             }
         }
     }
-    let next = |_| Next::LetGo { held: 100 * MS, length: 100 * MS, measured: true };
+    let next = |_| Next::Release { held: 100 * MS, length: 100 * MS, measured: true };
     let measured =
         simulate_held(&held_plan(), askers(3), &mut server, &mut After(&stop, 5 * SECOND), &stop, next)
             .expect("it is stopped");
@@ -214,7 +214,7 @@ fn a_hanging_transaction_can_be_waited_for_or_stopped() {
 fn a_run_whose_clients_all_give_up_ends() {
     let mut server = Simple { loses_every: Some(50), ..Simple::new(10 * MS) };
     let clients = (0..3).map(|_| Asker { loss: Loss::Abort, ..Asker::simulated() }.boxed()).collect();
-    let next = |_| Next::LetGo { held: 100 * MS, length: 100 * MS, measured: true };
+    let next = |_| Next::Release { held: 100 * MS, length: 100 * MS, measured: true };
     let mut heard = Heard::default();
     let plan = Plan { threads: 2, ..held_plan() };
     let measured =
@@ -236,7 +236,8 @@ fn rate(measured: &Measured) -> f64 {
     measured.totals().ok as f64 / measured.elapsed as f64
 }
 
-/// Rate of a run in stretches over that of an uncut one as long, of a server that draws the same service times.
+/// Rate of a run in stretches relative to an uncut run of the same length, with a server that draws the same
+/// service times.
 fn bias(service: Service, length: Time, clients: usize) -> f64 {
     let next = stretches(500, length, Draws(3));
     let mut server = Serving::new(service);
@@ -298,7 +299,7 @@ proptest! {
                 return Next::Finish;
             }
             let length = (draws.next() * length as f64) as Time;
-            Next::LetGo { held: (draws.next() * 1e9) as Time, length, measured: done > warm }
+            Next::Release { held: (draws.next() * 1e9) as Time, length, measured: done > warm }
         };
         let mut heard = Heard::default();
         let plan = Plan { threads, ..held_plan() };

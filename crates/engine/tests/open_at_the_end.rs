@@ -82,8 +82,9 @@ fn what_began_in_warm_up_counts_for_throughput_alone() {
     let mut heard = Heard::default();
     let mut server = Rarely::new(1, 300 * MS);
     let measured = simulate(&plan, askers(2), &mut server, &mut heard, &Stop::new()).expect("it starts");
-    // Those that ended after 1.2 s, ... 2.7 s of the load are in the throughput; the first of them began before the measured
-    // part, and in its place the one that ended after 3 s is in all other figures.
+    // Transactions that ended after 1.2 s, ... 2.7 s of the load are in the throughput; the first of them
+    // began before the measured part, and in its place the transaction that ended after 3 s is in all other
+    // figures.
     assert_eq!((measured.completed(), measured.totals().due), (2 * 6, 2 * 6));
     let drained: u64 =
         heard.seconds.iter().filter(|second| second.is_drain).map(|second| second.scripts[0].counts.ok).sum();

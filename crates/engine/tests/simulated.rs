@@ -169,7 +169,7 @@ fn arrivals_too_late_to_matter_are_skipped_and_counted() {
     let totals = measured.totals();
     assert_eq!(totals.due, 1000);
     assert!((480..=520).contains(&totals.skipped), "{totals:?}");
-    // Those that wait more than 30 ms end later than promised.
+    // Arrivals that wait more than 30 ms end later than promised.
     assert!(totals.late > 400 && totals.unfinished == 0, "{totals:?}");
     assert!(measured.scripts[0].response.max_ns().unwrap() <= 70 * MS);
 }
@@ -179,12 +179,12 @@ fn an_overload_that_may_not_skip_leaves_its_backlog_unfinished() {
     let load = rate(100.0, Arrivals::Uniform, Timeline::Global);
     let (measured, heard) = run(&Plan { load, ..plan() }, askers(1), &mut Simple::new(20 * MS));
     let totals = measured.totals();
-    // 500 in the run, 100 more while it drains for 2 s, and one that ends with the drain.
+    // 500 in the run, 100 more while it drains for 2 s, and the one that ends with the drain.
     assert_eq!((totals.due, totals.ok + totals.unfinished), (1000, 1000));
     assert!((599..=601).contains(&totals.ok), "{totals:?}");
-    // What is done only while it drains is told apart; the one that was under way at the end is not of it.
+    // Transactions done only in the drain are counted separately, without the one that was open at the end.
     assert!((99..=101).contains(&measured.drained), "{}", measured.drained);
-    assert!(heard.seconds.last().unwrap().start_ns >= 10 * SECOND as i64, "the drain has seconds of its own");
+    assert!(heard.seconds.last().unwrap().start_ns >= 10 * SECOND as i64, "the drain has separate seconds");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn users_think_between_transactions_and_arrive_one_by_one() {
     let plan = Plan { threads: 2, load: Load::Users { think: 90 * MS, ramp: 500 * MS }, ..plan() };
     let mut server = Simple::new(10 * MS);
     let (measured, _) = run(&plan, askers(3), &mut server);
-    // 10, 9.5 and 9 s of visits of 100 ms each; the one that ends with the run does not count.
+    // 10, 9.5 and 9 s of visits of 100 ms each; the visit that ends with the run does not count.
     let ok = measured.totals().ok;
     assert!((283..=285).contains(&ok), "{ok}");
     let start = server.requests[0];

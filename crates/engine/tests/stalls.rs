@@ -94,9 +94,13 @@ fn a_stretch_tells_of_a_gap_in_it() {
     let next = |stretch: Option<Stretch>| {
         stretches.extend(stretch);
         left -= 1;
-        if left < 0 { Next::Finish } else { Next::LetGo { held: 50 * MS, length: 100 * MS, measured: true } }
+        if left < 0 {
+            Next::Finish
+        } else {
+            Next::Release { held: 50 * MS, length: 100 * MS, measured: true }
+        }
     };
-    let plan = Plan { until: Until::Told, ..plan() };
+    let plan = Plan { until: Until::Caller, ..plan() };
     // In the third stretch, 300 ms later: 50 + 110 + 50 + 110 + 50 ms come before it.
     let mut server = Stopped(Simple::new(10 * MS), 420 * MS, 1420 * MS);
     simulate_held(&plan, askers(2), &mut server, &mut (), &Stop::new(), next).expect("it runs");

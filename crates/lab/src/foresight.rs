@@ -5,7 +5,7 @@ use std::path::Path;
 
 use results::{Store, Value};
 use server::host;
-use stats::Sight;
+use stats::DetectableChange;
 
 use crate::few;
 use crate::plan::{Plan, PlannedLoad, PlannedRun};
@@ -194,9 +194,14 @@ impl Set {
 
 fn words(plan: &Plan, asked: &Asked, spread: Spread) -> String {
     let margin = plan.content.compare.as_ref().map_or(0.03, |compare| compare.margin);
-    let Some(sight) = Sight::of(spread.deviation, plan.rounds, margin) else { return String::new() };
+    let Some(sight) = DetectableChange::of(spread.deviation, plan.rounds, margin) else {
+        return String::new();
+    };
     let within = format!("within {} %", (margin * 1e5).round() / 1e3);
-    let same = match (sight.sees_same, Sight::pairs_for_same(spread.deviation, margin, MOST_ROUNDS)) {
+    let same = match (
+        sight.can_show_same,
+        DetectableChange::pairs_for_same(spread.deviation, margin, MOST_ROUNDS),
+    ) {
         (true, _) => format!("and no difference as \"same {within}\""),
         (false, Some(rounds)) => format!("but \"same {within}\" takes about {rounds} rounds"),
         (false, None) => format!("but this host is too unsteady for \"same {within}\""),

@@ -101,7 +101,7 @@ impl Setup {
     pub fn rate(&self) -> Option<f64> {
         let seconds = match self.until {
             Until::Elapsed(elapsed) => elapsed as f64 / 1e9,
-            Until::PerClient(_) | Until::Told => 0.0,
+            Until::PerClient(_) | Until::Caller => 0.0,
         };
         self.load.profile().map(|profile| profile.mean(seconds))
     }

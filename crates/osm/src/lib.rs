@@ -1,5 +1,4 @@
-//! OpenStreetMap's side of things, without a database: extracts (fetched, checked, synthetic), and what osm2pgsql says while
-//! it loads them.
+//! OpenStreetMap data without a database: extracts (fetched, checked, synthetic), and the log of osm2pgsql.
 
 pub mod extract;
 pub mod fetch;

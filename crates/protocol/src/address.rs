@@ -12,8 +12,8 @@ pub enum Address {
 }
 
 impl Address {
-    /// With the name it was looked up by, as libpq's messages have it: `at "localhost" (127.0.0.1), port 5432`,
-    /// `on socket "/tmp/.s.PGSQL.5432"`.
+    /// As in libpq's messages, with the name that was looked up: `at "localhost" (127.0.0.1), port 5432`, `on
+    /// socket "/tmp/.s.PGSQL.5432"`.
     #[must_use]
     pub fn in_words(&self, host: Option<&str>) -> String {
         match (self, host) {

@@ -1,11 +1,11 @@
-//! Values that are addresses, wherever they stand: they are shown and stored without their credentials.
+//! Removes credentials from values that are addresses, before they are shown or stored.
 
 use std::borrow::Cow;
 
 use crate::http::Url;
 use crate::postgres::conninfo::ConnectionString;
 
-/// A value without credentials, to show and to store. Only whole addresses have any: URLs of web servers and connection
+/// The value without credentials. Only complete addresses have any: URLs of web servers and connection
 /// strings. The result is owned if the value had credentials; any other value is returned unchanged.
 #[must_use]
 pub fn without_credentials(value: &str) -> Cow<'_, str> {

@@ -1,9 +1,9 @@
 //! Wire protocols of the servers pgdyno drives: PostgreSQL, Redis and HTTP.
 //!
-//! Everything here turns bytes into messages and messages into bytes. There is no socket, no clock and no thread:
-//! the caller moves the bytes, hands in what arrived as a slice with an index, and sends what was appended to a
-//! `Vec<u8>`. The only files read are those that libpq's connection rules name (passfile, service file,
-//! certificates), and only when a connection is being described, never while one is in use.
+//! The crate converts bytes to messages and messages to bytes, without a socket, clock or thread. The caller
+//! moves the bytes: it passes in what arrived as a slice with an index, and sends what was appended to a
+//! `Vec<u8>`. The only files read are those which libpq's connection rules name (passfile, service file,
+//! certificates), and only while a connection is described.
 
 mod address;
 mod credentials;

@@ -1,4 +1,4 @@
-//! How much a server may make pgdyno keep in memory.
+//! Limits on what a server can make pgdyno keep in memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,8 +9,8 @@ const DEFAULT: usize = 64 << 20;
 
 static ANSWER: AtomicUsize = AtomicUsize::new(DEFAULT);
 
-/// Most bytes of one message of a server, and of a whole answer on a connection outside the load. What the load counts
-/// and passes over has no limit.
+/// Most bytes of one message of a server, and of an answer on a control connection. What the load counts and
+/// skips has no limit.
 #[must_use]
 pub fn max_answer() -> usize {
     ANSWER.load(Ordering::Relaxed)
@@ -27,7 +27,7 @@ pub fn set_max_answer(bytes: usize) {
     ANSWER.store(bytes, Ordering::Relaxed);
 }
 
-/// Names the limit and what raises it, for an answer that is longer.
+/// Describes the limit for an answer that is longer, and how to raise it.
 #[must_use]
 pub fn too_long(limit: usize) -> String {
     let limit = limit as f64 / f64::from(1 << 20);

@@ -1,6 +1,6 @@
-//! Unknown words and the right word nearest to them.
+//! Suggests the nearest known word for an unknown one.
 
-/// The choice nearest to `word`, if one is near enough to be meant; case does not matter.
+/// The choice nearest to `word`, if it is near enough; case is ignored.
 #[must_use]
 pub fn nearest<'a>(word: &str, choices: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();

@@ -1,21 +1,21 @@
-//! libpq's words for connections that fail: who knows them from its programs knows ours.
+//! libpq's texts for failed connections, which its users know.
 
 use std::io;
 
 use crate::Address;
 
-/// Of a connection that ends without a word.
+/// For a connection that ends without an error message.
 pub const CLOSED: &str = "server closed the connection unexpectedly\n\tThis probably means the server terminated \
                           abnormally\n\tbefore or while processing the request.";
 
-/// Of a connection that was not made: `connection to server at "localhost" (127.0.0.1), port 5432 failed: …`, with the
-/// name the address was looked up by.
+/// For a connection that failed: `connection to server at "localhost" (127.0.0.1), port 5432 failed: …`, with
+/// the name that was looked up.
 #[must_use]
 pub fn not_connected(address: &Address, host: Option<&str>, reason: &str) -> String {
     format!("connection to server {} failed: {reason}", address.in_words(host))
 }
 
-/// What libpq asks, behind the system's words, when nobody answers; empty for other errors.
+/// libpq's question after the system's error when nobody listens; empty for other errors.
 #[must_use]
 pub fn advice(address: &Address, error: &io::Error) -> &'static str {
     use io::ErrorKind::{ConnectionRefused, NotFound};
@@ -30,14 +30,14 @@ pub fn advice(address: &Address, error: &io::Error) -> &'static str {
     }
 }
 
-/// An error of the system without its number.
+/// A system error's text without its number.
 #[must_use]
 pub fn system(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// Of a name without an address.
+/// For a name without an address.
 #[must_use]
 pub fn unknown_host(host: &str, error: &io::Error) -> String {
     let text = error.to_string();

@@ -660,7 +660,7 @@ fn names_that_look_like_pieces_of_a_string_can_be_given_on_purpose() {
     assert!(error("shop@there").starts_with("invalid dbname value: it looks like a piece of"));
 }
 
-/// However a place is spelled, and whoever comes.
+/// However a place is written, and for any user.
 #[test]
 fn one_place_has_one_name() {
     let place = |dsn: &str| parse_in(dsn, &env().with_variable("PGPASSWORD", "x")).place();

@@ -76,7 +76,7 @@ fn describe(message: &Message<'_>) -> String {
 /// What was seen and counted, and the most bytes that had to be kept.
 type Seen = (Vec<String>, Counted, usize);
 
-/// Feeds `bytes` in pieces of these sizes, keeping what is not used.
+/// Feeds `bytes` in pieces of these sizes, keeping unused bytes.
 fn feed(bytes: &[u8], want: Want, sizes: &[usize]) -> Result<Seen, Broken> {
     let mut connection = connection();
     connection.rows(want);

@@ -1,18 +1,18 @@
-//! The scripts that come with pgbench.
+//! The built-in scripts of pgbench.
 
 use std::fmt;
 
-/// A script that needs no file.
+/// A built-in script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Builtin {
-    /// What `-b` calls it.
+    /// Its name for `-b`.
     pub name: &'static str,
-    /// What reports call it.
+    /// Its name in reports.
     pub description: &'static str,
     pub text: &'static str,
 }
 
-/// All of them, in the order they are listed.
+/// All built-in scripts, in the order of `-b list`.
 pub static BUILTINS: [Builtin; 3] = [
     Builtin {
         name: "tpcb-like",
@@ -31,22 +31,22 @@ pub static BUILTINS: [Builtin; 3] = [
     },
 ];
 
-/// Why a name finds no builtin script.
+/// Why a name does not select a built-in script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuiltinError {
-    /// None starts like this.
+    /// No name starts like this.
     #[error("no builtin script found for name \"{name}\"")]
     NotFound { name: String },
-    /// Several start like this.
+    /// Several names start like this.
     #[error("ambiguous builtin name: {found} builtin scripts found for prefix \"{prefix}\"")]
     Ambiguous { prefix: String, found: usize },
 }
 
 impl Builtin {
-    /// The one whose name starts with `prefix`.
+    /// The script whose name starts with `prefix`.
     ///
     /// # Errors
-    /// None or several do.
+    /// When no name does, or several do.
     pub fn find(prefix: &str) -> Result<&'static Builtin, BuiltinError> {
         let mut found = BUILTINS.iter().filter(|builtin| builtin.name.starts_with(prefix));
         match (found.next(), found.count()) {
@@ -56,7 +56,7 @@ impl Builtin {
         }
     }
 
-    /// What `-b list` prints, without the last, empty line's end.
+    /// The output of `-b list`, without the end of its last, empty line.
     pub fn list() -> String {
         let mut list = String::from("Available builtin scripts:\n");
         for builtin in &BUILTINS {
@@ -66,7 +66,7 @@ impl Builtin {
     }
 }
 
-/// What `--show-script` prints, without the last, empty line's end.
+/// The output of `--show-script`, without the end of its last, empty line.
 impl fmt::Display for Builtin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "-- {}: {}\n{}", self.name, self.description, self.text)

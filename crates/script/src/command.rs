@@ -14,10 +14,10 @@ use crate::variables::Variables;
 pub struct Command {
     /// Line it starts in, counted from 1.
     pub line: usize,
-    /// What reports show: a statement's first line (at most 127 bytes), or a whole backslash command.
+    /// Shown in reports: a statement's first line (at most 127 bytes), or a whole backslash command.
     pub summary: String,
-    /// A backslash command's words as far as they are words, without the backslash: all of them, or, before an
-    /// expression, the name and `\set`'s variable. Empty for SQL.
+    /// A backslash command's words without the backslash, up to an expression: for `\set` the name and the
+    /// variable. Empty for SQL.
     pub words: Vec<String>,
     pub action: Action,
 }
@@ -31,10 +31,9 @@ pub enum Action {
         expression: Expression,
     },
     Sleep(Sleep),
-    /// Tests a condition.
     If {
         condition: Expression,
-        /// Where to go on when it does not hold: at the `\elif` to test next, or behind `\else` or `\endif`.
+        /// Next command if the condition is false: the `\elif` to test, or the one after `\else` or `\endif`.
         otherwise: usize,
     },
     /// Tests a condition if no branch was taken before, else ends the branch.
@@ -42,12 +41,12 @@ pub enum Action {
         condition: Expression,
         /// As in `If`.
         otherwise: usize,
-        /// Behind the `\endif`.
+        /// After the `\endif`.
         end: usize,
     },
     /// Ends the branch before it.
     Else {
-        /// Behind the `\endif`.
+        /// After the `\endif`.
         end: usize,
     },
     Endif,
@@ -62,19 +61,19 @@ pub enum Action {
     EndPipeline,
 }
 
-/// Where a value is to be stored. Whether the name is allowed only matters when the command runs.
+/// Where a value is stored. An invalid name is an error only when the command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     Variable(Slot),
-    /// A name no variable may have; storing fails.
+    /// An invalid variable name; storing fails.
     BadName(String),
 }
 
 impl Target {
-    /// Stores a value there; `command` is the command's name as written, which goes before the message.
+    /// Stores a value; `command` is the command's name as written, for the message.
     ///
     /// # Errors
-    /// [`EvalError::BadName`] when no variable may have this name.
+    /// [`EvalError::BadName`] for an invalid variable name.
     #[inline]
     pub fn store(&self, variables: &mut Variables, command: &str, value: Value) -> Result<(), EvalError> {
         match self {

@@ -1,4 +1,4 @@
-//! A client's way through a script with conditions.
+//! A client's position in a script with conditions.
 
 use crate::command::Action;
 use crate::expression::Expression;
@@ -6,16 +6,16 @@ use crate::script::Script;
 
 /// Which command of a script comes next.
 ///
-/// Branches that are not taken are never seen: their commands are neither run nor counted.
+/// Commands in branches that are not taken are neither run nor counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cursor {
     command: usize,
-    /// No branch of the `\if` has been taken yet, so an `\elif` here is to be tested.
+    /// No branch of the `\if` has been taken yet, so an `\elif` here must be tested.
     testing: bool,
 }
 
 impl Cursor {
-    /// At the first command.
+    /// A cursor at the first command.
     pub fn start() -> Self {
         Self::default()
     }
@@ -26,7 +26,8 @@ impl Cursor {
         self.command
     }
 
-    /// The condition to evaluate here, if any. An `\elif` behind a branch that was taken has none: it only ends it.
+    /// The condition to evaluate here, if any. An `\elif` after a taken branch has none: it only ends the
+    /// branch.
     #[inline]
     pub fn condition(self, script: &Script) -> Option<&Expression> {
         match &script.commands.get(self.command)?.action {
@@ -36,7 +37,8 @@ impl Cursor {
         }
     }
 
-    /// The cursor after this command. `truth` is that of [`Cursor::condition`], ignored where there is none.
+    /// The cursor after this command. `truth` is the value of [`Cursor::condition`], ignored if there is
+    /// none.
     #[inline]
     #[must_use]
     pub fn next(self, script: &Script, truth: bool) -> Self {

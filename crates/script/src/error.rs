@@ -1,6 +1,6 @@
-//! What can be wrong with a script, and what can go wrong while it runs.
+//! Errors in scripts, and errors while they run.
 //!
-//! The texts are pgbench's, word for word: they follow `pgbench: error: ` on its standard error.
+//! The texts are exactly pgbench's, which follow `pgbench: error: ` on its standard error.
 
 use std::fmt;
 
@@ -12,13 +12,11 @@ pub(crate) const MAX_SCRIPTS: usize = 128;
 /// Most variable uses in one statement under the extended protocol.
 pub(crate) const MAX_PARAMETERS: usize = 255;
 
-/// Most arguments of a call.
 pub(crate) const MAX_ARGUMENTS: usize = 16;
 
-/// A script that cannot be run (pgbench exits with 1 before it starts).
+/// An invalid script (pgbench exits with 1 before it starts).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// A backslash command is wrong.
     #[error("{0}")]
     Syntax(Box<SyntaxError>),
     #[error("empty command list for script \"{script}\"")]
@@ -31,17 +29,17 @@ pub enum ParseError {
         command: usize,
         problem: ConditionProblem,
     },
-    /// A statement uses more variables than the extended protocol's limit here.
+    /// A statement uses more variables than the extended protocol allows.
     #[error("statement has too many arguments (maximum is {max}): {statement}", max = MAX_PARAMETERS)]
     TooManyVariables { statement: String },
     #[error("at most {max} SQL scripts are allowed", max = MAX_SCRIPTS)]
     TooManyScripts,
-    /// No script could ever be chosen.
+    /// All weights are 0.
     #[error("total script weight must not be zero")]
     ZeroWeight,
 }
 
-/// How conditional commands fail to match.
+/// How conditional commands do not match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionProblem {
     #[error("\\elif without matching \\if")]
@@ -58,22 +56,23 @@ pub enum ConditionProblem {
     IfWithoutEndif,
 }
 
-/// A wrong backslash command, and where.
+/// An invalid backslash command and its position.
 ///
-/// Shown as `SCRIPT:LINE: MESSAGE (DETAIL) in command "NAME"`, then, where known, the command's text, then a caret.
+/// Shown as `SCRIPT:LINE: MESSAGE (DETAIL) in command "NAME"`, then, where known, the command's text and a
+/// caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
     pub script: String,
     /// Line in the script, counted from 1.
     pub line: usize,
     pub message: &'static str,
-    /// The word that is wrong, or the like.
+    /// For example the invalid word.
     pub detail: Option<String>,
-    /// The command as written, without its backslash.
+    /// As written, without the backslash.
     pub command: Option<String>,
-    /// The whole text of the command from its backslash on; more than one line when continued.
+    /// The command's text including the backslash; several lines when continued.
     pub text: Option<String>,
-    /// Where in `text` the error was found, in bytes from 0.
+    /// Position of the error in `text`, in bytes from 0.
     pub column: Option<usize>,
 }
 
@@ -102,7 +101,7 @@ impl From<SyntaxError> for ParseError {
     }
 }
 
-/// What stops a client while it evaluates a backslash command or stores a row.
+/// An error that stops a client while it evaluates a backslash command or stores a row.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EvalError {
     #[error("undefined variable \"{name}\"")]
@@ -152,7 +151,7 @@ pub enum EvalError {
     PermuteSize,
     #[error("{context}: invalid variable name: \"{name}\"")]
     BadName {
-        /// The command that wanted to store.
+        /// The command that stores.
         context: String,
         name: String,
     },

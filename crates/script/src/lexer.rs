@@ -1,14 +1,15 @@
-//! Where SQL statements end and backslash commands begin: psql's rules.
+//! Finds the end of SQL statements and the start of backslash commands by psql's rules.
 //!
-//! Only what can hide a semicolon or a backslash is understood: quotes, comments, parentheses and the bodies of
-//! `BEGIN ATOMIC ... END` functions. `standard_conforming_strings` is taken to be on; bytes above 127 are letters.
+//! Only constructs that can hide a semicolon or a backslash are parsed: quotes, comments, parentheses and the
+//! bodies of `BEGIN ATOMIC ... END` functions. `standard_conforming_strings` is assumed to be on; bytes above
+//! 127 are letters.
 
 use std::ops::Range;
 
 use crate::number::is_space;
 use crate::symbols::{is_name_part, is_name_start};
 
-/// Reads statements, and hands over to the reader of backslash commands at each of them.
+/// Reads statements, up to each backslash command.
 #[derive(Debug)]
 pub(crate) struct Lexer<'t> {
     pub(crate) text: &'t [u8],
@@ -19,38 +20,37 @@ pub(crate) struct Lexer<'t> {
     counted: (usize, usize),
 }
 
-/// What ended a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     Semicolon,
-    /// The position is behind the backslash.
+    /// The position is after the backslash.
     Backslash,
     End,
 }
 
-/// A statement's text, and where it came from.
+/// A statement's text and its position.
 #[derive(Debug)]
 pub(crate) struct RawStatement {
-    /// Empty when there were only blanks and comments.
+    /// Empty for blanks and comments only.
     pub(crate) text: Vec<u8>,
-    /// Where its first byte stands.
+    /// Position of its first byte.
     pub(crate) start: usize,
     /// Statements joined by `\;`.
     pub(crate) parts: usize,
     pub(crate) stop: Stop,
 }
 
-/// A piece of a text, where statements do not matter.
+/// A piece of text, regardless of statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
     /// `'…'` or `$$…$$`, with its quotes and an `E` before them.
     String,
     Number,
-    /// `-- …`, without the line end.
+    /// Without the line end.
     LineComment,
     /// `/* … */`.
     Comment,
-    /// `\name`: the position is behind the name.
+    /// `\name`; the position is after the name.
     Command,
     /// A name, a variable, an operator, or blanks.
     Other,
@@ -61,7 +61,7 @@ impl<'t> Lexer<'t> {
         Self { text, position: 0, parentheses: 0, function: FunctionBody::default(), counted: (0, 1) }
     }
 
-    /// The line that a position is in, counted from 1. Cheap as long as positions grow.
+    /// The line of a position, counted from 1. Cheap while positions grow.
     pub(crate) fn line_of(&mut self, position: usize) -> usize {
         let (from, line) = if position < self.counted.0 { (0, 1) } else { self.counted };
         let lines = self.text[from..position].iter().filter(|&&byte| byte == b'\n').count();
@@ -69,7 +69,7 @@ impl<'t> Lexer<'t> {
         line + lines
     }
 
-    /// Reads up to the end of a statement, or to a backslash command.
+    /// Reads to the end of a statement, or to a backslash command.
     pub(crate) fn statement(&mut self) -> RawStatement {
         let mut raw = RawStatement { text: Vec::new(), start: self.position, parts: 1, stop: Stop::End };
         while let Some(&byte) = self.text.get(self.position) {
@@ -99,7 +99,7 @@ impl<'t> Lexer<'t> {
         raw
     }
 
-    /// The next piece of the text, and where it stands.
+    /// The next token and its position.
     pub(crate) fn token(&mut self) -> Option<(Token, Range<usize>)> {
         let start = self.position;
         let first = *self.text.get(start)?;
@@ -124,7 +124,8 @@ impl<'t> Lexer<'t> {
         Some((if is_dollar_quoted { Token::String } else { token }, start..self.position))
     }
 
-    /// Passes the rest of a backslash command, up to a line end that no backslash stands before; whether there is any.
+    /// Skips the rest of a backslash command, up to a line end without a backslash before it; true if
+    /// anything was skipped.
     pub(crate) fn skip_arguments(&mut self) -> bool {
         let start = self.position;
         while let Some(&byte) = self.text.get(self.position) {
@@ -136,7 +137,7 @@ impl<'t> Lexer<'t> {
         !self.text[start..self.position].trim_ascii().is_empty()
     }
 
-    /// Passes blanks or a line comment, which only belong to a statement that has begun.
+    /// Skips blanks or a line comment, which belong to a statement only after it has begun.
     fn blank(&mut self, raw: &mut RawStatement) {
         let start = self.position;
         self.position = self.after_blank();
@@ -145,8 +146,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Passes a backslash, and with it the semicolon or colon it forces into the statement; `false` when it begins a
-    /// command.
+    /// Skips a backslash with the semicolon or colon it escapes; `false` when it begins a command.
     fn forced(&mut self, raw: &mut RawStatement) -> bool {
         self.position += 1;
         let Some(&byte @ (b';' | b':')) = self.text.get(self.position) else {
@@ -183,7 +183,7 @@ impl<'t> Lexer<'t> {
             b'$' => self.after_dollar(),
             b'/' if self.text.get(at + 1) == Some(&b'*') => self.after_comment(),
             b'e' | b'E' if self.text.get(at + 1) == Some(&b'\'') => self.after_string(at + 2, true),
-            // `b'`, `x'`, `n'` and `u&` are not separate words, though this only matters for counting words.
+            // `b'`, `x'`, `n'` and `u&` are not separate words; this matters only for counting words.
             b'b' | b'B' | b'x' | b'X' | b'n' | b'N' if self.text.get(at + 1) == Some(&b'\'') => at + 1,
             b'u' | b'U' if self.text.get(at + 1) == Some(&b'&') => at + 1,
             b'(' => {
@@ -208,7 +208,8 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// The end of a '...' string whose inside starts here, with all strings that continue it on later lines.
+    /// The end of a '...' string whose contents start here, including strings that continue it on later
+    /// lines.
     fn after_string(&self, inside: usize, escapes: bool) -> usize {
         let mut at = inside;
         loop {
@@ -225,7 +226,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Behind a closing quote: the inside of a string that continues it, after blanks with a line end.
+    /// After a closing quote: the contents of a string that continues it, after blanks with a line end.
     fn continued_string(&self, after_quote: usize) -> Option<usize> {
         let mut at = after_quote;
         let mut has_line_end = false;
@@ -262,7 +263,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// The end of a `$tag$...$tag$` string, or of the lone dollar sign.
+    /// The end of a `$tag$...$tag$` string, or of a single dollar sign.
     fn after_dollar(&self) -> usize {
         let at = self.position;
         let tag_end = match self.text.get(at + 1) {
@@ -280,8 +281,8 @@ impl<'t> Lexer<'t> {
             .map_or(self.text.len(), |found| inside + found + delimiter.len())
     }
 
-    /// The end of a number, which swallows a word that stands directly behind it, and the sign of an exponent without
-    /// digits: what looks like a quote's prefix or a comment there is none.
+    /// The end of a number. It includes a word directly after it, and the sign of an exponent without digits,
+    /// which are not the prefix of a quote or a comment.
     fn after_number(&self, digits: usize) -> usize {
         let end_of_digits = |at| self.end_of(at, |byte| byte.is_ascii_digit());
         let mut at = end_of_digits(digits);
@@ -298,7 +299,7 @@ impl<'t> Lexer<'t> {
         self.after_word(at)
     }
 
-    /// The end of the word that starts here; this position when none does.
+    /// The end of the word that starts here; this position if none does.
     fn after_word(&self, at: usize) -> usize {
         match self.text.get(at) {
             Some(&byte) if is_name_start(byte) => self.end_of(at, |byte| is_name_part(byte) || byte == b'$'),
@@ -306,7 +307,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// The end of a `/* */` comment, which may hold others.
+    /// The end of a `/* */` comment, which may be nested.
     fn after_comment(&self) -> usize {
         let mut at = self.position + 2;
         let mut depth = 1;
@@ -336,13 +337,14 @@ fn find(text: &[u8], pattern: &[u8]) -> Option<usize> {
     text.windows(pattern.len()).position(|window| window == pattern)
 }
 
-/// Follows `CREATE [OR REPLACE] {FUNCTION | PROCEDURE} ... BEGIN ... END`, whose semicolons end no statement.
+/// Tracks `CREATE [OR REPLACE] {FUNCTION | PROCEDURE} ... BEGIN ... END`, in which semicolons do not end the
+/// statement.
 #[derive(Debug, Default)]
 struct FunctionBody {
-    /// First letters of the statement's first words, where these words matter.
+    /// First letters of the statement's first words, as far as needed.
     start: [u8; 4],
     words: usize,
-    /// `BEGIN`s and, inside of them, `CASE`s that are open.
+    /// Number of open `BEGIN`s and, inside them, `CASE`s.
     open: usize,
 }
 

@@ -1,13 +1,11 @@
-//! pgbench's script language: parse, evaluate, random streams.
+//! pgbench's script language: parser, evaluator, random streams.
 //!
-//! A [`Scripts`] collects the weighted scripts of a run; each [`Script`] is a list of [`Command`]s. A client keeps its
-//! [`Variables`], its random stream ([`Random`], dealt by [`Streams`]) and a [`Cursor`] that says where it is. Everything
-//! here is pure: callers hand text in and take bytes out. Sending SQL, sleeping, running shell commands and printing
-//! are theirs.
+//! [`Scripts`] holds the weighted scripts of a run; each [`Script`] is a list of [`Command`]s. A client keeps its
+//! [`Variables`], its random stream ([`Random`], from [`Streams`]) and a [`Cursor`] for its position. The crate does
+//! no I/O: the caller passes text in and gets bytes out, sends the SQL, sleeps, runs shell commands and prints.
 //!
 //! Results agree with pgbench 15 and later to the last bit: the same seed gives the same values, statements and
-//! messages. Where this crate is deliberately kinder (no 32-bit overflow of `\sleep`, a limit on nesting), the item
-//! says so.
+//! messages. Deliberate differences (no 32-bit overflow of `\sleep`, a limit on nesting) are documented at the item.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -43,7 +41,6 @@ mod lexer;
 mod literals;
 mod meta;
 mod number;
-mod permute;
 mod random;
 mod render;
 mod script;
@@ -62,9 +59,8 @@ pub use command::{Action, Command, Target};
 pub use cursor::Cursor;
 pub use error::{ConditionProblem, EvalError, ParseError, SyntaxError};
 pub use expression::Expression;
-pub use hash::{fnv1a, murmur2};
+pub use hash::{fnv1a, murmur2, permute};
 pub use literals::without_literals;
-pub use permute::permute;
 pub use random::Random;
 pub use render::{Capture, Statement};
 pub use script::Script;

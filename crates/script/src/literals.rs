@@ -2,7 +2,7 @@
 
 use crate::lexer::{Lexer, Token};
 
-/// Backslash commands whose arguments are names, operators and literals. Other commands take any words.
+/// Backslash commands whose arguments are names, operators and literals. Others take any words.
 const OF_EXPRESSIONS: [&[u8]; 11] = [
     b"set",
     b"sleep",
@@ -17,8 +17,9 @@ const OF_EXPRESSIONS: [&[u8]; 11] = [
     b"endpipeline",
 ];
 
-/// The text of a script, or SQL, in which each string is `'x'`, each number `0` and each comment empty. Names, keywords
-/// and variables stay. Arguments of `\shell`, `\setshell` and commands that pgbench lacks become `…`.
+/// The text of a script, or SQL, with `'x'` for each string, `0` for each number and empty comments. Names,
+/// keywords and variables are kept. Arguments of `\shell`, `\setshell` and commands that pgbench lacks become
+/// `…`.
 #[must_use]
 pub fn without_literals(text: &str) -> String {
     let mut lexer = Lexer::new(text.as_bytes());

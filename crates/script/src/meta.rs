@@ -1,4 +1,4 @@
-//! Backslash commands: their words, their checks and their messages.
+//! Backslash commands: their words, checks and messages.
 
 use crate::command::{Action, Command, Target};
 use crate::error::{ParseError, SyntaxError};
@@ -10,21 +10,20 @@ use crate::shell::Shell;
 use crate::sleep::{Amount, Sleep, Unit};
 use crate::symbols::{Symbols, is_valid_name};
 
-/// Most words of a backslash command, its name included.
+/// Most words of a backslash command, including its name.
 const MAX_WORDS: usize = 256;
 
-/// A backslash command.
 pub(crate) enum Meta {
     Command(Box<Command>),
-    /// `\gset` or `\aset`, which belongs to the statement before it; `line` is its line, counted from 1.
+    /// `\gset` or `\aset`, which belongs to the statement before it; `line` counts from 1.
     Capture {
         capture: Capture,
         line: usize,
     },
 }
 
-/// Reads the command behind the backslash that the lexer stands at, up to and with its line end. `None` when there is
-/// only the backslash.
+/// Parses the command after the backslash at the lexer's position, including its line end. `None` for a
+/// backslash alone.
 pub(crate) fn parse(
     script: &str,
     lexer: &mut Lexer<'_>,
@@ -49,7 +48,7 @@ struct Reader<'a, 't> {
     script: &'a str,
     lexer: &'a mut Lexer<'t>,
     symbols: &'a mut Symbols,
-    /// Where the backslash is.
+    /// Position of the backslash.
     start: usize,
     line: usize,
     words: Vec<Word<'t>>,
@@ -75,7 +74,7 @@ impl<'t> Reader<'_, 't> {
         Ok(Meta::Command(Box::new(Command { line: self.line, summary: self.text(), words, action })))
     }
 
-    /// The commands that are nothing but words, all read.
+    /// Commands that consist of words, all of them read.
     fn worded(&mut self, name: &[u8]) -> Result<Action, ParseError> {
         match name {
             b"sleep" => self.sleep(),
@@ -155,7 +154,7 @@ impl<'t> Reader<'_, 't> {
         Ok(Action::Sleep(Sleep { command: lossy(self.words[0].text), amount, unit }))
     }
 
-    /// Where a unit starts that is glued to `\sleep`'s number, if one is.
+    /// Where a unit attached to `\sleep`'s number starts, if any.
     fn unit_behind_number(&self, text: &[u8]) -> Result<Option<usize>, ParseError> {
         let sign = usize::from(matches!(text.first(), Some(b'+' | b'-')));
         let digits = text[sign..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -188,8 +187,8 @@ impl<'t> Reader<'_, 't> {
         }
     }
 
-    /// Reads the next word; `false` at the command's end, which is consumed. A backslash before a line end continues
-    /// the command on the next line.
+    /// Reads the next word; `false` at the command's end, which is consumed. A backslash before a line end
+    /// continues the command on the next line.
     fn word(&mut self) -> Result<bool, ParseError> {
         let text = self.lexer.text;
         let at = &mut self.lexer.position;
@@ -222,7 +221,7 @@ impl<'t> Reader<'_, 't> {
         Ok(true)
     }
 
-    /// The command's text so far read, from the backslash, without line ends behind it.
+    /// The command's text so far, including the backslash, without trailing line ends.
     fn text(&self) -> String {
         let text = &self.lexer.text[self.start..self.lexer.position];
         let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
@@ -237,7 +236,7 @@ impl<'t> Reader<'_, 't> {
         self.syntax_error(message, None, Some(self.text()), None)
     }
 
-    /// An error found before the whole command has been read: pgbench does not show the command then.
+    /// An error found before the whole command was read: pgbench does not show the command then.
     fn early_error(&self, message: &'static str) -> ParseError {
         self.syntax_error(message, None, None, None)
     }

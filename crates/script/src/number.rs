@@ -1,4 +1,4 @@
-//! Numbers to text and back, exactly as C's `printf` and `strtod` do it for pgbench.
+//! Numbers to text and back, exactly as C's `printf` and `strtod` convert them for pgbench.
 
 use std::io::Write;
 
@@ -61,7 +61,7 @@ fn append_significant(size: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends `digits` with the decimal point after the first `whole` of them, filled up with zeroes where they are fewer.
+/// Appends `digits` with the decimal point after the first `whole` of them, padded with zeroes.
 fn append_point(digits: &[u8], whole: usize, out: &mut Vec<u8>) {
     if digits.len() <= whole {
         out.extend_from_slice(digits);
@@ -77,7 +77,7 @@ fn append_point(digits: &[u8], whole: usize, out: &mut Vec<u8>) {
 fn significant_digits(size: f64) -> ([u8; DIGITS], i32) {
     let mut text = [0_u8; 32];
     let mut rest = &mut text[..];
-    // 32 bytes hold every `d.dddddddddddddde-ddd`; the result of a short write could only be cut digits.
+    // 32 bytes hold every `d.dddddddddddddde-ddd`.
     let _ = write!(rest, "{size:.14e}");
     let unused = rest.len();
     let text = &text[..32 - unused];
@@ -104,12 +104,12 @@ pub(crate) fn plain(value: f64) -> String {
     }
 }
 
-/// Why text is not an integer.
+/// Why a text is not an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IntFault {
     /// Digits, but too many.
     Range,
-    /// Something else than blanks, a sign and digits.
+    /// Something other than blanks, a sign and digits.
     Syntax,
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn parse_int(text: &[u8]) -> Result<i64, IntFault> {
     if count == 0 {
         return Err(IntFault::Syntax);
     }
-    // The magnitude is gathered below zero, where i64::MIN fits.
+    // The magnitude is collected as a negative number, where i64::MIN fits.
     let below_zero = digits[..count]
         .iter()
         .try_fold(0_i64, |value, digit| value.checked_mul(10)?.checked_sub(i64::from(digit - b'0')));
@@ -136,7 +136,7 @@ pub(crate) fn parse_int(text: &[u8]) -> Result<i64, IntFault> {
     if negative { Ok(below_zero) } else { below_zero.checked_neg().ok_or(IntFault::Range) }
 }
 
-/// C's `atoi`, but saturating to 64 bits: leading blanks, sign and digits count, anything after them is ignored.
+/// C's `atoi`, but saturating to 64 bits: leading blanks, sign and digits count, the rest is ignored.
 pub(crate) fn leading_int(text: &[u8]) -> i64 {
     let text = skip_spaces(text);
     let (sign, digits) = match text.split_first() {
@@ -148,7 +148,7 @@ pub(crate) fn leading_int(text: &[u8]) -> i64 {
     digits.fold(0_i64, |value, digit| value.saturating_mul(10).saturating_add(sign * i64::from(digit - b'0')))
 }
 
-/// Parses a double as `strtod` does, from its whole text; `None` on other text, on overflow, and (as glibc) on underflow.
+/// Parses the whole text as `strtod` does; `None` for other text, on overflow, and (as glibc) on underflow.
 pub(crate) fn parse_double(text: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(skip_spaces(text)).ok()?;
     let (negative, body) = match text.as_bytes().first()? {
@@ -207,7 +207,7 @@ fn parse_hexadecimal(text: &str) -> Option<f64> {
     (scaled.is_finite() && (value == 0.0 || scaled >= f64::MIN_POSITIVE)).then_some(scaled)
 }
 
-/// The text without leading blanks as C's `isspace` knows them.
+/// The text without leading C spaces.
 pub(crate) fn skip_spaces(text: &[u8]) -> &[u8] {
     let blanks = text.iter().take_while(|byte| is_space(**byte)).count();
     &text[blanks..]

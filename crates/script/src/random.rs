@@ -1,12 +1,12 @@
 //! The generator and the distributions of pgbench's random functions.
 //!
-//! The generator is xoroshiro128** 1.0 (Blackman and Vigna, <https://prng.di.unimi.it/>) filled by splitmix64, as in
-//! PostgreSQL since version 15. The floating-point distributions use the platform's `log`, `exp`, `pow` and `sin`, so
-//! they agree with a pgbench that uses the same mathematical library.
+//! The generator is xoroshiro128** 1.0 (Blackman and Vigna, <https://prng.di.unimi.it/>) seeded by
+//! splitmix64, as in PostgreSQL since version 15. The floating-point distributions use the platform's `log`,
+//! `exp`, `pow` and `sin`, so they agree with a pgbench that uses the same mathematical library.
 
-/// One stream of random numbers: a client's, or one of a thread's.
+/// One stream of random numbers of a client or thread.
 ///
-/// A clone replays the same numbers: that is how a retried transaction gets its values again.
+/// A clone replays the same numbers: a retried transaction gets its values again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Random {
     s0: u64,
@@ -20,7 +20,7 @@ impl Random {
         let s0 = splitmix64(&mut filler);
         let s1 = splitmix64(&mut filler);
         if s0 == 0 && s1 == 0 {
-            // All zeroes is a fixed point of the generator; these are the constants PostgreSQL puts in instead.
+            // All zeroes is a fixed point of the generator; PostgreSQL uses these constants instead.
             return Self { s0: 0x5851_F42D_4C95_7F2D, s1: 0x1405_7B7E_F767_814F };
         }
         Self { s0, s1 }
@@ -43,7 +43,7 @@ impl Random {
         (self.next_u64() >> 12) as f64 * TWO_POW_MINUS_52
     }
 
-    /// Uniform in [0, `max`]; draws nothing when `max` is 0, else again until the needed top bits fit.
+    /// Uniform in [0, `max`]; draws nothing when `max` is 0, otherwise repeats until the needed top bits fit.
     #[inline]
     pub fn up_to(&mut self, max: u64) -> u64 {
         if max == 0 {
@@ -75,8 +75,8 @@ impl Random {
         scaled(low, high, fraction)
     }
 
-    /// Gaussian around the middle of [`low`, `high`], which lies `parameter` standard deviations from each end;
-    /// `parameter` >= 2. Values outside are drawn again.
+    /// Gaussian around the middle of [`low`, `high`], which lies `parameter` standard deviations from each
+    /// end; `parameter` >= 2. Values outside are drawn again.
     pub fn gaussian(&mut self, low: i64, high: i64, parameter: f64) -> i64 {
         let deviation = loop {
             let drawn = self.normal();
@@ -97,7 +97,7 @@ impl Random {
         low.wrapping_sub(1).wrapping_add(rank)
     }
 
-    /// A waiting time of mean `mean`, exponentially distributed and rounded: the gaps of a Poisson process.
+    /// An exponentially distributed, rounded waiting time with mean `mean`: the gaps of a Poisson process.
     pub fn wait(&mut self, mean: f64) -> i64 {
         let uniform = 1.0 - self.unit();
         (-uniform.ln() * mean + 0.5) as i64
@@ -131,7 +131,7 @@ fn scaled(low: i64, high: i64, fraction: f64) -> i64 {
     low.wrapping_add((count as f64 * fraction) as i64)
 }
 
-/// Steele, Lea and Flood's generator, used only to fill a state.
+/// Steele, Lea and Flood's generator, used only for seeding.
 fn splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut value = *state;

@@ -1,4 +1,4 @@
-//! SQL statements and how variables get into them.
+//! SQL statements and the substitution of variables.
 
 use std::ops::Range;
 
@@ -6,10 +6,9 @@ use crate::error::{MAX_PARAMETERS, ParseError};
 use crate::symbols::{Slot, Symbols, name_len};
 use crate::variables::Variables;
 
-/// What happens to the rows of a statement.
+/// What happens to a statement's rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Capture {
-    /// They are dropped.
     None,
     /// `\gset`: the last statement must give exactly one row, stored under this prefix.
     Gset(Box<[u8]>),
@@ -25,10 +24,10 @@ pub struct Statement {
     uses: Vec<Use>,
     extended: Vec<u8>,
     parameters: Vec<Slot>,
-    /// How many statements `\;` joins; at least 1. Empty ones count.
+    /// Number of statements that `\;` joins, including empty ones; at least 1.
     pub parts: usize,
     pub capture: Capture,
-    /// Position among all SQL commands of the run's scripts, from 0; the prepared statement is named `P_<number>`.
+    /// Index among all SQL commands of the run's scripts; the prepared statement is named `P_<number>`.
     pub number: usize,
 }
 
@@ -39,7 +38,6 @@ struct Use {
 }
 
 impl Statement {
-    /// Finds the variables of a statement.
     pub(crate) fn new(text: Vec<u8>, parts: usize, symbols: &mut Symbols) -> Self {
         let uses = find_uses(&text, symbols);
         let extended = numbered(&text, &uses);
@@ -52,17 +50,17 @@ impl Statement {
         &self.text
     }
 
-    /// The statement with `$1`, `$2`... in place of its variables, each use with its own number.
+    /// The statement with `$1`, `$2`... for its variables, a separate number for each use.
     pub fn extended_text(&self) -> &[u8] {
         &self.extended
     }
 
-    /// The variables that `$1`, `$2`... stand for.
+    /// The variables for `$1`, `$2`...
     pub fn parameters(&self) -> &[Slot] {
         &self.parameters
     }
 
-    /// Checks that the statement can be sent by the extended protocol.
+    /// Checks that the extended protocol can send the statement.
     ///
     /// # Errors
     /// It uses more variables than pgbench allows there.
@@ -75,7 +73,7 @@ impl Statement {
         Ok(())
     }
 
-    /// Appends the statement with the text of its variables pasted in; unset ones stay as written.
+    /// Appends the statement with its variables replaced by their text; unset ones stay as written.
     #[inline]
     pub fn append_simple(&self, variables: &Variables, out: &mut Vec<u8>) {
         let mut copied = 0;
@@ -90,8 +88,8 @@ impl Statement {
     }
 }
 
-/// Every `:name` of a text, also inside quotes and comments. After a colon that starts no name, all colons that follow
-/// it are passed over, so that `::type` is left alone.
+/// Every `:name` of a text, even inside quotes and comments. After a colon that starts no name, directly
+/// following colons are skipped, so that `::type` is unchanged.
 fn find_uses(text: &[u8], symbols: &mut Symbols) -> Vec<Use> {
     let mut uses = Vec::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! From a script's text to its commands.
+//! Parses a script's text to commands.
 
 use crate::command::{Action, Command};
 use crate::error::{ConditionProblem, ParseError, SyntaxError};
@@ -10,12 +10,12 @@ use crate::symbols::Symbols;
 /// Longest text of a statement shown in reports, in bytes.
 const FIRST_LINE_LEN: usize = 127;
 
-/// A parsed script; it has at least one command, and its conditions match.
+/// A parsed script: at least one command, with matching conditions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    /// Its name: the file as given, or a builtin's description.
+    /// The file as given, or a builtin's description.
     pub name: String,
-    /// Its commands. `\gset` and `\aset` belong to the statement before them.
+    /// `\gset` and `\aset` belong to the statement before them.
     pub commands: Vec<Command>,
 }
 
@@ -23,7 +23,7 @@ impl Script {
     /// Parses a script. Its variables are numbered in `symbols`, which all scripts of a run share.
     ///
     /// # Errors
-    /// A backslash command is wrong, conditions do not match, or there is no command. SQL is not looked at.
+    /// A backslash command is invalid, conditions do not match, or there is no command. SQL is not checked.
     pub fn parse(name: &str, text: &[u8], symbols: &mut Symbols) -> Result<Self, ParseError> {
         // pgbench works on C strings.
         let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
@@ -62,7 +62,7 @@ fn parse_commands(name: &str, text: &[u8], symbols: &mut Symbols) -> Result<Vec<
     }
 }
 
-/// Gives the last command, which must be a statement without one, a capture.
+/// Adds a capture to the last command, which must be a statement without one.
 fn attach(script: &str, last: Option<&mut Command>, capture: Capture, line: usize) -> Result<(), ParseError> {
     let detail = match last {
         Some(Command { action: Action::Sql(statement), .. }) if statement.capture == Capture::None => {
@@ -82,16 +82,16 @@ fn first_line(text: &[u8]) -> String {
     String::from_utf8_lossy(&line[..line.len().min(FIRST_LINE_LEN)]).into_owned()
 }
 
-/// An `\if` that waits for its `\endif`.
+/// An `\if` without its `\endif` so far.
 struct Open {
-    /// The `\if` or `\elif` whose condition still needs a place to go on at.
+    /// The `\if` or `\elif` that still needs the command to jump to.
     untested: Option<usize>,
-    /// `\elif`s and the `\else` that jump behind the `\endif`.
+    /// `\elif`s and the `\else` that jump after the `\endif`.
     to_end: Vec<usize>,
     has_else: bool,
 }
 
-/// Checks that conditions match and fills in where they lead.
+/// Checks that conditions match, and fills in their jumps.
 fn link_conditions(script: &str, commands: &mut [Command]) -> Result<(), ParseError> {
     let mut open: Vec<Open> = Vec::new();
     for index in 0..commands.len() {

@@ -1,5 +1,3 @@
-//! The scripts of a run with their weights.
-
 use crate::builtin::Builtin;
 use crate::command::Action;
 use crate::error::{MAX_SCRIPTS, ParseError};
@@ -7,7 +5,7 @@ use crate::script::Script;
 use crate::streams::ScriptChooser;
 use crate::symbols::Symbols;
 
-/// The scripts of a run: they share one numbering of variables and one of statements.
+/// The weighted scripts of a run, with a common numbering of variables and statements.
 #[derive(Debug, Clone, Default)]
 pub struct Scripts {
     scripts: Vec<Script>,
@@ -17,7 +15,7 @@ pub struct Scripts {
 }
 
 impl Scripts {
-    /// None yet.
+    /// An empty list.
     pub fn new() -> Self {
         Self::default()
     }
@@ -25,7 +23,7 @@ impl Scripts {
     /// Parses a script and adds it with its weight (at most 2^31 - 1).
     ///
     /// # Errors
-    /// The script is wrong, or one too many.
+    /// The script is invalid, or there are too many.
     pub fn add(&mut self, name: &str, text: &[u8], weight: u32) -> Result<(), ParseError> {
         let script = Script::parse(name, text, &mut self.symbols)?;
         if self.scripts.len() >= MAX_SCRIPTS {
@@ -35,11 +33,11 @@ impl Scripts {
         Ok(())
     }
 
-    /// Parses a script that is never chosen, but run on another occasion: add it behind all others. It does not count
-    /// towards the most scripts that a run can have.
+    /// Parses a script that is never chosen, but run on another occasion: add it after all others. It does
+    /// not count towards the limit on scripts.
     ///
     /// # Errors
-    /// The script is wrong.
+    /// The script is invalid.
     pub fn add_aside(&mut self, name: &str, text: &[u8]) -> Result<(), ParseError> {
         let script = Script::parse(name, text, &mut self.symbols)?;
         self.push(script, 0);
@@ -60,12 +58,12 @@ impl Scripts {
     /// Adds a builtin script under its description.
     ///
     /// # Errors
-    /// It is one too many.
+    /// There are too many scripts.
     pub fn add_builtin(&mut self, builtin: &Builtin, weight: u32) -> Result<(), ParseError> {
         self.add(builtin.description, builtin.text.as_bytes(), weight)
     }
 
-    /// Checks what can only be said when all scripts are known; `extended` when variables travel as parameters.
+    /// Checks what depends on all scripts; `extended` when variables are sent as parameters.
     ///
     /// # Errors
     /// A statement has too many variables, or all weights are 0.
@@ -88,7 +86,7 @@ impl Scripts {
         &self.scripts
     }
 
-    /// Their weights.
+    /// Their weights, in the same order.
     pub fn weights(&self) -> &[u32] {
         &self.weights
     }
@@ -98,17 +96,17 @@ impl Scripts {
         self.weights.iter().map(|&weight| u64::from(weight)).sum()
     }
 
-    /// The names of variables that any of them mentions.
+    /// The names of all variables in the scripts.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
 
-    /// Number of SQL commands over all scripts: statement numbers are below it.
+    /// Number of SQL commands over all scripts: an upper bound of statement numbers.
     pub fn statements(&self) -> usize {
         self.statements
     }
 
-    /// Chooses among them.
+    /// A chooser by these weights.
     pub fn chooser(&self) -> ScriptChooser {
         ScriptChooser::new(self.weights.iter().copied())
     }

@@ -1,17 +1,17 @@
 //! The values of `--random-seed` and `PGBENCH_RANDOM_SEED`.
 
-/// Where a run's seed comes from.
+/// The source of a run's seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Seed {
-    /// The clock; the caller reads it.
+    /// The clock, read by the caller.
     #[default]
     Time,
-    /// A strong source of randomness; the caller reads it.
+    /// A strong source of randomness, read by the caller.
     Strong,
     Value(u64),
 }
 
-/// The seed is neither a word known here nor a number.
+/// The seed is neither a known word nor a number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unrecognized random seed option \"{given}\"")]
 pub struct SeedError {
@@ -19,7 +19,7 @@ pub struct SeedError {
 }
 
 impl SeedError {
-    /// The `detail:` line that goes with the message.
+    /// The `detail:` line after the message.
     pub const DETAIL: &'static str = "Expecting an unsigned integer, \"time\" or \"rand\".";
 }
 
@@ -42,7 +42,7 @@ impl Seed {
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(SeedError { given: text.into() });
         }
-        // Only too large a number is left to go wrong; C stays at the largest.
+        // Only too large a number can still fail; C uses the largest one.
         Ok(Self::Value(match digits.parse::<u64>() {
             Ok(value) if negative => value.wrapping_neg(),
             Ok(value) => value,

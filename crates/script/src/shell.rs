@@ -1,4 +1,4 @@
-//! `\shell` and `\setshell`: the command line they run and the integer they read. Running it is the caller's work.
+//! `\shell` and `\setshell`: their command line and result. The caller runs the command.
 
 use crate::error::EvalError;
 use crate::number::{leading_int, skip_spaces};
@@ -7,7 +7,7 @@ use crate::variables::Variables;
 
 /// Size of pgbench's buffer; a command line must leave two bytes of it free.
 const BUFFER_LEN: usize = 256;
-/// How much of a command's first line pgbench reads.
+/// Length of a result that pgbench reads.
 const RESULT_LEN: usize = 63;
 
 /// The words of a shell command.
@@ -23,7 +23,8 @@ enum Word {
 }
 
 impl Shell {
-    /// Takes the words apart: `:v` is a variable, `::x` stands for `:x`, all else for itself. There must be a word.
+    /// Splits the words: `:v` is a variable, `::x` means `:x`, anything else is literal. There must be a
+    /// word.
     pub(crate) fn new(words: &[&[u8]], mut slot_of: impl FnMut(&[u8]) -> Slot) -> Self {
         let words = words.iter().map(|word| match word {
             [b':', rest @ ..] if rest.first() == Some(&b':') => Word::Literal(rest.into()),
@@ -33,7 +34,8 @@ impl Shell {
         Self { words: words.collect() }
     }
 
-    /// Appends the command line for `sh -c`: the words, variables replaced by their text, one blank between two.
+    /// Appends the command line for `sh -c`: the words joined by blanks, with variables replaced by their
+    /// text.
     ///
     /// # Errors
     /// A variable is unset, or the line is longer than 254 bytes.
@@ -59,12 +61,12 @@ impl Shell {
         Ok(())
     }
 
-    /// The first word as written: what messages call the command.
+    /// The first word as written, the command's name in messages.
     pub fn name(&self, variables: &Variables) -> String {
         match self.words.first() {
             None => String::new(),
             Some(Word::Variable(slot)) => format!(":{}", variables.symbols().display_name(*slot)),
-            // A literal that starts with a colon was written with two.
+            // A literal colon at the start was written as two.
             Some(Word::Literal(text)) => {
                 let colon = if text.first() == Some(&b':') { ":" } else { "" };
                 format!("{colon}{}", String::from_utf8_lossy(text))
@@ -73,7 +75,7 @@ impl Shell {
     }
 }
 
-/// The integer that a `\setshell` command printed: its first line, a 32-bit number and blanks.
+/// The result of a `\setshell` command: the first line of its output, a 32-bit number and blanks.
 ///
 /// # Errors
 /// [`EvalError::ShellNotInteger`]; `command` is [`Shell::name`].
@@ -83,7 +85,7 @@ pub fn shell_result(command: &str, output: &[u8]) -> Result<i32, EvalError> {
     let number = skip_spaces(line);
     let unsigned = number.strip_prefix(b"-").or_else(|| number.strip_prefix(b"+")).unwrap_or(number);
     let digits = unsigned.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // strtol reads a line of blanks as 0, but not a line that is not there.
+    // strtol reads a blank line as 0, but a missing line is an error.
     let blank = number.is_empty() && !line.is_empty();
     if (digits == 0 && !blank) || !skip_spaces(&unsigned[digits..]).is_empty() {
         let output = String::from_utf8_lossy(line).into_owned();

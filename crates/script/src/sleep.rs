@@ -12,12 +12,12 @@ use crate::variables::Variables;
 pub enum Unit {
     Microseconds,
     Milliseconds,
-    /// `s`, and when none is given.
+    /// `s`, and the default.
     Seconds,
 }
 
 impl Unit {
-    /// The unit of a word, whatever its case.
+    /// Ignores case.
     pub(crate) fn parse(word: &[u8]) -> Option<Self> {
         [(&b"us"[..], Self::Microseconds), (b"ms", Self::Milliseconds), (b"s", Self::Seconds)]
             .into_iter()
@@ -33,10 +33,10 @@ impl Unit {
     }
 }
 
-/// How long `\sleep` pauses.
+/// The argument of `\sleep`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sleep {
-    /// The command as written, for messages.
+    /// As written, for messages.
     pub(crate) command: String,
     pub(crate) amount: Amount,
     pub(crate) unit: Unit,
@@ -49,7 +49,7 @@ pub(crate) enum Amount {
 }
 
 impl Sleep {
-    /// The pause; a negative number of units gives none. (pgbench counts in 32 bits and skips pauses over 35 minutes.)
+    /// The pause; 0 for a negative number. (pgbench counts in 32 bits and skips pauses over 35 minutes.)
     ///
     /// # Errors
     /// The variable is unset or does not start with a number.

@@ -1,36 +1,34 @@
-//! How one seed gives every client and thread of a run its own stream, and how a thread chooses scripts.
+//! Derives the random streams of all clients and threads from one seed, and chooses scripts.
 
 use crate::random::Random;
 
-/// All streams of a run.
+/// All random streams of a run.
 ///
-/// A base generator started from the run's seed hands out one 64-bit seed after another: to every client in order, then
-/// `default_seed` if it is needed, then per thread to its three streams. Adding threads therefore changes no client's
-/// numbers.
+/// A base generator started from the run's seed produces 64-bit seeds: one for every client in order, then
+/// `default_seed` if needed, then three per thread. So adding threads changes no client's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Streams {
-    /// For each client, the stream its random functions draw from.
+    /// For each client, the stream of its random functions.
     pub clients: Vec<Random>,
     /// Value of `:default_seed`; `None` when the user set the variable.
     pub default_seed: Option<i64>,
-    /// For each thread, its own streams.
     pub threads: Vec<ThreadRandom>,
 }
 
 /// The streams of one thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadRandom {
-    /// Which script comes next; shared by the thread's clients.
+    /// Chooses the next script; shared by the thread's clients.
     pub choose: Random,
-    /// Gaps between the starts of transactions under a rate.
+    /// Draws the gaps between starts of transactions under a rate.
     pub throttle: Random,
-    /// Which transactions are logged when only a sample is.
+    /// Samples the transactions to log.
     pub sample: Random,
 }
 
 impl Streams {
-    /// Streams for `clients` clients on `threads` threads. `default_seed_given` says that the user set `:default_seed`,
-    /// so that none is drawn for it.
+    /// Streams for `clients` clients on `threads` threads. `default_seed_given` is true when the user set
+    /// `:default_seed`, which then is not drawn.
     pub fn new(seed: u64, clients: usize, threads: usize, default_seed_given: bool) -> Self {
         let mut base = Random::new(seed);
         Self {
@@ -59,14 +57,14 @@ pub struct ScriptChooser {
 }
 
 impl ScriptChooser {
-    /// A chooser over scripts 0.. with these weights, of which at least one should be above 0.
+    /// A chooser over scripts 0.. with these weights, at least one of them above 0.
     pub fn new(weights: impl IntoIterator<Item = u32>) -> Self {
         let weights: Vec<u32> = weights.into_iter().collect();
         let total = weights.iter().map(|&weight| u64::from(weight)).sum();
         Self { weights, total }
     }
 
-    /// The index of the next script. Draws only if there is a choice.
+    /// Index of the next script. Draws only if there is a choice.
     #[inline]
     pub fn choose(&self, random: &mut Random) -> usize {
         if self.weights.len() <= 1 {

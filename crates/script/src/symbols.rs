@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// The number of a variable's name; valid for the [`Symbols`] that gave it.
+/// The number of a variable's name, valid for the [`Symbols`] that assigned it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(u32);
 
@@ -13,9 +13,9 @@ impl Slot {
     }
 }
 
-/// All variable names that the scripts of a run mention, each with its [`Slot`].
+/// All variable names in the scripts of a run, each with its [`Slot`].
 ///
-/// A name no script mentions cannot be observed, so it needs no slot: storing to it only checks the name.
+/// Other names cannot be read, so they need no slot: storing to them only checks the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbols {
     slots: HashMap<Box<[u8]>, Slot>,
@@ -29,10 +29,10 @@ impl Symbols {
     pub const SCALE: Slot = Slot(1);
     /// `:random_seed`, the seed of the run.
     pub const RANDOM_SEED: Slot = Slot(2);
-    /// `:default_seed`, the seed of the hash functions and `permute` when they are given none.
+    /// `:default_seed`, the default seed of the hash functions and `permute`.
     pub const DEFAULT_SEED: Slot = Slot(3);
 
-    /// Only the automatic variables.
+    /// The automatic variables only.
     pub fn new() -> Self {
         let mut symbols = Self { slots: HashMap::new(), names: Vec::new() };
         for name in ["client_id", "scale", "random_seed", "default_seed"] {
@@ -68,7 +68,7 @@ impl Symbols {
         String::from_utf8_lossy(self.name(slot)).into_owned()
     }
 
-    /// How many names there are; at least the automatic ones.
+    /// Number of names, including the automatic ones.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     pub fn len(&self) -> usize {
         self.names.len()
@@ -81,12 +81,12 @@ impl Default for Symbols {
     }
 }
 
-/// Whether a variable may be created with this name: a letter, `_` or a byte above 127, then these or digits.
+/// A letter, `_` or a byte above 127, followed by these or digits.
 pub(crate) fn is_valid_name(name: &[u8]) -> bool {
     name_len(name) == name.len() && !name.is_empty()
 }
 
-/// How many leading bytes make a variable name; 0 when there is none.
+/// Length of the variable name at the start; 0 if there is none.
 pub(crate) fn name_len(text: &[u8]) -> usize {
     match text.first() {
         Some(&first) if is_name_start(first) => text.iter().take_while(|byte| is_name_part(**byte)).count(),
@@ -94,12 +94,10 @@ pub(crate) fn name_len(text: &[u8]) -> usize {
     }
 }
 
-/// Whether a name may start with this byte.
 pub(crate) fn is_name_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii()
 }
 
-/// Whether a name may go on with this byte.
 pub(crate) fn is_name_part(byte: u8) -> bool {
     is_name_start(byte) || byte.is_ascii_digit()
 }

@@ -4,14 +4,14 @@ use std::fmt;
 
 use crate::number;
 
-/// What an expression yields and a variable holds once it is typed.
-// All payloads in one place: a value is then copied as two words, not byte by byte.
+/// The result of an expression, or a variable's value with its type.
+// All payloads at one place: the compiler then copies a value as two words, not bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(u64)]
 pub enum Value {
-    /// No value; most functions of it are null too.
+    /// Most functions return null for it.
     Null,
-    /// True or false; never converts to a number.
+    /// Never converts to a number.
     Bool(bool),
     Int(i64),
     /// Double precision; may be infinite or not a number.
@@ -40,7 +40,7 @@ impl Value {
         }
     }
 
-    /// Appends the value as it is pasted into SQL or sent as a parameter: `NULL`, `true`, digits, or `%.15g`.
+    /// Appends the value's text for SQL or a parameter: `NULL`, `true`, digits, or `%.15g`.
     pub fn append_text(self, out: &mut Vec<u8>) {
         match self {
             Value::Null => out.extend_from_slice(b"NULL"),
@@ -52,12 +52,12 @@ impl Value {
     }
 }
 
-/// The line that `debug(value)` prints, without its line end.
+/// A line printed by `debug(value)`, without its line end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DebugLine {
-    /// Script, counted from 0.
+    /// Index of the script.
     pub script: usize,
-    /// Command in the script, counted from 0 (the printed one counts from 1).
+    /// Index of the command in the script (the printed one counts from 1).
     pub command: usize,
     pub value: Value,
 }

@@ -7,10 +7,10 @@ use crate::number::{self, IntFault};
 use crate::symbols::{Slot, Symbols, is_valid_name};
 use crate::value::Value;
 
-/// The variables of one client: a slot for every name its scripts mention.
+/// The variables of one client: a slot for every name in its scripts.
 ///
-/// Text (from `-D` or a row) is kept as it came and typed at its first use in an expression. Storing numbers allocates
-/// nothing; storing text re-uses the slot's memory.
+/// Text (from `-D` or a row) is stored unchanged, and gets a type at its first use in an expression. Storing
+/// numbers does not allocate; storing text reuses the slot's memory.
 #[derive(Debug, Clone)]
 pub struct Variables {
     symbols: Arc<Symbols>,
@@ -29,11 +29,11 @@ struct Variable {
 enum Content {
     #[default]
     Unset,
-    /// A value; `text` means nothing.
+    /// `text` is unused.
     Value(Value),
     /// `text`, not yet used in an expression.
     Untyped,
-    /// `text`, and the value it was found to be.
+    /// `text` and its value.
     Typed(Value),
 }
 
@@ -44,12 +44,12 @@ impl Variables {
         Self { symbols, slots, name: Vec::new() }
     }
 
-    /// The names.
+    /// The names of the variables.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
 
-    /// Whether the variable has been given a value (null is one).
+    /// Whether the variable has a value (null is one).
     pub fn is_set(&self, slot: Slot) -> bool {
         self.slots[slot.index()].content != Content::Unset
     }
@@ -60,14 +60,14 @@ impl Variables {
         self.slots[slot.index()].content = Content::Value(value);
     }
 
-    /// Stores a value unless the variable is set already: `-D` wins over the automatic variables.
+    /// Stores a value unless the variable is set: `-D` takes precedence over the automatic variables.
     pub fn set_default(&mut self, slot: Slot, value: Value) {
         if !self.is_set(slot) {
             self.set(slot, value);
         }
     }
 
-    /// Stores text as it is.
+    /// Stores text unchanged.
     #[inline]
     pub fn set_text(&mut self, slot: Slot, text: &[u8]) {
         let variable = &mut self.slots[slot.index()];
@@ -76,10 +76,10 @@ impl Variables {
         variable.text.extend_from_slice(text);
     }
 
-    /// Stores text under a name given at run time, as `-D NAME=VALUE` does.
+    /// Stores text under a name given at run time, as in `-D NAME=VALUE`.
     ///
     /// # Errors
-    /// [`EvalError::BadName`] when no variable may have this name; `context` is the word before the message.
+    /// [`EvalError::BadName`] for an invalid name; `context` is the word before the message.
     pub fn define(&mut self, context: &'static str, name: &[u8], text: &[u8]) -> Result<(), EvalError> {
         if !is_valid_name(name) {
             return Err(EvalError::BadName {
@@ -93,10 +93,11 @@ impl Variables {
         Ok(())
     }
 
-    /// Stores one column of a row for `\gset` or `\aset` (`context`, without the backslash); SQL null is the empty text.
+    /// Stores one column of a row for `\gset` or `\aset` (`context`, without the backslash); SQL null becomes
+    /// the empty text.
     ///
     /// # Errors
-    /// [`EvalError::BadName`] when prefix and column do not make a variable's name.
+    /// [`EvalError::BadName`] when prefix and column do not make a valid name.
     pub fn store_column(
         &mut self,
         context: &'static str,
@@ -113,8 +114,8 @@ impl Variables {
         stored
     }
 
-    /// Appends the variable's text: what came in, or the value's text. `false`, and nothing appended, when it is unset
-    /// (SQL null as a parameter, left alone in pasted SQL).
+    /// Appends the variable's text, as received or from its value. `false`, with nothing appended, when it is
+    /// unset (SQL null as a parameter, unchanged in substituted SQL).
     #[inline]
     pub fn append_text(&self, slot: Slot, out: &mut Vec<u8>) -> bool {
         let variable = &self.slots[slot.index()];
@@ -126,10 +127,10 @@ impl Variables {
         true
     }
 
-    /// The variable's value, typing its text if this is its first use.
+    /// The variable's value; its text gets a type if this is the first use.
     ///
     /// # Errors
-    /// The variable is unset, or its text is of no type.
+    /// The variable is unset, or its text has no type.
     #[inline]
     pub fn value(&mut self, slot: Slot) -> Result<Value, EvalError> {
         match self.slots[slot.index()].content {
@@ -161,7 +162,7 @@ impl Variables {
     }
 }
 
-/// Why text has no type.
+/// Why a text has no type.
 #[derive(Debug, PartialEq)]
 enum Untypable {
     Empty,
@@ -169,7 +170,7 @@ enum Untypable {
     Malformed,
 }
 
-/// The value that text stands for: null, a boolean word or a prefix of one (not `o`), an integer, else a double.
+/// The value of a text: null, a boolean word or a prefix of one (not `o`), an integer, otherwise a double.
 fn infer(text: &[u8]) -> Result<Value, Untypable> {
     if text.is_empty() {
         return Err(Untypable::Empty);
@@ -194,7 +195,7 @@ fn is_prefix(text: &[u8], word: &[u8]) -> bool {
     word.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text))
 }
 
-/// Blanks, a sign, digits and nothing else; a lone sign passes too, and then fails as an integer.
+/// Blanks, a sign and digits only; a single sign passes too, and then fails as an integer.
 fn looks_like_int(text: &[u8]) -> bool {
     let text = number::skip_spaces(text);
     let digits = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);

@@ -5,7 +5,7 @@
 pub struct Weighted {
     /// Name of a file or a builtin script.
     pub name: String,
-    /// Share of the choices; 0 to 2^31 - 1. 1 when none was given.
+    /// Share of the choices, 0 to 2^31 - 1; 1 by default.
     pub weight: u32,
 }
 
@@ -14,7 +14,7 @@ pub struct Weighted {
 pub enum WeightError {
     #[error("invalid weight specification: {given}")]
     Invalid {
-        /// What follows the name, with its `@`.
+        /// The text from the `@` on.
         given: String,
     },
     #[error("weight specification out of range (0 .. {}): {given}", i32::MAX)]
@@ -25,7 +25,7 @@ impl Weighted {
     /// Splits at the last `@`; without one the weight is 1.
     ///
     /// # Errors
-    /// What follows the `@` is not a weight.
+    /// The text after the `@` is not a weight.
     pub fn parse(text: &str) -> Result<Self, WeightError> {
         let Some(at) = text.rfind('@') else {
             return Ok(Self { name: text.into(), weight: 1 });

@@ -1,4 +1,4 @@
-//! Wrong scripts and what is said about them: the snapshot was compared with pgbench 15.18, line by line.
+//! Invalid scripts and their messages: the snapshot was compared with pgbench 15.18, line by line.
 
 use std::fmt::Write;
 

@@ -31,7 +31,7 @@ fn record(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| histogram.record(black_box(latencies.next().unwrap_or_default())));
 }
 
-/// One second's histogram into that of the run.
+/// Adds one second's histogram to the run's.
 #[divan::bench]
 fn add_a_second(bencher: Bencher<'_, '_>) {
     let (mut run, second) = (filled(), filled());

@@ -1,30 +1,31 @@
-//! Where a series changes its level: E-divisive with α = 1 (Matteson & James 2014, DOI 10.1080/01621459.2013.849605), with
-//! Student's t in place of its permutations (Fleming et al. 2023, arXiv 2301.03034): fast, and the same answer every time.
+//! Where a series changes its level: E-divisive with α = 1 (Matteson & James 2014, DOI
+//! 10.1080/01621459.2013.849605), with Student's t instead of permutations (Fleming et al. 2023, arXiv
+//! 2301.03034): fast and deterministic.
 //!
-//! A series is cut where what is before and what follows, up to some later point, are furthest apart, and its parts are
-//! cut again. That the second part may end before the series does is what shows a dip between two equal levels. Successive
-//! values are alike, which makes a mean less sure than its values promise: the standard error is widened by the
-//! autocorrelation that is left around the levels.
+//! A series is cut where the values before, and the values after it up to some later point, differ most; then
+//! its parts are cut again. The second part may end before the series does, which finds a dip between two
+//! equal levels. Successive values are correlated, so their mean is less certain than they suggest: the
+//! standard error is widened by the autocorrelation around the levels.
 
 use statrs::distribution::ContinuousCDF;
 
 use crate::paired::{mean, student};
 
-/// Least p, times the number of places it could have been found at, by which a cut is no chance.
+/// A cut is accepted below this p, multiplied by the number of places where it could be.
 const P: f64 = 0.001;
-/// A level has so many values at least, except for the one in which a step happened.
+/// Fewest values of a level, without the value in which a step happened.
 const FEWEST: usize = 2;
-/// The strongest autocorrelation that is believed of what is left around the levels.
+/// The strongest autocorrelation assumed around the levels.
 const STRONGEST: f64 = 0.7;
-/// From so many values on their autocorrelation can be told from chance.
+/// Fewest values whose autocorrelation can be estimated.
 const ENOUGH: usize = 10;
 
-/// A stretch of a series on one level.
+/// A part of a series on one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// Its first value.
+    /// Index of its first value.
     pub from: usize,
-    /// Behind its last one.
+    /// Index after its last value.
     pub to: usize,
     pub mean: f64,
 }
@@ -34,17 +35,18 @@ impl Level {
         Self { from, to, mean: mean(&series[from..to]).unwrap_or_default() }
     }
 
-    /// Change from another level to this one, as a share of that; infinite from 0.
+    /// Change from another level to this one, as a share of the other; infinite from 0.
     #[must_use]
     pub fn change_from(&self, before: &Self) -> f64 {
         if self.mean == before.mean { 0.0 } else { self.mean / before.mean - 1.0 }
     }
 }
 
-/// The levels of a series in order, one where it keeps its level, none of no values. A level has `fewest` values at least
-/// (2 or more), and differs from those beside it by `least` as a share of the one before it at least.
+/// The levels of a series in order: one if it keeps its level, none if it is empty. A level has at least
+/// `fewest` values (2 or more), and differs from its neighbours by at least `least`, as a share of the level
+/// before.
 ///
-/// Takes time and memory in the square of the number of values: 600 of them 3 MB.
+/// Time and memory grow with the square of the number of values: 600 of them take 3 MB.
 #[must_use]
 pub fn levels(series: &[f64], fewest: usize, least: f64) -> Vec<Level> {
     if series.is_empty() || !series.iter().all(|value| value.is_finite()) {
@@ -57,7 +59,7 @@ pub fn levels(series: &[f64], fewest: usize, least: f64) -> Vec<Level> {
     settled(series, cuts, least)
 }
 
-/// Cuts a part of a series, and then what it was cut into.
+/// Cuts a part of a series, then the resulting parts.
 fn cut(
     series: &[f64],
     distances: &Distances,
@@ -74,7 +76,7 @@ fn cut(
     cut(series, distances, (at, to, fewest), cuts);
 }
 
-/// Where to cut, and up to where what follows is another level; `None` where there is no room for two.
+/// Where to cut, and where the level after it ends; `None` if there is no room for two levels.
 fn furthest_apart(distances: &Distances, from: usize, to: usize, fewest: usize) -> Option<(usize, usize)> {
     let mut best: Option<(f64, (usize, usize))> = None;
     for at in from + fewest..(to + 1).saturating_sub(fewest) {
@@ -88,7 +90,7 @@ fn furthest_apart(distances: &Distances, from: usize, to: usize, fewest: usize) 
     best.map(|(_, place)| place)
 }
 
-/// Takes back the cuts that turn out to be none between the levels as they are in the end, the smallest first.
+/// Removes cuts that are too small between the final levels, the smallest first.
 fn settled(series: &[f64], mut cuts: Vec<usize>, least: f64) -> Vec<Level> {
     loop {
         let ends = cuts.iter().copied().chain([series.len()]);
@@ -106,8 +108,8 @@ fn settled(series: &[f64], mut cuts: Vec<usize>, least: f64) -> Vec<Level> {
     }
 }
 
-/// Two-sided p of "the same mean" on both sides of a cut. The value in which a step happened is of both levels, and may be
-/// left out on either side.
+/// Two-sided p of equal means on both sides of a cut. The value in which a step happened belongs to both
+/// levels, and may be left out on either side.
 fn p_of(series: &[f64], from: usize, at: usize, to: usize) -> f64 {
     let (before, after) = (&series[from..at], &series[at..to]);
     let mut ways = vec![p_between(before, after)];
@@ -135,7 +137,7 @@ fn p_between(before: &[f64], after: &[f64]) -> f64 {
     2.0 * student(df).sf(((other - one) / error).abs())
 }
 
-/// By how much the variance of a mean grows because successive values are alike: as of an autoregression of first order.
+/// Factor by which autocorrelation increases the variance of a mean, for a first-order autoregression.
 fn dependence(rests: &[Vec<f64>]) -> f64 {
     let count: usize = rests.iter().map(Vec::len).sum();
     let squares: f64 = rests.iter().flatten().map(|rest| rest * rest).sum();
@@ -144,7 +146,7 @@ fn dependence(rests: &[Vec<f64>]) -> f64 {
     }
     let products: f64 = rests.iter().flat_map(|part| part.windows(2)).map(|pair| pair[0] * pair[1]).sum();
     let seen = products / squares;
-    // What is left around its own mean is less alike than what it is left of.
+    // Residuals around their own mean are less correlated than the values.
     let parts = rests.len() as f64;
     let alike = (seen + parts * (1.0 + 3.0 * seen.max(0.0)) / count as f64).clamp(0.0, STRONGEST);
     (1.0 + alike) / (1.0 - alike)
@@ -152,7 +154,7 @@ fn dependence(rests: &[Vec<f64>]) -> f64 {
 
 /// Sums of distances between values of a series.
 struct Distances {
-    /// `sums[i * wide + j]`: between the first i values and the first j.
+    /// `sums[i * wide + j]`: over the first i values and the first j.
     sums: Vec<f64>,
     wide: usize,
 }
@@ -171,17 +173,17 @@ impl Distances {
         Self { sums, wide }
     }
 
-    /// Between all values of one stretch and all of another.
+    /// Sum over all values of one part and all of another.
     fn between(&self, (a, b): (usize, usize), (c, d): (usize, usize)) -> f64 {
         let sum = |i: usize, j: usize| self.sums[i * self.wide + j];
         sum(b, d) - sum(a, d) - sum(b, c) + sum(a, c)
     }
 
-    /// The energy distance of two stretches next to each other, scaled by their lengths.
+    /// The energy distance of two adjacent parts, scaled by their lengths.
     fn apart(&self, from: usize, at: usize, end: usize) -> f64 {
         let (before, after) = ((from, at), (at, end));
         let (m, n) = ((at - from) as f64, (end - at) as f64);
-        // Sums within a stretch hold each pair twice.
+        // Sums within a part contain each pair twice.
         let within = |part, count: f64| self.between(part, part) / (count * (count - 1.0));
         let energy = 2.0 * self.between(before, after) / (m * n) - within(before, m) - within(after, n);
         energy * m * n / (m + n)

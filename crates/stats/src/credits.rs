@@ -1,34 +1,37 @@
-//! CPU credits: a token bucket that a burstable host spends its bursts from.
+//! CPU credits: the token bucket of a burstable host.
 //!
-//! A credit is a minute of one CPU. Credits come at a constant rate up to a most, and a CPU that works spends them; without
-//! credits it does no more than they come in, its *baseline*. From outside, and from a guest, no balance is to be seen:
-//! what can be known is that they have ended, and how slow the host is then.
+//! A credit is a minute of one CPU. Credits accrue at a constant rate up to a maximum, and a working CPU
+//! spends them. Without credits it works at the rate at which they accrue, its *baseline*. The balance is not
+//! visible from outside or from a guest: it can only be observed that the credits have ended, and how slow
+//! the host is then.
 
 /// A host with one CPU and credits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bucket {
-    /// Credits that come in an hour.
+    /// Accrued per hour.
     pub per_hour: f64,
-    /// The most there can be.
+    /// Highest balance.
     pub most: f64,
-    /// Those that are there.
+    /// Current balance.
     pub balance: f64,
 }
 
 impl Bucket {
-    /// An Amazon EC2 t2.micro in standard mode: 6 credits an hour, at most a day's (144), so a baseline of 10 %.
+    /// An Amazon EC2 t2.micro in standard mode: 6 credits an hour, at most a day's (144), so a baseline of 10
+    /// %.
     #[must_use]
     pub fn t2_micro(balance: f64) -> Self {
         Self { per_hour: 6.0, most: 144.0, balance }
     }
 
-    /// The share of its CPU that it can work without end.
+    /// The share of its CPU that is available without credits.
     #[must_use]
     pub fn baseline(&self) -> f64 {
         self.per_hour / 60.0
     }
 
-    /// Lets some time pass in which this share of the CPU is wanted; gives the share that could be had.
+    /// Advances the time by `seconds` in which the share `wanted` of the CPU is requested; returns the share
+    /// that was available.
     pub fn pass(&mut self, seconds: f64, wanted: f64) -> f64 {
         let minutes = seconds / 60.0;
         let come = self.baseline() * minutes;
@@ -38,41 +41,41 @@ impl Bucket {
     }
 }
 
-/// What is inferred of a host's credits once they have ended under a load that wanted all it could get: seconds of that
-/// load's speed, in which nothing but the load's two speeds and the time since then need be known.
+/// What can be inferred of a host's credits after they ended under a full load, in seconds of that load's
+/// full speed. Only the load's two speeds and the time since the end are needed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Inferred {
-    /// The load's speed without credits, as a share of that with them.
+    /// The load's speed without credits, as a share of its full speed.
     baseline: f64,
-    /// Seconds at full speed that are there, were none to come.
+    /// Remaining seconds at full speed, without further credits.
     balance_s: f64,
 }
 
 impl Inferred {
-    /// Credits have ended: there is nothing left, and this is the speed without them as a share of that with them; `None`
-    /// where that is no share.
+    /// The state when credits have just ended; `baseline` is the speed without them as a share of full speed.
+    /// `None` if it is outside 0..1.
     #[must_use]
     pub fn at_the_end(baseline: f64) -> Option<Self> {
         (baseline > 0.0 && baseline < 1.0).then_some(Self { baseline, balance_s: 0.0 })
     }
 
-    /// Time passed without load.
+    /// Adds time without load.
     pub fn rested(&mut self, seconds: f64) {
         self.balance_s += self.baseline * seconds;
     }
 
-    /// Time passed under the load at full speed.
+    /// Adds time under load at full speed.
     pub fn worked(&mut self, seconds: f64) {
         self.balance_s = (self.balance_s - (1.0 - self.baseline) * seconds).max(0.0);
     }
 
-    /// How long that load can go on at full speed, seconds.
+    /// How long the load can continue at full speed, seconds.
     #[must_use]
     pub fn left_s(&self) -> f64 {
         self.balance_s / (1.0 - self.baseline)
     }
 
-    /// How long a rest earns a second of that load at full speed, seconds.
+    /// Rest needed for a second of the load at full speed, seconds.
     #[must_use]
     pub fn rest_per_second(&self) -> f64 {
         (1.0 - self.baseline) / self.baseline
@@ -99,7 +102,7 @@ mod tests {
         assert!((modest.balance - 1.0).abs() < 1e-9);
     }
 
-    /// What is inferred from the speeds alone is what the bucket does.
+    /// The inference from the speeds agrees with the bucket.
     #[test]
     fn the_end_after_a_rest_is_inferred() {
         for rest_s in [60.0, 600.0, 3600.0] {

@@ -1,23 +1,23 @@
-//! Many cells at once: one figure for a grid, heterogeneity.
+//! Combines the cells of a grid: one figure, and heterogeneity.
 
 use crate::paired::{Estimate, mean, paired};
 
 /// One figure for a grid of cells, each measured in the same rounds.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct GridEstimate {
-    /// Mean log ratio over cells; `n` counts rounds when they are complete, else the fewest pairs of a cell.
+    /// Mean log ratio over cells; `n` counts complete rounds, otherwise the fewest pairs of a cell.
     pub estimate: Estimate,
     pub cells: usize,
-    /// Whether every cell has every round. If not, the error comes from the cells' own spreads, which misses what
-    /// the cells of a round share.
+    /// Whether every cell has every round. If not, the error comes from the cells' own spreads, which misses
+    /// what the cells of a round share.
     pub complete: bool,
 }
 
 /// The grid's figure from `cells[c][r]`: the log ratio of cell c in round r, or none.
 ///
-/// Complete rounds: per round the mean over cells, then a t interval over rounds, so that what the cells of a round
-/// share (drift) is part of the error. Incomplete: standard errors of the cells added, with Satterthwaite's degrees of
-/// freedom (Biometrics Bulletin 1946). `None` without any value.
+/// Complete rounds: the mean over cells per round, then a t interval over rounds, so that the error includes
+/// what the cells of a round share (drift). Incomplete: standard errors of the cells added, with
+/// Satterthwaite's degrees of freedom (Biometrics Bulletin 1946). `None` without any value.
 #[must_use]
 pub fn grid(cells: &[Vec<Option<f64>>]) -> Option<GridEstimate> {
     let cells: Vec<&Vec<Option<f64>>> =
@@ -41,8 +41,8 @@ fn by_cell(cells: &[&Vec<Option<f64>>]) -> Option<Estimate> {
     sum(&parts?)
 }
 
-/// One figure for cells that share no rounds, from the estimate of each: their mean, standard errors added, with
-/// Satterthwaite's degrees of freedom. Called complete, since there are no rounds that could be missing. `None` without
+/// One figure for cells without common rounds: the mean of their estimates, with standard errors added and
+/// Satterthwaite's degrees of freedom. It counts as complete, since no rounds can be missing. `None` without
 /// a cell.
 #[must_use]
 pub fn combined(cells: &[Estimate]) -> Option<GridEstimate> {
@@ -76,14 +76,14 @@ pub struct Heterogeneity {
 }
 
 impl Heterogeneity {
-    /// Whether more of the variation is between the cells than their own errors explain.
+    /// Whether the cells differ by more than their own errors explain.
     #[must_use]
     pub fn is_beyond_noise(&self) -> bool {
         self.i_squared > 0.5
     }
 }
 
-/// Heterogeneity of at least two cells with positive standard errors; else `None`.
+/// Heterogeneity of at least two cells with positive standard errors; otherwise `None`.
 #[must_use]
 pub fn heterogeneity(cells: &[Estimate]) -> Option<Heterogeneity> {
     let weighted: Vec<(f64, f64)> = cells
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn complete_rounds_keep_what_cells_share() {
-        // Both cells move together by round: averaging over cells must not make that noise vanish.
+        // Both cells move together by round: averaging over cells must not hide that noise.
         let cell = vec![Some(0.05), Some(-0.05), Some(0.06), Some(-0.04)];
         let one = grid(std::slice::from_ref(&cell)).unwrap();
         let two = grid(&[cell.clone(), cell]).unwrap();

@@ -1,38 +1,37 @@
-//! Runs that should be alike and fall into two groups instead.
+//! Detects runs that should be alike and fall into two groups.
 
 use crate::paired::mean;
 
-/// Members of two groups next to each other differ by this factor at least.
+/// Smallest factor between neighbouring members of two groups.
 const FACTOR: f64 = 1.3;
-/// Fewer values than this form no groups.
+/// Fewest values that can form groups.
 const FEWEST: usize = 3;
 
-/// Some values that lie together.
+/// Values that are close together.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Group {
     pub n: usize,
-    /// Their geometric mean.
+    /// Geometric mean.
     pub center: f64,
 }
 
 /// Two groups of values with a clear gap between them.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct TwoGroups {
-    /// The smaller values.
     pub low: Group,
-    /// The larger values.
     pub high: Group,
-    /// A value in the middle of the gap: what is above it belongs to `high`.
+    /// The middle of the gap: larger values belong to `high`.
     pub boundary: f64,
 }
 
-/// The two groups that positive values fall into, if they do; `None` for fewer than three, and where one is not
-/// positive.
+/// The two groups that positive values fall into, if any; `None` for fewer than three values, or if one is
+/// not positive.
 ///
-/// The rule: sort the logarithms and cut at the largest gap between neighbours. The values on both sides are two groups
-/// when that gap is a factor of 1.3 at least, and at least 3 times as wide as the wider of the two groups; 5 times with
-/// four values and 10 times with three, of which two are easily close together by chance. Of runs with normal noise of
-/// 5 % none in 20,000 is taken for groups so, with 10 % at most 1.4 in 100 (three runs; 0.1 with six).
+/// The rule: sort the logarithms and cut at the largest gap between neighbours. The values on both sides are
+/// two groups when that gap is a factor of at least 1.3, and at least 3 times as wide as the wider group; 5
+/// times with four values and 10 times with three, of which two are easily close together by chance. Of
+/// 20,000 sets of runs with normal noise of 5 % none is split; with noise of 10 % at most 1.4 in 100 (three
+/// runs; 0.1 with six).
 #[must_use]
 pub fn two_groups(values: &[f64]) -> Option<TwoGroups> {
     if values.len() < FEWEST || !values.iter().all(|value| value.is_finite() && *value > 0.0) {
@@ -53,7 +52,7 @@ pub fn two_groups(values: &[f64]) -> Option<TwoGroups> {
     Some(TwoGroups { low: group(low)?, high: group(high)?, boundary })
 }
 
-/// How many times as wide as a group the gap must be.
+/// Required width of the gap, in widths of a group.
 fn times_the_width(values: usize) -> f64 {
     match values {
         3 => 10.0,
@@ -66,7 +65,8 @@ fn times_the_width(values: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Select-only, one client, 2 CPUs: five runs with client and server on a CPU each, one with both on the same.
+    /// Select-only, one client, 2 CPUs: five runs with client and server on separate CPUs, one with both on
+    /// the same.
     #[test]
     fn five_runs_alike_and_one_five_times_as_fast_are_two_groups() {
         let found = two_groups(&[6674.0, 7592.0, 7393.0, 6580.0, 6459.0, 32_149.0]).unwrap();
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Normal noise of 5 % on 2,000 cells each of 3 to 12 runs raises no alarm; of 10 % hardly any.
+    /// Normal noise of 5 % on 2,000 cells each of 3 to 12 runs raises no alarm; noise of 10 % hardly any.
     #[test]
     fn noise_of_ten_percent_raises_few_alarms() {
         let mut state = 7u64;

@@ -1,8 +1,7 @@
-//! The one latency histogram of pgdyno: HdrHistogram in nanoseconds with fixed bounds.
+//! pgdyno's latency histogram: HdrHistogram in nanoseconds with fixed bounds.
 //!
-//! Equal bounds everywhere make merging exact: adding two histograms gives the histogram of the
-//! concatenated samples. What a histogram cannot give exactly (mean, standard deviation, extremes) is
-//! kept beside it as plain sums.
+//! Equal bounds make merging exact: adding two histograms gives the histogram of the concatenated samples.
+//! Figures that a histogram cannot give exactly (mean, standard deviation, extremes) are kept as plain sums.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -10,30 +9,28 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 
 use crate::verdict::TooFew;
 
-/// Smallest value told apart, in nanoseconds.
+/// Resolution, in nanoseconds.
 pub(crate) const LOWEST_NS: u64 = 64;
-/// Largest value, one hour in nanoseconds; anything longer is recorded as this.
+/// Largest value, one hour in nanoseconds; longer ones are recorded as this.
 pub(crate) const HIGHEST_NS: u64 = 3_600_000_000_000;
-/// Significant decimal digits kept.
+/// Significant decimal digits.
 pub(crate) const DIGITS: u8 = 3;
 
-/// Why stored bytes are not a histogram of ours.
+/// Why stored bytes are not a valid histogram.
 #[derive(Debug, thiserror::Error)]
 pub enum HistogramError {
     /// The bytes are not an HdrHistogram V2 encoding.
     #[error("not an HdrHistogram V2 encoding: {0}")]
     Encoding(String),
-    /// The exact figures kept beside the counts cannot belong to them.
+    /// The stored sums and extremes contradict the counts.
     #[error("minimum {min_ns} ns and maximum {max_ns} ns do not fit {count} values")]
     Extremes {
-        /// Values in the encoding.
+        /// Number of values in the encoding.
         count: u64,
-        /// Minimum given.
         min_ns: u64,
-        /// Maximum given.
         max_ns: u64,
     },
-    /// A histogram with other bounds cannot be merged without loss.
+    /// A histogram with other bounds cannot be merged exactly.
     #[error("histogram bounds differ from {LOWEST_NS} ns .. {HIGHEST_NS} ns with {DIGITS} digits")]
     Bounds,
 }
@@ -60,10 +57,9 @@ impl Default for Histogram {
     }
 }
 
-/// A histogram as it is stored: kilobytes at most, where counting takes a hundred of them.
+/// The stored form: a few kilobytes, compared with a hundred for counting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoded {
-    /// HdrHistogram's V2 compressed encoding.
     pub v2: Vec<u8>,
     pub count: u64,
     /// Exact sum, ns.
@@ -77,7 +73,7 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// The histogram again.
+    /// Restores the histogram.
     ///
     /// # Errors
     /// As [`Histogram::decode`].
@@ -88,7 +84,7 @@ impl Encoded {
 }
 
 impl Histogram {
-    /// An empty histogram; allocates all its counters at once, so that recording never allocates.
+    /// An empty histogram; allocates all counters, so that recording never allocates.
     #[must_use]
     pub fn new() -> Self {
         Self { inner: counters(HIGHEST_NS), sum_ns: 0, sum_squares: 0.0, min_ns: u64::MAX, max_ns: 0 }
@@ -119,7 +115,7 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Adds values of which only the buckets are known, beside their exact figures: (smallest, largest) as the last.
+    /// Adds values of known buckets with their exact sums; `extremes_ns` are the smallest and largest.
     pub(crate) fn add_counters(
         &mut self,
         counters: impl Iterator<Item = (u64, u64)>,
@@ -193,19 +189,19 @@ impl Histogram {
         Some((self.sum_squares / self.count() as f64 - mean * mean).max(0.0).sqrt())
     }
 
-    /// Value at quantile `q` in 0..=1, in nanoseconds, never above the exact maximum; `None` when empty.
+    /// Value at quantile `q` in 0..=1, in nanoseconds, at most the exact maximum; `None` when empty.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<u64> {
         (!self.is_empty()).then(|| self.inner.value_at_quantile(q).clamp(self.min_ns, self.max_ns))
     }
 
-    /// The same where enough values lie beyond it to be a figure ([`TooFew`]); `None` otherwise.
+    /// As [`Self::quantile_ns`], but `None` with too few values beyond it ([`TooFew`]).
     #[must_use]
     pub fn percentile_ns(&self, q: f64) -> Option<u64> {
         TooFew::of(q, self.count()).map_or_else(|| self.quantile_ns(q), |_| None)
     }
 
-    /// How many values were recorded above `ns` (to the histogram's resolution).
+    /// Number of values above `ns`, to the histogram's resolution.
     #[must_use]
     pub fn count_above(&self, ns: u64) -> u64 {
         self.count() - self.inner.count_between(0, ns)
@@ -217,7 +213,7 @@ impl Histogram {
         self.inner.iter_quantiles(5).map(|v| (v.quantile(), v.value_iterated_to().min(self.max_ns))).collect()
     }
 
-    /// HdrHistogram's V2 compressed encoding, which other tools read too.
+    /// HdrHistogram's V2 compressed encoding, which other tools can read.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         if self.inner.high() < HIGHEST_NS {
@@ -230,7 +226,7 @@ impl Histogram {
         bytes
     }
 
-    /// The encoding with what it cannot give exactly beside it.
+    /// The encoding together with the exact sums and extremes.
     #[must_use]
     pub fn encoded(&self) -> Encoded {
         Encoded {
@@ -243,15 +239,15 @@ impl Histogram {
         }
     }
 
-    /// All of it as one line of text: exact sum, sum of squares, smallest and largest value, then HdrHistogram's V2 encoding
-    /// in base64, as other tools read it too.
+    /// One line of text: exact sum, sum of squares, smallest and largest value, then HdrHistogram's V2
+    /// encoding in base64.
     #[must_use]
     pub fn to_text(&self) -> String {
         let Encoded { v2, sum_ns, sum_squares, .. } = self.encoded();
         format!("{sum_ns} {sum_squares:?} {} {} {}", self.min_ns, self.max_ns, BASE64.encode(v2))
     }
 
-    /// From what [`Self::to_text`] gave.
+    /// Parses the text of [`Self::to_text`].
     ///
     /// # Errors
     /// As [`Self::decode`].
@@ -270,10 +266,10 @@ impl Histogram {
         Self::decode(&v2, sum_ns, sum_squares, min_ns, max_ns)
     }
 
-    /// Rebuilds a histogram from [`Self::encode`]'s bytes and the exact figures kept beside them.
+    /// Restores a histogram from [`Self::encode`]'s bytes and its exact figures.
     ///
     /// # Errors
-    /// When the bytes are not such an encoding, have other bounds, or do not fit the figures beside them.
+    /// When the bytes are not such an encoding, have other bounds, or contradict the exact figures.
     pub fn decode(
         bytes: &[u8],
         sum_ns: u128,
@@ -297,8 +293,8 @@ impl Histogram {
         Ok(decoded)
     }
 
-    /// Keeps only the counters up to the largest value, where many histograms stay in memory; recording more takes
-    /// them all again.
+    /// Frees the counters above the largest value, for many histograms in memory; recording more allocates
+    /// them again.
     pub fn shrink(&mut self) {
         let mut small = counters(self.inner.max().clamp(2 * LOWEST_NS, HIGHEST_NS));
         if small.add(&self.inner).is_ok() {
@@ -306,7 +302,7 @@ impl Histogram {
         }
     }
 
-    /// Gives a decoded histogram all its counters back; every other has them already.
+    /// Restores all counters of a decoded or shrunk histogram.
     #[cold]
     fn make_room(&mut self) {
         if self.inner.high() < HIGHEST_NS {
@@ -317,7 +313,7 @@ impl Histogram {
     }
 }
 
-/// Counters up to `highest` ns. Whatever `highest` is, a value has the same bucket, so adding stays exact.
+/// Counters up to `highest` ns. A value has the same bucket for every `highest`, so adding stays exact.
 fn counters(highest: u64) -> hdrhistogram::Histogram<u64> {
     hdrhistogram::Histogram::new_with_bounds(LOWEST_NS, highest, DIGITS).expect("bounds are valid")
 }

@@ -1,10 +1,11 @@
 //! Distributions, intervals and comparisons: pure functions over plain numbers.
 //!
-//! Nothing here knows a database, a file or a clock. Every method names its source; `docs/figures.md`
-//! explains in words how each printed figure is made.
+//! The crate knows no database, file or clock. Every method names its source; `docs/figures.md` explains each
+//! printed figure.
 
 mod change_points;
 pub mod credits;
+mod detectable;
 mod grid;
 mod groups;
 mod histogram;
@@ -12,13 +13,13 @@ mod limit;
 mod outliers;
 mod paired;
 mod rank_sum;
-mod sight;
 mod sparse;
 mod trend;
 mod usl;
 mod verdict;
 
 pub use change_points::{Level, levels};
+pub use detectable::DetectableChange;
 pub use grid::{GridEstimate, Heterogeneity, combined, grid, heterogeneity};
 pub use groups::{Group, TwoGroups, two_groups};
 pub use histogram::{Encoded, Histogram, HistogramError};
@@ -32,7 +33,6 @@ pub use paired::{
     percent, sign_flip_p, welch,
 };
 pub use rank_sum::rank_sum_p;
-pub use sight::Sight;
 pub use sparse::SparseHistogram;
 pub use trend::{KnownNoise, change_of_ends, trend_p};
 pub use usl::{FitDoubt, Fitted, Peak, Rung, Scaling};

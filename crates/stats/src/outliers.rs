@@ -1,16 +1,17 @@
-//! Values that do not fit the others: the generalized extreme Studentized deviate test (Rosner 1983, DOI
-//! 10.1080/00401706.1983.10487848). They are named and never removed.
+//! Outliers by the generalized extreme Studentized deviate test (Rosner 1983, DOI
+//! 10.1080/00401706.1983.10487848). They are reported and never removed.
 
 use crate::paired::{mean, t_quantile, variance};
 
-/// How often values of one normal distribution may be given an outlier.
+/// Probability of an outlier among values of one normal distribution.
 const FALSE_ALARM: f64 = 0.05;
 /// Fewest values among which one can be an outlier.
 const FEWEST: usize = 3;
-/// With fewer values the test for several outliers raises false alarms; then only one is looked for.
+/// With fewer values the test for several outliers raises false alarms, so only one is tested.
 const SEVERAL: usize = 15;
 
-/// Positions of the outliers, in ascending order: at most one of fewer than 15 values, else at most a fifth of them.
+/// Indexes of the outliers, ascending: at most one of fewer than 15 values, otherwise at most a fifth of
+/// them.
 #[must_use]
 pub fn outliers(values: &[f64]) -> Vec<usize> {
     if values.len() < FEWEST {
@@ -39,7 +40,7 @@ pub fn outliers(values: &[f64]) -> Vec<usize> {
     taken
 }
 
-/// From this distance to the mean on, in standard deviations, the farthest of `n` values is an outlier.
+/// Smallest distance to the mean, in standard deviations, at which the farthest of `n` values is an outlier.
 fn critical(n: usize) -> f64 {
     let n = n as f64;
     let t = t_quantile(1.0 - FALSE_ALARM / (2.0 * n), n - 2.0);

@@ -1,7 +1,7 @@
 //! Two arms measured in pairs: the log of the ratio, its interval and its p.
 //!
-//! A pair's difference is d = ln(new / base). Logs make ratios symmetric; pairing takes out what drifts slowly
-//! (Abedi & Brecht 2017, DOI 10.1145/3030207.3030229). Estimates are t intervals on the mean of d.
+//! A pair's difference is d = ln(new / base). Logs make ratios symmetric; pairing removes slow drift (Abedi &
+//! Brecht 2017, DOI 10.1145/3030207.3030229). Estimates are t intervals on the mean of d.
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
@@ -15,14 +15,15 @@ pub struct Estimate {
     pub standard_error: Option<f64>,
     /// Degrees of freedom of the t distribution; meaningless without a standard error.
     pub df: f64,
-    /// How many independent values (pairs, rounds) it rests on.
+    /// Number of independent values (pairs, rounds).
     pub n: usize,
-    /// Number of lines that are read together with this one, itself included; at least 1. Interval and p allow for all.
+    /// Number of lines that are read together with this one, itself included; at least 1. Interval and p are
+    /// adjusted for all.
     pub lines: usize,
 }
 
 impl Serialize for Estimate {
-    /// The change and its interval in percent, with the number of lines that the interval allows for.
+    /// The change and its interval in percent, with `lines`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Estimate", 4)?;
         fields.serialize_field("change_pct", &self.change_pct())?;
@@ -40,21 +41,22 @@ impl Estimate {
         percent(self.log_ratio)
     }
 
-    /// The same as one of so many lines that are read together.
+    /// The estimate as one of this many lines that are read together.
     #[must_use]
     pub fn among(self, lines: usize) -> Self {
         Self { lines: lines.max(1), ..self }
     }
 
-    /// Two-sided interval in logs; `None` with a single value. The intervals of all its lines hold at once with this
-    /// confidence (0..1; Bonferroni: Dunn, J. Am. Stat. Assoc. 1961): a line alone has the usual interval.
+    /// Two-sided interval in logs; `None` with a single value. The intervals of all its lines hold together
+    /// with this confidence (0..1; Bonferroni: Dunn, J. Am. Stat. Assoc. 1961): a single line has the usual
+    /// interval.
     #[must_use]
     pub fn interval(&self, confidence: f64) -> Option<(f64, f64)> {
         let half = self.standard_error? * t_quantile(self.upper(confidence), self.df);
         Some((self.log_ratio - half, self.log_ratio + half))
     }
 
-    /// The quantile at which that interval ends.
+    /// The quantile at the interval's upper end.
     pub(crate) fn upper(&self, confidence: f64) -> f64 {
         1.0 - (1.0 - confidence) / (2.0 * self.lines as f64)
     }
@@ -65,8 +67,8 @@ impl Estimate {
         self.interval(0.95).map(|(low, high)| (percent(low), percent(high)))
     }
 
-    /// The same with a standard error of at least this, in logs: what was measured may be coarser than it is scattered.
-    /// A single value has none all the same.
+    /// Sets a lower bound for the standard error, in logs, for a measurement that is coarser than its
+    /// scatter. A single value still has none.
     #[must_use]
     pub fn at_least(mut self, error: f64) -> Self {
         self.standard_error = self.standard_error.map(|own| own.max(error));
@@ -90,14 +92,14 @@ impl Estimate {
         Some(2.0 * student(self.df).sf(t))
     }
 
-    /// Standard deviation of the values it rests on; `None` with a single value.
+    /// Standard deviation of the values; `None` with a single value.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         self.standard_error.map(|error| error * (self.n as f64).sqrt())
     }
 }
 
-/// Percent change that a log ratio means: 100 (e^x - 1).
+/// A log ratio in percent: 100 (e^x - 1).
 #[must_use]
 pub fn percent(log_ratio: f64) -> f64 {
     100.0 * log_ratio.exp_m1()
@@ -122,7 +124,7 @@ pub fn paired(differences: &[f64]) -> Option<Estimate> {
     Some(Estimate { log_ratio: mean, standard_error, df: n as f64 - 1.0, n, lines: 1 })
 }
 
-/// Mean of plain values and its 95 % t interval; no interval of a single value, and nothing of none.
+/// Mean of plain values and its 95 % t interval; no interval for a single value, `None` without values.
 #[must_use]
 pub fn mean_with_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
     let Estimate { log_ratio: mean, standard_error, df, .. } = paired(values)?;
@@ -130,8 +132,8 @@ pub fn mean_with_interval(values: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
     Some((mean, half.map(|half| (mean - half, mean + half))))
 }
 
-/// Correlation of values with those that follow them (lag 1), each series about its own mean; `None` below 8 pairs of
-/// neighbours in all, or where nothing varies.
+/// Correlation of values with their successors (lag 1), each series about its own mean; `None` below 8 pairs
+/// of neighbours in all, or where nothing varies.
 #[must_use]
 pub fn autocorrelation(series: &[Vec<f64>]) -> Option<f64> {
     let (mut neighbours, mut products, mut squares) = (0, 0.0, 0.0);
@@ -144,14 +146,14 @@ pub fn autocorrelation(series: &[Vec<f64>]) -> Option<f64> {
     (neighbours >= 8 && squares > 0.0).then(|| products / squares)
 }
 
-/// Two sets that were not measured together: Welch's t on logs. Drift and change cannot be told apart.
+/// Two sets that were not measured together: Welch's t on logs. It cannot separate drift from change.
 #[must_use]
 pub fn welch(base: &[f64], new: &[f64]) -> Option<Estimate> {
     difference(&logs(base)?, &logs(new)?)
 }
 
-/// Welch's t on the logarithms of two sets that were not measured together: how much the mean of `new` exceeds that of `base`.
-/// `None` when one is empty.
+/// Welch's t on the logarithms of two sets that were not measured together: how much the mean of `new`
+/// exceeds the mean of `base`. `None` when one is empty.
 #[must_use]
 pub fn difference(base: &[f64], new: &[f64]) -> Option<Estimate> {
     let (mean_base, mean_new) = (mean(base)?, mean(new)?);
@@ -214,13 +216,13 @@ fn median(values: &mut [f64]) -> Option<f64> {
     }
 }
 
-/// Most differences whose signs are all flipped in turn (2^n sums).
+/// Most differences for the exact test (2^n sums).
 const EXACT_FLIPS: usize = 20;
 
 /// Two-sided p of the sign-flip test: under "no change" every difference could have had the other sign.
 ///
-/// Exact over all 2^n flips up to 20 differences; beyond that the normal approximation of the flipped sum, whose
-/// variance is the sum of squares.
+/// Exact over all 2^n flips up to 20 differences; with more, the normal approximation of the flipped sum,
+/// whose variance is the sum of squares.
 #[must_use]
 pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     let n = differences.len();
@@ -239,7 +241,7 @@ pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     Some(reached as f64 / f64::from(1u32 << n))
 }
 
-/// The sums under all 2^n choices of signs. In the order of a Gray code one sign changes at a time, so that each sum
+/// The sums for all 2^n choices of signs. In Gray code order one sign changes at a time, so that each sum
 /// costs one addition.
 fn flipped_sums(differences: &[f64]) -> impl Iterator<Item = f64> {
     let mut signed = differences.to_vec();
@@ -309,14 +311,15 @@ mod tests {
             close(sign_flip_p(&differences).unwrap(), p, 1e-12);
         }
         close(sign_flip_p(&[1.0, -1.0]).unwrap(), 1.0, 1e-12);
-        // Sums by hand: ±6 twice, ±4, ±2, 0 twice; those at least 4 away from 0 are 4 of 8.
+        // Sums by hand: ±6 twice, ±4, ±2, 0 twice; 4 of 8 are at least 4 away from 0.
         close(sign_flip_p(&[1.0, 2.0, 3.0]).unwrap(), 0.25, 1e-12);
         close(sign_flip_p(&[-1.0, 2.0, 3.0]).unwrap(), 0.5, 1e-12);
         let many: Vec<f64> = (0..30).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         close(sign_flip_p(&many).unwrap(), 1.0, 1e-9);
     }
 
-    /// t(.99375, 9) = 3.111, by R's `qt`: of four lines each misses once in 80 cases, so all hold in 95 of 100.
+    /// t(.99375, 9) = 3.111, by R's `qt`: each of four lines misses once in 80 cases, so all hold in 95 of
+    /// 100.
     #[test]
     fn intervals_of_lines_that_are_read_together_hold_together() {
         let extra = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];

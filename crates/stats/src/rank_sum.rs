@@ -1,15 +1,15 @@
-//! Two sets that were not measured together, by ranks: the second opinion beside Welch's t.
+//! A rank test for two sets that were not measured together: a second opinion to Welch's t.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// Most values a side for which all orders are counted.
+/// Most values per side for the exact test.
 const EXACT: usize = 20;
 
-/// Two-sided p of the Mann-Whitney U test (Ann. Math. Stat. 1947); `None` when a side is empty or a value is not a
-/// number.
+/// Two-sided p of the Mann-Whitney U test (Ann. Math. Stat. 1947); `None` when a side is empty or a value is
+/// not a number.
 ///
-/// Exact up to 20 values a side without ties; else the normal approximation with corrections for ties and continuity.
-/// Like [`crate::welch`] it cannot tell drift from change.
+/// Exact up to 20 values per side without ties; otherwise the normal approximation with corrections for ties
+/// and continuity. Like [`crate::welch`] it cannot separate drift from change.
 #[must_use]
 pub fn rank_sum_p(base: &[f64], new: &[f64]) -> Option<f64> {
     let values = || base.iter().chain(new);
@@ -27,7 +27,8 @@ pub fn rank_sum_p(base: &[f64], new: &[f64]) -> Option<f64> {
     }
 }
 
-/// The smaller of both sides' U: in how many couples of a value of each side the rarer order holds, ties as halves.
+/// The smaller U of both sides: the number of pairs of a value of each side in the rarer order, ties as
+/// halves.
 fn lower_u(base: &[f64], new: &[f64]) -> f64 {
     let couples = base.iter().flat_map(|base| new.iter().map(move |new| (base, new)));
     let below: f64 = couples
@@ -47,10 +48,10 @@ fn exact_p(u: f64, base: usize, new: usize) -> f64 {
     (2.0 * as_far / all).min(1.0)
 }
 
-/// How many orders of `base` + `new` values have U = 0, 1, 2, ... The largest value is of the base, and then above all
-/// the new ones, or it is a new one: N(b, n, u) = N(b - 1, n, u - n) + N(b, n - 1, u).
+/// The number of orders of `base` + `new` values with U = 0, 1, 2, ... The largest value is of the base, and
+/// then above all the new ones, or it is a new one: N(b, n, u) = N(b - 1, n, u - n) + N(b, n - 1, u).
 fn orders_by_u(base: usize, new: usize) -> Vec<f64> {
-    // One row per number of new values, for the number of base values reached.
+    // One row per number of new values, for the current number of base values.
     let mut rows = vec![vec![1.0]; new + 1];
     for b in 1..=base {
         let mut next: Vec<Vec<f64>> = vec![vec![1.0]];
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!(orders_by_u(10, 10).iter().sum::<f64>(), 184_756.0);
     }
 
-    /// The approximation is near the exact answer where both can be had.
+    /// The approximation is near the exact answer where both exist.
     #[test]
     fn the_approximation_is_near() {
         for u in [10.0, 20.0, 35.0, 49.0] {

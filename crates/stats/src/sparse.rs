@@ -1,20 +1,20 @@
-//! A histogram for figures of which there are many, most of them in a narrow range or empty.
+//! A histogram for many figures, most of them in a narrow range or empty.
 
 use crate::histogram::{DIGITS, HIGHEST_NS, Histogram, LOWEST_NS};
 
-/// Bits of a value below the resolution of the first bucket: [`LOWEST_NS`] and its multiples are told apart.
+/// Bits of a value below the resolution of the first bucket, [`LOWEST_NS`].
 const UNIT_BITS: u32 = LOWEST_NS.ilog2();
-/// Half the counters of a bucket, as a power of 2: the least that keeps so many digits.
+/// Half the counters of a bucket, as a power of 2: the least that keeps the digits.
 const HALF_BITS: u32 = 10u32.pow(DIGITS as u32).next_power_of_two().ilog2();
-/// Buckets of all widths; longer values than they hold are counted as [`HIGHEST_NS`].
+/// Buckets of all widths; longer values are counted as [`HIGHEST_NS`].
 const BUCKETS: usize = ((index_of(HIGHEST_NS) >> HALF_BITS) + 1) << HALF_BITS;
 const BLOCK: usize = 128;
 
 /// Latencies in nanoseconds, in the buckets of [`Histogram`], with memory only for the ranges they fall in.
 ///
-/// Takes none before the first value, then 1.7 kB and 1 kB for each block of 128 neighbouring buckets (a tenth of an
-/// octave) that holds a value. So recording may allocate, 217 times at most in its whole life and nearly always among its first
-/// values.
+/// It takes no memory before the first value, then 1.7 kB, and 1 kB for each block of 128 neighbouring
+/// buckets (a tenth of an octave) with a value. So recording may allocate, at most 217 times and nearly
+/// always for the first values.
 #[derive(Debug, Clone, Default)]
 pub struct SparseHistogram {
     blocks: Vec<Option<Box<[u64; BLOCK]>>>,
@@ -50,7 +50,7 @@ impl SparseHistogram {
         self.blocks[index / BLOCK].get_or_insert_with(|| Box::new([0; BLOCK]))[index % BLOCK] += 1;
     }
 
-    /// Adds all of it to a full histogram; exact, since the buckets are equal.
+    /// Adds everything to a full histogram; exact, since the buckets are equal.
     pub fn add_to(&self, histogram: &mut Histogram) {
         let counters = self.blocks.iter().enumerate().flat_map(|(number, block)| {
             let counters = block.iter().flat_map(|block| block.iter());
@@ -64,7 +64,7 @@ impl SparseHistogram {
         );
     }
 
-    /// Bytes of memory taken beside the value itself.
+    /// Allocated bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let table = self.blocks.capacity() * size_of::<Option<Box<[u64; BLOCK]>>>();
@@ -72,8 +72,8 @@ impl SparseHistogram {
     }
 }
 
-/// Number of a value's bucket, as HdrHistogram counts them: as many as 2^(`HALF_BITS` + 1) of equal width at first, then
-/// for each doubling of the values half as many that are twice as wide.
+/// Index of a value's bucket, as in HdrHistogram: 2^(`HALF_BITS` + 1) buckets of equal width, then for each
+/// doubling of the values half as many that are twice as wide.
 #[inline]
 const fn index_of(ns: u64) -> usize {
     let units = ns >> UNIT_BITS;
@@ -81,7 +81,6 @@ const fn index_of(ns: u64) -> usize {
     (((doublings as u64) << HALF_BITS) + (units >> doublings)) as usize
 }
 
-/// The smallest value of a bucket.
 fn value_of(index: usize) -> u64 {
     let doublings = (index as u64 >> HALF_BITS).saturating_sub(1);
     (index as u64 - (doublings << HALF_BITS)) << (doublings + u64::from(UNIT_BITS))

@@ -1,21 +1,23 @@
-//! Whether a series rises or falls from its beginning to its end, by least squares and Student's t for the slope. Two curves are tried: a
-//! line with a bend over time, and a line over the logarithm of time, for a fall that slows down. The smaller p counts, times two.
+//! Whether a series rises or falls from start to end, by least squares and Student's t for the slope. Two
+//! curves are tried: a line with a bend over time, and a line over the logarithm of time, for a fall that
+//! slows down. The smaller p counts, times two.
 //!
-//! Successive values are alike, which makes a slope less sure than its values promise: the standard error is widened as for an
-//! autoregression of first order, by 0.3 at least, since a short series does not show how alike its values are.
+//! Successive values are correlated, so the slope is less certain than they suggest: the standard error is
+//! widened as for a first-order autoregression, by at least 0.3, since a short series does not show its
+//! correlation.
 
 use statrs::distribution::ContinuousCDF;
 
 use crate::paired::{mean, student};
 
-/// Fewest values that have a trend.
+/// Fewest values with a trend.
 const FEWEST: usize = 4;
-/// The least and the strongest autocorrelation that is assumed of what is left around the curve.
+/// The smallest and largest autocorrelation assumed around the curve.
 const ALIKE: (f64, f64) = (0.3, 0.7);
-/// From so many values on their autocorrelation can be told from chance.
+/// Fewest values whose autocorrelation can be estimated.
 const ENOUGH: usize = 10;
 
-/// A variance that is known from elsewhere, with its degrees of freedom.
+/// A variance known from elsewhere, with its degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KnownNoise {
     /// Of one value around the curve.
@@ -24,8 +26,8 @@ pub struct KnownNoise {
     pub df: f64,
 }
 
-/// Two-sided p of "the series neither rises nor falls"; `None` for fewer than four values (three with known noise), or where one is not
-/// finite. Noise that is known is pooled with what is left around the curve.
+/// Two-sided p of "the series neither rises nor falls"; `None` for fewer than four values (three with known
+/// noise), or if one is not finite. Known noise is pooled with the residuals around the curve.
 #[must_use]
 pub fn trend_p(series: &[f64], noise: Option<KnownNoise>) -> Option<f64> {
     let count = series.len();
@@ -34,7 +36,7 @@ pub fn trend_p(series: &[f64], noise: Option<KnownNoise>) -> Option<f64> {
     }
     let even: Vec<f64> = (0..count).map(|at| at as f64).collect();
     let slowing: Vec<f64> = (1..=count).map(|at| (at as f64).ln()).collect();
-    // Without a value to spare a line has to do.
+    // Without a value to spare, a line must do.
     let bends = count > FEWEST || noise.is_some();
     let ps = [slope_p(series, &even, bends, noise)?, slope_p(series, &slowing, false, noise)?];
     Some((2.0 * ps[0].min(ps[1])).min(1.0))
@@ -48,7 +50,7 @@ fn slope_p(series: &[f64], times: &[f64], has_bend: bool, noise: Option<KnownNoi
     let squares: f64 = times.iter().map(|time| time * time).sum();
     let along = |shape: &[f64]| -> f64 { shape.iter().zip(series).map(|(shape, value)| shape * value).sum() };
     let slope = along(&times) / squares;
-    // Over even times it takes nothing from the slope.
+    // Over evenly spaced times it does not change the slope.
     let bends: Vec<f64> = times.iter().map(|time| time * time - squares / n).collect();
     let bend = if has_bend { along(&bends) / bends.iter().map(|bend| bend * bend).sum::<f64>() } else { 0.0 };
     let curve = times.iter().zip(&bends).map(|(time, shape)| level + slope * time + bend * shape);
@@ -66,22 +68,22 @@ fn slope_p(series: &[f64], times: &[f64], has_bend: bool, noise: Option<KnownNoi
     Some(2.0 * student(df).sf((slope / error).abs()))
 }
 
-/// By how much the variance of the slope grows because successive values are alike.
+/// Factor by which autocorrelation increases the variance of the slope.
 fn widening(rests: &[f64], left: f64, parameters: f64) -> f64 {
     let count = rests.len() as f64;
     let alike = if rests.len() < ENOUGH || left == 0.0 {
         ALIKE.0
     } else {
         let seen = rests.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / left;
-        // What is left around a curve is less alike than what it is left of.
+        // Residuals are less correlated than the values.
         seen + parameters * (1.0 + 3.0 * seen.max(0.0)) / count
     };
     let alike = alike.clamp(ALIKE.0, ALIKE.1);
     (1.0 + alike) / (1.0 - alike)
 }
 
-/// What the last fifth of a series (one value at least) is of its first fifth, minus 1: -0.5 where it halves. `None` where the first fifth
-/// is nothing.
+/// The last fifth of a series (at least one value) relative to its first fifth, minus 1: -0.5 where it
+/// halves. `None` where the first fifth is 0.
 #[must_use]
 pub fn change_of_ends(series: &[f64]) -> Option<f64> {
     let fifth = (series.len() / 5).max(1);
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
     use crate::change_points::tests::Noise;
 
-    /// What a rule calls a change: p and size.
+    /// The rule for a change: p and size.
     const P: f64 = 0.001;
     const LEAST: f64 = 0.15;
 
@@ -105,7 +107,7 @@ mod tests {
         is_large && trend_p(&scaled, None).is_some_and(|p| p < P)
     }
 
-    /// How many in 1000 of such series change.
+    /// How many in 1000 of these series change.
     fn in_1000(mut series: impl FnMut(&mut Noise) -> Vec<f64>) -> usize {
         let mut noise = Noise(7);
         (0..1000).filter(|_| changes(&series(&mut noise))).count()
@@ -123,7 +125,7 @@ mod tests {
         }
     }
 
-    /// A table that grows as it is counted: a fall that slows down.
+    /// A table that grows while it is counted: a fall that slows down.
     #[test]
     fn a_fall_that_slows_down_is_found() {
         let fall = |count: usize, deviation: f64, noise: &mut Noise| -> Vec<f64> {

@@ -1,25 +1,27 @@
-//! How throughput grows with clients: Gunther's universal scalability law (*Guerrilla Capacity Planning*, 2007, ch. 4-6),
+//! How throughput grows with clients: Gunther's universal scalability law (*Guerrilla Capacity Planning*,
+//! 2007, ch. 4-6),
 //!
 //! X(N) = λN / (1 + σ(N − 1) + κN(N − 1)),
 //!
-//! fitted by weighted least squares in logs: the error of a throughput is a share of it. λ is what one client does alone, σ
-//! what waits for its turn (contention), κ what each pair of clients costs (coherence); both are never below 0. Where κ > 0
-//! throughput has a peak, at N* = √((1 − σ)/κ). It is a description of what was measured, and says nothing of latencies.
+//! fitted by weighted least squares in logs: the error of a throughput is a share of it. λ is the throughput
+//! of one client, σ the contention (waiting), κ the coherence cost of each pair of clients; σ and κ are never
+//! below 0. Where κ > 0 throughput has a peak, at N* = √((1 − σ)/κ). The law describes the measurements, and
+//! does not cover latencies.
 
 use serde::Serialize;
 use statrs::distribution::{Binomial, ContinuousCDF, Discrete, FisherSnedecor};
 
 use crate::paired::t_quantile;
 
-/// Rungs from which on three parameters leave enough to judge the fit by (Gunther asks for half a dozen).
+/// Fewest rungs with which three parameters leave enough to judge the fit (Gunther asks for half a dozen).
 const ENOUGH_RUNGS: usize = 6;
-/// Chance of a false alarm that residuals are not random.
+/// Probability of a false alarm that residuals are not random.
 const ALARM: f64 = 0.01;
-/// Ladders that are made of the fit to see how far its parameters scatter.
+/// Number of simulated ladders, for the scatter of the parameters.
 const REPEATS: usize = 999;
 const CONFIDENCE: f64 = 0.95;
 
-/// Runs with one number of clients.
+/// The runs with one number of clients.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
     /// At least 1.
@@ -28,11 +30,11 @@ pub struct Rung {
     pub rates: Vec<f64>,
 }
 
-/// A parameter, or what follows from them, with its 95 % interval.
+/// A parameter or a derived value, with its 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fitted {
     pub value: f64,
-    /// `None` where nothing is left to judge the scatter by.
+    /// `None` where nothing is left to estimate the scatter.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -41,29 +43,29 @@ pub struct Fitted {
 pub struct Peak {
     /// N*, at least 1.
     pub clients: f64,
-    /// Its 95 % interval; without an upper end where the fits reach as far as no peak at all.
+    /// 95 % interval; without an upper end where some fits have no peak.
     pub clients_interval: Option<(f64, Option<f64>)>,
-    /// Throughput there, per second.
+    /// Throughput at the peak, per second.
     pub rate: Fitted,
 }
 
-/// What keeps a fit from being believed as it stands.
+/// Why a fit may be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FitDoubt {
-    /// Three parameters through so few numbers of clients.
+    /// Three parameters for so few numbers of clients.
     FewRungs,
-    /// The peak lies above the most clients that were measured.
+    /// The peak is above the measured numbers of clients.
     PeakBeyond,
-    /// The interval of the peak reaches above the most clients that were measured.
+    /// The interval of the peak reaches above the measured numbers of clients.
     PeakUncertain,
-    /// Measured rates lie off the curve in a way that is no chance: it is another curve.
+    /// Residuals that are not random: the curve has another shape.
     NotRandom,
-    /// Throughput grew faster than clients somewhere, which the law does not know.
+    /// Throughput grew faster than clients somewhere, which the law excludes.
     Superlinear,
 }
 
-/// The law, fitted.
+/// The fitted law.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scaling {
     /// λ: throughput of one client, per second.
@@ -72,18 +74,16 @@ pub struct Scaling {
     pub sigma: Fitted,
     /// κ: coherence, at least 0.
     pub kappa: Fitted,
-    /// `None` where κ is 0: throughput only levels off, or grows on.
+    /// `None` where κ is 0: throughput levels off or continues to grow.
     pub peak: Option<Peak>,
-    /// Most clients that were measured.
     pub most_clients: u32,
-    /// Numbers of clients.
     pub rungs: usize,
     pub runs: usize,
     pub doubts: Vec<FitDoubt>,
 }
 
 impl Scaling {
-    /// Throughput that the law gives for so many clients, per second.
+    /// The law's throughput for this many clients, per second.
     #[must_use]
     pub fn rate(&self, clients: f64) -> f64 {
         self.law().rate(clients)
@@ -93,7 +93,7 @@ impl Scaling {
         Law { lambda: self.lambda.value, sigma: self.sigma.value, kappa: self.kappa.value }
     }
 
-    /// Fits the law to what was measured; `None` with fewer than three numbers of clients.
+    /// Fits the law to measurements; `None` with fewer than three numbers of clients.
     #[must_use]
     pub fn fit(rungs: &[Rung]) -> Option<Self> {
         Self::fit_by(rungs, REPEATS)
@@ -141,7 +141,7 @@ impl Scaling {
     }
 }
 
-/// Where 95 % of what repeated fits give lies; `None` without any.
+/// The middle 95 % of a value over repeated fits; `None` without fits.
 fn interval(repeated: &[Law], of: impl Fn(&Law) -> f64) -> Option<(f64, f64)> {
     let mut values: Vec<f64> = repeated.iter().map(of).collect();
     values.sort_by(f64::total_cmp);
@@ -150,7 +150,6 @@ fn interval(repeated: &[Law], of: impl Fn(&Law) -> f64) -> Option<(f64, f64)> {
     at(tail).zip(at(1.0 - tail))
 }
 
-/// The three parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Law {
     lambda: f64,
@@ -168,12 +167,12 @@ impl Law {
         self.lambda * clients / below(clients, [self.sigma, self.kappa])
     }
 
-    /// N*; below one client there is no throughput.
+    /// N*; at least one client.
     fn peak(&self) -> Option<f64> {
         (self.kappa > 0.0).then(|| ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0))
     }
 
-    /// The highest throughput: at the peak, or that of clients without end.
+    /// The highest throughput: at the peak, or for infinitely many clients.
     fn highest(&self) -> f64 {
         self.peak().map_or(self.lambda / self.sigma, |peak| self.rate(peak))
     }
@@ -205,7 +204,7 @@ impl Point {
     }
 }
 
-/// Ascending, each number of clients once; three at least.
+/// Ascending, each number of clients once; at least three.
 struct Points(Vec<Point>);
 
 impl Points {
@@ -228,7 +227,7 @@ impl Points {
         self.0.iter().map(|point| point.runs * of(point)).sum::<f64>() / self.runs()
     }
 
-    /// ln λ that goes best with these.
+    /// The best ln λ for these σ and κ.
     fn log_lambda(&self, bent: [f64; 2]) -> f64 {
         self.mean(|point| point.log_rate - point.clients.ln() + below(point.clients, bent).ln())
     }
@@ -246,7 +245,7 @@ impl Points {
         Law { lambda: self.log_lambda(bent).exp(), sigma: bent[0], kappa: bent[1] }
     }
 
-    /// The best law, sought from several starts, `near` among them.
+    /// The best law from several starting points, including `near`.
     fn fit(&self, near: Option<&Law>) -> Law {
         let most = self.0.last().map_or(1.0, |point| point.clients).max(2.0);
         let (own, coarse) = ([near.map(|law| [law.sigma, law.kappa])], [0.003, 0.1, 0.9]);
@@ -260,7 +259,7 @@ impl Points {
             .expect("there are starts")
     }
 
-    /// Levenberg and Marquardt's steps, kept within the bounds; λ follows from the other two.
+    /// Levenberg-Marquardt steps within the bounds; λ follows from the other two.
     fn descend(&self, start: [f64; 2]) -> [f64; 2] {
         let (mut at, mut damping) = (start, 1e-3);
         let mut squares = self.squares(&self.law(at));
@@ -284,7 +283,7 @@ impl Points {
         at
     }
 
-    /// Where the squares fall from here; a parameter that would leave its bounds stays.
+    /// The step that reduces the squares; a parameter that would leave its bounds stays.
     fn step(&self, at: [f64; 2], damping: f64) -> [f64; 2] {
         let law = self.law(at);
         let slopes = |point: &Point| {
@@ -321,17 +320,18 @@ impl Points {
         }
     }
 
-    /// Squares about the means of the rungs and their degrees of freedom; what is left about the law, and its.
+    /// Squares about the means of the rungs and their degrees of freedom; the same for residuals about the
+    /// law.
     fn parts(&self, law: &Law) -> [(f64, f64); 2] {
         let rungs = self.0.len() as f64;
         let within = self.0.iter().map(|point| point.spread).sum();
         [(within, self.runs() - rungs), (self.squares(law), rungs - 3.0)]
     }
 
-    /// Standard deviation of a run in logs, widened for how little is known of it; `None` where nothing is left.
+    /// Standard deviation of a run in logs, widened for its uncertainty; `None` where nothing is left.
     fn scatter(&self, law: &Law) -> Option<f64> {
         let [within, about] = self.parts(law);
-        // Where rungs lie further off the law than runs scatter, that is the error of the law.
+        // If rungs lie further off the law than runs scatter, the law is wrong by that much.
         let (squares, df) = match self.lacks_fit(law) {
             true => about,
             false => (within.0 + about.0, within.1 + about.1),
@@ -354,18 +354,19 @@ impl Points {
         self.lacks_fit(law) || self.has_few_turns(law)
     }
 
-    /// Whether rungs lie on one side of the law for longer than chance explains: changes of side among neighbours are tosses
-    /// of a coin, or more often.
+    /// Whether rungs lie on one side of the law for longer than chance explains: changes of side among
+    /// neighbours are at least as frequent as heads of a coin.
     fn has_few_turns(&self, law: &Law) -> bool {
         let sides: Vec<bool> = self.0.iter().map(|point| Self::residual(point, law) > 0.0).collect();
         let turns = sides.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
         let Ok(tosses) = Binomial::new(0.5, sides.len() as u64 - 1) else { return false };
-        // A fit that leaves rounding errors only is no matter.
+        // A fit with only rounding errors is fine.
         let off = self.squares(law) > self.runs() * 1e-6;
         off && (0..=turns).map(|turns| tosses.pmf(turns)).sum::<f64>() < ALARM
     }
 
-    /// Whether the throughput of a client rose from one rung to the next by more than 2 % and more than runs scatter.
+    /// Whether the throughput per client rose from one rung to the next by more than 2 % and more than runs
+    /// scatter.
     fn grew_faster_than_clients(&self) -> bool {
         let each = |point: &Point| point.log_rate - point.clients.ln();
         let error = |point: &Point| match point.runs > 1.0 {
@@ -378,7 +379,7 @@ impl Points {
         })
     }
 
-    /// Laws fitted to ladders that were made of this one and of chance. The same ladder gives the same ones.
+    /// Laws fitted to ladders simulated from this one. The same ladder gives the same laws.
     fn repeated(&self, law: &Law, scatter: f64, repeats: usize) -> Vec<Law> {
         let mut chance = Chance(0x1db3_d743_05a5_5e1f);
         let made = |chance: &mut Chance| {
@@ -392,7 +393,7 @@ impl Points {
     }
 }
 
-/// SplitMix64 (Steele, Lea & Flood 2014): enough to see how far fits scatter.
+/// SplitMix64 (Steele, Lea & Flood 2014), good enough for the scatter of fits.
 struct Chance(u64);
 
 impl Chance {
@@ -405,7 +406,7 @@ impl Chance {
         (((bits ^ (bits >> 31)) >> 11) as f64 + 1.0) / (1u64 << 53) as f64
     }
 
-    /// Box and Muller's.
+    /// Box-Muller.
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * self.uniform().ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
@@ -458,8 +459,9 @@ mod tests {
         }
     }
 
-    /// Measured by others, with what R's package usl and Schwartz's *Practical Scalability Analysis with the Universal Scalability
-    /// Law* found: squares of rates, not of their logs, which weighs the highest rates more.
+    /// Measured by others, with the results of R's package usl and of Schwartz's *Practical Scalability
+    /// Analysis with the Universal Scalability Law*: they minimise squares of rates, not of logs, which
+    /// weighs the highest rates more.
     #[test]
     fn ladders_from_the_literature() {
         // Gunther's ray tracer: 0.050 and 0.
@@ -545,7 +547,7 @@ mod tests {
         assert_eq!(short, [FitDoubt::PeakBeyond]);
         let few = doubts(&ladder(law(0.05, 0.01), &[1, 4, 8, 32], 4, 0.002, 5));
         assert_eq!(few, [FitDoubt::FewRungs]);
-        // Throughput that stands still at a bound is no such curve.
+        // Throughput that stops at a bound does not follow such a curve.
         let bound: Vec<(u32, f64)> = (1..=24).map(|n| (n, f64::from(n.min(8)) * 100.0)).collect();
         assert!(doubts(&of_rates(&bound)).contains(&FitDoubt::NotRandom));
         // Three runs each, which agree that the third rung is far off.
@@ -558,7 +560,7 @@ mod tests {
         assert!(doubts(&of_rates(&awake)).contains(&FitDoubt::Superlinear));
     }
 
-    /// What no law could have made, or hardly any figures: there is an answer all the same, and it is finite.
+    /// Ladders that no law could produce, or hardly any figures: the answer exists and is finite.
     #[test]
     fn pathological_ladders() {
         assert_eq!(Scaling::fit(&[]), None);

@@ -1,4 +1,4 @@
-//! From an estimate to a verdict, with a margin; and how many pairs a clearer one would need.
+//! Judges an estimate with a margin, and estimates how many more pairs would decide.
 
 use crate::paired::{Estimate, t_quantile};
 
@@ -11,46 +11,46 @@ pub enum Better {
     Smaller,
 }
 
-/// What an estimate says. *Faster* always means better, whatever the metric's direction.
+/// *Faster* always means better, whatever the metric's direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 pub enum Verdict {
-    /// The change lies inside the margin: the 95 % interval is within it (two one-sided tests at 2.5 %).
+    /// The 95 % interval of the change is within the margin (two one-sided tests at 2.5 %).
     Same,
     /// The 95 % interval excludes "no change", on the good side.
     Faster,
     /// The 95 % interval excludes "no change", on the bad side.
     Slower,
-    /// The 95 % interval excludes "no change", but the two were measured at different times: whatever else changed in
+    /// The 95 % interval excludes "no change", but the two were measured at different times. Other changes in
     /// between may be the reason, so neither is called faster.
     Differs,
-    /// None of these.
+    /// None of the others.
     Inconclusive {
-        /// About how many more pairs would probably decide; `None` when it cannot be said.
+        /// About how many more pairs would probably decide; `None` when unknown.
         more_pairs: Option<u32>,
     },
-    /// The change is a mean of parts that differ by more than their noise, or of which one is decided otherwise: the parts
-    /// have the verdicts.
+    /// The change is a mean of parts that differ by more than their noise, or of which one has another
+    /// verdict: see the parts' verdicts.
     PartsDiffer,
     /// A percentile of runs with too few transactions for it.
     TooFew(TooFew),
-    /// There is nothing to judge: not one valid pair.
+    /// No valid pair.
     Invalid,
 }
 
 impl Verdict {
-    /// Whether it says that there is a change.
+    /// Whether it is a change.
     #[must_use]
     pub fn is_change(self) -> bool {
         matches!(self, Self::Faster | Self::Slower | Self::Differs)
     }
 
-    /// The same of two that were measured at different times: a change has no cause that the data name.
+    /// The verdict for two that were measured at different times.
     #[must_use]
     pub fn measured_apart(self) -> Self {
         if self.is_change() { Self::Differs } else { self }
     }
 
-    /// Whether it answers: faster, slower or the same.
+    /// Faster, slower or the same.
     #[must_use]
     pub fn is_decided(self) -> bool {
         matches!(self, Self::Same | Self::Faster | Self::Slower)
@@ -85,8 +85,8 @@ fn grouped(number: u64) -> String {
 }
 
 impl TooFew {
-    /// `Some` where a quantile of so many values would rest on fewer than ten beyond it; the least and the greatest value
-    /// (0 and 1) rest on none.
+    /// `Some` if fewer than ten values lie beyond the quantile; never for the smallest and the largest value
+    /// (0 and 1).
     #[must_use]
     pub fn of(quantile: f64, count: u64) -> Option<Self> {
         if !(quantile > 0.0 && quantile < 1.0) {
@@ -99,7 +99,7 @@ impl TooFew {
 }
 
 /// Verdict of an estimate with a margin (a share: 0.03 = 3 %). Precedence: same, then faster or slower, then
-/// inconclusive. All of them are read from the 95 % interval, which is also printed.
+/// inconclusive. All follow from the printed 95 % interval.
 #[must_use]
 pub fn verdict(estimate: &Estimate, margin: f64, better: Better) -> Verdict {
     let Some((low, high)) = estimate.interval(0.95) else {
@@ -115,9 +115,11 @@ pub fn verdict(estimate: &Estimate, margin: f64, better: Better) -> Verdict {
     }
 }
 
-/// More pairs until the answer is probably decided, should mean and spread stay as they are; at least 1.
+/// More pairs until the answer is probably decided, if mean and spread stay the same; at least 1.
 ///
-/// Whichever comes first, four times in five: the 95 % interval leaves "no change" out, or it lies inside the margin. As in Stein's two-stage size (Ann. Math. Stat. 1945) the quantiles are those of the pairs there are.
+/// Whichever comes first, four times in five: the 95 % interval excludes "no change", or lies inside the
+/// margin. As in Stein's two-stage size (Ann. Math. Stat. 1945) the quantiles are those for the current
+/// number of pairs.
 fn more_pairs(estimate: &Estimate, margin: f64) -> Option<u32> {
     if estimate.n < 3 || margin <= 0.0 {
         return None;
@@ -127,13 +129,13 @@ fn more_pairs(estimate: &Estimate, margin: f64) -> Option<u32> {
     let end = estimate.upper(0.95);
     let change = estimate.log_ratio.abs();
     let inside = margin.ln_1p() - change;
-    // A change of nothing is never told from nothing, and one beyond the margin is never inside it.
+    // A change of 0 cannot be detected, and one beyond the margin is never inside it.
     let pairs = |distance: f64| match distance > 0.0 {
         true => ((t(end) + t(0.8)) * deviation / distance).powi(2).ceil(),
         false => f64::INFINITY,
     };
     let wanted = pairs(change).min(pairs(inside));
-    // `as` saturates, which is right for an absurd wish.
+    // `as` saturates, which is right for an absurd number.
     let wanted = wanted as usize;
     Some(u32::try_from(wanted.saturating_sub(estimate.n)).unwrap_or(u32::MAX).max(1))
 }
@@ -143,9 +145,9 @@ mod tests {
     use super::*;
     use crate::paired::paired;
 
-    /// By hand, with t(.975, 7) = 2.365, t(.8, 7) = 0.896 and s = 2.886 %: 2 % are told from nothing by
-    /// (3.261 · 2.886 / 2)² = 22.1 pairs, half a per cent is inside ln 1.03 by (3.261 · 2.886 / 2.456)² = 14.7, of which
-    /// there are 8.
+    /// By hand, with t(.975, 7) = 2.365, t(.8, 7) = 0.896 and s = 2.886 %: 2 % are detected with (3.261 ·
+    /// 2.886 / 2)² = 22.1 pairs, half a per cent is inside ln 1.03 with (3.261 · 2.886 / 2.456)² = 14.7, of
+    /// which there are 8.
     #[test]
     fn more_pairs_are_those_of_the_nearer_answer() {
         for (mean, wanted) in [(0.02, 15), (0.005, 7), (-0.02, 15)] {
@@ -155,7 +157,7 @@ mod tests {
         }
     }
 
-    /// The interval was asked to be as narrow as the margin, which decided one answer in two.
+    /// The interval had to be as narrow as the margin, which decided only one answer in two.
     #[test]
     fn as_many_more_pairs_as_are_asked_for_decide() {
         let mut state = 11u64;

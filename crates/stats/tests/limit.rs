@@ -104,7 +104,7 @@ fn many(blur: f64, unlucky: f64, slow: usize) -> (f64, f64, f64) {
     (within, trials / count, trials / told)
 }
 
-/// What is told to be left comes about where nothing is in the way.
+/// The announced number of trials is right if nothing interferes.
 #[test]
 fn what_is_left_is_told() {
     let range = LimitRange { lowest: 10.0, highest: 1_000.0 };
@@ -119,7 +119,7 @@ fn what_is_left_is_told() {
     assert_eq!(search.left(&trials[..trials.len() - 1]), 1);
 }
 
-/// One that never holds, or always does, is known at the bound, and not by a single trial.
+/// A promise that never or always holds is known at the bound, and not by a single trial.
 #[test]
 fn a_promise_that_never_or_always_holds_is_said_to() {
     let range = LimitRange { lowest: 10.0, highest: 1_000.0 };
@@ -175,7 +175,8 @@ fn a_known_limit_is_found() {
         ("blurred by 3.5 % and slowed down", 0.035, 0.0, 4, 0.9),
     ] {
         let (within, trials, times) = many(blur, unlucky, slow);
-        // A search that is told the limit is not slowed down here, so the numbers of trials are not comparable there.
+        // A search that knows the limit is not slowed down here, so the numbers of trials are not comparable
+        // there.
         assert!(within >= least && (slow > 0 || times <= 2.0), "{what}: {within} {trials} {times}");
     }
 }

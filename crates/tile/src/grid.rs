@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 pub const HALF_WORLD_M: f64 = 20_037_508.342_789_244;
 /// Pixels of a tile's side on the map.
 pub const PIXELS: f64 = 256.0;
-/// The greatest zoom of a tile that is read.
+/// Highest supported zoom.
 pub const MOST_ZOOM: u8 = 22;
 
-/// What an edge may be off by, in tiles, and still lie on the line between two: far less than a pixel, far more than
-/// rounding of metres makes of it.
+/// Tolerance for an edge on the line between two tiles, in tiles: far less than a pixel, far more than the
+/// rounding of metres.
 const ON_THE_LINE: f64 = 1e-6;
 
 /// One tile; written as `[z, x, y]`.
@@ -29,7 +29,7 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// The tile that a point lies in; points outside the world go to its edge.
+    /// The tile of a point; points outside the world are moved to its edge.
     #[must_use]
     pub fn at(z: u8, x_m: f64, y_m: f64) -> Self {
         let side = side_m(z);
@@ -56,14 +56,15 @@ impl Tile {
         [west * 180.0, latitude(south), east * 180.0, latitude(north)]
     }
 
-    /// The tile one zoom further out that this one lies in; none of the whole world.
+    /// The tile one zoom lower that contains this one; `None` at zoom 0.
     #[must_use]
     pub fn parent(self) -> Option<Self> {
         let z = self.z.checked_sub(1)?;
         Some(Self { z, x: self.x / 2, y: self.y / 2 })
     }
 
-    /// The four tiles one zoom further in: north-west, north-east, south-west, south-east; none at the greatest zoom.
+    /// The four tiles one zoom higher: north-west, north-east, south-west, south-east; `None` at the highest
+    /// zoom.
     #[must_use]
     pub fn children(self) -> Option<[Self; 4]> {
         (self.z < MOST_ZOOM).then(|| {
@@ -90,8 +91,8 @@ pub fn area_m2(z: u8, square_pixels: f64) -> f64 {
     square_pixels * (side_m(z) / PIXELS).powi(2)
 }
 
-/// Tiles that a map of this size in pixels shows, row by row from the north-west: all of which it shows something, cut at
-/// the edge of the world (not continued on its other side). At most 257 by 257.
+/// The tiles that a map of this size in pixels shows, even in part, row by row from the north-west. They end
+/// at the edge of the world. At most 257 by 257.
 #[must_use]
 pub fn viewport(z: u8, [x_m, y_m]: [f64; 2], [width_px, height_px]: [u16; 2]) -> Vec<Tile> {
     let columns = shown(z, x_m + HALF_WORLD_M, width_px);
@@ -115,7 +116,7 @@ impl fmt::Display for Tile {
     }
 }
 
-/// Why a text names no tile.
+/// Why a text is not a tile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TileError {
     #[error("\"{0}\" is not a tile z/x/y (zoom 0 to {most})", most = MOST_ZOOM)]
@@ -127,7 +128,7 @@ pub enum TileError {
 impl FromStr for Tile {
     type Err = TileError;
 
-    /// Three numbers with slashes, commas or blanks between them.
+    /// Three numbers separated by slashes, commas or blanks.
     fn from_str(text: &str) -> Result<Self, TileError> {
         let mut numbers = text
             .trim()
@@ -231,13 +232,13 @@ mod tests {
         assert!(viewport(3, [1e9, 0.0], [512, 512]).is_empty());
         assert!(viewport(3, [f64::NAN, 0.0], [512, 512]).is_empty());
         assert!(viewport(3, middle, [0, 512]).is_empty());
-        // A map as large as a tile, on a tile, shows that one alone.
+        // A map as large as a tile, on a tile, shows only that tile.
         let tile = Tile::at(14, VALLETTA[0], VALLETTA[1]);
         let [west, south, east, north] = tile.bounds_m();
         let centre = [(west + east) / 2.0, (south + north) / 2.0];
         assert_eq!(viewport(14, centre, [256, 256]), [tile]);
         assert_eq!(viewport(14, centre, [258, 256]).len(), 3);
-        // A screen, by the definition: every tile whose square overlaps what is shown.
+        // A screen, by the definition: every tile whose square overlaps it.
         let metres = |pixels: f64| pixels * side_m(14) / PIXELS;
         let overlaps = |tile: &Tile| {
             let [west, south, east, north] = tile.bounds_m();

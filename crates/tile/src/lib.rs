@@ -1,7 +1,8 @@
-//! Map tiles without a database or a server: the web map's grid, and vector tiles read, measured and compared.
+//! Map tiles without a database or a server: the web map's grid, and vector tiles decoded, measured and
+//! compared.
 //!
-//! Bytes in, plain data out: nothing here waits or knows where a tile comes from. All that is read is foreign (a tile server
-//! under test, somebody's log): nothing panics, and memory stays in proportion to what was given.
+//! Bytes in, plain data out: the crate does no I/O. All input is untrusted (a tile server under test, a web
+//! server's log): nothing panics, and memory stays in proportion to the input.
 
 mod grid;
 pub mod list;

@@ -1,56 +1,52 @@
-//! A thread's part of the present stretch of a run that is held and let go.
+//! A thread's part of the current stretch of a held run.
 
 use crate::client::Time;
 use crate::measured::Stretch;
 
-/// Who is at work, and what came of the stretch so far.
 #[derive(Debug, Default)]
 pub(super) struct Hold {
-    /// Orders to let go that the thread has heard of.
-    pub(super) heard: u64,
+    /// Release orders that the thread has seen.
+    pub(super) orders_seen: u64,
     /// Clients at work: in a transaction, about to start one, or connecting.
     at_work: usize,
-    /// Its time at work is the sum of the clients' ends less that of their releases; below 0 in between.
+    /// Its `at_work` is the sum of the clients' ends minus the sum of their starts; it wraps in between.
     stretch: Stretch,
-    /// Transactions that had succeeded before it.
+    /// Transactions that had succeeded before the stretch.
     succeeded: u64,
-    /// Its end was reported.
-    pub(super) told: bool,
+    /// Whether the end of the stretch was reported.
+    pub(super) reported: bool,
 }
 
 impl Hold {
-    /// A stretch begins when so many transactions have succeeded.
+    /// Begins a stretch; `succeeded` is the number of transactions so far.
     pub(super) fn begin(&mut self, from: Time, until: Time, succeeded: u64) {
         self.stretch = Stretch { from, until, idle: from, ..Stretch::default() };
-        (self.succeeded, self.told) = (succeeded, false);
+        (self.succeeded, self.reported) = (succeeded, false);
     }
 
-    /// A client goes to work.
     pub(super) fn rise(&mut self, now: Time) {
         self.at_work += 1;
         self.stretch.at_work = self.stretch.at_work.wrapping_sub(now);
     }
 
-    /// A client's work is over.
     pub(super) fn rest(&mut self, now: Time) {
         self.at_work -= 1;
         self.stretch.idle = now;
         self.stretch.at_work = self.stretch.at_work.wrapping_add(now);
     }
 
-    /// The generator stood still for so long, ns.
+    /// Adds a stall of the generator, ns.
     pub(super) fn stalled(&mut self, length: Time) {
         self.stretch.stalled += length;
     }
 
-    /// Whether all clients rest, and nobody was told.
+    /// Whether all clients are idle and that is not reported yet.
     pub(super) fn is_newly_idle(&self) -> bool {
-        self.at_work == 0 && !self.told
+        self.at_work == 0 && !self.reported
     }
 
-    /// The stretch, to be told when so many transactions have succeeded.
-    pub(super) fn tell(&mut self, succeeded: u64) -> Stretch {
-        self.told = true;
+    pub(super) fn report(&mut self, succeeded: u64) -> Stretch {
+        self.reported = true;
         self.stretch.succeeded = succeeded - self.succeeded;
         self.stretch
     }

@@ -7,10 +7,9 @@ use crate::driver::{Conn, Driver};
 
 /// Pauses before a lost link is connected again, ns: the first, doubled with each further loss, and the longest.
 const RECONNECT_PAUSE: (Time, Time) = (10_000_000, 1_000_000_000);
-/// How long a peer may be silent when a lost link is connected again, ns.
-const RECONNECT_PATIENCE: Time = 10_000_000_000;
+/// How long a peer may stay silent while a lost link reconnects, ns.
+const RECONNECT_TIMEOUT: Time = 10_000_000_000;
 
-/// What the driver has to do to a connection after the event.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Connect,
@@ -20,11 +19,8 @@ enum Order {
 /// What a link's timer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
-    /// Nothing.
     Free,
-    /// To connect again.
     Pausing,
-    /// To give a silent peer up.
     Waiting,
 }
 
@@ -34,16 +30,15 @@ pub(super) struct Reconnection {
     pub(super) opened: Option<Time>,
 }
 
-/// What the loop keeps of a link.
 pub(super) struct LinkState {
     conn: Conn,
     pub(super) endpoint: Endpoint,
     pub(super) open: bool,
-    /// Raised whenever the connection ends, so that bytes of an earlier one are not offered further.
+    /// Incremented when the connection ends, so that its bytes are not offered later.
     pub(super) generation: u32,
-    /// Plain bytes the client has not used yet.
+    /// Decrypted bytes that the client has not used yet.
     pub(super) input: Vec<u8>,
-    /// Bytes to send as they are, before anything in the client's output buffer: ciphertext, last words.
+    /// Bytes to send unchanged before the client's output buffer: ciphertext and pending output.
     wire: Vec<u8>,
     pub(super) tls: Option<Box<TlsLink>>,
     pub(super) losses: u32,
@@ -69,7 +64,7 @@ impl LinkState {
         }
     }
 
-    /// Sends what the client wrote to `out`, then closes or connects as ordered.
+    /// Sends what the client wrote to `out`, then closes or connects as it asked.
     #[inline]
     pub(super) fn flush(&mut self, out: &mut Vec<u8>, driver: &mut impl Driver) {
         if let Some(tls) = &mut self.tls
@@ -84,7 +79,7 @@ impl LinkState {
             if self.open {
                 driver.send(self.conn, out);
             } else {
-                // Written to a link that is not there.
+                // The link is closed.
                 out.clear();
             }
         }
@@ -95,7 +90,7 @@ impl LinkState {
         }
     }
 
-    /// The connection is gone; what it left unread is dropped.
+    /// Ends the connection and drops unread bytes.
     pub(super) fn end(&mut self) {
         self.open = false;
         self.generation = self.generation.wrapping_add(1);
@@ -103,26 +98,25 @@ impl LinkState {
         self.tls = None;
     }
 
-    /// Closes the connection after its last words; no event follows from it.
+    /// Closes the connection after its pending output; no event follows.
     pub(super) fn shut(&mut self, out: &mut Vec<u8>, timers: &mut Timers) {
         if self.open {
-            self.last_words(out);
+            self.pending_output(out);
         }
         out.clear();
         self.end();
-        self.heard(timers);
+        self.answered(timers);
         self.order = Some(Order::Close);
     }
 
-    /// Takes what still has to go out before the connection is closed or turned to TLS.
-    pub(super) fn last_words(&mut self, out: &mut Vec<u8>) {
+    /// Takes the output that must be sent before the connection is closed or starts TLS.
+    pub(super) fn pending_output(&mut self, out: &mut Vec<u8>) {
         match &mut self.tls {
             Some(tls) => tls.finish(out, &mut self.wire),
             None => self.wire.append(out),
         }
     }
 
-    /// Connects again: at once, unless the link was lost.
     pub(super) fn reconnect(&mut self, now: Time, timers: &mut Timers) {
         self.reconnection.get_or_insert(Reconnection { since: now, opened: None });
         match self.losses {
@@ -135,27 +129,27 @@ impl LinkState {
         }
     }
 
-    /// Its timer has come: its pause is over, and it is connected; gives what the timer was for.
+    /// Handles the link's timer; returns what the timer was for.
     pub(super) fn attempt(&mut self, now: Time, timers: &mut Timers) -> Attempt {
         let attempt = std::mem::replace(&mut self.attempt, Attempt::Free);
         if attempt == Attempt::Pausing {
             self.attempt = Attempt::Waiting;
-            timers.set(Timer::Link(self.conn), now.saturating_add(RECONNECT_PATIENCE));
+            timers.set(Timer::Link(self.conn), now.saturating_add(RECONNECT_TIMEOUT));
             self.order = Some(Order::Connect);
         }
         attempt
     }
 
-    /// The peer is not silent, or not waited for any more.
+    /// The peer answered, or is not waited for any more.
     #[inline]
-    pub(super) fn heard(&mut self, timers: &mut Timers) {
+    pub(super) fn answered(&mut self, timers: &mut Timers) {
         if self.attempt != Attempt::Free {
             self.attempt = Attempt::Free;
             timers.cancel(Timer::Link(self.conn));
         }
     }
 
-    /// What it is doing, for a message about a client that is not ready.
+    /// The link's state in words, for a message about a client that is not ready.
     pub(super) fn doing(&self) -> String {
         let verb = match (self.open, &self.tls) {
             (false, _) if self.losses > 0 => "could not reach",

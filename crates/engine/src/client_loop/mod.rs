@@ -1,8 +1,8 @@
-//! The one loop that drives all clients of a thread, whatever the driver, the load and the workload.
+//! The loop that drives all clients of a thread, for every driver, load and workload.
 //!
-//! A turn sleeps until something happens or is due, then serves everything that happened, each client for a
-//! bounded time, and sends what the clients wrote after each event. Serving a client is in [`serve`], the phases of a
-//! run in [`phases`]; here is the turn.
+//! A turn sleeps until something happens or is due. Then it serves every event, each client for a bounded
+//! time, and sends what the clients wrote. [`serve`] serves one client, [`phases`] has the phases of a run,
+//! and this module the turn.
 
 mod gap;
 mod hold;
@@ -40,12 +40,11 @@ use crate::plan::{Pace, Plan};
 use crate::recorder::{Outbox, Recorder};
 use crate::wake::WakeQueue;
 
-/// What one thread is given.
 pub(crate) struct Assignment {
     pub(crate) plan: Plan,
     pub(crate) thread: usize,
     pub(crate) threads: usize,
-    /// Clients of the thread that has most.
+    /// Number of clients of the thread with the most clients.
     pub(crate) most_clients: usize,
     pub(crate) clients: Vec<Assigned>,
     pub(crate) control: Arc<Control>,
@@ -54,7 +53,6 @@ pub(crate) struct Assignment {
     pub(crate) outbox: Outbox,
 }
 
-/// A client and its number in the whole run.
 pub(crate) struct Assigned {
     pub(crate) number: usize,
     pub(crate) endpoints: Vec<Endpoint>,
@@ -62,17 +60,15 @@ pub(crate) struct Assigned {
 }
 
 impl Assignment {
-    /// Connections this thread keeps.
     pub(crate) fn connections(&self) -> usize {
         self.clients.iter().map(|client| client.endpoints.len()).sum()
     }
 }
 
-/// One thread's loop.
 pub(crate) struct ClientLoop<D: Driver> {
     driver: D,
     seats: Vec<Seat>,
-    /// The client and its link behind each connection.
+    /// Client and link of each connection.
     owners: Vec<(usize, Link)>,
     thread: Thread<D::Clock>,
     coordination: Coordination,
@@ -81,7 +77,8 @@ pub(crate) struct ClientLoop<D: Driver> {
 }
 
 impl<D: Driver> ClientLoop<D> {
-    /// Takes the clients over and starts to connect them; `note` says why it is this driver, if that is worth a word.
+    /// Takes the clients and starts to connect them; `note` gives the reason for the driver, if it is worth
+    /// reporting.
     pub(crate) fn new(mut driver: D, note: Option<String>, assignment: Assignment) -> Self {
         let notify = driver.notifier();
         let wakes = Arc::new(WakeQueue::new(Arc::clone(&notify)));
@@ -134,13 +131,13 @@ impl<D: Driver> ClientLoop<D> {
         }
     }
 
-    /// One turn; false when the thread is done and has reported its figures.
+    /// Runs one turn; false when the thread is done and has reported its figures.
     ///
     /// # Errors
     /// When a client fails before the load starts, or the driver cannot wait.
     pub(crate) fn turn(&mut self) -> Result<bool, EngineError> {
         self.wait()?;
-        self.obey();
+        self.take_order();
         self.change_phase()?;
         if self.thread.progress.phase == Phase::Over {
             return Ok(false);
@@ -172,11 +169,11 @@ impl<D: Driver> ClientLoop<D> {
         }
     }
 
-    /// Ends a turn, sleeps, begins the next.
+    /// Ends a turn, sleeps, begins the next one.
     fn wait(&mut self) -> Result<(), EngineError> {
         let (until, wakes_at) = (self.due(), self.deadline());
         let thread = &mut self.thread;
-        thread.recorder.outbox.speak();
+        thread.recorder.outbox.send_notices();
         let (now, took) = thread.turn.close();
         if let Some(took) = took {
             thread.recorder.turn(now, took);
@@ -208,7 +205,7 @@ impl<D: Driver> ClientLoop<D> {
         outcome
     }
 
-    /// The next arrival that is due, and the client that has been free the longest.
+    /// The next due arrival, and the client that has been free the longest.
     fn next_arrival(&mut self) -> Option<(usize, Time)> {
         let Pace::Open(open) = &mut self.thread.pace else { return None };
         let due = open.peek();

@@ -1,4 +1,4 @@
-//! The phases of a run, as one thread goes through them with the others: set-up, load, drain, end.
+//! The phases of a run in one thread: set-up, load, drain, end.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -15,16 +15,15 @@ use crate::error::EngineError;
 use crate::plan::{Pace, Until};
 use crate::recorder::Activity;
 
-/// A thread's dealings with the caller's thread: orders, and what was reported.
+/// Orders from the caller's thread, and what was reported to it.
 pub(super) struct Coordination {
     thread: usize,
     threads: usize,
     pub(super) control: Arc<Control>,
     reports: Sender<Report>,
-    /// It was told that all clients are over.
-    told_idle: bool,
-    /// Transactions it was told of that are open after the end.
-    told_open: usize,
+    idle_reported: bool,
+    /// Open transactions after the end, as last reported.
+    open_reported: usize,
 }
 
 impl Coordination {
@@ -34,18 +33,18 @@ impl Coordination {
             threads: assignment.threads,
             control: Arc::clone(&assignment.control),
             reports: assignment.reports.clone(),
-            told_idle: false,
-            told_open: 0,
+            idle_reported: false,
+            open_reported: 0,
         }
     }
 
     pub(super) fn report(&self, report: Report) {
-        // A caller that is gone has nobody to tell.
+        // The caller may be gone.
         let _ = self.reports.send(report);
     }
 
-    fn tell_open(&mut self, open: usize) {
-        let before = std::mem::replace(&mut self.told_open, open);
+    fn report_open(&mut self, open: usize) {
+        let before = std::mem::replace(&mut self.open_reported, open);
         if before != open {
             self.control.set_open(before, open);
         }
@@ -53,14 +52,14 @@ impl Coordination {
 }
 
 impl<D: Driver> ClientLoop<D> {
-    /// When the next turn has something to do without anything happening before, on the driver's clock.
+    /// When the next turn is due if nothing happens before, on the driver's clock.
     pub(crate) fn deadline(&self) -> Time {
         self.thread.turn.driver_time(self.due())
     }
 
-    /// The same on the clock of the run.
+    /// As [`Self::deadline`], on the clock of the run.
     pub(super) fn due(&self) -> Time {
-        let Self { thread, coordination: Coordination { control, told_idle, .. }, .. } = self;
+        let Self { thread, coordination: Coordination { control, idle_reported, .. }, .. } = self;
         if !thread.runnable.is_empty() {
             return 0;
         }
@@ -69,7 +68,7 @@ impl<D: Driver> ClientLoop<D> {
             Phase::Setup { reported: false } if thread.tally.unsettled == 0 => 0,
             Phase::Setup { reported: false } => progress.connect_deadline,
             Phase::Setup { reported: true } => control.load(),
-            Phase::Running if thread.tally.all_over() && !told_idle => 0,
+            Phase::Running if thread.tally.all_over() && !idle_reported => 0,
             Phase::Running if self.is_newly_idle() => 0,
             Phase::Running => {
                 let end = progress.window.end.min(control.end());
@@ -83,7 +82,7 @@ impl<D: Driver> ClientLoop<D> {
         if progress.is_setup() { due } else { due.min(thread.turn.next_look()) }
     }
 
-    /// Goes on to the next part of the run when its time has come.
+    /// Enters the next phase when its time has come.
     ///
     /// # Errors
     /// When a client is not ready in time.
@@ -100,13 +99,13 @@ impl<D: Driver> ClientLoop<D> {
         }
         if self.thread.progress.phase == Phase::Running {
             self.watch_running(ends);
-            self.watch_hold();
+            self.stop_clock_when_idle();
         }
-        // Not before an earlier end is known: it cuts the second.
+        // Only once an earlier end is known: it cuts the second.
         self.thread.recorder.advance(now);
         if let Phase::Draining { until } = self.thread.progress.phase {
-            self.coordination.tell_open(self.thread.tally.busy);
-            if self.thread.progress.is_out_of_patience(until, now) || self.thread.is_drained() {
+            self.coordination.report_open(self.thread.tally.busy);
+            if self.thread.progress.has_timed_out(until, now) || self.thread.is_drained() {
                 self.finish();
             }
         }
@@ -154,7 +153,7 @@ impl<D: Driver> ClientLoop<D> {
         }
     }
 
-    /// Sees to it that the measured part begins and ends; `ends` is an earlier end than planned.
+    /// Starts and ends the measured part; `ends` is an earlier end than planned.
     fn watch_running(&mut self, ends: Time) {
         let Self { thread, coordination, driver, .. } = self;
         let (progress, now) = (&mut thread.progress, thread.turn.now);
@@ -166,7 +165,7 @@ impl<D: Driver> ClientLoop<D> {
             progress.cpu_at_start = Some(driver.cpu());
             progress.spun_at_start = driver.spun();
         }
-        if thread.tally.all_over() && !std::mem::replace(&mut coordination.told_idle, true) {
+        if thread.tally.all_over() && !std::mem::replace(&mut coordination.idle_reported, true) {
             coordination.report(Report::Idle { at: thread.tally.over_since });
         }
         if now >= progress.window.end {
@@ -195,12 +194,12 @@ impl<D: Driver> ClientLoop<D> {
         self.leave();
     }
 
-    /// Arrivals of the measured part that were never started. When each client has a number of transactions to
-    /// do, only the arrivals they took were due.
+    /// Counts arrivals of the measured part that were never started. Where each client has a number of
+    /// transactions to do, only the arrivals they took were due.
     fn account_for_waiting(&mut self) {
         let thread = &mut self.thread;
         let (plan, now) = (&thread.progress.plan, thread.turn.now);
-        // Those of a workload's own gaps are drawn by the client that takes them, and may never reach the end.
+        // With a workload's own gaps, a client draws the arrival it takes; later ones may never be drawn.
         if plan.gaps.is_some() {
             return;
         }
@@ -223,7 +222,7 @@ impl<D: Driver> ClientLoop<D> {
         for conn in 0..self.owners.len() {
             self.driver.close(conn);
         }
-        self.coordination.tell_open(0);
+        self.coordination.report_open(0);
         self.close_stretch();
         self.thread.recorder.outbox.flush();
         let figures = Box::new(std::mem::take(&mut self.thread.recorder.figures));

@@ -1,5 +1,3 @@
-//! How far a run has come, as one thread sees it.
-
 use crate::client::Time;
 use crate::driver::Cpu;
 use crate::plan::{Load, Plan, Timeline, Until, Window};
@@ -7,16 +5,17 @@ use crate::plan::{Load, Plan, Timeline, Until, Window};
 /// Drain time after a stop from outside, ns; less if the plan's is shorter.
 const STOP_DRAIN: Time = 500_000_000;
 
-/// The part of the run the thread is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Clients connect and prepare; `reported` once all are ready and the start is waited for.
-    Setup { reported: bool },
-    /// Load, in warm-up or measured.
+    /// Clients connect and prepare; `reported` once all are ready.
+    Setup {
+        reported: bool,
+    },
     Running,
-    /// The measured part is over; what is open may end until then.
-    Draining { until: Time },
-    /// Nothing more to do.
+    /// The measured part is over; open transactions may end until then.
+    Draining {
+        until: Time,
+    },
     Over,
 }
 
@@ -25,15 +24,14 @@ pub(super) struct Progress {
     pub(super) plan: Plan,
     pub(super) phase: Phase,
     pub(super) window: Window,
-    /// No transaction that is due later is started: the end, or a hold before it.
+    /// Transactions due later are not started: the end of the run or of the stretch.
     pub(super) takes_until: Time,
-    /// By when all clients must be ready.
     pub(super) connect_deadline: Time,
-    /// The end was ordered from outside; as known at the start of the turn.
+    /// The end was ordered from outside, as known at the start of the turn.
     pub(super) stopped: bool,
-    /// What the thread had used when the measured part began.
+    /// CPU used before the measured part.
     pub(super) cpu_at_start: Option<Cpu>,
-    /// How long it had looked for news by then, ns.
+    /// Time spent spinning before the measured part, ns.
     pub(super) spun_at_start: Time,
 }
 
@@ -51,38 +49,35 @@ impl Progress {
         }
     }
 
-    /// The load starts at `load`.
     pub(super) fn begin(&mut self, load: Time) {
         let warm = load.saturating_add(self.plan.warmup);
         let (measured, end) = match self.plan.until {
             Until::Elapsed(elapsed) => (warm, warm.saturating_add(elapsed)),
             Until::PerClient(_) => (warm, Time::MAX),
-            Until::Told => (Time::MAX, Time::MAX),
+            Until::Caller => (Time::MAX, Time::MAX),
         };
         self.window = Window { load, measured, end };
         self.takes_until = if self.is_held() { load } else { end };
         self.phase = Phase::Running;
     }
 
-    /// The measured part ends at `end`, earlier than thought.
+    /// Sets an earlier end of the measured part.
     pub(super) fn set_end(&mut self, end: Time) {
         self.window.end = end;
         self.takes_until = self.takes_until.min(end);
     }
 
-    /// Whether it runs only while it is let go.
     pub(super) fn is_held(&self) -> bool {
-        self.plan.until == Until::Told
+        self.plan.until == Until::Caller
     }
 
-    /// The end of the measured part has come.
     pub(super) fn drain(&mut self) {
         let drain = if self.stopped { self.plan.drain.min(STOP_DRAIN) } else { self.plan.drain };
         self.phase = Phase::Draining { until: self.window.end.saturating_add(drain) };
     }
 
-    /// Whether what is still open at `now` is waited for no longer.
-    pub(super) fn is_out_of_patience(&self, until: Time, now: Time) -> bool {
+    /// Whether transactions still open at `now` are waited for no longer.
+    pub(super) fn has_timed_out(&self, until: Time, now: Time) -> bool {
         now >= until || (self.stopped && now >= self.window.end.saturating_add(STOP_DRAIN))
     }
 
@@ -93,8 +88,9 @@ impl Progress {
             && (self.phase == Phase::Running || (self.is_draining() && self.drains_queue()))
     }
 
-    /// Whether arrivals of the measured part that still wait at its end are started while it drains: they belong
-    /// to it, and without them the longest waits would be missing. pgbench starts nothing after the end.
+    /// Whether arrivals that still wait at the end of the measured part are started in the drain. They belong
+    /// to the measured part, and without them the longest waits would be missing. pgbench starts nothing
+    /// after the end.
     fn drains_queue(&self) -> bool {
         !self.stopped && matches!(&self.plan.load, Load::Rate(rate) if rate.timeline == Timeline::Global)
     }

@@ -1,23 +1,17 @@
-//! What the loop keeps of each client.
-
 use super::link::LinkState;
 use crate::client::{Abandoned, Client, Endpoint};
 use crate::recorder::{Activity, Transaction};
 
-/// Where a client stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Connecting or preparing, at the start or again; takes no slot.
+    /// Connecting or preparing, at the start or again.
     Setup,
-    /// Free for the next slot.
     Idle,
-    /// Running a transaction.
     Busy,
-    /// Stopped for good.
     Over,
 }
 
-/// One client, its links and its place in the run.
+/// One client, its links and its state in the run.
 pub(super) struct Seat {
     pub(super) client: Box<dyn Client>,
     /// Number of the client in its thread, and in the whole run.
@@ -31,11 +25,11 @@ pub(super) struct Seat {
     pub(super) activity: Activity,
     /// Transactions that ended in the measured part, skipped ones included.
     pub(super) ended: u64,
-    /// Users: it took its first slot.
+    /// Users: it has taken its first slot.
     pub(super) visited: bool,
-    /// It stands in the queue of free clients.
+    /// It is in the queue of free clients.
     pub(super) queued: bool,
-    /// It stands in the list of clients to go on with in the next turn.
+    /// It is in the list of clients to continue in the next turn.
     pub(super) runnable: bool,
     /// One of its links was lost or reconnected since it was last ready.
     pub(super) disturbed: bool,
@@ -46,7 +40,6 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// What it leaves running.
     pub(super) fn abandoned(&self) -> impl Iterator<Item = Abandoned> {
         let links = self.links.iter().enumerate().filter(|(_, link)| link.open);
         links.filter_map(|(number, link)| {
@@ -63,7 +56,7 @@ impl Seat {
         first_conn: usize,
         endpoints: Vec<Endpoint>,
     ) -> Self {
-        // Nothing is set up before the first slot, and no event would say so.
+        // Nothing is set up before the first slot, and no event would report it.
         let settled = endpoints.is_empty() || client.on_demand();
         let links = endpoints.into_iter().enumerate();
         Self {

@@ -1,8 +1,8 @@
-//! Holding the clients of a thread, and letting them go.
+//! Holds and releases the clients of a thread.
 //!
-//! When a stretch is to end is known when it begins, so nobody is woken for it: it bounds the start of transactions just as
-//! the end of the run does. While no client is at work, the clock of the run stands still. All that this costs a
-//! transaction is a comparison that is there anyway.
+//! The end of a stretch is known when it begins, so no wake-up is needed: it bounds the start of
+//! transactions as the end of the run does. While no client is at work, the clock of the run is stopped. The
+//! only cost for a transaction is a comparison that the loop makes anyway.
 
 use super::ClientLoop;
 use super::progress::Phase;
@@ -12,18 +12,18 @@ use crate::control::Report;
 use crate::driver::Driver;
 
 impl<D: Driver> ClientLoop<D> {
-    /// Lets the clients go, if that was ordered since the last turn.
-    pub(super) fn obey(&mut self) {
+    /// Releases the clients, if that was ordered since the last turn.
+    pub(super) fn take_order(&mut self) {
         let Self { thread, coordination, seats, .. } = self;
         if !thread.progress.is_held() || thread.progress.is_setup() {
             return;
         }
-        let Some((heard, order)) = coordination.control.order_after(thread.hold.heard) else { return };
-        thread.turn.go_on(order.behind);
-        thread.hold.heard = heard;
+        let Some((seen, order)) = coordination.control.order_after(thread.hold.orders_seen) else { return };
+        thread.turn.start_clock(order.behind);
+        thread.hold.orders_seen = seen;
         let late = thread.turn.now.saturating_sub(order.from);
-        // Some may have been held by now while others were not: then the stretch goes on for these.
-        if thread.hold.told {
+        // Some clients may be idle by now while others are not: the stretch continues for those.
+        if thread.hold.reported {
             thread.hold.begin(thread.turn.now, order.until, thread.recorder.succeeded);
         }
         let progress = &mut thread.progress;
@@ -42,34 +42,33 @@ impl<D: Driver> ClientLoop<D> {
         self.gap(late);
     }
 
-    /// Whether all clients rest, and nobody was told.
     pub(super) fn is_newly_idle(&self) -> bool {
         self.thread.progress.is_held() && self.thread.hold.is_newly_idle()
     }
 
-    /// Stops the clock and says so, when all clients rest.
-    pub(super) fn watch_hold(&mut self) {
+    /// Stops the clock and reports it when all clients are idle.
+    pub(super) fn stop_clock_when_idle(&mut self) {
         if self.thread.progress.phase == Phase::Running && self.is_newly_idle() {
             self.thread.recorder.outbox.flush();
-            self.tell_stretch();
-            self.thread.turn.stand_still();
+            self.report_stretch();
+            self.thread.turn.stop_clock();
         }
     }
 
-    /// The thread leaves: whatever the stretch came to is told, so that nobody waits for it.
+    /// Reports the stretch before the thread leaves, so that nobody waits for it.
     pub(super) fn close_stretch(&mut self) {
         let Self { thread, seats, .. } = self;
-        if thread.progress.is_held() && !thread.progress.is_setup() && !thread.hold.told {
+        if thread.progress.is_held() && !thread.progress.is_setup() && !thread.hold.reported {
             for seat in seats {
                 Serving { seat, thread }.rest();
             }
-            self.tell_stretch();
+            self.report_stretch();
         }
     }
 
-    fn tell_stretch(&mut self) {
+    fn report_stretch(&mut self) {
         let Self { thread, coordination, .. } = self;
-        let stretch = thread.hold.tell(thread.recorder.succeeded);
+        let stretch = thread.hold.report(thread.recorder.succeeded);
         let warm = thread.recorder.warm_up().map(Box::new);
         coordination.report(Report::Rests { at: thread.turn.now, stretch, warm });
     }

@@ -1,5 +1,3 @@
-//! What the clients of one thread share.
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -14,32 +12,27 @@ use crate::plan::Pace;
 use crate::recorder::Recorder;
 use crate::wake::WakeQueue;
 
-/// One thread, except for its driver and its clients.
+/// What the clients of one thread share.
 pub(super) struct Thread<C: Clock> {
     pub(super) turn: Turn<C>,
     pub(super) progress: Progress,
     pub(super) pace: Pace,
     pub(super) timers: Timers,
-    /// Clients to go on with in the next turn.
     pub(super) runnable: VecDeque<usize>,
     pub(super) recorder: Recorder,
     pub(super) tally: Tally,
     pub(super) hold: Hold,
     pub(super) lent: Lent,
-    /// Why the run cannot go on.
     pub(super) failure: Option<EngineError>,
 }
 
-/// How many of the thread's clients stand where.
+/// Number of the thread's clients in each state.
 pub(super) struct Tally {
     pub(super) clients: usize,
     /// Not ready yet for the first time.
     pub(super) unsettled: usize,
-    /// In a transaction.
     pub(super) busy: usize,
-    /// Stopped for good.
     pub(super) over: usize,
-    /// When the last one did.
     pub(super) over_since: Time,
 }
 
@@ -49,9 +42,8 @@ impl Tally {
     }
 }
 
-/// What is lent to a client while it is served; empty again afterwards.
+/// Buffers lent to a client while it is served; empty afterwards.
 pub(super) struct Lent {
-    /// Its output buffers, by link.
     pub(super) outs: Vec<Vec<u8>>,
     pub(super) notes: Notes,
     pub(super) wakes: Arc<WakeQueue>,
@@ -60,7 +52,7 @@ pub(super) struct Lent {
 }
 
 impl<C: Clock> Thread<C> {
-    /// When the next arrival is due that a free client waits for.
+    /// When the next arrival is due, if a free client waits for it.
     pub(super) fn next_due(&self) -> Time {
         match &self.pace {
             Pace::Open(open) if !open.free.is_empty() && self.progress.starts(open.peek()) => open.peek(),
@@ -68,7 +60,7 @@ impl<C: Clock> Thread<C> {
         }
     }
 
-    /// Whether nothing is open any more, and nothing waits that could still be started.
+    /// Whether nothing is open, and nothing waits that could still be started.
     pub(super) fn is_drained(&self) -> bool {
         let waits = match &self.pace {
             Pace::Open(open) => self.progress.starts(open.peek()) && !self.tally.all_over(),

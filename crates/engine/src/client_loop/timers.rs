@@ -3,27 +3,23 @@
 use crate::client::Time;
 use crate::driver::Conn;
 
-/// What happens when its time comes; clients by their index in the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// A client is told, as it asked for with [`crate::Step::Until`].
+    /// [`crate::Step::Until`].
     Client(usize),
-    /// A user's next transaction is due.
     Visit(usize),
-    /// A connection's pause is over, or its peer said nothing.
     Link(Conn),
 }
 
-/// Marks a timer that has no time set.
 const UNSET: u32 = u32::MAX;
 
-/// A binary min-heap that knows where each timer stands, so that one set again leaves nothing behind.
+/// A binary min-heap that knows the position of each timer, so that setting one again leaves no old entry.
 ///
-/// All memory is taken at the start. Setting, cancelling and taking the first cost O(log n).
+/// All memory is allocated at the start. Setting, cancelling and taking the first cost O(log n).
 #[derive(Debug)]
 pub(super) struct Timers {
     heap: Vec<(Time, Timer)>,
-    /// Of the clients, their visits, the connections.
+    /// Position in the heap: clients, then visits, then connections.
     position: Vec<u32>,
     clients: usize,
 }
@@ -49,12 +45,10 @@ impl Timers {
         self.position[slot] = index;
     }
 
-    /// How many have a time set.
     pub(super) fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// The earliest time set.
     pub(super) fn first(&self) -> Option<Time> {
         self.heap.first().map(|&(at, _)| at)
     }
@@ -63,7 +57,7 @@ impl Timers {
         self.position[self.slot(timer)] != UNSET
     }
 
-    /// Sets a timer's time; an earlier wish is replaced.
+    /// Sets a timer's time, replacing an earlier one.
     pub(super) fn set(&mut self, timer: Timer, at: Time) {
         let index = match self.position[self.slot(timer)] {
             UNSET => {
@@ -80,7 +74,6 @@ impl Timers {
         self.sink(index);
     }
 
-    /// Forgets a timer's time, if it has one.
     pub(super) fn cancel(&mut self, timer: Timer) {
         let index = self.position[self.slot(timer)];
         if index != UNSET {
@@ -88,7 +81,7 @@ impl Timers {
         }
     }
 
-    /// Takes the first timer if its time has come, with the time it was set for.
+    /// Takes the first timer if it is due, with the time it was set for.
     pub(super) fn take_due(&mut self, now: Time) -> Option<(Timer, Time)> {
         let &(at, timer) = self.heap.first()?;
         if at > now {

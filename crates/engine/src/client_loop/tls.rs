@@ -8,7 +8,6 @@ use rustls::pki_types::CertificateDer;
 
 use crate::client::Tls;
 
-/// One connection's TLS state.
 pub(super) struct TlsLink {
     connection: ClientConnection,
     secured: bool,
@@ -44,7 +43,7 @@ impl TlsLink {
         Ok(())
     }
 
-    /// Encrypts and empties `plain`, and appends all there is to send to `wire`.
+    /// Encrypts and empties `plain`, and appends everything to send to `wire`.
     pub(super) fn seal(&mut self, plain: &mut Vec<u8>, wire: &mut Vec<u8>) {
         if !plain.is_empty() {
             self.connection.writer().write_all(plain).expect("its buffer has no limit");
@@ -55,25 +54,23 @@ impl TlsLink {
         }
     }
 
-    /// Seals `plain` and says goodbye.
+    /// Encrypts `plain` and ends the TLS session.
     pub(super) fn finish(&mut self, plain: &mut Vec<u8>, wire: &mut Vec<u8>) {
         self.seal(plain, wire);
         self.connection.send_close_notify();
         self.seal(plain, wire);
     }
 
-    /// True once, when the handshake is over.
+    /// True once, after the handshake.
     pub(super) fn newly_secured(&mut self) -> bool {
         let done = !self.connection.is_handshaking();
         done && !std::mem::replace(&mut self.secured, done)
     }
 
-    /// Whether something waits to be sent.
     pub(super) fn wants_write(&self) -> bool {
         self.connection.wants_write()
     }
 
-    /// The server's own certificate.
     pub(super) fn certificate(&self) -> Option<&[u8]> {
         self.connection.peer_certificates()?.first().map(CertificateDer::as_ref)
     }

@@ -8,20 +8,19 @@ use crate::plan::DriverChoice;
 /// From this many clients a thread on io_uring costs less than epoll; measured, see `docs/cost.md`.
 const MANY: usize = 8;
 
-/// A driver.
 #[expect(clippy::large_enum_variant, reason = "there is one for each thread")]
 pub(crate) enum Chosen {
-    /// epoll or kqueue, and why not io_uring where that would have been better.
+    /// With the reason why io_uring was not used, where it would have been better.
     Portable(Portable, Option<String>),
     #[cfg(target_os = "linux")]
     Uring(super::Uring),
 }
 
-/// Makes the driver of the calling thread, which looks for news for `spin` ns before it sleeps. No thread of the run has more
-/// than so many `clients`.
+/// Makes the driver of the calling thread, which spins for `spin` ns before it sleeps. No thread of the run
+/// has more than `clients` clients.
 ///
 /// # Errors
-/// When the one asked for, or any, is not available.
+/// When the requested driver, or any, is not available.
 pub(crate) fn choose(
     wish: DriverChoice,
     clients: usize,
@@ -51,7 +50,7 @@ pub(crate) fn choose(
 /// Whether io_uring is available.
 ///
 /// # Errors
-/// Why not, in words.
+/// The reason why it is not.
 pub fn io_uring_works() -> Result<(), String> {
     uring(1, 0, Epoch::start()).map(drop)
 }
@@ -85,7 +84,7 @@ mod tests {
     #[test]
     fn a_driver_is_chosen_for_the_most_clients_and_not_for_those_at_hand() {
         let chosen = |wish, clients| match choose(wish, clients, 1, 0, Epoch::start()).unwrap() {
-            // Where it is not available, the note says what was wanted.
+            // Where io_uring is not available, the note gives the reason.
             Chosen::Portable(_, note) => note.is_some(),
             #[cfg(target_os = "linux")]
             Chosen::Uring(_) => true,

@@ -1,16 +1,15 @@
-//! What a thread costs.
+//! CPU time of a thread.
 
 /// CPU time that a thread has used, ns, and how often it lost its CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cpu {
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
-    /// Time in which it could run and others had the CPU, ns; 0 where the system does not tell.
+    /// Time in which it was runnable and others had the CPU, ns; 0 where the system does not report it.
     pub(crate) waited_ns: u64,
 }
 
 impl Cpu {
-    /// What was used since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             user_ns: self.user_ns.saturating_sub(earlier.user_ns),
@@ -35,8 +34,8 @@ impl Cpu {
         }
     }
 
-    /// What the calling thread has used so far; systems without per-thread usage do not tell user and system apart,
-    /// and all is given as user time.
+    /// CPU time of the calling thread so far. Systems without per-thread usage do not separate user and
+    /// system time; all of it is user time.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn of_this_thread() -> Self {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

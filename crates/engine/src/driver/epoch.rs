@@ -5,17 +5,16 @@ use rustix::time::{ClockId, clock_gettime};
 use super::Clock;
 use crate::client::Time;
 
-/// The moment the run's clock starts at; the same for all threads.
+/// Time 0 of the run's clock; the same for all threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Epoch(u64);
 
 impl Epoch {
-    /// Time 0 is now.
     pub(crate) fn start() -> Self {
         Self(monotonic())
     }
 
-    /// A time of the run on the system's clock, ns.
+    /// A time of the run on the system's monotonic clock, ns.
     pub(super) fn monotonic(self, at: Time) -> u64 {
         self.0.saturating_add(at)
     }
@@ -28,7 +27,7 @@ impl Clock for Epoch {
     }
 }
 
-/// ns on a clock that goes on while the machine is asleep, where the system has one.
+/// ns on a clock that includes the time the machine sleeps, where the system has one.
 pub(crate) fn with_sleep() -> u64 {
     #[cfg(target_os = "linux")]
     let clock = ClockId::Boottime;
@@ -48,9 +47,9 @@ fn nanoseconds(clock: ClockId) -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Makes timers of the calling thread as exact as the system allows.
+/// Makes timers of the calling thread as precise as the system allows.
 #[cfg(target_os = "linux")]
 pub(super) fn set_timer_slack() {
-    // Without the right to do so timers are up to 50 us later; that shows in the recorded lateness.
+    // Without permission, timers fire up to 50 us late; the recorded lateness shows it.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }

@@ -1,14 +1,14 @@
-//! Drivers move bytes and tell the time; they know nothing of clients.
+//! Drivers: they move bytes and read the clock, and know nothing of clients.
 
 mod choose;
 mod cpu;
 mod epoch;
 mod portable;
-mod tcp;
 #[cfg(target_os = "linux")]
 mod uring;
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 pub use choose::io_uring_works;
@@ -19,16 +19,18 @@ pub(crate) use portable::Portable;
 #[cfg(target_os = "linux")]
 pub(crate) use uring::Uring;
 
-use crate::client::{Endpoint, Time};
+use rustix::io::Errno;
+use rustix::net::sockopt;
+
+use crate::client::{Endpoint, Keepalive, TcpOptions, Time};
 use crate::wake::Notify;
 
-/// Number of a connection within its thread, the same for all the connections a link makes one after another.
+/// Number of a connection within its thread; a link's successive connections share it.
 pub(crate) type Conn = usize;
 
 /// What a driver reports of a connection.
 #[derive(Debug)]
 pub(crate) enum Happened<'a> {
-    /// It is connected.
     Opened,
     /// Bytes arrived; lent until the next call.
     Bytes(&'a [u8]),
@@ -36,7 +38,7 @@ pub(crate) enum Happened<'a> {
     Closed(Option<io::Error>),
 }
 
-/// The time of a driver, to be read while the driver lends an event.
+/// The clock of a driver, readable while the driver lends an event.
 pub(crate) trait Clock: Clone {
     /// Nanoseconds since the run's epoch; never goes back.
     fn now(&self) -> Time;
@@ -49,36 +51,52 @@ pub(crate) trait Clock: Clone {
 pub(crate) trait Driver {
     type Clock: Clock;
 
-    /// For the record of the run.
+    /// Stored with the run.
     fn name(&self) -> &'static str;
 
-    /// Another handle to its clock.
     fn clock(&self) -> Self::Clock;
 
-    /// What ends its wait from another thread.
+    /// A handle with which another thread ends its wait.
     fn notifier(&self) -> Arc<dyn Notify>;
 
-    /// CPU the calling thread used so far.
+    /// CPU time of the calling thread so far.
     fn cpu(&self) -> Cpu;
 
     /// Starts to connect; the outcome, also an immediate failure, comes as an event.
     fn connect(&mut self, conn: Conn, to: &Endpoint);
 
-    /// Sends `out` and leaves it empty, usually with another buffer's memory. Bytes for a connection that is gone vanish.
+    /// Sends `out` and leaves it empty, usually with another buffer's memory. Bytes for a closed connection
+    /// are dropped.
     fn send(&mut self, conn: Conn, out: &mut Vec<u8>);
 
     /// Closes at once; no event of this connection follows.
     fn close(&mut self, conn: Conn);
 
-    /// Time it spent looking for news before it slept, ns.
+    /// Time spent spinning, ns.
     fn spun(&self) -> Time;
 
-    /// Sleeps until something happened or `until` has come; it is `now`.
+    /// Sleeps until something happens or `until`; `now` is the current time.
     ///
     /// # Errors
-    /// When the system cannot wait at all; the thread cannot go on.
+    /// When the system cannot wait at all; the thread cannot continue.
     fn wait(&mut self, now: Time, until: Time) -> io::Result<()>;
 
-    /// The next thing that happened; `None` when all was given out and it is time to wait.
+    /// The next event; `None` when all were returned and it is time to wait.
     fn next(&mut self) -> Option<(Conn, Happened<'_>)>;
+}
+
+/// Sets the options a TCP socket needs before it connects.
+fn set_tcp_options(fd: &OwnedFd, options: &TcpOptions) -> Result<(), Errno> {
+    sockopt::set_tcp_nodelay(fd, true)?;
+    if let Some(Keepalive { idle, interval, count }) = options.keepalive {
+        sockopt::set_socket_keepalive(fd, true)?;
+        idle.map_or(Ok(()), |time| sockopt::set_tcp_keepidle(fd, time))?;
+        interval.map_or(Ok(()), |time| sockopt::set_tcp_keepintvl(fd, time))?;
+        count.map_or(Ok(()), |count| sockopt::set_tcp_keepcnt(fd, count))?;
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(time) = options.user_timeout {
+        sockopt::set_tcp_user_timeout(fd, u32::try_from(time.as_millis()).unwrap_or(u32::MAX))?;
+    }
+    Ok(())
 }

@@ -1,29 +1,26 @@
-//! What a run of the engine gives back.
+//! The figures of a run.
 
-mod stretch;
 mod thread;
 mod time;
 
 use spec::{Counts, Outage};
 use stats::Histogram;
 
-pub use self::stretch::Stretch;
 pub(crate) use self::thread::ThreadFigures;
-pub use self::time::ClientTime;
+pub use self::time::{ClientTime, Stretch};
 use crate::client::{Abandoned, Abort, Time};
 
 /// Figures of one script: over the run, or over one second of it.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptFigures {
-    /// Counters.
     pub counts: Counts,
-    /// Transactions that throughput counts. They succeeded and ended in the measured part, whenever they began. In open load,
-    /// and with [`crate::Plan::count_drained`], all of `counts` that succeeded.
+    /// Transactions that throughput counts: they succeeded and ended in the measured part, whenever they
+    /// began. In open load, and with [`crate::Plan::count_drained`], every success in `counts`.
     pub completed: u64,
-    /// From intended start to end, of successful transactions and of those still open when the drain was over, which have
-    /// taken at least so long.
+    /// From intended start to end, of successful transactions and of those still open after the drain, which
+    /// took at least this long.
     pub response: Histogram,
-    /// From actual start to end, of the same.
+    /// From actual start to end, of the same transactions.
     pub service: Histogram,
     /// Longest lag of a successful transaction behind its intended start, ns.
     pub lag_max_ns: u64,
@@ -39,18 +36,16 @@ impl ScriptFigures {
         self.lag_max_ns = self.lag_max_ns.max(other.lag_max_ns);
     }
 
-    /// Of `completed`, what was not late.
+    /// Transactions in `completed` that were not late.
     #[must_use]
     pub fn in_time(&self) -> u64 {
         self.completed.saturating_sub(self.counts.late)
     }
 
-    /// Whether nothing was counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts == Counts::default() && self.completed == 0
     }
 
-    /// Empties the figures and keeps their memory.
     fn clear(&mut self) {
         self.counts = Counts::default();
         self.completed = 0;
@@ -63,24 +58,20 @@ impl ScriptFigures {
 /// Figures of one statement over the run.
 #[derive(Debug, Clone, Default)]
 pub struct StatementFigures {
-    /// Latency of completed executions.
     pub latency: Histogram,
-    /// Executions that failed, and with them their transaction.
+    /// Executions that failed, and their transaction with them.
     pub failures: u64,
     /// Executions that failed, after which the transaction was tried again.
     pub retries: u64,
 }
 
-/// What was asked for one by one, over the run: a tile, for example.
+/// Figures of one item over the run: of a tile, for example.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ItemFigures {
-    /// How often it came.
     pub requests: u64,
-    /// Time from asking for it until it came, over all requests, ns.
+    /// Sum of the times from request to arrival, ns.
     pub total_ns: Time,
-    /// Longest of these, ns.
     pub max_ns: Time,
-    /// Payload received, over all requests.
     pub bytes: u64,
 }
 
@@ -104,18 +95,18 @@ impl ItemFigures {
 
 /// One second of load, over all threads.
 ///
-/// What happened is counted in the second it happened in. The seconds of the measured part and after it add up
-/// to the run's figures exactly: a transaction that began, or was due, in the measured part may end after it, in a
-/// second that [is of the drain](Self::is_drain).
+/// Everything counts in the second it happened in. The seconds of the measured part and after it add up to
+/// the run's figures exactly: a transaction that began, or was due, in the measured part may end after it, in
+/// a second of [the drain](Self::is_drain).
 #[derive(Debug, Clone, Default)]
 pub struct Second {
     /// Start, in ns from the start of the measured part; negative during warm-up.
     pub start_ns: i64,
     /// Length in ns; the last one may be shorter than a second.
     pub length_ns: u64,
-    /// Closed load: whether it comes after the measured part. What is in it is in every figure but the throughput.
+    /// Closed load: whether the second is after the measured part. Its transactions are in every figure
+    /// except the throughput.
     pub is_drain: bool,
-    /// One entry per script.
     pub scripts: Vec<ScriptFigures>,
 }
 
@@ -124,7 +115,6 @@ impl Second {
         Box::new(Self { scripts: vec![ScriptFigures::default(); scripts], ..Self::default() })
     }
 
-    /// Adds what another thread did in this second.
     pub(crate) fn add(&mut self, other: &Self) {
         for (sum, part) in self.scripts.iter_mut().zip(&other.scripts) {
             sum.add(part);
@@ -132,28 +122,27 @@ impl Second {
         self.length_ns = self.length_ns.max(other.length_ns);
     }
 
-    /// Empties it so that a thread can fill it again.
     pub(crate) fn clear(&mut self) {
         self.scripts.iter_mut().for_each(ScriptFigures::clear);
     }
 }
 
-/// What the engine says of itself.
+/// What the engine itself used, and how it was delayed.
 #[derive(Debug, Clone, Default)]
 pub struct OwnCost {
     /// User CPU of the engine's threads in the measured part, ns.
     pub user_ns: u64,
     /// System CPU of the engine's threads in the measured part, ns.
     pub system_ns: u64,
-    /// Of the measured part, how long threads looked for news before they slept, over all of them, ns. It is among their
-    /// CPU time, unless the system took the CPU away.
+    /// Time in the measured part that threads spent spinning, over all of them, ns. It is part of their CPU
+    /// time, unless the system took the CPU away.
     pub spun_ns: u64,
-    /// Largest share (0..=1) of the measured part that a single thread spent running, not looking for news.
+    /// Largest share (0..=1) of the measured part that a single thread was running and not spinning.
     pub busiest_thread: f64,
-    /// How long the generator stood still between two turns of its loops, ns: of the thread that did longest. Only gaps of
-    /// [`crate::GAP`] or more, in the measured part and the drain.
+    /// Stall of the generator between two turns, ns: of the thread with the most. Only gaps of [`crate::GAP`]
+    /// or more, in the measured part and the drain.
     pub stalled_ns: u64,
-    /// The same in gaps from [`crate::PAUSE`] up to [`crate::GAP`], ns: the sum of the thread that has most.
+    /// The same in gaps from [`crate::PAUSE`] up to [`crate::GAP`], ns: of the thread with the most.
     pub paused_ns: u64,
     /// How late timers fired.
     pub timer_lateness: Histogram,
@@ -168,53 +157,48 @@ pub struct OwnCost {
 pub struct Measured {
     /// Name of the driver that ran: `io_uring`, `epoll`, `kqueue`, `simulated`.
     pub driver: &'static str,
-    /// Why it was not the better one, if so.
+    /// Why it was not the better driver.
     pub driver_note: Option<String>,
-    /// CPUs its threads were kept on, by thread; empty where they were free.
+    /// CPUs its threads were pinned to, by thread; empty where they were not pinned.
     pub cpus: Vec<usize>,
-    /// How long they looked for news before they slept, ns; 0 for not at all.
+    /// Longest spin before a sleep, ns; 0 for none.
     pub spin: Time,
-    /// Length of the measured part, ns; with [`crate::Plan::count_drained`] until the last transaction's end. Of a run in
-    /// stretches, how long a client was at work in them on average, so that what they drained is charged to nobody.
+    /// Length of the measured part, ns; with [`crate::Plan::count_drained`] until the last transaction's end.
+    /// In a run of stretches, the average time at work per client, so that idle time in the drains is not
+    /// counted.
     pub elapsed: Time,
     /// From the start of the run until all clients were ready, ns.
     pub connecting: Time,
-    /// The measured part's stretches, where it was held in between.
+    /// The measured part's stretches, if it was held in between.
     pub stretches: Vec<Stretch>,
-    /// Per script.
     pub scripts: Vec<ScriptFigures>,
-    /// Per statement; empty when not wanted.
     pub statements: Vec<StatementFigures>,
-    /// Per item; empty where clients report none.
     pub items: Vec<ItemFigures>,
-    /// Connections made in the measured part after the clients' first ones, for each transaction or after a loss.
+    /// Connections made in the measured part after the clients' first ones.
     pub reconnections: u64,
-    /// Sum of the time from the wish to reconnect until the client could go on, ns.
+    /// Total time from a client's wish to reconnect until it was ready, ns.
     pub reconnecting: Time,
-    /// Connections in use that were lost in the measured part, whatever their clients did then.
+    /// Connections in use that were lost in the measured part.
     pub connections_lost: u64,
-    /// Open load: arrivals of the measured part that no client was free for before it was over, and that were started
-    /// while it drained. They are among those that succeeded, failed or stayed unfinished.
+    /// Open load: arrivals of the measured part that waited until it was over and were started in the drain.
+    /// They are among those that succeeded, failed or stayed unfinished.
     pub drained: u64,
-    /// Closed load: transactions that were still open when the drain was over. They count as late.
+    /// Closed load: transactions still open after the drain. They count as late.
     pub left_open: u64,
-    /// Closed load and users: where the clients' time went; nothing with [`crate::Plan::count_drained`].
+    /// Closed load and users: how the clients spent their time; `None` with [`crate::Plan::count_drained`].
     pub client_time: Option<ClientTime>,
-    /// When clients were away because of that (bounded; the rest is only counted).
+    /// When clients were without a connection; bounded, see `outages_dropped`.
     pub outages: Vec<Outage>,
-    /// Outages not kept.
     pub outages_dropped: u64,
-    /// Clients that gave up, in the order they did; at most one entry per client.
+    /// Clients that gave up, in that order; at most one entry per client.
     pub aborts: Vec<Abort>,
-    /// What clients left running when the run ended without it; the caller's to end.
+    /// Requests that clients left running at the end of the run; the caller cancels them.
     pub abandoned: Vec<Abandoned>,
-    /// Messages of clients (bounded; the rest is only counted).
+    /// Messages of clients; bounded, see `messages_dropped`.
     pub messages: Vec<String>,
-    /// Messages not kept.
     pub messages_dropped: u64,
     /// Whether the run was stopped from outside before its end, or while transactions were still waited for.
     pub interrupted: bool,
-    /// The engine's own cost.
     pub own: OwnCost,
 }
 

@@ -1,4 +1,4 @@
-//! What a thread keeps to the end of the run.
+//! The figures one thread keeps to the end of the run.
 
 use stats::{Histogram, SparseHistogram};
 
@@ -6,7 +6,6 @@ use super::{ClientTime, ItemFigures, Measured, OwnCost, StatementFigures};
 use crate::client::{Abandoned, Abort, StatementEnd, Time};
 use crate::driver::Cpu;
 
-/// One thread's part of [`Measured`].
 #[derive(Debug, Default)]
 pub(crate) struct ThreadFigures {
     pub(crate) statements: Vec<StatementTally>,
@@ -32,14 +31,12 @@ impl ThreadFigures {
         Self { statements, items: vec![ItemFigures::default(); items], ..Self::default() }
     }
 
-    /// Where the time of all threads' clients went.
     pub(crate) fn client_time(threads: &[Self]) -> ClientTime {
         let mut time = ClientTime::default();
         threads.iter().for_each(|thread| time.add(&thread.time));
         time
     }
 
-    /// Puts the figures of all threads into the run's.
     pub(crate) fn merge(threads: &[Self], measured: &mut Measured) {
         let statements = threads.iter().map(|thread| thread.statements.len()).max().unwrap_or_default();
         measured.statements = (0..statements)
@@ -69,8 +66,8 @@ impl ThreadFigures {
     }
 }
 
-/// What one thread saw of a statement. Many a workload has hundreds of them: one that is never executed takes next to no
-/// memory, the others as much as the range of their latencies is wide.
+/// What one thread saw of a statement. A workload can have hundreds: one that never runs takes almost no
+/// memory, and the others in proportion to the range of their latencies.
 #[derive(Debug, Default)]
 pub(crate) struct StatementTally {
     latency: SparseHistogram,
@@ -100,17 +97,16 @@ impl StatementTally {
     }
 }
 
-/// One thread's share of [`OwnCost`].
 #[derive(Debug, Default)]
 pub(crate) struct ThreadCost {
     pub(crate) cpu: Cpu,
-    /// How long it looked for news before it slept; most of that is CPU time.
+    /// Time spent spinning, ns; most of it is CPU time.
     pub(crate) spun: Time,
     /// Length of the measured part, ns.
     pub(crate) measured: Time,
-    /// How long it stood still between two turns, in the measured part and the drain, ns.
+    /// Gaps of [`crate::GAP`] or more between two turns, in the measured part and the drain, ns.
     pub(crate) stalled: Time,
-    /// The same of gaps that are shorter than those.
+    /// The same for shorter gaps.
     pub(crate) paused: Time,
     pub(crate) timer_lateness: Histogram,
     pub(crate) turn: Histogram,
@@ -118,7 +114,6 @@ pub(crate) struct ThreadCost {
 }
 
 impl ThreadCost {
-    /// Adds this thread's share.
     pub(crate) fn merge_into(&self, own: &mut OwnCost) {
         own.user_ns += self.cpu.user_ns;
         own.system_ns += self.cpu.system_ns;

@@ -1,15 +1,15 @@
-//! When so many arrivals are expected: the inverse of a rate's integral.
+//! The inverse of a rate's integral: when a number of arrivals is expected.
 
 use spec::{Piece, Profile};
 
 use crate::client::Time;
 
-/// Steps of Newton's method, each at least as good as halving; far fewer are taken.
+/// Steps of Newton's method, each at least as good as halving; usually far fewer are needed.
 const STEPS: usize = 60;
 
-/// The cumulative rate of a profile, to be asked backwards. Warm-up comes before it, at the rate of the beginning.
+/// The inverse of a profile's cumulative rate. Warm-up comes first, at the profile's first rate.
 pub(super) struct Inverse {
-    /// Length of the warm-up, seconds, its rate, and the arrivals expected in it.
+    /// Length of the warm-up in seconds, its rate, and its expected arrivals.
     warmup: f64,
     rate: f64,
     lead: f64,
@@ -17,10 +17,13 @@ pub(super) struct Inverse {
 }
 
 enum Shape {
-    /// Pieces, each with the arrivals expected before it, and when it begins, seconds.
+    /// Pieces, each with the arrivals expected before it and its start in seconds.
     Pieces(Vec<(f64, f64, Piece)>),
-    /// A sine: its profile, the length of a wave, and the arrivals expected in one.
-    Waves { profile: Profile, every: f64, each: f64 },
+    Waves {
+        profile: Profile,
+        every: f64,
+        each: f64,
+    },
 }
 
 impl Inverse {
@@ -44,7 +47,7 @@ impl Inverse {
         Self { warmup, rate, lead: rate * warmup, shape }
     }
 
-    /// When so many arrivals are expected to have come, ns since the load began; `Time::MAX` where they never will.
+    /// When `arrivals` are expected, ns since the load began; `Time::MAX` if never.
     pub(super) fn when(&self, arrivals: f64) -> Time {
         let seconds = if arrivals < self.lead {
             arrivals / self.rate
@@ -57,11 +60,12 @@ impl Inverse {
 }
 
 impl Shape {
-    /// Seconds since warm-up; infinite where it never comes.
+    /// Seconds since warm-up; infinite if never.
     fn when(&self, arrivals: f64) -> f64 {
         match self {
             Self::Pieces(pieces) => {
-                // Where pieces without arrivals follow, the last of those that begin alike: arrivals wait for the next.
+                // If pieces without arrivals follow, the last of the pieces that begin alike: arrivals wait
+                // for the next.
                 let after = pieces.partition_point(|(before, ..)| *before <= arrivals);
                 let (before, begins, piece) = pieces[after.max(1) - 1];
                 begins + within(&piece, arrivals - before)
@@ -74,23 +78,23 @@ impl Shape {
     }
 }
 
-/// When so many arrivals have come in a piece, seconds since it began.
+/// When `arrivals` are expected in a piece, seconds since it began.
 fn within(piece: &Piece, arrivals: f64) -> f64 {
     let Piece { length, from, to } = *piece;
     let change = if from == to { 0.0 } else { (to - from) / length };
-    // The root of change/2 t² + from t = arrivals that does not cancel.
+    // The root of change/2 t² + from t = arrivals, in the form without cancellation.
     let root = (from * from + 2.0 * change * arrivals).max(0.0).sqrt();
     let rates = from + root;
     match rates > 0.0 {
         true => (2.0 * arrivals / rates).min(length),
         false if arrivals > 0.0 => f64::INFINITY,
-        // Nothing yet, at a rate of nothing: a rising one begins here, the last one never does.
+        // At rate 0 nothing arrives: a rising piece begins here, the last piece never does.
         false if length.is_finite() => 0.0,
         false => f64::INFINITY,
     }
 }
 
-/// The same in a wave, by Newton's method inside of what is still possible.
+/// The same in a wave, by Newton's method between the known bounds.
 fn in_wave(profile: &Profile, every: f64, arrivals: f64) -> f64 {
     let (mut low, mut high) = (0.0, every);
     let mut at = every * arrivals / profile.arrivals(every);
@@ -102,7 +106,7 @@ fn in_wave(profile: &Profile, every: f64, arrivals: f64) -> f64 {
             low = at;
         }
         let next = at - off / profile.rate(at);
-        // Where the rate is next to nothing a step may go anywhere.
+        // Where the rate is near 0, a step may lead anywhere.
         let next = if next > low && next < high { next } else { f64::midpoint(low, high) };
         if (next - at).abs() < 1e-10 {
             return next;

@@ -1,4 +1,4 @@
-//! What the engine is asked to do, as pure data, and when it is due.
+//! The plan of a run as plain data, and when its transactions are due.
 
 mod inverse;
 mod pace;
@@ -33,11 +33,9 @@ pub enum Load {
 /// An open load's schedule.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rate {
-    /// Transactions per second over all clients, as time goes by.
+    /// Transactions per second over all clients, as a function of time.
     pub profile: Profile,
-    /// How the gaps are drawn.
     pub arrivals: Arrivals,
-    /// Which arrival goes to which thread.
     pub timeline: Timeline,
 }
 
@@ -53,15 +51,16 @@ pub enum Arrivals {
 /// Where arrivals are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeline {
-    /// One timeline for the whole run; arrival k is a pure function of seed, profile and k. Arrivals that still wait
-    /// when the measured part ends are started while it drains.
+    /// One timeline for the whole run; arrival k is a pure function of seed, profile and k. Arrivals that
+    /// still wait when the measured part ends are started in the drain.
     Global,
-    /// pgbench's, for a constant rate: one timeline per thread at rate / threads, from the thread's own stream, in whole µs. Nothing is
-    /// started after the end of the measured part; what still waits counts as unfinished.
+    /// As pgbench, for a constant rate: one timeline per thread at rate / threads, from the thread's own
+    /// stream, in whole µs. Nothing is started after the measured part; arrivals that still wait count as
+    /// unfinished.
     PerThread,
 }
 
-/// The gaps of one thread's timeline, ns, one after another.
+/// The gaps of one thread's timeline, ns.
 pub type GapStream = Box<dyn FnMut() -> Time + Send>;
 
 /// Gap streams by number of the thread, for [`Timeline::PerThread`]: a workload's own randomness.
@@ -77,10 +76,11 @@ impl fmt::Debug for Gaps {
 /// Which driver moves the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DriverChoice {
-    /// By the clients of the thread that has most, and by what the kernel allows.
+    /// By the number of clients of the largest thread, and by what the kernel allows.
     #[default]
     Auto,
-    /// The same for so many clients a thread, whatever there are: for runs that are compared with others.
+    /// As [`Self::Auto`] for this many clients per thread, whatever the plan has: for runs that are compared
+    /// with others.
     Suits(usize),
     /// The system's portable readiness interface (epoll, kqueue).
     Portable,
@@ -91,13 +91,13 @@ pub enum DriverChoice {
 /// When the measured part ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// After this long (from the end of warm-up).
+    /// From the end of warm-up.
     Elapsed(Time),
     /// When each client has ended this many transactions.
     PerClient(u64),
-    /// When the caller says so, who lets the clients go for a stretch at a time ([`crate::Run`]); so does warm-up. Closed
-    /// load only.
-    Told,
+    /// The caller ends the run, and releases the clients for one stretch at a time ([`crate::Run`]); the same
+    /// for warm-up. Closed load only.
+    Caller,
 }
 
 /// One run of the engine.
@@ -105,40 +105,36 @@ pub enum Until {
 pub struct Plan {
     /// OS threads; at least 1. No more are started than there are clients.
     pub threads: usize,
-    /// CPUs the load threads are kept on, one for each by turns; `None` leaves them to the system. Linux only.
+    /// CPUs the load threads are pinned to, in turn; `None` leaves them to the system. Linux only.
     pub cpus: Option<Vec<usize>>,
-    /// How long a thread that has nothing to do looks for news before it sleeps, ns; 0 for not at all. For threads that
-    /// have a CPU each, and that to themselves: at most [`Plan::LONGEST_SPIN`].
+    /// Longest spin of a thread before it sleeps, ns; 0 for none. For threads with a CPU each that nobody
+    /// else uses: at most [`Plan::LONGEST_SPIN`].
     pub spin: Time,
     pub driver: DriverChoice,
     pub load: Load,
-    /// Load before anything counts.
     pub warmup: Time,
-    /// End of the measured part.
     pub until: Until,
-    /// Longest response time that is in order, ns; slower transactions are *late*.
+    /// Longest acceptable response time, ns; slower transactions are *late*.
     pub promise: Option<Time>,
     /// Open load: skip arrivals that are later than the promise before they start (pgbench's -R with -L).
     pub skip_late: bool,
     /// How long transactions still open at the end may take before they count as unfinished; half a second at most
     /// after a stop from outside.
     pub drain: Time,
-    /// Whether, in closed load, transactions that end while draining count as well; [`crate::Measured::elapsed`] then
-    /// lasts until the last one of them, in open load too. So it is in pgbench.
+    /// Whether, in closed load, transactions that end in the drain count too, as in pgbench;
+    /// [`crate::Measured::elapsed`] then includes the last of them, in open load too.
     pub count_drained: bool,
-    /// Whether the observer is given a record of each transaction.
     pub transactions: bool,
-    /// Streams for [`Timeline::PerThread`]; without them they are made from `seed`. With them an arrival is due once a
-    /// client takes it, as in pgbench: those that nobody took by the end are not counted.
+    /// Streams for [`Timeline::PerThread`], made from `seed` if absent. With them an arrival is due once a
+    /// client takes it, as in pgbench: arrivals that no client took are not counted.
     pub gaps: Option<Gaps>,
-    /// How long connecting and set-up of all clients may take.
     pub connect_timeout: Time,
     pub seed: u64,
     /// Number of scripts clients report in `Outcome::script`.
     pub scripts: usize,
     /// Number of statements clients may report; 0 when statement latencies are not wanted.
     pub statements: usize,
-    /// Number of items (such as tiles) whose figures clients report one by one; each takes 32 bytes a thread.
+    /// Number of items (such as tiles) with figures for each; an item takes 32 bytes per thread.
     pub items: usize,
 }
 

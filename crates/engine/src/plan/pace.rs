@@ -6,20 +6,16 @@ use super::schedule::Schedule;
 use super::{Load, Plan, Timeline};
 use crate::client::Time;
 
-/// The load of one thread.
 pub(crate) enum Pace {
-    /// As soon as the last one ended.
     Closed,
-    /// After a pause.
     Users { think: Time, ramp: Time },
-    /// When the schedule says.
     Open(Open),
 }
 
-/// One thread's part of an open load. Arrivals that find no free client wait in the schedule itself.
+/// One thread's part of an open load. Arrivals wait in the schedule itself until a client is free.
 pub(crate) struct Open {
     schedule: Option<Schedule>,
-    /// Free clients, the longest free first; may hold some that are not free any more.
+    /// Free clients, the longest free first; may include clients that are no longer free.
     pub(crate) free: VecDeque<usize>,
     skip_after: Option<Time>,
 }
@@ -53,12 +49,11 @@ impl Open {
         self.schedule.as_ref().map_or(Time::MAX, Schedule::peek)
     }
 
-    /// Takes the next arrival.
     pub(crate) fn take(&mut self) -> Time {
         self.schedule.as_mut().map_or(Time::MAX, Schedule::take)
     }
 
-    /// Whether an arrival is too late to be started at `now`.
+    /// Whether an arrival is too late to start at `now`.
     pub(crate) fn skips(&self, due: Time, now: Time) -> bool {
         self.skip_after.is_some_and(|promise| now.saturating_sub(due) > promise)
     }

@@ -26,7 +26,8 @@ enum Source {
 }
 
 impl Schedule {
-    /// The arrivals of `thread` out of `threads`, counted from `start`; so long a warm-up has the rate of the beginning.
+    /// The arrivals of `thread` out of `threads`, counted from `start`; a warm-up of this length has the
+    /// profile's first rate.
     pub(crate) fn new(
         rate: &Rate,
         (seed, warmup): (u64, Time),
@@ -43,19 +44,17 @@ impl Schedule {
         }
     }
 
-    /// Arrivals with these gaps, the first one before the first arrival.
+    /// Arrivals with these gaps; the first gap is before the first arrival.
     pub(crate) fn of_gaps(mut gap: GapStream, start: Time) -> Self {
         let next = start.saturating_add(gap());
         Self { source: Source::PerThread(gap), next }
     }
 
-    /// When the next arrival is due.
     #[inline]
     pub(crate) fn peek(&self) -> Time {
         self.next
     }
 
-    /// Takes the next arrival.
     pub(crate) fn take(&mut self) -> Time {
         let due = self.next;
         self.next = match &mut self.source {
@@ -68,26 +67,26 @@ impl Schedule {
 
 /// The one timeline of a run: arrival k is a pure function of seed, profile and k.
 ///
-/// On a clock by which one arrival is expected per unit, arrivals have equal or exponential gaps whatever the rate; the
-/// inverse of the cumulative rate says when such a time comes (Çinlar, "Introduction to Stochastic Processes", 1975, chapter 4.7).
+/// On a clock where one arrival is expected per unit, arrivals have equal or exponential gaps at any rate.
+/// The inverse of the cumulative rate maps that clock to time (Çinlar, "Introduction to Stochastic
+/// Processes", 1975, chapter 4.7).
 struct Global {
     arrivals: Arrivals,
     seed: u64,
     clock: Clock,
     start: Time,
-    /// Number of the next arrival.
     k: u64,
 }
 
 /// How arrivals become times.
 enum Clock {
-    /// A constant rate: by gaps of whole ns.
+    /// A constant rate: gaps in whole ns.
     Even {
         mean_gap_ns: f64,
         /// Poisson: sum of the gaps before arrival `k`, ns from the start.
         elapsed: Time,
     },
-    /// A rate that changes: by the number of arrivals expected before.
+    /// A changing rate: by the number of arrivals expected before.
     Changing {
         inverse: Box<Inverse>,
         /// Poisson: sum of the gaps before arrival `k`, in arrivals expected.
@@ -106,10 +105,10 @@ impl Global {
         Self { arrivals: rate.arrivals, seed: mix(seed), clock, start, k: 0 }
     }
 
-    /// Passes over `count` arrivals and gives the time of the one after them.
+    /// Skips `count` arrivals; returns the time of the next one.
     fn skip(&mut self, count: u64) -> Time {
         let after = match (&mut self.clock, self.arrivals) {
-            // From k, not by adding gaps: rounding must not add up to a drift.
+            // From k, not by adding gaps: rounding errors must not add up.
             (Clock::Even { mean_gap_ns, .. }, Arrivals::Uniform) => {
                 ((self.k + count) as f64 * *mean_gap_ns).round() as Time
             }
@@ -137,7 +136,7 @@ fn per_thread_gaps(rate: &Rate, seed: u64, thread: usize, threads: usize) -> Gap
     let mean_us = 1e6 * threads as f64 / rate.profile.rate(0.0);
     match rate.arrivals {
         Arrivals::Uniform => {
-            // From the number of the gap, as on the global timeline: whole microseconds must not add up to a drift.
+            // From the number of the gap, as on the global timeline: rounding to µs must not add up.
             let mut k = 0u64;
             Box::new(move || {
                 let at = |k: u64| (k as f64 * mean_us).round() as Time;
@@ -152,12 +151,12 @@ fn per_thread_gaps(rate: &Rate, seed: u64, thread: usize, threads: usize) -> Gap
     }
 }
 
-/// An exponential gap by inversion, rounded to a whole unit of `mean`.
+/// An exponential gap by inversion, in whole units of `mean`.
 fn poisson_gap(unit: f64, mean: f64) -> Time {
     (-unit.ln() * mean).round() as Time
 }
 
-/// Number `k` of the stream `seed`, uniform in (0, 1]; any k at the same cost.
+/// Number `k` of the stream `seed`, uniform in (0, 1]; the cost does not depend on k.
 fn unit(seed: u64, k: u64) -> f64 {
     to_unit(mix(seed.wrapping_add(k.wrapping_mul(GOLDEN))))
 }
@@ -249,7 +248,8 @@ mod tests {
         assert!((variance / mean - 1.0).abs() < 0.2, "variance {variance}, mean {mean}");
     }
 
-    /// Uniform gaps give the asked rate within 0.1 %, Poisson ones within 4 / sqrt(N): whatever the rate and the threads.
+    /// Uniform gaps give the requested rate within 0.1 %, Poisson gaps within 4 / sqrt(N), for every rate and
+    /// thread count.
     #[test]
     fn rates_are_those_that_were_asked_for() {
         const COUNT: usize = 20_000;
@@ -320,7 +320,7 @@ mod tests {
                 } else {
                     lead + profile.arrivals(*at)
                 };
-                // A ns at the greatest rate there is.
+                // A ns at the highest rate.
                 let tolerance = profile.greatest() * 2e-9 + 1e-6;
                 assert!((expected - k as f64).abs() < tolerance, "{text}: arrival {k} at {at} s, {expected}");
             }
@@ -383,7 +383,7 @@ mod tests {
         }
     }
 
-    /// Random gaps are the same draws as those of a constant rate: a profile that changes nothing changes nothing.
+    /// Random gaps equal the draws of a constant rate: a profile with equal levels changes nothing.
     #[test]
     fn a_step_between_equal_levels_is_a_constant_rate() {
         let constant = arrivals(&rate(500.0, Arrivals::Poisson, Timeline::Global), 3, 0, 4.0);

@@ -2,10 +2,9 @@
 
 use crate::client::Time;
 
-/// Length of a full second.
 pub(crate) const SECOND: Time = 1_000_000_000;
 
-/// Load starts at `load`, counts from `measured` on, ends at `end`; `Time::MAX` where not known yet.
+/// Load starts at `load`, counts from `measured` on, ends at `end`; `Time::MAX` where unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
     pub(crate) load: Time,
@@ -14,10 +13,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Before the load.
     pub(crate) const UNKNOWN: Self = Self { load: Time::MAX, measured: Time::MAX, end: Time::MAX };
 
-    /// Whether what is dated `at` belongs to the measured part.
     #[inline]
     pub(crate) fn measures(&self, at: Time) -> bool {
         at >= self.measured && at < self.end

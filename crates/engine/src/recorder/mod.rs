@@ -1,14 +1,12 @@
 //! Counts what happens on one thread, second by second, without locks or allocation.
 //!
-//! A second's figures are filled here, handed to the caller's thread when the second is over, merged and emptied
-//! there, and come back to be filled again.
+//! A second's figures are filled here and handed to the caller's thread when the second is over. There they
+//! are merged and emptied, and come back to be filled again.
 
-mod activity;
 mod outbox;
 
 use std::sync::mpsc::{Receiver, Sender};
 
-pub(crate) use self::activity::{Activity, Doing};
 pub(crate) use self::outbox::Outbox;
 use crate::client::{Failure, ItemNote, Outcome, Returned, StatementNote, Time};
 use crate::control::Report;
@@ -17,31 +15,53 @@ use crate::observer::{Entry, EntryEnd};
 use crate::plan::{Load, Plan, Until, Window};
 use stats::Histogram;
 
+/// What a client does; its time is accounted for at each change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// Free, without a transaction; or stopped for good.
+    Idle,
+    Transaction,
+    Thinking,
+    /// Connecting or preparing.
+    Connecting,
+    /// Held between two stretches: the run's clock does not count this time.
+    Held,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Activity {
+    pub(crate) doing: Doing,
+    pub(crate) since: Time,
+}
+
+impl Activity {
+    pub(crate) const BEFORE: Self = Self { doing: Doing::Held, since: 0 };
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Transaction {
-    /// Intended start.
     pub(crate) due: Time,
     pub(crate) started: Time,
 }
 
-/// By which of a transaction's times the part of the run it belongs to is chosen.
+/// Which of a transaction's times decides in which part of the run it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CountBy {
-    /// Closed load and users for a time: what began in the measured part, however long it takes. Else the longest would be
-    /// missing. Open load: every arrival of the measured part is accounted for.
+    /// Closed load and users for a time: transactions that began in the measured part, however long they
+    /// take, or the longest would be missing. Open load: every arrival of the measured part.
     Start,
-    /// A number of transactions for each client, and pgbench's way of counting: what ends. Nothing is open when they are done.
+    /// A number of transactions per client, and pgbench's way of counting. Nothing is open when the clients
+    /// are done.
     End,
 }
 
-/// The parts of a run in which something counts.
+/// The parts of a run in which a transaction counts.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
     measured: bool,
     warmup: bool,
 }
 
-/// One thread's recorder.
 pub(crate) struct Recorder {
     thread: usize,
     promise: Option<Time>,
@@ -56,9 +76,8 @@ pub(crate) struct Recorder {
     second_end: Time,
     reports: Sender<Report>,
     recycled: Receiver<Box<Second>>,
-    /// What is kept to the end of the run.
     pub(crate) figures: ThreadFigures,
-    /// Transactions that succeeded so far, warm-up included.
+    /// Successful transactions so far, including warm-up.
     pub(crate) succeeded: u64,
 }
 
@@ -92,27 +111,26 @@ impl Recorder {
         }
     }
 
-    /// The load starts.
     pub(crate) fn begin(&mut self, window: Window) {
         self.window = window;
         self.second_start = window.load;
         self.second_end = window.second_end(window.load);
     }
 
-    /// The run ends at `end`, earlier than thought.
+    /// Sets an earlier end of the run.
     pub(crate) fn set_end(&mut self, end: Time) {
         self.window.end = end;
         self.second_end = self.second_end.min(end.max(self.second_start));
     }
 
-    /// The measured part begins at `now`, when it was not known before.
+    /// Sets the start of the measured part, which was unknown.
     pub(crate) fn measure_from(&mut self, now: Time) {
         self.window.measured = now;
         self.second.clear();
         (self.second_start, self.second_end) = (now, self.window.second_end(now));
     }
 
-    /// Response times of a warm-up whose end is not known, so far; `None` after it.
+    /// Response times so far of a warm-up without a known end; `None` after it.
     pub(crate) fn warm_up(&self) -> Option<Histogram> {
         (self.window.measured == Time::MAX).then(|| {
             let mut all = Histogram::new();
@@ -121,7 +139,6 @@ impl Recorder {
         })
     }
 
-    /// When the second being filled is over.
     pub(crate) fn second_end(&self) -> Time {
         self.second_end
     }
@@ -134,7 +151,7 @@ impl Recorder {
         }
     }
 
-    /// Hands over what is left when the thread ends.
+    /// Hands over the rest when the thread ends.
     pub(crate) fn finish(&mut self, now: Time) {
         self.advance(now);
         self.close_second(now.max(self.second_start));
@@ -207,7 +224,7 @@ impl Recorder {
         measured
     }
 
-    /// An arrival will not be started because its promise is broken already; true when it counts in the measured part.
+    /// An arrival is skipped because it is later than the promise; true when it counts in the measured part.
     pub(crate) fn skipped(&mut self, client: usize, due: Time, now: Time, script: u16) -> bool {
         self.advance(now);
         let Parts { measured, warmup } = self.parts(due, now);
@@ -224,7 +241,7 @@ impl Recorder {
         measured
     }
 
-    /// A transaction was the last of a client that gives up: it failed. pgbench does not count it as that.
+    /// The last transaction of a client that gives up: it failed. pgbench does not count it.
     pub(crate) fn given_up(&mut self, client: usize, transaction: &Transaction, now: Time, script: u16) {
         if self.count_drained {
             return self.unfinished(transaction.due, now, script);
@@ -234,10 +251,10 @@ impl Recorder {
         self.ended(client, transaction, now, &failed);
     }
 
-    /// A transaction or arrival will never end: it was never started, or its client stopped.
+    /// A transaction or arrival will never end: it never started, or its client stopped.
     pub(crate) fn unfinished(&mut self, due: Time, now: Time, script: u16) {
         self.advance(now);
-        // Where ends decide, it would have ended after now: it belongs to the part of the run that is going on.
+        // Where ends decide, it would have ended later: it belongs to the current part of the run.
         let by_end = self.count_by == CountBy::End;
         let dated = if by_end { now.min(self.window.end.saturating_sub(1)) } else { now };
         let Parts { measured, warmup } = self.parts(due, dated);
@@ -248,9 +265,9 @@ impl Recorder {
         }
     }
 
-    /// A transaction is still open when the drain is over. In closed load it counts as late, and has taken at least as long as
-    /// until now; or as failed, where its connection was `lost` under it. An arrival of an open load belongs to its queue, and
-    /// pgbench counts none.
+    /// A transaction is still open after the drain. In closed load it counts as late, with its time so far,
+    /// or as failed where its connection was `lost`. An arrival of an open load belongs to its queue; pgbench
+    /// counts none.
     pub(crate) fn left_open(&mut self, transaction: &Transaction, now: Time, script: u16, lost: bool) {
         if self.is_open || self.count_drained {
             return self.unfinished(transaction.due, now, script);
@@ -270,12 +287,12 @@ impl Recorder {
         }
     }
 
-    /// An arrival is started although the measured part is over.
+    /// An arrival of the measured part is started in the drain.
     pub(crate) fn drained(&mut self, due: Time) {
         self.figures.drained += u64::from(self.window.measures(due));
     }
 
-    /// A statement of a script completed or failed, in a transaction that was `due` then; it counts where that does.
+    /// Counts a statement in the part of the run of its transaction, which was `due` then.
     #[inline]
     pub(crate) fn statement(&mut self, note: StatementNote, due: Time, now: Time) {
         if !self.parts(due, now).measured {
@@ -286,7 +303,7 @@ impl Recorder {
         }
     }
 
-    /// An item came, in a transaction that was `due` then; it counts where that does.
+    /// Counts an item in the part of the run of its transaction, which was `due` then.
     #[inline]
     pub(crate) fn item(&mut self, note: ItemNote, due: Time, now: Time) {
         if !self.parts(due, now).measured {
@@ -303,7 +320,6 @@ impl Recorder {
         }
     }
 
-    /// A turn of the loop took this long.
     pub(crate) fn turn(&mut self, now: Time, length: Time) {
         if self.window.measures(now) {
             self.figures.cost.turn.record(length);
@@ -317,13 +333,12 @@ impl Recorder {
         }
     }
 
-    /// Whether what happens at `now` belongs to the measured part.
     #[inline]
     pub(crate) fn measures(&self, now: Time) -> bool {
         self.window.measures(now) || (self.count_drained && now >= self.window.end)
     }
 
-    /// A client was doing this until `now`; transactions are counted by [`Self::in_transaction`].
+    /// Ends an activity at `now`; transactions are counted by [`Self::in_transaction`].
     #[inline]
     pub(crate) fn spent(&mut self, activity: Activity, now: Time) {
         let measured = self.measured_of(activity.since, now);
@@ -336,7 +351,8 @@ impl Recorder {
         }
     }
 
-    /// A client was in a transaction that was `due` then, from `since` until `now`; `counts` unless it was given up.
+    /// Adds the time in a transaction that was `due` then, from `since` until `now`; `counts` unless it was
+    /// given up.
     #[inline]
     pub(crate) fn in_transaction(&mut self, since: Time, due: Time, now: Time, counts: bool) {
         let measured = self.measured_of(since, now);
@@ -352,27 +368,25 @@ impl Recorder {
         }
     }
 
-    /// The generator stood still for `length`, until `now`.
     #[cold]
     pub(crate) fn stalled(&mut self, length: Time, now: Time) {
         let from = now.saturating_sub(length).max(self.window.measured);
         self.figures.cost.stalled += now.saturating_sub(from);
     }
 
-    /// The same of a short gap.
     pub(crate) fn paused(&mut self, length: Time, now: Time) {
         let from = now.saturating_sub(length).max(self.window.measured);
         self.figures.cost.paused += now.saturating_sub(from);
     }
 
-    /// How much of the time from `since` to `now` is in the measured part.
+    /// The part of `since`..`now` that is in the measured part, ns.
     #[inline]
     fn measured_of(&self, since: Time, now: Time) -> Time {
         now.min(self.window.end).saturating_sub(since.max(self.window.measured))
     }
 
-    /// The parts of the run in which a transaction counts that was `due` then, and ends `now`; neither for what began in
-    /// warm-up and ends after it.
+    /// The parts of the run in which a transaction counts that was `due` then and ends `now`; none if it
+    /// began in warm-up and ended after it.
     #[inline]
     fn parts(&self, due: Time, now: Time) -> Parts {
         let measured = match self.count_by {
@@ -387,10 +401,11 @@ impl Recorder {
         let start = self.second_start;
         self.second_start = end;
         self.second_end = self.window.second_end(end);
-        // After the end, and where the end fell on a boundary, only a second that holds something is worth a word.
+        // After the end, and if the end is on a boundary, only a second with contents is reported.
         let extra = start >= self.window.end || end == start;
         if self.window.measured == Time::MAX {
-            // A warm-up of unknown length has no place on the time line; it is one second, told by `warm_up`.
+            // A warm-up of unknown length has no place on the time line; it is one second, reported by
+            // `warm_up`.
             return;
         }
         if extra && self.second.scripts.iter().all(ScriptFigures::is_empty) {
@@ -402,7 +417,7 @@ impl Recorder {
         second.start_ns = start as i64 - self.window.measured as i64;
         second.length_ns = end - start;
         second.is_drain = start >= self.window.end && self.count_by == CountBy::Start && !self.is_open;
-        // A caller that is gone has nobody to tell.
+        // The caller may be gone.
         let _ = self.reports.send(Report::Second { thread: self.thread, second });
     }
 }

@@ -1,4 +1,4 @@
-//! Before a run: is the plan possible, which thread gets which clients, are there files enough.
+//! Before a run: checks the plan, assigns clients to threads, raises the open-file limit.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -15,13 +15,13 @@ use crate::recorder::Outbox;
 
 /// Longest path of a Unix-domain socket, bytes without the closing zero.
 const SOCKET_PATH: usize = if cfg!(any(target_os = "linux", target_os = "android")) { 107 } else { 103 };
-/// Descriptors beside the connections: what a driver needs per thread, and what the program itself has open.
+/// Descriptors in addition to the connections: per thread for the driver, and for the program itself.
 const FILES_PER_THREAD: u64 = 4;
 const FILES_OF_PROGRAM: u64 = 64;
-/// Above this many transactions per second a schedule in ns has no room between its arrivals.
+/// Above this rate per second, a schedule in ns has no room between arrivals.
 const HIGHEST_RATE: f64 = 1e8;
 
-/// Where a thread gets back what it handed over: its seconds, its batches.
+/// Where a thread gets its seconds and batches back.
 pub(crate) struct Recycle {
     pub(super) seconds: Sender<Box<Second>>,
     pub(super) batches: Sender<Box<Batch>>,
@@ -42,13 +42,13 @@ pub(crate) fn check(plan: &Plan, clients: &[Box<dyn Client>]) -> Result<(), Engi
     if plan.until == Until::PerClient(0) {
         return refuse("each client must have at least one transaction to do");
     }
-    if plan.until == Until::Told && plan.load != Load::Closed {
+    if plan.until == Until::Caller && plan.load != Load::Closed {
         return refuse("only closed load can be held and let go");
     }
     super::cpus::check(plan, plan.threads.min(clients.len()))?;
     if let Load::Rate(rate) = &plan.load {
         check_rate(rate, plan.gaps.is_some()).map_err(EngineError::Plan)?;
-        // One that falls to 0 might never make so many.
+        // A rate that falls to 0 may never reach the number.
         if !rate.profile.is_constant() && !matches!(plan.until, Until::Elapsed(_)) {
             return refuse("a rate that changes lasts for a time, not for a number of transactions");
         }
@@ -61,15 +61,15 @@ fn check_rate(rate: &Rate, own_gaps: bool) -> Result<(), String> {
     if !rate.profile.is_constant() && (own_gaps || rate.timeline == Timeline::PerThread) {
         return Err("a rate that changes has one timeline for all threads".to_owned());
     }
-    // A workload's own gaps may all be 0: what is asked for is then as much as the clients can.
+    // A workload's own gaps may all be 0: the clients then do as much as they can.
     if own_gaps || (greatest > 0.0 && greatest <= HIGHEST_RATE) {
         return Ok(());
     }
     Err(format!("a rate of {greatest} per second; it must be above 0 and at most {HIGHEST_RATE}"))
 }
 
-/// Deals the clients to threads: in order, as many to each as to any other or one more. A thread may have `batches`
-/// batches of its outbox under way, and gets back what it handed over.
+/// Assigns the clients to threads in order, equally up to one client. A thread may have `batches` batches of
+/// its outbox under way.
 pub(crate) fn assign(
     plan: &Plan,
     clients: Vec<Box<dyn Client>>,
@@ -119,11 +119,11 @@ fn check_address(client: usize, address: &Address) -> Result<(), EngineError> {
     }
 }
 
-/// Lets the process open as many files as the run needs, up to the hard limit.
+/// Raises the open-file limit for this run, up to the hard limit.
 pub(crate) fn raise_open_files(connections: usize, threads: usize) -> Result<(), EngineError> {
     let needed = connections as u64 + threads as u64 * FILES_PER_THREAD + FILES_OF_PROGRAM;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    // No limit is told as none.
+    // No limit is reported as `None`.
     if current.is_none_or(|current| current >= needed) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! The caller's side of a run: starts the load when all are ready, merges what the threads measured, ends it.
+//! The caller's side of a run: starts the load when all are ready, merges the threads' figures, ends the run.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -10,7 +10,7 @@ use super::merge::Merge;
 use super::outages::Outages;
 use crate::client::Time;
 use crate::client_loop::GAP;
-use crate::control::{Batch, Control, Report, Said};
+use crate::control::{Batch, Control, Notice, Report};
 use crate::error::EngineError;
 use crate::measured::{Measured, Stretch, ThreadFigures};
 use crate::observer::Observer;
@@ -18,52 +18,49 @@ use crate::plan::{Load, Plan, Until};
 use crate::stop::Stop;
 use stats::Histogram;
 
-/// How long transactions may stay open after the end until the observer is told, ns.
+/// How long transactions may stay open after the end before the observer is called, ns.
 const WAITING: Time = 5_000_000_000;
-/// Messages kept over the run; the rest is only counted.
+/// Messages stored; the others are only counted.
 const MESSAGES_KEPT: usize = 1000;
 const MESSAGE_BYTES_KEPT: usize = 1 << 20;
 
-/// Decides for all threads; told everything through [`Report`]s.
+/// Decides for all threads, from their [`Report`]s.
 pub(crate) struct Coordinator<'a> {
     plan: &'a Plan,
     control: Arc<Control>,
     observer: &'a mut dyn Observer,
-    /// How long before its start the load is announced, so that all threads are awake for it.
+    /// How long before its start the load is announced, so that all threads are awake.
     lead: Time,
     clients: usize,
     threads: Threads,
     gathered: Gathered,
     hold: Hold,
     load: Option<Time>,
-    told_measuring: bool,
+    measuring_reported: bool,
     told_waiting: bool,
     failure: Option<EngineError>,
 }
 
-/// How many threads are how far.
+/// Number of threads in each state.
 struct Threads {
     count: usize,
     ready: usize,
     idle: usize,
-    /// When the last of those had nothing left to do.
+    /// When the last idle thread had nothing left to do.
     idle_since: Time,
-    /// They reported figures or an error.
     accounted: usize,
     gone: usize,
 }
 
-/// What the threads measured and said.
 struct Gathered {
     measured: Measured,
-    /// Bytes of all messages so far.
     message_bytes: usize,
     figures: Vec<ThreadFigures>,
     merge: Merge,
     outages: Outages,
-    /// How long the caller's thread stood still in the measured part, ns.
+    /// Stall of the caller's thread in the measured part, ns.
     stalled: Time,
-    /// Where batches are given back, by thread.
+    /// Where batches are returned, by thread.
     batches: Vec<Sender<Box<Batch>>>,
 }
 
@@ -101,17 +98,17 @@ impl<'a> Coordinator<'a> {
             },
             hold: Hold::new(count),
             load: None,
-            // Who lets go says it.
-            told_measuring: plan.until == Until::Told,
+            // The caller reports it.
+            measuring_reported: plan.until == Until::Caller,
             told_waiting: false,
             failure: None,
         }
     }
 
-    /// The caller's thread woke `length` later than it was to; it is `now`.
+    /// The caller's thread woke `length` too late, at `now`.
     pub(crate) fn stalled(&mut self, length: Time, now: Time) {
         let measured = self.load.map(|load| load.saturating_add(self.plan.warmup));
-        let is_measured = self.plan.until != Until::Told && measured.is_some_and(|measured| now > measured);
+        let is_measured = self.plan.until != Until::Caller && measured.is_some_and(|measured| now > measured);
         if length >= GAP && is_measured && !self.is_over() {
             self.gathered.stalled += length;
         }
@@ -122,12 +119,12 @@ impl<'a> Coordinator<'a> {
         self.threads.gone == self.threads.count
     }
 
-    /// When it wants to be asked again, beside every now and then.
+    /// When `tick` is due next, in addition to the regular interval.
     pub(crate) fn next_tick(&self) -> Option<Time> {
-        self.load.filter(|_| !self.told_measuring).map(|load| load.saturating_add(self.plan.warmup))
+        self.load.filter(|_| !self.measuring_reported).map(|load| load.saturating_add(self.plan.warmup))
     }
 
-    /// Sees to what only time or the user brings about.
+    /// Does what time or the user requires.
     pub(crate) fn tick(&mut self, now: Time, stop: &Stop) {
         let driver_now = now;
         let now = self.hold.run_time(driver_now);
@@ -138,7 +135,7 @@ impl<'a> Coordinator<'a> {
             self.end_at(now, driver_now);
         }
         if self.next_tick().is_some_and(|at| now >= at) {
-            self.told_measuring = true;
+            self.measuring_reported = true;
             if self.control.end() == Time::MAX {
                 self.observer.measuring();
             }
@@ -187,7 +184,7 @@ impl<'a> Coordinator<'a> {
             }
             Report::Gone => {
                 self.threads.gone += 1;
-                // One that said nothing before panicked; the others must not go on for nobody.
+                // A thread without a report panicked; the others must not continue.
                 if self.threads.gone > self.threads.accounted {
                     self.cancel();
                 }
@@ -195,7 +192,6 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Whether all clients are held and at rest.
     pub(crate) fn is_idle(&self) -> bool {
         self.hold.is_idle()
     }
@@ -210,26 +206,25 @@ impl<'a> Coordinator<'a> {
         self.hold.warm_up()
     }
 
-    /// Lets the clients of a held run go at `now`, for so long.
-    pub(crate) fn let_go(&mut self, now: Time, length: Time) {
+    /// Releases the clients of a held run at `now` for `length` ns.
+    pub(crate) fn release(&mut self, now: Time, length: Time) {
         if self.control.end() == Time::MAX {
-            self.control.let_go(self.hold.let_go(now, length));
+            self.control.release(self.hold.release(now, length));
             self.control.wake_all();
         }
     }
 
-    /// What happens in a held run from the next stretch on counts.
+    /// Ends the warm-up of a held run: the next stretch counts.
     pub(crate) fn measure(&mut self) {
         self.hold.measure();
         self.observer.measuring();
     }
 
-    /// Ends a held run where it stands.
+    /// Ends a held run now.
     pub(crate) fn finish(&mut self, now: Time) {
         self.end_at(self.hold.run_time(now), now);
     }
 
-    /// Why the run cannot go on.
     pub(crate) fn take_failure(&mut self) -> Option<EngineError> {
         self.failure.take()
     }
@@ -239,16 +234,15 @@ impl<'a> Coordinator<'a> {
         self.control.end() != Time::MAX || self.control.cancelled() || self.is_over()
     }
 
-    /// Makes all threads leave at once.
     pub(crate) fn cancel(&mut self) {
         self.control.cancel();
         self.control.wake_all();
     }
 
-    /// What the run gave.
+    /// The run's figures.
     ///
     /// # Errors
-    /// The first thread's that could not go on.
+    /// Of the first thread that could not continue.
     pub(crate) fn into_measured(self) -> Result<Measured, EngineError> {
         let end = self.planned_end().min(self.control.end());
         let Self { plan, observer, gathered, hold, load, failure, clients, .. } = self;
@@ -266,7 +260,7 @@ impl<'a> Coordinator<'a> {
             let last_end = figures.iter().map(|thread| thread.last_end).max().unwrap_or_default();
             let end = if plan.count_drained { end.max(last_end) } else { end };
             measured.elapsed = end.saturating_sub(start);
-            if plan.until == Until::Told {
+            if plan.until == Until::Caller {
                 (measured.stretches, measured.elapsed) = hold.into_stretches(clients);
             }
             (measured.outages, measured.outages_dropped) = outages.into_outages(start, end);
@@ -295,20 +289,20 @@ impl<'a> Coordinator<'a> {
         self.observer.loading(now);
     }
 
-    /// Ends the run at `at` on its clock; the driver's is at `now`.
+    /// Ends the run at `at` on its clock; the driver's clock is at `now`.
     fn end_at(&mut self, at: Time, now: Time) {
         if at < self.control.end() {
             self.control.set_end(at);
         }
-        if self.plan.until == Until::Told {
-            self.control.let_go(self.hold.wind_up(now));
+        if self.plan.until == Until::Caller {
+            self.control.release(self.hold.wind_up(now));
         }
         self.control.wake_all();
     }
 }
 
 impl Gathered {
-    /// Tells the observer what a thread's clients said and did, and keeps some of it.
+    /// Passes a thread's notices and records to the observer, and keeps some of them.
     fn pass_on(&mut self, thread: usize, mut batch: Box<Batch>, observer: &mut dyn Observer) {
         if !batch.entries.is_empty() {
             observer.transactions(thread, &batch.entries);
@@ -316,10 +310,10 @@ impl Gathered {
         }
         for said in batch.said.drain(..) {
             match said {
-                Said::Abort(abort) => observer.aborted(&abort),
-                Said::Left { client, at } => self.outages.left(client, at),
-                Said::Back { client, at } => self.outages.back(client, at),
-                Said::Message(message) => {
+                Notice::Abort(abort) => observer.aborted(&abort),
+                Notice::Left { client, at } => self.outages.left(client, at),
+                Notice::Back { client, at } => self.outages.back(client, at),
+                Notice::Message(message) => {
                     observer.message(&message);
                     self.message_bytes = self.message_bytes.saturating_add(message.text.len());
                     let has_room = self.message_bytes <= MESSAGE_BYTES_KEPT;

@@ -1,11 +1,11 @@
-//! Load threads on CPUs of their own.
+//! Pins load threads to CPUs.
 
 use std::io;
 
 use crate::error::EngineError;
 use crate::plan::Plan;
 
-/// Refuses CPUs that cannot be had, and spinning without them.
+/// Refuses CPUs that are not available, and spinning without pinned CPUs.
 pub(super) fn check(plan: &Plan, threads: usize) -> Result<(), EngineError> {
     let refuse = |why: String| Err(EngineError::Plan(why));
     if plan.spin > Plan::LONGEST_SPIN {
@@ -14,7 +14,7 @@ pub(super) fn check(plan: &Plan, threads: usize) -> Result<(), EngineError> {
     let Some(cpus) = &plan.cpus else {
         return match plan.spin {
             0 => Ok(()),
-            _ => refuse("threads that look for news before they sleep need CPUs of their own".to_owned()),
+            _ => refuse("threads that spin before they sleep need separate CPUs".to_owned()),
         };
     };
     if cpus.is_empty() {
@@ -41,7 +41,7 @@ pub(super) fn of_thread(plan: &Plan, thread: usize) -> Option<usize> {
     cpus.get(thread % cpus.len().max(1)).copied()
 }
 
-/// Keeps the calling thread on a CPU.
+/// Pins the calling thread to a CPU.
 pub(super) fn keep_on(cpu: usize) -> Result<(), EngineError> {
     set(cpu).map_err(EngineError::system("keep a load thread on its CPU"))
 }
@@ -58,7 +58,6 @@ fn set(_cpu: usize) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// CPUs this process may use.
 #[cfg(target_os = "linux")]
 fn allowed() -> Result<Vec<usize>, EngineError> {
     use rustix::thread::{CpuSet, sched_getaffinity};

@@ -1,4 +1,4 @@
-//! Puts the threads' seconds together, in order, and adds them up.
+//! Merges the threads' seconds in order and adds them up.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
@@ -6,10 +6,9 @@ use std::sync::mpsc::Sender;
 use crate::measured::{ScriptFigures, Second};
 use crate::observer::Observer;
 
-/// Seconds of all threads on their way to the observer and into the totals.
 pub(super) struct Merge {
     totals: Vec<ScriptFigures>,
-    /// By start; with the thread whose memory it is.
+    /// By start; with the thread that gets the memory back.
     pending: BTreeMap<i64, (usize, Box<Second>)>,
     /// Start of each thread's last second; `i64::MAX` once it has finished.
     latest: Vec<i64>,
@@ -26,7 +25,7 @@ impl Merge {
         }
     }
 
-    /// Takes one thread's second; tells the observer of those that all threads have now passed.
+    /// Takes one thread's second; passes on the seconds that all threads have completed.
     pub(super) fn take(&mut self, thread: usize, second: Box<Second>, observer: &mut dyn Observer) {
         self.latest[thread] = second.start_ns;
         match self.pending.get_mut(&second.start_ns) {
@@ -39,13 +38,13 @@ impl Merge {
         self.pass_on(observer);
     }
 
-    /// No more seconds come from this thread.
+    /// The thread sends no more seconds.
     pub(super) fn finished(&mut self, thread: usize, observer: &mut dyn Observer) {
         self.latest[thread] = i64::MAX;
         self.pass_on(observer);
     }
 
-    /// The measured part, per script.
+    /// The totals of the measured part, per script.
     pub(super) fn into_totals(mut self, observer: &mut dyn Observer) -> Vec<ScriptFigures> {
         self.latest.fill(i64::MAX);
         self.pass_on(observer);

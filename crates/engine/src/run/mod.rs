@@ -27,24 +27,24 @@ use crate::plan::Plan;
 use crate::stop::Stop;
 use stats::Histogram;
 
-/// What the names of load threads begin with; their number follows.
+/// Prefix of the names of load threads; their number follows.
 pub const LOAD_THREAD: &str = "load-";
-/// Batches of a thread's outbox that may be under way.
+/// Batches that a thread may have under way.
 const BATCHES: usize = 64;
-/// How often a stop from outside is looked for.
+/// How often the stop switch is checked.
 const STOP_POLL: Duration = Duration::from_millis(50);
 /// How long before its start the load is announced, ns.
 const LEAD: Time = 1_000_000;
 
-/// Connects all `clients`, puts the load of `plan` on them, and gives back what was measured.
+/// Connects all `clients`, runs the load of `plan` on them, and returns the figures.
 ///
-/// Blocks until the run is over. `observer` is called on this thread. The load starts when all clients answered
-/// [`crate::Step::Ready`] or [`crate::Step::Done`]. A thread takes its clients in their order, as many as any
-/// other or one more.
+/// Blocks until the run is over. `observer` is called on this thread. The load starts when all clients
+/// answered [`crate::Step::Ready`] or [`crate::Step::Done`]. Threads take the clients in order, equally up to
+/// one client.
 ///
 /// # Errors
 /// When the plan cannot be run, a client gives up or takes too long before the load starts, or the system
-/// refuses threads, files or timers. Failures after that are counted, not returned.
+/// refuses threads, files or timers. Later failures are counted, not returned.
 ///
 /// # Panics
 /// When a client panics.
@@ -57,9 +57,10 @@ pub fn run(
     Run::begin(plan, clients, observer, stop)?.conclude()
 }
 
-/// A run under way that is held: its clients do nothing but while they are let go.
+/// A held run: its clients work only while they are released.
 ///
-/// Its clock stands still meanwhile, so that warm-up, end, seconds and timers know nothing of it. Dropped, it ends at once.
+/// Its clock is stopped in between, so that warm-up, end, seconds and timers do not see the pauses.
+/// Dropping it ends it at once.
 pub struct Run<'a> {
     coordinator: Coordinator<'a>,
     inbox: Receiver<Report>,
@@ -69,7 +70,8 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// Connects all `clients` of a `plan` whose end is [`crate::Until::Told`]. Waits until they are ready, and hold.
+    /// Connects all `clients` of a `plan` whose end is [`crate::Until::Caller`]. Waits until they are ready,
+    /// and holds them.
     ///
     /// # Errors
     /// As [`run`].
@@ -90,38 +92,38 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Lets the clients go for `length`: transactions start until then.
-    pub fn let_go(&mut self, length: Duration) {
+    /// Releases the clients: transactions start for `length`.
+    pub fn release(&mut self, length: Duration) {
         let length = Time::try_from(length.as_nanos()).unwrap_or(Time::MAX);
-        self.coordinator.let_go(self.epoch.now(), length);
+        self.coordinator.release(self.epoch.now(), length);
     }
 
-    /// Waits until all clients are idle again, for at most so long; gives the stretch that ended with it. `None` if some
-    /// still work then, or the run is over.
-    pub fn rest(&mut self, patience: Duration) -> Option<Stretch> {
-        let until = Instant::now().checked_add(patience);
+    /// Waits up to `timeout` until all clients are idle again; returns the stretch. `None` if some still work
+    /// then, or the run is over.
+    pub fn wait_until_idle(&mut self, timeout: Duration) -> Option<Stretch> {
+        let until = Instant::now().checked_add(timeout);
         self.attend(until, |coordinator| coordinator.is_idle());
         self.coordinator.last_stretch().filter(|_| !self.is_over())
     }
 
-    /// Response times in the warm-up so far, whatever becomes of it; to be asked while it rests.
+    /// Response times in the warm-up so far; call it while the clients are idle.
     #[must_use]
     pub fn warm_up(&self) -> &Histogram {
         self.coordinator.warm_up()
     }
 
-    /// Ends the warm-up: what happens from the next stretch on counts. To be called while it rests.
+    /// Ends the warm-up: the next stretch counts. Call it while the clients are idle.
     pub fn measure(&mut self) {
         self.coordinator.measure();
     }
 
-    /// Whether it ended by itself: stopped, failed, or all clients gave up.
+    /// Whether it ended: stopped, failed, or all clients gave up.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.coordinator.is_ended()
     }
 
-    /// Ends the run, and gives back what was measured.
+    /// Ends the run, and returns the figures.
     ///
     /// # Errors
     /// As [`run`].
@@ -133,7 +135,6 @@ impl<'a> Run<'a> {
         self.conclude()
     }
 
-    /// Starts the threads.
     fn begin(
         plan: &'a Plan,
         clients: Vec<Box<dyn Client>>,
@@ -156,11 +157,11 @@ impl<'a> Run<'a> {
         let mut run = Self { coordinator, inbox, epoch, stop: stop.clone(), threads };
         for assignment in assignments {
             let name = format!("{LOAD_THREAD}{}", assignment.thread);
-            // Made here, so that a thread that could not be started counts as gone as well.
-            let farewell = Farewell(assignment.reports.clone());
+            // Made here, so that a thread that could not be started is reported as gone too.
+            let on_drop = GoneOnDrop(assignment.reports.clone());
             let body = move || {
-                let farewell = farewell;
-                drive(assignment, epoch, &farewell.0);
+                let on_drop = on_drop;
+                drive(assignment, epoch, &on_drop.0);
             };
             let thread = thread::Builder::new().name(name).spawn(body);
             let thread = thread.map_err(|source| EngineError::System { what: "start a thread", source })?;
@@ -169,7 +170,7 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// Attends to the run until all threads are gone, and gives back what was measured.
+    /// Serves the run until all threads are gone, and returns the figures.
     fn conclude(mut self) -> Result<Measured, EngineError> {
         self.attend(None, |_| false);
         if let Some(panic) = self.threads.join() {
@@ -178,7 +179,7 @@ impl<'a> Run<'a> {
         self.coordinator.into_measured()
     }
 
-    /// Serves the threads' reports until that is so, that time has come, or all are gone.
+    /// Handles the threads' reports until `is_so`, the time `until`, or all are gone.
     fn attend(&mut self, until: Option<Instant>, is_so: impl Fn(&Coordinator<'a>) -> bool) {
         while !self.coordinator.is_over() && !is_so(&self.coordinator) {
             let tick = self
@@ -189,12 +190,12 @@ impl<'a> Run<'a> {
             if left.is_zero() {
                 return;
             }
-            let patience = STOP_POLL.min(tick).min(left);
+            let timeout = STOP_POLL.min(tick).min(left);
             let before = with_sleep();
-            let heard = self.inbox.recv_timeout(patience);
-            let overslept = (with_sleep() - before).saturating_sub(patience.as_nanos() as Time);
+            let report = self.inbox.recv_timeout(timeout);
+            let overslept = (with_sleep() - before).saturating_sub(timeout.as_nanos() as Time);
             self.coordinator.stalled(overslept, self.epoch.now());
-            match heard {
+            match report {
                 Ok(report) => self.coordinator.take(report, self.epoch.now()),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -204,14 +205,13 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The load threads of a run; none outlives it.
 struct Threads {
     control: Arc<Control>,
     handles: Vec<JoinHandle<()>>,
 }
 
 impl Threads {
-    /// Waits for their ends; gives what the first one panicked with.
+    /// Joins all threads; returns the payload of the first panic.
     fn join(&mut self) -> Option<Box<dyn Any + Send>> {
         self.handles.drain(..).fold(None, |panic, thread| panic.or(thread.join().err()))
     }
@@ -227,22 +227,21 @@ impl Drop for Threads {
     }
 }
 
-/// Says that a thread is gone, however it ended.
-struct Farewell(Sender<Report>);
+/// Reports on drop that a thread is gone.
+struct GoneOnDrop(Sender<Report>);
 
-impl Drop for Farewell {
+impl Drop for GoneOnDrop {
     fn drop(&mut self) {
         let _ = self.0.send(Report::Gone);
     }
 }
 
-/// The life of one load thread.
 fn drive(assignment: Assignment, epoch: Epoch, reports: &Sender<Report>) {
     let clients = assignment.most_clients;
     let (wanted, spin) = (assignment.plan.driver, assignment.plan.spin);
     let outcome = cpus::of_thread(&assignment.plan, assignment.thread)
         .map_or(Ok(()), cpus::keep_on)
-        // Its memory after that, so that it is near.
+        // Its memory is allocated after pinning, so that it is local.
         .and_then(|()| choose(wanted, clients, assignment.connections(), spin, epoch))
         .and_then(|chosen| match chosen {
             Chosen::Portable(driver, note) => turn_to_the_end(ClientLoop::new(driver, note, assignment)),

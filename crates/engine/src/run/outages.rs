@@ -1,6 +1,6 @@
-//! When clients were without the connections they wanted back.
+//! When clients were without a connection they wanted.
 //!
-//! What each thread tells comes in the order of its time, that of several threads nearly so.
+//! Each thread reports in the order of time; several threads together nearly so.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,14 @@ const KEPT: usize = 1000;
 #[derive(Debug)]
 struct Span {
     from: Time,
-    /// `None` while somebody is away.
+    /// `None` while a client is away.
     to: Option<Time>,
     clients: u64,
 }
 
-/// Puts together what clients go through.
 #[derive(Debug, Default)]
 pub(super) struct Outages {
     away: BTreeSet<usize>,
-    /// Clients that were away in the last span.
     met: BTreeSet<usize>,
     latest: Time,
     spans: Vec<Span>,
@@ -32,7 +30,7 @@ pub(super) struct Outages {
 }
 
 impl Outages {
-    /// A client lost its connection, and wants it back.
+    /// A client lost its connection and reconnects.
     pub(super) fn left(&mut self, client: usize, at: Time) {
         self.away.insert(client);
         if self.spans.last().is_none_or(|last| last.to.is_some_and(|to| to < at)) {
@@ -50,7 +48,7 @@ impl Outages {
         }
     }
 
-    /// A client goes on, or stops for good.
+    /// A client is ready again, or stops for good.
     pub(super) fn back(&mut self, client: usize, at: Time) {
         self.away.remove(&client);
         self.latest = self.latest.max(at);
@@ -61,7 +59,7 @@ impl Outages {
         }
     }
 
-    /// The outages of a measured part from `start` to `end`, and how many more there were.
+    /// The outages of a measured part from `start` to `end`, and the number of dropped ones.
     pub(super) fn into_outages(self, start: Time, end: Time) -> (Vec<Outage>, u64) {
         let relative = |at: Time| at as i64 - start as i64;
         let outages = self.spans.into_iter().filter(|span| span.to.is_none_or(|to| to >= start));
@@ -79,7 +77,7 @@ impl Outages {
 mod tests {
     use super::*;
 
-    fn told(outages: Outages) -> Vec<Outage> {
+    fn kept(outages: Outages) -> Vec<Outage> {
         outages.into_outages(100, 1000).0
     }
 
@@ -100,7 +98,7 @@ mod tests {
         }
         outages.left(7, 500);
         outages.back(7, 520);
-        assert_eq!(told(outages), [outage(100, 210, 3), outage(400, 420, 1)]);
+        assert_eq!(kept(outages), [outage(100, 210, 3), outage(400, 420, 1)]);
     }
 
     #[test]
@@ -110,7 +108,7 @@ mod tests {
         outages.back(0, 300);
         outages.left(1, 190);
         outages.back(1, 250);
-        assert_eq!(told(outages), [outage(90, 200, 2)]);
+        assert_eq!(kept(outages), [outage(90, 200, 2)]);
     }
 
     #[test]
@@ -121,7 +119,7 @@ mod tests {
         outages.left(1, 400);
         outages.left(0, 500);
         outages.back(0, 600);
-        assert_eq!(told(outages), [Outage { over: false, ..outage(300, 900, 2) }]);
+        assert_eq!(kept(outages), [Outage { over: false, ..outage(300, 900, 2) }]);
     }
 
     #[test]

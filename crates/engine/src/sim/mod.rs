@@ -25,8 +25,8 @@ use crate::run::{Coordinator, assign, check};
 use crate::stop::Stop;
 use world::{Bell, SimClock, SimDriver, World};
 
-/// What a turn takes that follows another of the same thread at the same time, ns; without it a load that never
-/// waits for anything would never end.
+/// Length of a turn that follows another of the same thread at the same time, ns; without it a load that
+/// never waits would never end.
 const TURN: Time = 1_000;
 
 /// How long before its start the load is announced, ns: all threads are awake for it.
@@ -49,23 +49,20 @@ pub fn simulate(
     simulate_held(plan, clients, server, observer, stop, |_| Next::Finish)
 }
 
-/// What becomes of a held run whose clients are all idle.
+/// What to do with a held run whose clients are all idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// They are held for so long, ns, then let go.
-    LetGo {
-        /// How long they are held, ns.
+    /// Hold them for `held` ns, then release them for `length` ns.
+    Release {
         held: Time,
-        /// How long they are let go, ns.
         length: Time,
-        /// Whether the stretch counts, and all that follow; else it is warm-up.
+        /// Whether this stretch and all later ones count; otherwise it is warm-up.
         measured: bool,
     },
-    /// It ends.
     Finish,
 }
 
-/// As [`simulate`], with a run that is held and let go as `next` says, which is told the stretch before.
+/// As [`simulate`], with a held run. `next` decides after each stretch, which is its argument.
 ///
 /// # Errors
 /// As [`simulate`].
@@ -81,7 +78,7 @@ pub fn simulate_held(
     let (reports, inbox) = mpsc::channel();
     let control = Arc::new(Control::new());
     let seats = clients.len();
-    // What is handed over is taken after the turn: waiting for it inside one would be for ever.
+    // Reports are taken after the turn: waiting for one inside a turn would never end.
     let (assignments, recycle) = assign(plan, clients, &control, &reports, usize::MAX)?;
     observer.began(SystemTime::UNIX_EPOCH);
     drop(reports);
@@ -103,12 +100,12 @@ pub fn simulate_held(
     loop {
         if let Some(stretch) = coordinator.last_stretch().filter(|_| !coordinator.is_ended()) {
             match next(Some(stretch).filter(|stretch| stretch.until > stretch.from)) {
-                Next::LetGo { held, length, measured } => {
+                Next::Release { held, length, measured } => {
                     if measured && std::mem::take(&mut is_warm) {
                         coordinator.measure();
                     }
                     clock.set(clock.now() + held);
-                    coordinator.let_go(clock.now(), length);
+                    coordinator.release(clock.now(), length);
                 }
                 Next::Finish => coordinator.finish(clock.now()),
             }
@@ -147,7 +144,7 @@ impl Thread<'_, '_> {
     }
 }
 
-/// The thread that has something to do first, and when; `None` when all are over.
+/// The thread that is due first, and when; `None` when all are over.
 fn next_turn(threads: &[Thread<'_, '_>], world: &RefCell<World<'_>>, now: Time) -> Option<(usize, Time)> {
     let candidates = threads.iter().enumerate().filter(|(_, thread)| !thread.over).map(|(number, thread)| {
         let arrival = world.borrow().next_at(number).unwrap_or(Time::MAX);

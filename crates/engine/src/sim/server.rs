@@ -1,4 +1,4 @@
-//! What a simulated server is asked and what it may answer.
+//! The simulated server's side of connections.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::client::{Address, Time};
 pub enum Greeting {
     /// Connected after this many ns.
     Accept(Time),
-    /// Refused with this error after so many ns.
+    /// Refused with this error after this many ns.
     Refuse(io::ErrorKind, Time),
     /// Never answered.
     Ignore,
@@ -17,8 +17,8 @@ pub enum Greeting {
 
 /// The server of a simulation.
 ///
-/// Called with the simulated time, in the order of time. Connections are numbered from 0 in the order they
-/// were attempted; a connection made again has a new number.
+/// Called in the order of simulated time. Connections are numbered from 0 in the order of attempts; a
+/// reconnection gets a new number.
 pub trait Server {
     /// A link tries to connect.
     fn connect(&mut self, connection: usize, address: &Address, now: Time) -> Greeting {
@@ -31,24 +31,23 @@ pub trait Server {
         let _ = (connection, replies);
     }
 
-    /// Bytes arrived, exactly as the client's side sent them in one piece.
+    /// Bytes arrived, in the piece in which the client's side sent them.
     fn received(&mut self, connection: usize, bytes: &[u8], replies: &mut Replies);
 
-    /// When a turn of the generator that is due at `at` really begins: later, where the generator itself is stopped then.
+    /// When a turn that is due at `at` begins: later, where the generator itself is stalled.
     fn generator_runs_at(&mut self, at: Time) -> Time {
         at
     }
 
-    /// The client's side closed the connection.
     fn closed(&mut self, connection: usize, now: Time) {
         let _ = (connection, now);
     }
 }
 
-/// What a simulated server does to a connection, now or later.
+/// The simulated server's actions on a connection, now or later.
 ///
-/// Actions reach the client's side in the order they were given, however their delays differ: a later one
-/// never overtakes.
+/// Actions reach the client's side in the order they were given, whatever their delays: a later one never
+/// overtakes.
 #[derive(Debug, Default)]
 pub struct Replies {
     pub(crate) now: Time,
@@ -56,7 +55,6 @@ pub struct Replies {
     pub(crate) actions: Vec<(Time, Action)>,
 }
 
-/// One thing that happens to a connection.
 #[derive(Debug)]
 pub(crate) enum Action {
     Bytes(Vec<u8>),
@@ -70,7 +68,8 @@ impl Replies {
         self.now
     }
 
-    /// From now on this call's bytes arrive in pieces of at most `size` bytes (at least 1), each as its own event.
+    /// Splits this call's later bytes into pieces of at most `size` bytes (at least 1), each a separate
+    /// event.
     pub fn chunk(&mut self, size: usize) {
         self.chunk = Some(size.max(1));
     }
@@ -82,7 +81,7 @@ impl Replies {
         self.actions.extend(bytes.chunks(size).map(|piece| (at, Action::Bytes(piece.to_vec()))));
     }
 
-    /// Ends the stream in order, `after` ns from now.
+    /// Closes the stream in order, `after` ns from now.
     pub fn close(&mut self, after: Time) {
         self.actions.push((self.now + after, Action::Close(None)));
     }

@@ -1,4 +1,4 @@
-//! The simulated network: connections, what is on its way to them, and the time.
+//! The simulated network: connections, the data on its way, and the time.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -13,12 +13,11 @@ use crate::client::{Address, Endpoint, Time};
 use crate::driver::{Clock, Conn, Cpu, Driver, Happened};
 use crate::wake::Notify;
 
-/// Everything the threads of a simulation share.
 pub(super) struct World<'s> {
     server: &'s mut dyn Server,
     clock: SimClock,
     connections: Vec<Connection>,
-    /// Per thread, the earliest first.
+    /// Per thread, earliest first.
     queues: Vec<BinaryHeap<Reverse<Item>>>,
     items: u64,
 }
@@ -86,12 +85,11 @@ impl<'s> World<'s> {
         Self { server, clock, connections: Vec::new(), queues, items: 0 }
     }
 
-    /// When a turn of the generator that is due at `at` begins.
     pub(super) fn generator_runs_at(&mut self, at: Time) -> Time {
         self.server.generator_runs_at(at)
     }
 
-    /// When the next thing happens to a connection of `thread`.
+    /// When the next event of a connection of `thread` happens.
     pub(super) fn next_at(&self, thread: usize) -> Option<Time> {
         self.queues[thread].peek().map(|Reverse(item)| item.at)
     }
@@ -120,7 +118,7 @@ impl<'s> World<'s> {
         }
     }
 
-    /// Takes what has happened by now to a connection of `thread`.
+    /// Takes the next event of a connection of `thread` that has happened by now.
     fn take(&mut self, thread: usize) -> Option<(Conn, What)> {
         let now = self.clock.now();
         loop {
@@ -161,7 +159,6 @@ impl<'s> World<'s> {
     }
 }
 
-/// One simulated thread's view of the world.
 pub(super) struct SimDriver<'w, 's> {
     world: &'w RefCell<World<'s>>,
     clock: SimClock,
@@ -183,7 +180,7 @@ impl<'w, 's> SimDriver<'w, 's> {
     }
 }
 
-/// Rung when a thread is to take a turn although nothing happened to it.
+/// Set when a thread must take a turn although nothing happened to it.
 #[derive(Debug, Default)]
 pub(super) struct Bell(AtomicBool);
 

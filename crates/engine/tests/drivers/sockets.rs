@@ -100,7 +100,7 @@ fn cpus_that_cannot_be_had_are_refused_before_anything_is_connected() {
     let cases = [
         (Some(vec![9_999]), 0, 1, "cannot be kept on CPU 9999: this process may use"),
         (Some(Vec::new()), 0, 1, "its list of CPUs for load threads is empty"),
-        (None, 1_000, 1, "need CPUs of their own"),
+        (None, 1_000, 1, "need separate CPUs"),
         (Some(vec![cpus[0]]), 1_000, 2, "need a CPU each, and have 1"),
         (Some(vec![cpus[0]]), 2_000_000, 1, "for 1000000 ns at most"),
     ];

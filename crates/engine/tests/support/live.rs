@@ -14,7 +14,7 @@ use engine::Address;
 
 use super::frame;
 
-/// What the server does beside answering.
+/// How the server behaves.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Manners {
     /// Closes the connection right after every n-th reply on it.
@@ -36,7 +36,7 @@ pub struct Live {
     _folder: Option<tempfile::TempDir>,
 }
 
-/// Cuts one connection, whoever still holds it.
+/// Cuts one connection.
 type Cut = Arc<dyn Fn() + Send + Sync>;
 
 /// A connection's two directions, as the server needs them.

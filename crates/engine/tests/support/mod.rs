@@ -1,7 +1,7 @@
 //! A client and a server for tests of the engine.
 //!
-//! They speak the smallest protocol that can be cut anywhere: both a request and its reply are a length (4 bytes,
-//! little endian) and that many bytes. The first byte of a request's body says what is wanted.
+//! They use the smallest protocol that can be cut anywhere: a request and its reply are both a length (4
+//! bytes, little endian) and that many bytes. The first byte of a request's body selects the reply.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -53,7 +53,7 @@ pub struct Asker {
     pub tls: bool,
     /// A new connection for each transaction.
     pub reconnects: bool,
-    /// Bytes of a reply are checked to be those of the request, backwards.
+    /// Bytes of a reply are checked to equal the request's, backwards.
     pub checks: bool,
     pub statement: Option<u16>,
     pub phase: Phase,

@@ -50,7 +50,13 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
 pub(super) fn held(setup: &Setup, workload: &dyn ClientWorkload, cpus: Option<&[usize]>) -> Plan {
     let plan = plan(setup, workload);
     // What is open at the end was waited for.
-    Plan { warmup: 0, until: Until::Told, drain: 0, cpus: plan.cpus.or(cpus.map(<[usize]>::to_vec)), ..plan }
+    Plan {
+        warmup: 0,
+        until: Until::Caller,
+        drain: 0,
+        cpus: plan.cpus.or(cpus.map(<[usize]>::to_vec)),
+        ..plan
+    }
 }
 
 fn nanoseconds(duration: Duration) -> Time {

@@ -82,9 +82,9 @@ enum Cut {
 pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>]) -> Result<Taken, TooShort> {
     let mut taken = Taken { slices: vec![Vec::new(); runs.len()], ..Taken::default() };
     for (arm, run) in runs.iter_mut().enumerate() {
-        run.let_go(turns.warmup);
+        run.release(turns.warmup);
         // Nothing is known yet of how long its transactions take.
-        if run.rest(turns.warmup + PATIENCE).is_none() {
+        if run.wait_until_idle(turns.warmup + PATIENCE).is_none() {
             taken.hung = (!run.is_over()).then_some(arm);
             return Ok(taken);
         }
@@ -165,11 +165,11 @@ impl Conductor<'_, '_> {
         let server = self.servers.get(arm).copied().flatten();
         let before_turn = server.and_then(ServerCpu::take);
         let run = &mut self.runs[arm];
-        run.let_go(self.each);
-        let stretch = match run.rest(self.each + self.drain) {
+        run.release(self.each);
+        let stretch = match run.wait_until_idle(self.each + self.drain) {
             Some(stretch) => stretch,
             None if run.is_over() => return Err(None),
-            None => run.rest(PATIENCE).ok_or_else(|| (!run.is_over()).then_some(arm))?,
+            None => run.wait_until_idle(PATIENCE).ok_or_else(|| (!run.is_over()).then_some(arm))?,
         };
         if let Some(sum) = self.server_cpu_s.get_mut(arm) {
             let after_turn = server.and_then(ServerCpu::take).zip(before_turn);

@@ -60,7 +60,7 @@ pub(crate) fn identity(
     let until = match setup.until {
         Until::Elapsed(time) => json!({ "elapsed_s": time as f64 / 1e9 }),
         Until::PerClient(count) => json!({ "per_client": count }),
-        Until::Told => json!("told"),
+        Until::Caller => json!("told"),
     };
     let scripts: Vec<_> =
         scripts.iter().map(|script| (&script.name, &script.text_hash, script.weight)).collect();

@@ -1,4 +1,4 @@
-//! Before a load: is the extract whole?
+//! Checks before a load that the extract is complete.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,29 +9,30 @@ use super::object::Kind;
 use super::pbf::{Blob, last_kind};
 use super::read::read_header;
 
-/// What is wrong with a file.
+/// Why a file is not a complete extract.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {problem}", path = path.display())]
 pub struct FileError {
     pub path: PathBuf,
-    /// What is wrong with it, and what to try.
+    /// The problem, and what to try.
     pub problem: String,
 }
 
 /// An extract that can be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extract {
-    /// Why it may not be the whole of what it was, where its header lets one see that.
+    /// Why it may be incomplete, if its header shows that.
     pub doubt: Option<String>,
 }
 
-/// Checks that a file is an OSM extract in PBF with something in it: every block is there, and the first is the header.
+/// Checks that a file is an OSM extract in PBF with contents: the first block is the header, and every block
+/// is complete.
 ///
-/// A file that was cut between two blocks looks like a whole one. Only where the header says that objects are sorted by
-/// kind can it be seen that the later kinds are not there, which is a doubt and no error: an extract may have none.
+/// A file that was cut between two blocks looks complete. Only where the header says that objects are sorted
+/// by kind can missing kinds be noticed. That is a doubt and not an error: an extract may have none.
 ///
 /// # Errors
-/// [`FileError`] saying where it breaks off, or that there are no objects.
+/// [`FileError`] with the position where it ends, or because there are no objects.
 pub fn check(path: &Path) -> Result<Extract, FileError> {
     let wrong = |problem: String| FileError { path: path.to_owned(), problem };
     let not_opened = |error: io::Error| wrong(format!("cannot be opened: {error}"));
@@ -74,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// A blob whose header says `kind` and whose data is `data` zeros.
+    /// A blob with `kind` in its header and `data` zeros.
     fn blob(kind: &str, data: u8) -> Vec<u8> {
         blob_of(kind, &vec![0; usize::from(data)])
     }
@@ -119,7 +120,7 @@ mod tests {
         }
     }
 
-    /// Both were loaded with exit code 0 and without a word.
+    /// Both were loaded with exit code 0 and without an error.
     #[test]
     fn a_header_alone_and_an_extract_cut_between_blocks_are_told() {
         use super::super::pbf::tests::{bytes, packed};
@@ -143,7 +144,7 @@ mod tests {
                 vec![header(true), nodes.clone()],
                 "early, as far as its header tells: its objects are sorted by kind, and it ends with nodes",
             ),
-            // Nobody can tell.
+            // Cannot be known.
             (vec![header(false), nodes], "whole"),
         ];
         for (blobs, wanted) in cases {

@@ -1,4 +1,5 @@
-//! Ways whose nodes are not in the extract: a cut-out may have some at its edge. A load leaves such nodes out without a word.
+//! Ways whose nodes are not in the extract: a cut-out may have some at its edge. A load leaves such nodes out
+//! silently.
 
 use std::path::Path;
 
@@ -7,21 +8,21 @@ use spec::given;
 use super::object::Object;
 use super::read::read;
 
-/// What an extract refers to and does not have.
+/// References of an extract to missing objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Missing {
     pub ways: u64,
-    /// Those that lack a node at least.
+    /// Ways that lack at least one node.
     pub ways_with_gaps: u64,
-    /// Those of them of which fewer than two nodes are left: they become no line.
+    /// Ways with fewer than two remaining nodes: they become no line.
     pub ways_lost: u64,
-    /// References to nodes that are not there.
+    /// References to missing nodes.
     pub nodes: u64,
 }
 
 impl Missing {
-    /// `3 of 20 ways refer to nodes that are not in the extract (7 references; 1 way has too few left to be a line)`; `None` where
-    /// nothing is missing.
+    /// `3 of 20 ways refer to nodes that are not in the extract (7 references; 1 way has too few left to be a
+    /// line)`; `None` where nothing is missing.
     #[must_use]
     pub fn words(&self) -> Option<String> {
         let lost = match self.ways_lost {
@@ -40,8 +41,8 @@ impl Missing {
     }
 }
 
-/// Counts them, in 8 bytes of memory for each node of the extract. It is read once, and again where ways stand before nodes.
-/// `None` where we cannot read it.
+/// Counts them with 8 bytes of memory per node of the extract. It is read once, and again if ways come before
+/// nodes. `None` if it cannot be read.
 #[must_use]
 pub fn missing(path: &Path) -> Option<Missing> {
     let mut seen = Seen::default();
@@ -92,7 +93,7 @@ impl Seen {
 
     fn has(&mut self, id: i64) -> bool {
         if !self.is_sorted {
-            // Quick where they are sorted, as they are in most extracts.
+            // Fast for sorted ids, as most extracts have.
             self.ids.sort();
             self.is_sorted = true;
         }

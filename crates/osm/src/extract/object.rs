@@ -1,5 +1,3 @@
-//! What an extract holds: nodes, ways and relations.
-
 /// Kinds of objects, in the order of a sorted file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -8,7 +6,7 @@ pub enum Kind {
     Relations,
 }
 
-/// A rectangle of coordinates in 1e-7 degrees, its edges included.
+/// A rectangle of coordinates in 1e-7 degrees, including its edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bbox {
     pub west: i32,
@@ -18,7 +16,7 @@ pub struct Bbox {
 }
 
 impl Bbox {
-    /// The smallest that holds both.
+    /// The smallest box that contains both.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -30,7 +28,7 @@ impl Bbox {
     }
 }
 
-/// A key and its value.
+/// Key and value.
 pub type Tag = (String, String);
 
 /// A point.
@@ -53,7 +51,7 @@ pub struct Way {
     pub nodes: Vec<i64>,
 }
 
-/// Objects that make up something together: an area with holes, a boundary, a bus line.
+/// A group of objects: an area with holes, a boundary, a bus line.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Relation {
     pub id: i64,
@@ -66,7 +64,7 @@ pub struct Relation {
 pub struct Member {
     pub kind: Kind,
     pub id: i64,
-    /// What it is there, such as `outer`; may be empty.
+    /// Such as `outer`; may be empty.
     pub role: String,
 }
 
@@ -79,7 +77,7 @@ pub enum Object {
 }
 
 impl Object {
-    /// Kind and id, by which a sorted file is sorted.
+    /// The sort key of a sorted file.
     #[must_use]
     pub fn key(&self) -> (Kind, i64) {
         match self {
@@ -89,7 +87,7 @@ impl Object {
         }
     }
 
-    /// In the order of the file.
+    /// In file order.
     #[must_use]
     pub fn tags(&self) -> &[Tag] {
         match self {

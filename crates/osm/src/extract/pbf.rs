@@ -1,4 +1,4 @@
-//! OSM's PBF format below its objects, read: <https://wiki.openstreetmap.org/wiki/PBF_Format>.
+//! Reads the blobs and fields of OSM's PBF format: <https://wiki.openstreetmap.org/wiki/PBF_Format>.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -6,10 +6,10 @@ use super::object::Kind;
 
 /// Longest blob header that the format allows.
 const LONGEST_HEADER: u32 = 64 * 1024;
-/// Longest blob that the format allows, packed and unpacked.
+/// Longest blob that the format allows, compressed and uncompressed.
 const LONGEST_BLOB: u64 = 32 * 1024 * 1024;
 
-/// Where the data of a blob are in a file.
+/// Position of a blob's data in a file.
 pub(super) struct Blob {
     start: u64,
     pub end: u64,
@@ -17,7 +17,7 @@ pub(super) struct Blob {
 }
 
 impl Blob {
-    /// The blob at a byte of a file of this length, whose first blob must be the header.
+    /// The blob at a position in a file of this length; the first blob must be the header.
     pub(super) fn at(file: &mut (impl Read + Seek), at: u64, length: u64) -> Result<Self, Broken> {
         let mut size = [0; 4];
         file.seek(SeekFrom::Start(at))?;
@@ -38,7 +38,7 @@ impl Blob {
         if blob.end > length { Err(Broken::CutShort) } else { Ok(blob) }
     }
 
-    /// The block in it; `None` where it is packed in a way that we do not know.
+    /// The block in it; `None` for an unknown compression.
     pub(super) fn read(&self, file: &mut (impl Read + Seek)) -> Option<Vec<u8>> {
         let mut blob = vec![0; usize::try_from(self.end - self.start).ok()?];
         file.seek(SeekFrom::Start(self.start)).ok()?;
@@ -78,13 +78,13 @@ impl From<io::Error> for Broken {
     }
 }
 
-/// One field of a message: its number and what is in it.
 pub(super) enum Field<'a> {
     Number(u64, u64),
     Bytes(u64, &'a [u8]),
 }
 
-/// The fields of a message that are numbers or bytes, in order; `None` at one that is neither, or is cut.
+/// The numbers and bytes among the fields of a message, in order; `None` at another type, or where the
+/// message is cut.
 pub(super) fn fields(mut bytes: &[u8]) -> impl Iterator<Item = Option<Field<'_>>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
@@ -125,7 +125,7 @@ pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Numbers packed together; `None` where they are cut.
+/// Packed numbers; `None` where they are cut.
 pub(super) fn numbers(mut packed: &[u8]) -> impl Iterator<Item = Option<u64>> {
     std::iter::from_fn(move || {
         if packed.is_empty() {
@@ -139,7 +139,7 @@ pub(super) fn numbers(mut packed: &[u8]) -> impl Iterator<Item = Option<u64>> {
     })
 }
 
-/// Numbers packed as differences to the number before.
+/// Packed numbers, stored as differences to the number before.
 pub(super) fn sums(packed: &[u8]) -> impl Iterator<Item = Option<i64>> {
     let mut sum = 0_i64;
     numbers(packed).map(move |difference| {
@@ -148,12 +148,12 @@ pub(super) fn sums(packed: &[u8]) -> impl Iterator<Item = Option<i64>> {
     })
 }
 
-/// A number that may be negative.
+/// Decodes zigzag.
 pub(super) fn signed(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// Type and data size of a BlobHeader message: fields 1 (bytes) and 3 (varint); others are passed over.
+/// Type and data size of a BlobHeader message: fields 1 (bytes) and 3 (varint); others are skipped.
 fn blob_header(bytes: &[u8]) -> Option<(&[u8], u64)> {
     let (mut kind, mut size) = (None, None);
     for field in fields(bytes) {
@@ -166,7 +166,7 @@ fn blob_header(bytes: &[u8]) -> Option<(&[u8], u64)> {
     Some((kind?, size?))
 }
 
-/// What is packed in a Blob message: as it is (field 1) or by zlib (3); `None` for what else there is.
+/// The contents of a Blob message: raw (field 1) or zlib (3); `None` for others.
 fn unpacked(blob: &[u8]) -> Option<Vec<u8>> {
     for field in fields(blob) {
         match field? {
@@ -183,8 +183,8 @@ fn unpacked(blob: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-/// The last kind of objects in a block of data (OSMData), in the order of a sorted file; `None` when there are none, or
-/// it is no such block.
+/// The last kind of objects in a block of data (OSMData), in the order of a sorted file; `None` when there
+/// are none, or for another block.
 pub(super) fn last_kind(block: &[u8]) -> Option<Kind> {
     let mut last = None;
     for field in fields(block) {
@@ -214,7 +214,7 @@ pub(super) mod tests {
         [&[number << 3 | 2, length], value].concat()
     }
 
-    /// A Blob message, packed or not.
+    /// A Blob message, compressed or not.
     pub(crate) fn packed(block: &[u8], zlib: bool) -> Vec<u8> {
         if !zlib {
             return bytes(1, block);

@@ -1,23 +1,23 @@
-//! Every object of a PBF file, in the order of the file. Metadata (versions, times, users) are passed over.
+//! Reads every object of a PBF file, in file order. Metadata (versions, times, users) are skipped.
 
 use std::io::{Read, Seek, SeekFrom};
 
 use super::object::{Bbox, Kind, Member, Node, Object, Relation, Tag, Way};
 use super::pbf::{Blob, Field, fields, numbers, signed, sums, varint};
 
-/// What the first block says of a file.
+/// The first block of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Header {
     pub bbox: Option<Bbox>,
-    /// Features without which a reader cannot read it, such as `DenseNodes`.
+    /// Features that a reader must support, such as `DenseNodes`.
     pub required_features: Vec<String>,
     /// Features that may help, such as `Sort.Type_then_ID`.
     pub optional_features: Vec<String>,
     pub writing_program: String,
 }
 
-/// Gives each object to `each`, one after another; one block is in memory at a time. `None` where the file breaks off, or packs
-/// or encodes in a way that we do not know; what came before was given.
+/// Calls `each` with each object; one block is in memory at a time. `None` where the file ends early, or has
+/// an unknown compression or encoding; the objects before that were passed on.
 pub fn read(input: &mut (impl Read + Seek), each: &mut dyn FnMut(Object)) -> Option<Header> {
     let length = input.seek(SeekFrom::End(0)).ok()?;
     let (mut at, mut header) = (0, Header::default());
@@ -59,10 +59,10 @@ fn read_bbox(bytes: &[u8]) -> Option<Bbox> {
     Some(Bbox { west, south, east, north })
 }
 
-/// What all objects of a block are read by.
+/// The parts of a block that its objects refer to.
 struct Block<'a> {
     strings: Vec<&'a [u8]>,
-    /// Nanodegrees in a unit, and those of coordinate 0.
+    /// Nanodegrees per unit, and of coordinate 0.
     granularity: i64,
     lat_offset: i64,
     lon_offset: i64,
@@ -186,7 +186,7 @@ impl Block<'_> {
     }
 }
 
-/// Strings are UTF-8 by the format; what is not is shown as far as it goes.
+/// Strings are UTF-8 by the format; invalid bytes are replaced.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -234,7 +234,7 @@ mod tests {
     const BBOX: Bbox = Bbox { west: -1_799_999_999, south: -5, east: 7, north: 900_000_000 };
 
     proptest! {
-        /// One block is used again and again, as a writer does.
+        /// One block is reused, as in a writer.
         #[test]
         fn what_is_written_is_read(
             nodes in vec(node(), 0..20),
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// As others write them: nodes one by one, in units and from their own zero.
+    /// As others write them: nodes one by one, with other units and offsets.
     #[test]
     fn plain_nodes_and_other_units_are_read() {
         let node = [8, 6, 8 << 3, 4, 9 << 3, 3];

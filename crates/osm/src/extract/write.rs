@@ -1,5 +1,5 @@
-//! Blobs of a PBF file, written: <https://wiki.openstreetmap.org/wiki/PBF_Format>. No metadata (versions, times, users),
-//! which loads do without.
+//! Writes blobs of a PBF file: <https://wiki.openstreetmap.org/wiki/PBF_Format>. Without metadata (versions,
+//! times, users), which loads do not need.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -9,9 +9,9 @@ use flate2::write::ZlibEncoder;
 
 use super::object::{Bbox, Kind, Object, Tag};
 
-/// Most objects in a block, as other writers have it.
+/// Most objects in a block, as in other writers.
 const MOST_OBJECTS: usize = 8000;
-/// A block is full beyond as many bytes, unpacked; the format allows 32 MiB and recommends half of it.
+/// A block is full beyond this many bytes, uncompressed; the format allows 32 MiB and recommends half of it.
 const FULL_BYTES: usize = 8 * 1024 * 1024;
 /// Nanodegrees in the unit of coordinates, 1e-7 degrees.
 const NANODEGREES: i64 = 100;
@@ -33,17 +33,17 @@ pub fn header_blob(bbox: Bbox) -> Vec<u8> {
     blob("OSMHeader", &header)
 }
 
-/// Objects on their way into a blob. Push objects of one kind until it [is full](Self::is_full), take the blob, go on.
+/// Collects objects for a blob. Push objects of one kind until it [is full](Self::is_full), take the blob,
+/// continue.
 #[derive(Debug, Default)]
 pub struct Block {
     objects: usize,
     strings: Strings,
     dense: Dense,
-    /// Ways or relations as fields of a group.
+    /// Ways or relations, encoded as fields of a group.
     group: Vec<u8>,
 }
 
-/// Nodes, column by column.
 #[derive(Debug, Default)]
 struct Dense {
     ids: Deltas,
@@ -55,13 +55,13 @@ struct Dense {
 }
 
 impl Block {
-    /// Whether there is nothing in it.
+    /// Whether it contains no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.objects == 0
     }
 
-    /// Whether its blob is to be taken before more is pushed.
+    /// Whether its blob must be taken before more is pushed.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.objects >= MOST_OBJECTS || self.group.len() >= FULL_BYTES
@@ -117,7 +117,7 @@ impl Block {
         put_bytes(message, 3, &values);
     }
 
-    /// What was pushed as a blob, and an empty block again.
+    /// The blob of the pushed objects; the block is then empty.
     pub fn take_blob(&mut self) -> Vec<u8> {
         let Self { strings, dense, mut group, .. } = std::mem::take(self);
         if !dense.ids.bytes.is_empty() {
@@ -140,7 +140,7 @@ impl Block {
     }
 }
 
-/// The strings of a block in the order in which they come first. The format wants an empty one at 0.
+/// The strings of a block in order of first use. The format requires an empty one at 0.
 #[derive(Debug, Default)]
 struct Strings {
     found: HashMap<Box<str>, u64>,
@@ -160,7 +160,7 @@ impl Strings {
     }
 }
 
-/// A block with its length and kind before it. Packed fast: coordinates hardly shrink more by trying harder.
+/// A block with its length and kind before it. Compressed fast: coordinates hardly shrink with more effort.
 fn blob(kind: &str, block: &[u8]) -> Vec<u8> {
     let mut packer = ZlibEncoder::new(Vec::with_capacity(block.len() / 2), Compression::fast());
     let packed = packer.write_all(block).and_then(|()| packer.finish()).expect("a Vec takes any bytes");
@@ -177,8 +177,7 @@ fn blob(kind: &str, block: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Appends a number in groups of seven bits, the lowest first
-/// (<https://protobuf.dev/programming-guides/encoding/>).
+/// Appends a varint (<https://protobuf.dev/programming-guides/encoding/>).
 fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -187,7 +186,7 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Appends a number that may be negative; small numbers of either sign take few bytes.
+/// Appends a zigzag varint.
 fn put_signed(out: &mut Vec<u8>, value: i64) {
     put_varint(out, (value << 1 ^ value >> 63) as u64);
 }
@@ -204,7 +203,7 @@ fn put_bytes(out: &mut Vec<u8>, field: u64, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// Numbers packed as differences to the number before.
+/// Numbers stored as differences to the number before.
 #[derive(Debug, Default)]
 struct Deltas {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Extracts that are kept: files named by id and date, each with a note beside it that says which data it holds.
+//! Stored extracts: files named by id and date, each with a note in a second file about its data.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -19,7 +19,7 @@ pub struct Cache {
     folder: PathBuf,
 }
 
-/// The note beside a file: `FILE.json`.
+/// The note of a file: `FILE.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Kept {
     entry: Entry,
@@ -27,24 +27,24 @@ pub(super) struct Kept {
     bytes: u64,
     md5: String,
     last_modified: Option<String>,
-    /// When the file was written here, ns since 1970: a file that was not touched since needs no new sum.
+    /// Modification time when it was stored, ns since 1970: an unchanged file needs no new checksum.
     written_ns: i128,
 }
 
 impl Cache {
-    /// The extracts in a folder, which need not be there yet.
+    /// The extracts in a folder, which need not exist yet.
     #[must_use]
     pub fn at(folder: &Path) -> Self {
         Self { folder: folder.to_owned() }
     }
 
-    /// What there is, as an index.
+    /// All stored extracts, as an index.
     #[must_use]
     pub fn index(&self) -> Index {
         Index::of(self.kept().into_iter().map(|(_, kept)| kept.entry))
     }
 
-    /// The newest file of an extract, without asking anybody.
+    /// The newest file of an extract, without asking the server.
     ///
     /// # Errors
     /// [`FetchError::Unknown`] when there is none, [`FetchError::Ambiguous`].
@@ -61,7 +61,7 @@ impl Cache {
             .ok_or_else(|| FetchError::Unknown { name: name.to_owned(), near: Vec::new() })
     }
 
-    /// The file of an extract that has this sum still.
+    /// The file of an extract that still has this checksum.
     pub(super) fn with_sum(
         &self,
         entry: &Entry,
@@ -80,13 +80,13 @@ impl Cache {
         Ok(None)
     }
 
-    /// Place of an extract that is being fetched; makes the folder.
+    /// Path of an extract that is being fetched; makes the folder.
     pub(super) fn unfinished(&self, entry: &Entry) -> Result<PathBuf, FetchError> {
         std::fs::create_dir_all(&self.folder).map_err(|error| FetchError::file(&self.folder, error))?;
         Ok(self.folder.join(format!("{}.osm.pbf", file_name(&entry.id))))
     }
 
-    /// Place of an extract of this day in UTC.
+    /// Path of an extract of this day in UTC.
     pub(super) fn path(&self, entry: &Entry, last_modified: Option<Timestamp>) -> PathBuf {
         let date = last_modified.map(|time| time.strftime("-%Y-%m-%d").to_string()).unwrap_or_default();
         self.folder.join(format!("{}{date}.osm.pbf", file_name(&entry.id)))
@@ -95,10 +95,10 @@ impl Cache {
     pub(super) fn note(&self, kept: &Kept, path: &Path) -> Result<(), FetchError> {
         let note = with_suffix(path, ".json");
         let text = serde_json::to_vec_pretty(kept).expect("plain data");
-        super::partial::written_anew(&note, &text).map_err(|error| FetchError::file(&note, error))
+        super::partial::replace_file(&note, &text).map_err(|error| FetchError::file(&note, error))
     }
 
-    /// All files with a note, those whose file is gone left out.
+    /// All files with a note that still exist.
     fn kept(&self) -> Vec<(PathBuf, Kept)> {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return Vec::new() };
         let notes = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -135,14 +135,14 @@ impl Kept {
     }
 }
 
-/// Length of a file and when it was written.
+/// A file's length and modification time.
 fn looks_of(path: &Path) -> Option<(u64, i128)> {
     let data = std::fs::metadata(path).ok()?;
     let written = data.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     Some((data.len(), i128::try_from(written.as_nanos()).ok()?))
 }
 
-/// An id as a name of a file: it comes from a server, and must not lead out of the folder.
+/// An id as a file name: it comes from a server, and must not lead out of the folder.
 fn file_name(id: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
     let name: String = id.chars().map(plain).take(100).collect();

@@ -1,4 +1,4 @@
-//! MD5 sums: as Geofabrik writes them, and of a file. They tell damage, and are no protection against malice.
+//! MD5 sums: as Geofabrik writes them, and of a file. They detect corruption, not tampering.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,7 @@ use super::watch::Watch;
 
 const CHUNK: usize = 1 << 20;
 
-/// The sum in a file such as `0123…cdef  malta-latest.osm.pbf`, lower case.
+/// The sum in a file such as `0123…cdef  malta-latest.osm.pbf`, in lower case.
 pub(super) fn parse(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let sum = text.split_whitespace().next()?.trim_start_matches('\\');

@@ -1,12 +1,12 @@
-//! The download itself: on from what is there, again where it breaks off.
+//! Downloads a file: resumes a part of it, and retries when the connection breaks.
 
 use super::error::FetchError;
 use super::http::{Answer, Client};
 use super::partial::Partial;
 use super::tries::Tries;
-use super::watch::{Anew, Event, Watch};
+use super::watch::{Event, Restart, Watch};
 
-/// What a page for people stands in place of.
+/// What was expected, in the error about a page for people.
 const WANTED: &str = "an extract";
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,14 +16,14 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// Most bytes of a file whose size the server announces; the whole planet has less than half of it.
+    /// Most bytes of a file with an announced size; the whole planet has less than half of it.
     const ANNOUNCED: u64 = 256 << 30;
-    /// Most bytes of a file that may be without end.
+    /// Most bytes of a file without an announced size.
     const NOT_ANNOUNCED: u64 = 1 << 30;
-    /// So few bytes are fetched as far as there is room; the same command goes on later.
+    /// A file up to this size is fetched even without enough room; the same command resumes it later.
     const TRIED: u64 = 1 << 20;
 
-    /// The bytes that the file may have, if there is room for it.
+    /// The allowed size of the file, if there is room for it.
     fn check(self, url: &str, partial: &Partial) -> Result<u64, FetchError> {
         let url = || super::site::shown(url);
         let free = partial.free()?;
@@ -44,10 +44,11 @@ impl Sizes {
     }
 }
 
-/// Fetches what is missing of a file.
+/// Fetches the missing rest of a file.
 ///
 /// # Errors
-/// When the server does not have it, or it broke off too often ([`FetchError::Incomplete`]); what came stays.
+/// When the server does not have it, or the connection broke too often ([`FetchError::Incomplete`]); the part
+/// is kept.
 pub(super) fn download(
     client: &Client,
     url: &str,
@@ -56,9 +57,9 @@ pub(super) fn download(
     watch: &mut dyn Watch,
 ) -> Result<(), FetchError> {
     if partial.outdated {
-        watch.told(Event::Anew(Anew::Changed));
+        watch.event(Event::Restart(Restart::Changed));
     }
-    let mut tries = Tries::new(&client.patience, partial.length());
+    let mut tries = Tries::new(&client.timeouts, partial.length());
     while !partial.is_whole() {
         match attempt(client, url, partial, sizes, watch) {
             Ok(()) => break,
@@ -70,7 +71,7 @@ pub(super) fn download(
     Ok(())
 }
 
-/// Asks once for what is missing, and takes what comes.
+/// Requests the missing rest once, and stores what arrives.
 fn attempt(
     client: &Client,
     url: &str,
@@ -87,7 +88,8 @@ fn attempt(
     };
     let answer = client.get(url, headers, watch)?;
     if answer.head.status == 416 {
-        // There is nothing behind what is here, and this is not all: it cannot be a part of the server's file.
+        // The server has no bytes after ours, and ours are not the whole file: they are not part of the
+        // server's file.
         partial.truncate()?;
         return Err(broken(url, "the server's file is shorter than what is here"));
     }
@@ -101,7 +103,7 @@ fn attempt(
         _ => {
             if resume.is_some() {
                 let same = partial.is_of(&answer.head);
-                watch.told(Event::Anew(if same { Anew::NoRanges } else { Anew::Changed }));
+                watch.event(Event::Restart(if same { Restart::NoRanges } else { Restart::Changed }));
             }
             partial.begin(&answer.head)?;
         }
@@ -116,7 +118,7 @@ fn attempt(
     }
 }
 
-/// Takes all that comes, as long as the file has no more than `most` bytes.
+/// Stores what arrives, up to `most` bytes of the file.
 fn take(
     answer: &Answer<'_>,
     partial: &mut Partial,
@@ -124,7 +126,7 @@ fn take(
     watch: &mut dyn Watch,
 ) -> Result<(), FetchError> {
     let total = partial.state().total;
-    watch.told(Event::Begins { from: partial.length(), total });
+    watch.event(Event::Begins { from: partial.length(), total });
     while let Some(bytes) = answer.next(watch)? {
         let missing = bytes.len() as u64;
         if partial.length() + missing > most {
@@ -135,7 +137,7 @@ fn take(
             });
         }
         partial.append(&bytes)?;
-        watch.told(Event::Received(partial.length()));
+        watch.event(Event::Received(partial.length()));
     }
     Ok(())
 }
@@ -144,7 +146,7 @@ fn broken(url: &str, why: &str) -> FetchError {
     FetchError::Cut { url: super::site::shown(url), why: why.to_owned() }
 }
 
-/// An error with what is kept in spite of it.
+/// Adds to an error what is kept despite it.
 fn kept(error: FetchError, partial: &Partial) -> FetchError {
     let (bytes, part) = (partial.length(), partial.path().to_owned());
     match error {
@@ -157,7 +159,7 @@ fn kept(error: FetchError, partial: &Partial) -> FetchError {
             error
         }
         error => {
-            // An empty file is of no use to anybody; that it stays is no harm either.
+            // An empty file is useless; failing to remove it is harmless.
             let _ = if bytes == 0 { partial.discard() } else { Ok(()) };
             error
         }

@@ -1,89 +1,80 @@
-//! Why an extract could not be got.
-
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use spec::{Class, Error};
 
-/// Errors of finding and fetching extracts. URLs in them hold no passwords.
+/// Why an extract could not be found or fetched. URLs in it contain no passwords.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// A mirror's address that is none.
+    /// An invalid address of a mirror.
     #[error("{url}: not an address of a web server")]
     Address { url: String },
     #[error("{url}: the server cannot be reached: {why}")]
     Unreachable { url: String, why: String },
-    /// Nobody who is trusted here vouches for the server.
+    /// The server's certificate is not trusted.
     #[error("{url}: the server is not trusted: {why}")]
     Untrusted { url: String, why: String },
-    /// The connection ended before the answer did.
     #[error("{url}: the connection broke off: {why}")]
     Cut { url: String, why: String },
-    /// Nothing came for as long as was to be waited.
     #[error("{url}: the server was silent for {} s", waited.as_secs_f64())]
     Silent { url: String, waited: Duration },
-    /// An answer that is no file.
+    /// An HTTP status without a file.
     #[error("{url}: {}", status_words(*status))]
     Status { url: String, status: u16 },
-    /// A page for people: that of a portal or a proxy, most often.
+    /// A page for people, most often from a portal or a proxy.
     #[error("{url}: the server answered with a web page in place of {wanted}")]
     Page { url: String, wanted: &'static str },
-    /// An answer of more bytes than such a file can have.
+    /// More bytes than such a file can have.
     #[error("{url}: more than {most} bytes, too many for {wanted}")]
     TooLong { url: String, wanted: &'static str, most: usize },
-    /// A file of more bytes than were allowed; the part that came is removed.
+    /// More bytes than allowed; the part is removed.
     #[error(
         "{url}: {} more than the limit of {}; --max-size raises it",
         if *announced { "its announced size is" } else { "it announces no size, and sends" },
         spec::bytes(*most)
     )]
-    TooLarge {
-        url: String,
-        most: u64,
-        /// Whether the server said how large it is.
-        announced: bool,
-    },
+    TooLarge { url: String, most: u64, announced: bool },
     #[error("{url}: {} are still to come, and {} has {} free", spec::bytes(*missing), folder.display(), spec::bytes(*free))]
     NoRoom { url: String, folder: PathBuf, missing: u64, free: u64 },
-    /// A redirect that gives up encryption.
+    /// A redirect from https to http.
     #[error("{url}: the server redirects to {to}, which is not encrypted")]
     Downgrade { url: String, to: String },
     #[error("{url}: not Geofabrik's index: {why}")]
     NotIndex { url: String, why: String },
-    #[error("{url}: there is no MD5 sum in it")]
+    #[error("{url}: it contains no MD5 sum")]
     NoChecksum { url: String },
     #[error("no extract is called {name}{}", or_near(near))]
     Unknown {
         name: String,
-        /// Ids that are spelt alike, the nearest first.
+        /// Ids with a similar spelling, the nearest first.
         near: Vec<String>,
     },
     #[error("{name} can be any of {}", ids.join(", "))]
     Ambiguous { name: String, ids: Vec<String> },
-    /// What came is not what the server's sum is of; it was removed.
+    /// The file does not match the server's checksum; it was removed.
     #[error("{url}: what came is damaged (MD5 {found}, the server's is {wanted}); it was removed")]
     Checksum { url: String, wanted: String, found: String },
-    /// What the server has is no extract; it was removed.
+    /// The server's file is not an extract; it was removed.
     #[error("{url}: what came {problem}; it was removed")]
     NotExtract { url: String, problem: String },
-    /// A file or folder here cannot be read or written.
+    /// A local file or folder cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// Another process is at it.
+    /// Another process is fetching the file.
     #[error("{}: another pgdyno is fetching this", path.display())]
     Busy { path: PathBuf },
-    /// It was given up; what came is kept.
+    /// Given up; the part is kept.
     #[error("{cause}; {} kept in {}", of_total(*bytes, *total), part.display())]
     Incomplete { cause: Box<FetchError>, bytes: u64, total: Option<u64>, part: PathBuf },
-    /// [`super::Watch::stops`] said so.
+    /// [`super::Watch::stops`] returned true.
     #[error("stopped{}", kept.as_ref().map(|(bytes, part)| format!("; {bytes} bytes are kept in {}", part.display())).unwrap_or_default())]
     Stopped {
-        /// Bytes that are there, and where.
+        /// Bytes of the part, and its path.
         kept: Option<(u64, PathBuf)>,
     },
 }
@@ -96,7 +87,7 @@ impl From<FetchError> for Error {
 }
 
 impl FetchError {
-    /// Kind of the error.
+    /// The exit class of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -122,7 +113,7 @@ impl FetchError {
         }
     }
 
-    /// What to try, in words.
+    /// What to try.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
@@ -142,7 +133,7 @@ impl FetchError {
                 "a mirror (--mirror) has Geofabrik's files with the paths that they have there"
             }
             Self::Unknown { .. } | Self::Ambiguous { .. } => "pgdyno osm fetch --list PATTERN",
-            Self::Checksum { .. } => "the same command fetches it anew",
+            Self::Checksum { .. } => "the same command fetches it again",
             Self::Busy { .. } => "wait for its end",
             Self::NoRoom { .. } => "make room, or name a file on another disk with --output",
             Self::Downgrade { .. } => {
@@ -160,7 +151,7 @@ impl FetchError {
         })
     }
 
-    /// Whether the same may work a moment later.
+    /// Whether a retry a moment later may succeed.
     pub(super) fn may_pass(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Cut { .. } | Self::Silent { .. } => true,

@@ -1,5 +1,6 @@
-//! Asking a web server. Each answer is read by its own thread and handed over in pieces, so that every wait, also for
-//! a name or a connection, can be ended by its bound or by the user. A thread that is given up ends with its connection.
+//! HTTP requests. Each answer is read by a separate thread and passed on in pieces, so that every wait, even
+//! for a name or a connection, ends at its timeout or when the user stops. An abandoned thread ends with its
+//! connection.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -14,33 +15,31 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use super::error::FetchError;
 use super::site::{origin, shown};
-use super::tries::{Patience, TICK, Tries};
+use super::tries::{TICK, Timeouts, Tries};
 use super::watch::{Event, Watch};
 
-/// Bytes of a piece.
 const PIECE: usize = 64 * 1024;
-/// Pieces that wait for being taken.
+/// Pieces that may wait to be taken.
 const QUEUE: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Client {
     agent: ureq::Agent,
-    pub(super) patience: Patience,
-    /// Follow a redirect from `https://` to `http://`.
+    pub(super) timeouts: Timeouts,
     pub(super) allow_http: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) status: u16,
-    /// Where the answer came from, redirects followed.
+    /// Where the answer came from, after redirects.
     pub(super) url: String,
     /// A redirect went from `https://` to this address.
     pub(super) downgrade: Option<String>,
     pub(super) etag: Option<String>,
     pub(super) last_modified: Option<String>,
     pub(super) content_range: Option<String>,
-    /// Bytes that follow, if they are known.
+    /// Bytes that follow, if known.
     pub(super) length: Option<u64>,
     pub(super) content_type: Option<String>,
 }
@@ -72,23 +71,22 @@ enum Failure {
 }
 
 impl Client {
-    /// One that goes through the proxy that the environment names, if `by_proxy`.
-    pub(super) fn new(patience: Patience, by_proxy: bool) -> Self {
+    /// A client that uses the proxy of the environment, if `by_proxy`.
+    pub(super) fn new(timeouts: Timeouts, by_proxy: bool) -> Self {
         let agent = ureq::Agent::config_builder()
             .proxy(if by_proxy { ureq::Proxy::try_from_env() } else { None })
             .http_status_as_error(false)
-            .timeout_resolve(Some(patience.connect))
-            .timeout_connect(Some(patience.connect))
+            .timeout_resolve(Some(timeouts.connect))
+            .timeout_connect(Some(timeouts.connect))
             .user_agent(concat!("pgdyno/", env!("CARGO_PKG_VERSION")))
             .accept_encoding("identity")
             .save_redirect_history(true)
             .tls_config(TlsConfig::builder().root_certs(trusted()).build())
             .build()
             .new_agent();
-        Self { agent, patience, allow_http: false }
+        Self { agent, timeouts, allow_http: false }
     }
 
-    /// Asks for a file with these headers.
     pub(super) fn get<'a>(
         &self,
         url: &'a str,
@@ -98,9 +96,9 @@ impl Client {
         let (send, pieces) = sync_channel(QUEUE);
         let (agent, asked) = (self.agent.clone(), url.to_owned());
         std::thread::spawn(move || read(&agent, &asked, headers, &send));
-        let waiting = Waiting { url, pieces, silence: self.patience.silence };
+        let waiting = Waiting { url, pieces, silence: self.timeouts.silence };
         // Names, connections and TLS are part of this wait.
-        let bound = self.patience.connect.saturating_add(self.patience.silence);
+        let bound = self.timeouts.connect.saturating_add(self.timeouts.silence);
         match waiting.next(bound, watch)? {
             Piece::Head(head) => {
                 if let Some(to) = head.downgrade.as_deref().filter(|_| !self.allow_http) {
@@ -108,15 +106,15 @@ impl Client {
                 }
                 let (from, to) = (origin(url), origin(&head.url));
                 if from != to {
-                    watch.told(Event::Redirected { from: &from, to: &to });
+                    watch.event(Event::Redirected { from: &from, to: &to });
                 }
                 Ok(Answer { head, waiting })
             }
-            _ => Err(waiting.failed(Failure::Cut("there was no answer".to_owned()))),
+            _ => Err(waiting.failed(Failure::Cut("the server sent no answer".to_owned()))),
         }
     }
 
-    /// A small file, tried again where that may help.
+    /// Fetches a small file, with retries where they may help.
     pub(super) fn small(
         &self,
         url: &str,
@@ -124,10 +122,10 @@ impl Client {
         most: usize,
         watch: &mut dyn Watch,
     ) -> Result<Vec<u8>, FetchError> {
-        let mut tries = Tries::new(&self.patience, 0);
+        let mut tries = Tries::new(&self.timeouts, 0);
         loop {
             match self.whole(url, wanted, most, watch) {
-                // An address that cannot be reached now is not one of a server that is busy.
+                // An unreachable address is not a busy server.
                 Err(error @ FetchError::Unreachable { .. }) => return Err(error),
                 Err(error) => tries.again(error, 0, watch)?,
                 done => return done,
@@ -156,7 +154,7 @@ impl Client {
 }
 
 impl Answer<'_> {
-    /// Whether a file, or a part of one, follows.
+    /// Checks that a file, or a part of one, follows.
     ///
     /// # Errors
     /// What follows instead.
@@ -187,7 +185,7 @@ impl Answer<'_> {
 }
 
 impl Waiting<'_> {
-    /// What comes next within the bound.
+    /// The next report within the timeout.
     fn next(&self, bound: Duration, watch: &dyn Watch) -> Result<Piece, FetchError> {
         let start = Instant::now();
         loop {
@@ -219,7 +217,7 @@ impl Waiting<'_> {
     }
 }
 
-/// Who is trusted: whom this system trusts, else those that browsers do.
+/// The system's trusted roots, otherwise those of browsers.
 fn trusted() -> RootCerts {
     let own = rustls_native_certs::load_native_certs().certs;
     match own.is_empty() {
@@ -286,7 +284,7 @@ fn head(response: &Response<ureq::Body>) -> Head {
     }
 }
 
-/// The first address of a redirect that is not encrypted, where the one before was.
+/// The first unencrypted address of a redirect that began encrypted.
 fn downgrade(history: &[Uri]) -> Option<String> {
     let is = |uri: &Uri, scheme| uri.scheme_str() == Some(scheme);
     let pair = history.windows(2).find(|pair| is(&pair[0], "https") && is(&pair[1], "http"));
@@ -311,7 +309,7 @@ fn of_error(error: &ureq::Error) -> Failure {
             | Kind::NetworkUnreachable
             | Kind::NetworkDown
             | Kind::AddrNotAvailable => Failure::Unreachable(error.to_string()),
-            // rustls' errors come wrapped like this.
+            // rustls' errors are wrapped like this.
             Kind::InvalidData if why.contains("certificate") => Failure::Untrusted(error.to_string()),
             _ => Failure::Cut(error.to_string()),
         },

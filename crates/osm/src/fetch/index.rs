@@ -1,22 +1,22 @@
-//! Geofabrik's index of extracts, and which of them a name means: <https://download.geofabrik.de/technical.html>.
+//! Geofabrik's index of extracts, and the look-up of names: <https://download.geofabrik.de/technical.html>.
 
 use serde::{Deserialize, Serialize};
 
 use super::error::FetchError;
 
-/// Most names offered for one that is unknown.
+/// Most suggestions for an unknown name.
 const MOST_NEAR: usize = 3;
 
-/// An extract that there is.
+/// An extract in the index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Entry {
-    /// What identifies it: `malta`, `us/delaware`.
+    /// `malta`, `us/delaware`.
     pub id: String,
-    /// Id of the extract that it is a part of.
+    /// Id of the extract that contains it.
     pub parent: Option<String>,
-    /// For people: `Malta`.
+    /// `Malta`.
     pub name: String,
-    /// Of the `.osm.pbf` file, at Geofabrik.
+    /// Of the `.osm.pbf` file at Geofabrik.
     pub url: String,
 }
 
@@ -26,7 +26,7 @@ pub struct Index {
     entries: Vec<Entry>,
 }
 
-/// The parts of the index that are needed; it is GeoJSON.
+/// The needed fields of the index, which is GeoJSON.
 #[derive(Deserialize)]
 struct Collection {
     features: Vec<Feature>,
@@ -53,7 +53,7 @@ struct Urls {
 }
 
 impl Index {
-    /// Reads Geofabrik's index, which came from `url`. What has no `.osm.pbf` file is left out.
+    /// Parses Geofabrik's index, which came from `url`. Entries without `.osm.pbf` file are left out.
     ///
     /// # Errors
     /// [`FetchError::NotIndex`].
@@ -70,7 +70,7 @@ impl Index {
         Ok(index)
     }
 
-    /// An index of these.
+    /// An index with these entries.
     #[must_use]
     pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut entries: Vec<Entry> = entries.into_iter().collect();
@@ -85,7 +85,7 @@ impl Index {
         &self.entries
     }
 
-    /// Those in whose id, name or parent's id the pattern occurs; case does not matter.
+    /// Entries with the pattern in their id, name or parent's id, ignoring case.
     pub fn matching(&self, pattern: &str) -> impl Iterator<Item = &Entry> {
         let pattern = pattern.to_lowercase();
         self.entries.iter().filter(move |entry| {
@@ -94,11 +94,11 @@ impl Index {
         })
     }
 
-    /// The extract that a name means: an id (`us/delaware`), the path of its file (`europe/malta`), and where only one has
-    /// it, the last part of an id (`delaware`) or a name (`Malta`). Case does not matter.
+    /// The extract with a name: an id (`us/delaware`), the path of its file (`europe/malta`), or, if unique,
+    /// the last part of an id (`delaware`) or a name (`Malta`). Case is ignored.
     ///
     /// # Errors
-    /// [`FetchError::Unknown`] with names spelt alike, [`FetchError::Ambiguous`].
+    /// [`FetchError::Unknown`] with similar names, [`FetchError::Ambiguous`].
     pub fn find(&self, name: &str) -> Result<&Entry, FetchError> {
         let wanted = name.trim().to_lowercase();
         let is_id = |entry: &&Entry| entry.id.to_lowercase() == wanted || entry.path() == wanted;
@@ -117,7 +117,7 @@ impl Index {
         }
     }
 
-    /// Ids that are spelt like a name, the nearest first.
+    /// Ids with a similar spelling, the nearest first.
     fn near(&self, wanted: &str) -> Vec<String> {
         let distance = |entry: &Entry| {
             let names = [entry.id.to_lowercase(), entry.last_part(), entry.name.to_lowercase()];
@@ -142,7 +142,7 @@ impl Entry {
         self.id.rsplit('/').next().unwrap_or_default().to_lowercase()
     }
 
-    /// Path of its file without what all files' names end with: `europe/malta`, lower case.
+    /// Path of its file without the common suffix: `europe/malta`, lower case.
     fn path(&self) -> String {
         let rest = self.url.split_once("://").map_or("", |(_, rest)| rest);
         let path = rest.split_once('/').map_or("", |(_, path)| path);
@@ -171,7 +171,7 @@ mod tests {
             ("north-america/us/delaware", "us/delaware"),
             ("delaware", "us/delaware"),
             (" DELAWARE", "us/delaware"),
-            // An id comes before another one's last part.
+            // An id takes precedence over another's last part.
             ("georgia", "georgia"),
         ] {
             assert_eq!(index.find(name).unwrap().id, id, "{name}");
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(told("us/delawere"), "no extract is called us/delawere; did you mean us/delaware?");
         assert_eq!(told("atlantis"), "no extract is called atlantis");
         assert_eq!(told("punjab"), "punjab can be any of india/punjab, pakistan/punjab");
-        // Without a file it is of no use.
+        // Without a file it is useless.
         assert!(index.find("no-file").is_err());
     }
 

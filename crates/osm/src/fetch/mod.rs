@@ -1,9 +1,9 @@
-//! Getting extracts from Geofabrik, or from a mirror of it: found by name in its index, resumed where a download was cut,
-//! compared with the server's MD5 sum, checked for being an extract, kept.
+//! Fetches extracts from Geofabrik, or from a mirror: looks the name up in its index, resumes an interrupted
+//! download, compares the server's MD5 sum, checks that it is an extract, and stores it.
 //!
-//! A partial file is kept beside its place with what identifies the data it is of; nothing gets its final
-//! name that is not whole. No wait is without a bound, and every one ends when [`Watch::stops`] says so. Nothing here
-//! prints: [`Watch::told`] learns what happens.
+//! A partial file is stored with a note that identifies its data. Only a complete file gets its final name.
+//! Every wait has a timeout, and ends when [`Watch::stops`] returns true. Nothing here prints:
+//! [`Watch::event`] receives what happens.
 
 mod cache;
 mod checksum;
@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 pub use cache::Cache;
 pub use error::FetchError;
 pub use index::{Entry, Index};
-pub use tries::Patience;
-pub use watch::{Anew, Event, Watch};
+pub use tries::Timeouts;
+pub use watch::{Event, Restart, Watch};
 
 use self::cache::Kept;
 use self::download::Sizes;
@@ -31,12 +31,11 @@ use self::partial::Partial;
 use self::site::Site;
 use crate::extract;
 
-/// What must be said wherever the data are shown (<https://www.openstreetmap.org/copyright>).
+/// Must be shown wherever the data are shown (<https://www.openstreetmap.org/copyright>).
 pub const ATTRIBUTION: &str = "© OpenStreetMap contributors, ODbL 1.0; extract by Geofabrik";
 
 /// Most bytes of an index; Geofabrik's has half a megabyte.
 const LONGEST_INDEX: usize = 64 << 20;
-/// Most bytes of a checksum's file.
 const LONGEST_CHECKSUM: usize = 64 << 10;
 
 /// Where extracts come from.
@@ -47,71 +46,72 @@ pub struct Source {
     sizes: Sizes,
 }
 
-/// Where an extract goes.
+/// Where an extract is stored.
 #[derive(Debug, Clone, Copy)]
 pub enum Destination<'a> {
-    /// Beside the others that are kept, under its name and date.
+    /// Among other stored extracts, named by id and date.
     Cache(&'a Cache),
     File(&'a Path),
 }
 
-/// An extract that is here, whole.
+/// A complete local extract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
     pub entry: Entry,
-    /// Where it came from, redirects followed; without a password.
+    /// Where it came from, after redirects; without a password.
     pub url: String,
     pub path: PathBuf,
     pub bytes: u64,
     pub md5: String,
-    /// When the server's file was last changed, RFC 3339 in UTC, where it says so.
+    /// The server's modification time, RFC 3339 in UTC, if known.
     pub last_modified: Option<String>,
     /// Whether nothing had to be downloaded.
     pub there_already: bool,
-    /// Why it may not be all that it was, though it is what the server has ([`extract::Extract::doubt`]).
+    /// Why it may be incomplete, though the server has the same ([`extract::Extract::doubt`]).
     pub doubt: Option<String>,
 }
 
 impl Source {
-    /// Geofabrik, or a mirror: a URL below which its files are, with the paths that they have there.
+    /// Geofabrik, or a mirror: a URL with Geofabrik's files below it, at the same paths.
     ///
     /// # Errors
-    /// [`FetchError::Address`] for a mirror that is no `http://` or `https://` URL.
-    pub fn new(mirror: Option<&str>, patience: Patience) -> Result<Self, FetchError> {
+    /// [`FetchError::Address`] for a mirror that is not an `http://` or `https://` URL.
+    pub fn new(mirror: Option<&str>, timeouts: Timeouts) -> Result<Self, FetchError> {
         let site = Site::new(mirror)?;
-        let client = Client::new(patience, !site.is_on_this_machine());
+        let client = Client::new(timeouts, !site.is_on_this_machine());
         Ok(Self { site, client, sizes: Sizes::default() })
     }
 
-    /// The same for extracts of so many bytes at most. The usual limit is 256 GB, and 1 GB where the server announces no size.
+    /// Limits extracts to this many bytes. The default is 256 GB, and 1 GB where the server announces no
+    /// size.
     #[must_use]
     pub fn with_max_size(mut self, bytes: u64) -> Self {
         self.sizes.most = Some(bytes);
         self
     }
 
-    /// The same, also where a redirect leads from `https://` to `http://`.
+    /// Allows redirects from `https://` to `http://`.
     #[must_use]
     pub fn with_http_allowed(mut self) -> Self {
         self.client.allow_http = true;
         self
     }
 
-    /// The list of all extracts.
+    /// The index of all extracts.
     ///
     /// # Errors
-    /// When it cannot be got, or is no such list.
+    /// When it cannot be fetched, or is not such an index.
     pub fn index(&self, watch: &mut dyn Watch) -> Result<Index, FetchError> {
         let url = self.site.index();
         let bytes = self.client.small(&url, "Geofabrik's index", LONGEST_INDEX, watch)?;
         Index::parse(&site::shown(&url), &bytes)
     }
 
-    /// Gets an extract, unless what is there has the server's MD5 sum.
+    /// Fetches an extract, unless the local file has the server's MD5 sum.
     ///
     /// # Errors
-    /// When it cannot be got, is not what the server's MD5 sum says, or is no extract. A partial file stays, and the next
-    /// call goes on, except for one whose sum is wrong.
+    /// When it cannot be fetched, does not match the server's MD5 sum, or is not an extract. A partial file
+    /// is kept, and the next call resumes it, unless its checksum was wrong.
     pub fn fetch(
         &self,
         entry: &Entry,
@@ -133,15 +133,15 @@ impl Source {
         self.keep(entry, to, partial, md5)
     }
 
-    /// The MD5 sum that the server says a file has.
+    /// The server's MD5 sum of a file.
     fn md5(&self, url: &str, watch: &mut dyn Watch) -> Result<String, FetchError> {
         let url = format!("{url}.md5");
         let bytes = self.client.small(&url, "an MD5 sum", LONGEST_CHECKSUM, watch)?;
         checksum::parse(&bytes).ok_or_else(|| FetchError::NoChecksum { url: site::shown(&url) })
     }
 
-    /// The sum of what came, if it is the server's: the one that was asked for before, or the one it has now, since its file
-    /// may have been replaced in between. A file with another sum is removed.
+    /// The checksum of the file, if it is the server's: the one requested before, or the current one, since
+    /// the server's file may have been replaced meanwhile. A file with another checksum is removed.
     fn verified(
         &self,
         partial: &Partial,
@@ -149,7 +149,7 @@ impl Source {
         wanted: String,
         watch: &mut dyn Watch,
     ) -> Result<String, FetchError> {
-        watch.told(Event::Verifying);
+        watch.event(Event::Verifying);
         let found = checksum::of_file(partial.path(), watch)?;
         if found == wanted || self.md5(url, watch)? == found {
             return Ok(found);
@@ -158,7 +158,7 @@ impl Source {
         Err(FetchError::Checksum { url: site::shown(url), wanted, found })
     }
 
-    /// Gives a whole file its name, once it is known to be an extract.
+    /// Gives a complete file its name, after checking that it is an extract.
     fn keep(
         &self,
         entry: &Entry,
@@ -202,7 +202,7 @@ impl Source {
     }
 }
 
-/// What is there already and is what the server has.
+/// The local file, if it equals the server's.
 fn there(
     entry: &Entry,
     to: Destination<'_>,

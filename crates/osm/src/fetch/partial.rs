@@ -1,4 +1,4 @@
-//! A file that is not whole yet: `FILE.part`, and beside it `FILE.part.json` with what it is a part of.
+//! An incomplete file: `FILE.part`, and `FILE.part.json` with the identity of its data.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
@@ -13,30 +13,30 @@ use super::site::shown;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
-    /// What was asked for, without a password.
+    /// The requested URL, without a password.
     url: String,
-    /// MD5 sum that the whole file was said to have when the first bytes came.
+    /// The server's MD5 sum of the whole file when the first bytes came.
     md5: String,
-    /// Where it came from, redirects followed.
+    /// Where it came from, after redirects.
     pub(super) from: String,
     etag: Option<String>,
     pub(super) last_modified: Option<String>,
     pub(super) total: Option<u64>,
 }
 
-/// A file that is being fetched. It is locked as long as this lives.
+/// A file that is being fetched, locked while this lives.
 #[derive(Debug)]
 pub(super) struct Partial {
     file: File,
     path: PathBuf,
     state: State,
     length: u64,
-    /// Bytes of another state of the file were there, and are gone.
+    /// Bytes of an older version of the file were found and dropped.
     pub(super) outdated: bool,
 }
 
 impl Partial {
-    /// Opens what there is of the file `whole`, or makes it. What is there of anything else is dropped.
+    /// Opens the part of the file `whole`, or makes it. A part of other data is dropped.
     ///
     /// # Errors
     /// [`FetchError::Busy`] when another process has it, [`FetchError::File`].
@@ -80,20 +80,20 @@ impl Partial {
         self.length
     }
 
-    /// Whether nothing is missing, as far as the server said how much it is.
+    /// Whether nothing is missing, as far as the total is known.
     pub(super) fn is_whole(&self) -> bool {
         self.length > 0 && self.state.total == Some(self.length)
     }
 
-    /// Where to go on, and what must still be true of the server's file for that (`If-Range`, RFC 9110, 13.1.5: a strong
-    /// validator); `None` when there is nothing to go on from.
+    /// Where to resume, and the condition for it (`If-Range`, RFC 9110, 13.1.5: a strong validator); `None`
+    /// when there is nothing to resume.
     pub(super) fn resumable(&self) -> Option<(u64, String)> {
         let strong = self.state.etag.as_ref().filter(|etag| etag.starts_with('"'));
         let validator = strong.or(self.state.last_modified.as_ref())?;
         (self.length > 0).then(|| (self.length, validator.clone()))
     }
 
-    /// Whether an answer with a part of a file goes on where this one ends.
+    /// Whether an answer with a part of a file continues this one.
     pub(super) fn is_continued_by(&self, head: &Head) -> bool {
         let Some((start, total)) = head.content_range.as_deref().and_then(content_range) else {
             return false;
@@ -101,12 +101,12 @@ impl Partial {
         start == self.length && (total.is_none() || total == self.state.total)
     }
 
-    /// Whether the server's file is still the one that this is a part of, as far as an answer's head tells.
+    /// Whether the server's file is still the same, as far as an answer's head shows.
     pub(super) fn is_of(&self, head: &Head) -> bool {
         self.state.etag == head.etag && self.state.last_modified == head.last_modified
     }
 
-    /// Begins from the start with an answer that has the whole file.
+    /// Starts over with an answer that has the whole file.
     pub(super) fn begin(&mut self, head: &Head) -> Result<(), FetchError> {
         self.truncate()?;
         self.state = State {
@@ -118,14 +118,14 @@ impl Partial {
         };
         let path = state_path(&self.path);
         let text = serde_json::to_vec_pretty(&self.state).expect("plain data");
-        written_anew(&path, &text).map_err(|error| FetchError::file(&path, error))
+        replace_file(&path, &text).map_err(|error| FetchError::file(&path, error))
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
         let written = self.file.write_all(bytes);
         self.length = match &written {
             Ok(()) => self.length + bytes.len() as u64,
-            // A part of it may be there, and is as good as the rest.
+            // A part of it may have been written, and is valid.
             Err(_) => self.file.metadata().map_or(self.length, |data| data.len()),
         };
         written.map_err(|error| FetchError::file(&self.path, error))
@@ -151,7 +151,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Gives it its name, once it is on the disk; tells how many bytes it has.
+    /// Gives it its name, once it is on the disk; returns its length.
     pub(super) fn finish(self, name: &Path) -> Result<u64, FetchError> {
         self.file.sync_all().map_err(|error| FetchError::file(&self.path, error))?;
         std::fs::rename(&self.path, name).map_err(|error| FetchError::file(name, error))?;
@@ -161,12 +161,12 @@ impl Partial {
     }
 }
 
-/// A link would lead what is fetched elsewhere.
+/// A link would redirect the data to another place.
 #[expect(clippy::cast_possible_wrap, reason = "the bits are the system's own int")]
 const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
 
-/// Writes a small file in place of whatever has its name.
-pub(super) fn written_anew(path: &Path, text: &[u8]) -> io::Result<()> {
+/// Writes a small file, replacing whatever has its name.
+pub(super) fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -174,7 +174,7 @@ pub(super) fn written_anew(path: &Path, text: &[u8]) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text)
 }
 
-/// The file, made if need be, locked, and with what is written going behind what is there.
+/// Opens or makes the file for appending, and locks it.
 fn locked(path: &Path) -> Result<File, FetchError> {
     let failed = |error| FetchError::file(path, error);
     let mut how = OpenOptions::new();
@@ -185,7 +185,7 @@ fn locked(path: &Path) -> Result<File, FetchError> {
         // A file system without locks.
         Err(TryLockError::Error(_)) => {}
     }
-    // Whoever had it may have given it its name since it was opened here.
+    // Another process may have renamed it since it was opened.
     let opened = file.metadata().map_err(failed)?;
     match std::fs::metadata(path) {
         Ok(there) if (there.dev(), there.ino()) == (opened.dev(), opened.ino()) => Ok(file),
@@ -234,7 +234,7 @@ mod tests {
         let again = Partial::open(&whole, "http://x/malta", "sum").unwrap();
         assert_eq!(again.resumable(), Some((2, "\"1\"".to_owned())));
         drop(again);
-        // Of another sum, it is a part of another file.
+        // With another checksum it is a part of another file.
         let other = Partial::open(&whole, "http://x/malta", "other").unwrap();
         assert_eq!((other.resumable(), other.outdated), (None, true));
     }

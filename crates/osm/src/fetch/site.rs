@@ -1,4 +1,4 @@
-//! Addresses: Geofabrik's own, or the same files on a mirror.
+//! Addresses of Geofabrik, or of the same files on a mirror.
 
 use super::error::FetchError;
 
@@ -10,7 +10,7 @@ const INDEX: &str = "/index-v1-nogeom.json";
 /// A server with Geofabrik's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Site {
-    /// What stands in place of Geofabrik's address, without a slash at its end.
+    /// Replaces Geofabrik's address; without a slash at its end.
     mirror: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl Site {
         Ok(Self { mirror: Some(mirror.trim_end_matches('/').to_owned()) })
     }
 
-    /// Whether no proxy can be between here and there.
+    /// Whether the server is local, so that no proxy is needed.
     pub(super) fn is_on_this_machine(&self) -> bool {
         let mirror = self.mirror.as_deref().map(shown);
         let host = mirror.as_deref().and_then(split).map_or("", |(_, rest)| rest);
@@ -35,7 +35,7 @@ impl Site {
         format!("{}{INDEX}", self.mirror.as_deref().unwrap_or(GEOFABRIK))
     }
 
-    /// URL of a file that has this URL at Geofabrik.
+    /// Address of the file with this URL at Geofabrik.
     pub(super) fn of(&self, url: &str) -> String {
         match (&self.mirror, split(url)) {
             (Some(mirror), Some((_, rest))) => {
@@ -64,7 +64,7 @@ pub(super) fn origin(url: &str) -> String {
     }
 }
 
-/// A URL without name and password, which may stand before the host.
+/// A URL without user and password.
 pub(super) fn shown(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let host_end = rest.find('/').unwrap_or(rest.len());

@@ -19,7 +19,7 @@ struct Notes {
 }
 
 impl Watch for Notes {
-    fn told(&mut self, event: Event<'_>) {
+    fn event(&mut self, event: Event<'_>) {
         self.told.push(match event {
             Event::Redirected { from, to } => format!("{from} redirects to {to}"),
             Event::Begins { from, total } => format!("begins at {from} of {}", total.unwrap_or(0)),
@@ -27,7 +27,7 @@ impl Watch for Notes {
                 self.received = bytes;
                 return;
             }
-            Event::Anew(why) => format!("anew: {why:?}"),
+            Event::Restart(why) => format!("restart: {why:?}"),
             Event::Again { .. } => "again".to_owned(),
             Event::Verifying => "verifying".to_owned(),
         });
@@ -42,19 +42,19 @@ impl Watch for Notes {
 struct Place {
     mirror: Mirror,
     folder: tempfile::TempDir,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 impl Place {
     fn new() -> Self {
         let milliseconds = Duration::from_millis;
-        let patience = Patience {
+        let timeouts = Timeouts {
             connect: milliseconds(10_000),
             silence: milliseconds(10_000),
             tries: 3,
             pause: milliseconds(10),
         };
-        Self { mirror: Mirror::start(), folder: tempfile::tempdir().expect("a folder"), patience }
+        Self { mirror: Mirror::start(), folder: tempfile::tempdir().expect("a folder"), timeouts }
     }
 
     fn file(&self) -> PathBuf {
@@ -70,7 +70,7 @@ impl Place {
     }
 
     fn to(&self, to: Destination<'_>, notes: &mut Notes) -> Result<Fetched, FetchError> {
-        let source = Source::new(Some(&self.mirror.url()), self.patience)?;
+        let source = Source::new(Some(&self.mirror.url()), self.timeouts)?;
         let index = source.index(notes)?;
         self.mirror.asked();
         source.fetch(index.find("malta")?, to, notes)
@@ -142,7 +142,7 @@ fn what_is_kept_is_not_fetched_again_until_the_server_has_another() {
     let third = fetch();
     assert!(!third.there_already && third.path.ends_with("malta-2026-11-21.osm.pbf"));
     assert_eq!(cache.newest("malta").expect("kept").path, third.path);
-    // One that somebody damaged is no such file any more.
+    // A damaged file is not used any more.
     std::fs::write(&third.path, "x").unwrap();
     assert!(!fetch().there_already);
 }
@@ -178,7 +178,7 @@ fn a_download_goes_on_where_it_was_cut() {
     assert_eq!(
         place.names(place.folder.path()),
         ["malta.osm.pbf.part", "malta.osm.pbf.part.json"],
-        "no file that is not whole has the name of one that is"
+        "an incomplete file has the name of a complete one"
     );
     // The same command, later.
     place.mirror.asked();
@@ -195,7 +195,7 @@ fn a_server_without_ranges_starts_anew() {
     place.mirror.spoil(MALTA, &[Fault::Cut(70_000)]);
     let (fetched, told) = place.fetch();
     fetched.expect("fetched");
-    assert!(told.contains(&"anew: NoRanges".to_owned()), "{told:?}");
+    assert!(told.contains(&"restart: NoRanges".to_owned()), "{told:?}");
     assert_eq!(std::fs::read(place.file()).unwrap(), extract(200_000));
 }
 
@@ -208,9 +208,9 @@ fn a_file_that_changes_between_two_tries_is_not_glued_together() {
     place.mirror.publish(MALTA, File::of(extract(260_000)));
     let (fetched, told) = place.fetch();
     assert_eq!(fetched.expect("fetched").bytes, extract(260_000).len() as u64);
-    assert_eq!(told[0], "anew: Changed");
+    assert_eq!(told[0], "restart: Changed");
 
-    // It changes, and only its tag tells so; the sum asked for before is the old one's.
+    // The file changes, and only its tag shows it; the checksum fetched before belongs to the old one.
     let place = Place::new();
     place.mirror.spoil(MALTA, &[Fault::Cut(70_000), Fault::Cut(0), Fault::Cut(0)]);
     place.fetch().0.expect_err("cut");
@@ -218,7 +218,7 @@ fn a_file_that_changes_between_two_tries_is_not_glued_together() {
     place.mirror.put(MALTA, File::of(extract(260_000)));
     place.mirror.put(&format!("{MALTA}.md5"), File::of(old));
     let (refused, told) = place.fetch();
-    assert!(told.contains(&"anew: Changed".to_owned()), "{told:?}");
+    assert!(told.contains(&"restart: Changed".to_owned()), "{told:?}");
     assert!(matches!(refused, Err(FetchError::Checksum { .. })));
 }
 
@@ -230,7 +230,7 @@ fn what_has_another_sum_is_removed() {
     assert!(told.contains("what came is damaged (MD5 ") && told.contains("it was removed"), "{told}");
     assert!(place.names(place.folder.path()).is_empty());
     place.mirror.put(&format!("{MALTA}.md5"), File::of("no sum"));
-    assert!(place.refused().ends_with("/europe/malta-latest.osm.pbf.md5: there is no MD5 sum in it"));
+    assert!(place.refused().ends_with("/europe/malta-latest.osm.pbf.md5: it contains no MD5 sum"));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn answers_that_are_no_files_are_told_by_their_url() {
     assert!(place.names(place.folder.path()).is_empty());
     place.mirror.spoil(MALTA, &[Fault::Status(503), Fault::Status(503), Fault::Status(503)]);
     assert!(place.refused().ends_with("the server answered with status 503"));
-    // Once is no harm.
+    // A single failure is harmless.
     place.mirror.spoil(MALTA, &[Fault::Status(503)]);
     place.fetch().0.expect("fetched");
     let page = || File { content_type: "text/html; charset=utf-8", ..File::of("<html>Sign in</html>") };
@@ -263,8 +263,8 @@ fn answers_that_are_no_files_are_told_by_their_url() {
 #[test]
 fn no_wait_is_for_ever() {
     let mut place = Place::new();
-    place.patience.silence = Duration::from_millis(800);
-    place.patience.tries = 2;
+    place.timeouts.silence = Duration::from_millis(800);
+    place.timeouts.tries = 2;
     place.mirror.spoil(MALTA, &[Fault::Silent(70_000), Fault::Silent(0)]);
     let start = Instant::now();
     let told = place.refused();
@@ -274,7 +274,7 @@ fn no_wait_is_for_ever() {
 
     // Nobody listens there.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let source = Source::new(Some(&format!("http://{free}")), place.patience).unwrap();
+    let source = Source::new(Some(&format!("http://{free}")), place.timeouts).unwrap();
     let error = source.index(&mut Notes::default()).expect_err("refused");
     assert!(matches!(error, FetchError::Unreachable { .. }), "{error}");
 }
@@ -336,8 +336,8 @@ fn an_endless_mirror_is_stopped_and_its_half_file_removed() {
         }
     });
     let index =
-        Source::new(Some(&place.mirror.url()), place.patience).unwrap().index(&mut Notes::default()).unwrap();
-    let source = Source::new(Some(&endless), place.patience).unwrap().with_max_size(3 << 20);
+        Source::new(Some(&place.mirror.url()), place.timeouts).unwrap().index(&mut Notes::default()).unwrap();
+    let source = Source::new(Some(&endless), place.timeouts).unwrap().with_max_size(3 << 20);
     let to = Destination::File(&place.file());
     let error = source.fetch(index.find("malta").unwrap(), to, &mut Notes::default()).unwrap_err();
     assert!(matches!(error, FetchError::TooLarge { announced: false, .. }), "{error}");
@@ -364,13 +364,13 @@ fn an_announced_size_is_refused_before_anything_is_written() {
         })
     };
     let index =
-        Source::new(Some(&place.mirror.url()), place.patience).unwrap().index(&mut Notes::default()).unwrap();
+        Source::new(Some(&place.mirror.url()), place.timeouts).unwrap().index(&mut Notes::default()).unwrap();
     let entry = index.find("malta").unwrap();
     let to = Destination::File(&place.file());
-    let usual = Source::new(Some(&source(huge)), place.patience).unwrap();
+    let usual = Source::new(Some(&source(huge)), place.timeouts).unwrap();
     let error = usual.fetch(entry, to, &mut Notes::default()).unwrap_err().to_string();
     assert!(error.contains("announced size") && error.contains("256 GB"), "{error}");
-    let patient = Source::new(Some(&source(huge)), place.patience).unwrap().with_max_size(u64::MAX);
+    let patient = Source::new(Some(&source(huge)), place.timeouts).unwrap().with_max_size(u64::MAX);
     let error = patient.fetch(entry, to, &mut Notes::default()).unwrap_err();
     assert!(matches!(error, FetchError::NoRoom { .. }), "{error}");
     assert!(place.names(place.folder.path()).is_empty());

@@ -1,29 +1,28 @@
-//! How long is waited, and how often something is tried again.
+//! Timeouts and retries.
 
 use std::time::{Duration, Instant};
 
 use super::error::FetchError;
 use super::watch::{Event, Watch};
 
-/// How often somebody who wants to stop is asked.
+/// How often the caller is asked whether to stop.
 pub(super) const TICK: Duration = Duration::from_millis(50);
-/// More of a file than this is worth all tries once more.
+/// More new bytes than this restart the count of tries.
 const WORTH_TRYING: u64 = 1 << 20;
 
-/// How long is waited for a server.
+/// Timeouts of a server, and retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
-    /// For a connection.
+pub struct Timeouts {
     pub connect: Duration,
-    /// While nothing comes.
+    /// While nothing arrives.
     pub silence: Duration,
-    /// Tries in a row of which none got further, from 1.
+    /// Tries without progress, at least 1.
     pub tries: u32,
-    /// Before the second try; each further pause is twice as long.
+    /// Before the second try; it doubles with each further try.
     pub pause: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self { connect: seconds(30), silence: seconds(30), tries: 5, pause: seconds(1) }
@@ -31,21 +30,21 @@ impl Default for Patience {
 }
 
 pub(super) struct Tries<'a> {
-    patience: &'a Patience,
+    timeouts: &'a Timeouts,
     failed: u32,
     furthest: u64,
 }
 
 impl<'a> Tries<'a> {
-    /// None so far, with so many bytes there.
-    pub(super) fn new(patience: &'a Patience, bytes: u64) -> Self {
-        Self { patience, failed: 0, furthest: bytes }
+    /// Starts with `bytes` of the file.
+    pub(super) fn new(timeouts: &'a Timeouts, bytes: u64) -> Self {
+        Self { timeouts, failed: 0, furthest: bytes }
     }
 
-    /// Waits before the next try; `bytes` are there by now.
+    /// Waits before the next try; `bytes` have arrived by now.
     ///
     /// # Errors
-    /// `cause`, when it will not pass or it was tried often enough.
+    /// `cause`, when a retry is useless or there were enough.
     pub(super) fn again(
         &mut self,
         cause: FetchError,
@@ -56,11 +55,11 @@ impl<'a> Tries<'a> {
             (self.failed, self.furthest) = (0, bytes);
         }
         self.failed += 1;
-        if !cause.may_pass() || self.failed >= self.patience.tries {
+        if !cause.may_pass() || self.failed >= self.timeouts.tries {
             return Err(cause);
         }
-        let pause = self.patience.pause * 2_u32.saturating_pow(self.failed - 1).min(64);
-        watch.told(Event::Again { cause: &cause, pause });
+        let pause = self.timeouts.pause * 2_u32.saturating_pow(self.failed - 1).min(64);
+        watch.event(Event::Again { cause: &cause, pause });
         wait(pause, watch)
     }
 }

@@ -1,49 +1,49 @@
-//! What the caller of a fetch learns of it, and how it ends one.
+//! The caller's view of a fetch, and how to end it.
 
 use std::time::Duration;
 
 use super::error::FetchError;
 
-/// Somebody who watches a fetch, called by the thread that fetches.
+/// Observes a fetch, called by the fetching thread.
 pub trait Watch {
-    /// Called when something happens, and for every piece of data that arrives.
-    fn told(&mut self, event: Event<'_>);
+    /// Called for each event, and for every piece of data that arrives.
+    fn event(&mut self, event: Event<'_>);
 
-    /// Asked about twenty times a second, in every wait: whether to stop. What is there by then stays.
+    /// Whether to stop; called about twenty times a second in every wait. The part so far is kept.
     fn stops(&self) -> bool;
 }
 
 /// What happens in a fetch.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The server sent us to another server.
+    /// A redirect to another server.
     Redirected {
         /// Scheme, host and port.
         from: &'a str,
         to: &'a str,
     },
-    /// The download starts, or goes on where an earlier one ended.
+    /// The download starts or resumes.
     Begins {
-        /// Bytes that are there.
+        /// Bytes already stored.
         from: u64,
-        /// Bytes of the whole file, if the server says so.
+        /// Bytes of the whole file, if known.
         total: Option<u64>,
     },
-    /// So many bytes of the file are there.
+    /// Bytes stored so far.
     Received(u64),
-    /// What was there of the file is of no use.
-    Anew(Anew),
-    /// It went wrong, and is tried again after a pause.
+    /// The stored part is useless.
+    Restart(Restart),
+    /// A failure; retried after a pause.
     Again { cause: &'a FetchError, pause: Duration },
-    /// The file is there; its MD5 sum is made.
+    /// The file is complete; its MD5 sum is being computed.
     Verifying,
 }
 
-/// Why a download starts from the beginning though a part of the file was there.
+/// Why a download starts from the beginning despite a stored part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anew {
-    /// The server's file is another one by now.
+pub enum Restart {
+    /// The server's file has changed.
     Changed,
-    /// The server gives whole files only.
+    /// The server does not support ranges.
     NoRanges,
 }

@@ -1,13 +1,13 @@
-//! One line of osm2pgsql, cut into its parts.
+//! A parsed line of osm2pgsql's log.
 
 /// A line without its time stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line<'a> {
-    /// Whether it began with date and time (1.4 and later).
+    /// Whether it had date and time (1.4 and later).
     pub(super) stamped: bool,
-    /// Number of the thread, where `--log-level=debug` shows it.
+    /// The thread's number, shown with `--log-level=debug`.
     pub(super) thread: Option<u32>,
-    /// The rest, without blanks around it.
+    /// The rest, trimmed.
     pub(super) text: &'a str,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The number that follows `words` in the text: of `took 95s (1m 35s) overall` it is 95.
+    /// The number after `words` in the text: 95 in `took 95s (1m 35s) overall`.
     pub(super) fn number_after(&self, words: &str) -> Option<u64> {
         let (_, rest) = self.text.split_once(words)?;
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -37,20 +37,20 @@ impl<'a> Line<'a> {
         rest.split_once('\'').map(|(name, _)| name)
     }
 
-    /// The table that an `ANALYZE "table"` in the log of statements (`--log-sql`) names.
+    /// The table of an `ANALYZE "table"` in the log of statements (`--log-sql`).
     pub(super) fn analyzed(&self) -> Option<&'a str> {
         let (_, rest) = self.text.strip_prefix("SQL: ")?.split_once("ANALYZE ")?;
         let name = rest.trim().trim_end_matches(';');
         Some(name.rsplit('.').next().unwrap_or(name).trim_matches('"'))
     }
 
-    /// Whether a logged statement begins to copy data.
+    /// Whether a logged statement starts a COPY.
     pub(super) fn copies(&self) -> bool {
         self.text.starts_with("SQL: ") && self.text.contains(") COPY ")
     }
 }
 
-/// What follows `YYYY-MM-DD HH:MM:SS`.
+/// The text after `YYYY-MM-DD HH:MM:SS`.
 fn without_stamp(raw: &str) -> Option<&str> {
     const FORM: &[u8] = b"0000-00-00 00:00:00";
     let stamp = raw.as_bytes().get(..FORM.len())?;

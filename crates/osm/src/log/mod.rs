@@ -1,8 +1,8 @@
-//! What osm2pgsql says while it works, as phases.
+//! Splits osm2pgsql's log into phases.
 //!
-//! Its own durations are whole seconds, so lines are stamped with our clock when they arrive and phases are taken from
-//! the stamps where the log marks their ends; else the program's own figure is used and marked as *reported*. Rates are
-//! never read: at 0 s osm2pgsql prints the count as the rate.
+//! Its own durations are whole seconds. So lines are stamped with our clock when they arrive, and phases come
+//! from the stamps where the log marks their ends; otherwise osm2pgsql's own figure is used and marked as
+//! *reported*. Rates are never read: at 0 s osm2pgsql prints the count as the rate.
 //!
 //! Two formats: with time stamps from 1.4 on (`stamped`), without before (`plain`).
 
@@ -14,28 +14,28 @@ use spec::{Phase, PhaseSource};
 
 /// Most bytes of the log that are kept.
 const KEPT: usize = 256 * 1024;
-/// Phases beyond which a log is none of osm2pgsql: each table has about five.
+/// Beyond this many phases it is not a log of osm2pgsql: each table has about five.
 const MOST_PHASES: usize = 10_000;
 
-/// What a load's log told.
+/// The contents of a load's log.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Told {
+pub struct LoadLog {
     pub phases: Vec<Phase>,
     pub version: Option<String>,
-    /// Largest address space osm2pgsql says it used, bytes.
+    /// Largest address space as reported by osm2pgsql, bytes.
     pub peak_memory_bytes: Option<u64>,
-    /// osm2pgsql's own figure for the whole, seconds.
+    /// Total time as reported by osm2pgsql, seconds.
     pub overall_s: Option<u64>,
-    /// The last line that tells of an error.
+    /// The last error line.
     pub error: Option<String>,
-    /// The log without statements and progress, cut after its first 256 KiB.
+    /// The first 256 KiB of the log without statements and progress.
     pub text: String,
 }
 
-/// Reads a log line by line as it is written.
+/// Parses a log line by line as it is written.
 #[derive(Debug, Default)]
 pub struct LogParser {
-    told: Told,
+    log: LoadLog,
     stamped: stamped::Stamped,
     plain: plain::Plain,
 }
@@ -50,49 +50,49 @@ impl LogParser {
     /// Takes a line that arrived `at_us` after the start of the program.
     pub fn line(&mut self, at_us: u64, raw: &str) {
         let line = line::Line::parse(raw);
-        // Data that a statement holds may have any words in it.
+        // Data in a statement may contain any words.
         let statement = line.text.starts_with("SQL: ");
         let error = if statement { None } else { error_in(line.text) };
         if error.is_some() || !(statement || line.text.starts_with("Processing: ")) {
             self.keep(raw);
         }
-        if self.told.version.is_none() {
-            self.told.version = version_in(raw).map(str::to_owned);
+        if self.log.version.is_none() {
+            self.log.version = version_in(raw).map(str::to_owned);
         }
         if let Some(error) = error {
-            self.told.error = Some(error.to_owned());
+            self.log.error = Some(error.to_owned());
         }
         if let Some(megabytes) = line.number_after("Overall memory usage: peak=") {
-            self.told.peak_memory_bytes = Some(megabytes << 20);
+            self.log.peak_memory_bytes = Some(megabytes << 20);
         }
         if let Some(seconds) =
             line.number_after("osm2pgsql took ").or_else(|| line.number_after("Osm2pgsql took "))
         {
-            self.told.overall_s = Some(seconds);
+            self.log.overall_s = Some(seconds);
         }
         if line.stamped { self.stamped.line(at_us, &line) } else { self.plain.line(at_us, &line) }
     }
 
-    /// What was told, the program having ended after `end_us`.
+    /// The parsed log, when the program has ended after `end_us`.
     #[must_use]
-    pub fn finish(self, end_us: u64) -> Told {
-        let Self { mut told, stamped, plain } = self;
+    pub fn finish(self, end_us: u64) -> LoadLog {
+        let Self { mut log, stamped, plain } = self;
         let mut phases = stamped.finish(end_us);
         phases.extend(plain.finish());
         phases.sort_by_key(|phase| phase.start_us);
-        told.phases = phases;
-        told
+        log.phases = phases;
+        log
     }
 
     fn keep(&mut self, raw: &str) {
-        if self.told.text.len() + raw.len() < KEPT {
-            self.told.text.push_str(raw.trim_end());
-            self.told.text.push('\n');
+        if self.log.text.len() + raw.len() < KEPT {
+            self.log.text.push_str(raw.trim_end());
+            self.log.text.push('\n');
         }
     }
 }
 
-/// The error that a line tells of, without the progress display that may stand before it.
+/// The error in a line, without a progress display before it.
 fn error_in(text: &str) -> Option<&str> {
     let at = text.find("ERROR").or_else(|| text.find("rror:"))?;
     let start = if text.starts_with("Processing: ") {
@@ -110,7 +110,7 @@ pub fn version_in(line: &str) -> Option<&str> {
     rest.split_whitespace().next()
 }
 
-/// The table that a line says is made now, as it is written in SQL: `Setting up table 'planet_osm_nodes'`, and with
+/// The table that a line reports as being made, in SQL form: `Setting up table 'planet_osm_nodes'`, and with
 /// `--log-level=debug` `- TABLE "osm"."roads"` of output flex and, from 1.9 on, the table of properties.
 #[must_use]
 pub fn table_made(raw: &str) -> Option<String> {
@@ -121,18 +121,17 @@ pub fn table_made(raw: &str) -> Option<String> {
     if let Some(name) = line.quoted_after("Storing properties to table ") {
         return Some(name.to_owned());
     }
-    // Already as SQL has it, and nothing but names.
+    // Already in SQL form, names only.
     let name = line.text.strip_prefix("- TABLE ")?;
     let whole = name.starts_with('"') && name.ends_with('"') && name.len() > 2;
     whole.then(|| name.to_owned())
 }
 
-/// A name as an identifier of SQL.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A phase whose end is known and whose length the program says.
+/// A phase with a known end and a reported length.
 fn reported(name: &str, item: &str, end_us: u64, duration_us: u64, count: Option<u64>) -> Phase {
     Phase {
         name: name.to_owned(),
@@ -144,7 +143,6 @@ fn reported(name: &str, item: &str, end_us: u64, duration_us: u64, count: Option
     }
 }
 
-/// A phase between two lines.
 fn stamped_phase(name: &str, item: &str, start_us: u64, end_us: u64, count: Option<u64>) -> Phase {
     Phase {
         name: name.to_owned(),
@@ -156,7 +154,7 @@ fn stamped_phase(name: &str, item: &str, start_us: u64, end_us: u64, count: Opti
     }
 }
 
-/// Puts phases that ran one after the other, the last of them ending at `end_us`, into their places.
+/// Places phases that ran one after the other, the last of them ending at `end_us`.
 fn one_after_the_other(phases: &mut [Phase], mut end_us: u64) {
     for phase in phases.iter_mut().rev() {
         phase.start_us = end_us.saturating_sub(phase.duration_us);

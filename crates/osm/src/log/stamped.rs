@@ -1,9 +1,11 @@
-//! The log of osm2pgsql from 1.4 on: time stamps, and with `--log-level=debug` thread numbers and milliseconds.
+//! The log of osm2pgsql from 1.4 on: time stamps, and with `--log-level=debug` thread numbers and
+//! milliseconds.
 //!
-//! Reading: nodes, ways and relations follow one another. With `--log-sql` the middle's `ANALYZE` of its node, way and
-//! relation table marks where one ends and the next begins; else osm2pgsql's whole seconds are used.
-//! Tables: each is clustered, indexed and analyzed by one thread while others work on other tables. Every step ends
-//! where the next step of the same table begins, the last one at the thread's `Done task in Nms`.
+//! Reading: nodes, ways and relations follow one another. With `--log-sql` the middle's `ANALYZE` of its
+//! node, way and relation tables marks where one ends and the next begins; otherwise osm2pgsql's whole
+//! seconds are used. Tables: each is clustered, indexed and analyzed by one thread while others work on other
+//! tables. Every step ends where the next step of the same table begins, the last one at the thread's `Done
+//! task in Nms`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +30,7 @@ struct Open {
     start_us: u64,
 }
 
-/// What a thread is at.
+/// The current step of a thread.
 #[derive(Debug, Default)]
 struct Task {
     start_us: u64,
@@ -69,7 +71,7 @@ impl Stamped {
         phases
     }
 
-    /// Between the last object read and the first table's post-processing the copies still under way end.
+    /// The pending copies end between the last object read and the first table's post-processing.
     fn end_flush(&mut self, at_us: u64) {
         if let Some(start_us) = self.flushing_since.take() {
             self.phases.push(stamped_phase("flush", "", start_us, at_us, None));
@@ -100,8 +102,8 @@ impl Stamped {
         self.timed_tables.insert(table);
     }
 
-    /// The end of a table in whole seconds, printed after all threads have ended: taken only where nothing better is
-    /// known, and then no step of it has a known end.
+    /// The end of a table in whole seconds, printed after all threads have ended. Used only if no step of the
+    /// table has a better known end.
     fn end_table(&mut self, at_us: u64, table: &str, duration_us: u64) {
         self.tables.remove(table);
         if !self.timed_tables.contains(table) {
@@ -230,7 +232,7 @@ impl Reading {
     }
 }
 
-/// Whether a line belongs to what comes before the first object is read.
+/// Whether a line comes before the first object is read.
 fn sets_up(line: &Line<'_>) -> bool {
     const WORDS: [&str; 9] = [
         "SQL: ",

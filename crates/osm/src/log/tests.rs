@@ -9,7 +9,7 @@ macro_rules! log {
 }
 
 /// Parses a log whose lines arrive 10 ms apart.
-fn parse(log: &str) -> Told {
+fn parse(log: &str) -> LoadLog {
     let mut parser = LogParser::new();
     let mut at_us = 0;
     for line in log.split(['\n', '\r']).filter(|line| !line.trim().is_empty()) {
@@ -20,7 +20,7 @@ fn parse(log: &str) -> Told {
 }
 
 /// Parses a log whose lines say when they arrived, in ms.
-fn parse_with_stamps(log: &str) -> Told {
+fn parse_with_stamps(log: &str) -> LoadLog {
     let mut parser = LogParser::new();
     let mut end_us = 0;
     for line in log.lines() {
@@ -31,12 +31,12 @@ fn parse_with_stamps(log: &str) -> Told {
     parser.finish(end_us)
 }
 
-fn table(told: &Told) -> String {
+fn table(log: &LoadLog) -> String {
     let mut lines = vec![format!(
         "version {:?}, peak {:?}, overall {:?} s, error {:?}",
-        told.version, told.peak_memory_bytes, told.overall_s, told.error
+        log.version, log.peak_memory_bytes, log.overall_s, log.error
     )];
-    for phase in &told.phases {
+    for phase in &log.phases {
         let count = phase.count.map(|count| count.to_string()).unwrap_or_default();
         let (start, length) = (phase.start_us / 1000, phase.duration_us / 1000);
         lines.push(format!(
@@ -69,33 +69,33 @@ snapshot!(flex, "1.8-flex-structured-delaware");
 
 #[test]
 fn statements_give_milliseconds() {
-    let told = parse_with_stamps(log!("1.8-slim-debug-sql-malta.stamped"));
-    insta::assert_snapshot!("slim_debug_sql", table(&told));
+    let log = parse_with_stamps(log!("1.8-slim-debug-sql-malta.stamped"));
+    insta::assert_snapshot!("slim_debug_sql", table(&log));
 }
 
 #[test]
 fn the_kept_text_has_no_statements_and_no_progress() {
-    let told = parse_with_stamps(log!("1.8-slim-debug-sql-malta.stamped"));
-    assert!(!told.text.contains("SQL: "));
-    let told = parse(log!("1.8-slim-delaware"));
-    assert!(!told.text.contains("Processing: Node("));
-    assert!(told.text.contains("Processed 723870 nodes"));
+    let log = parse_with_stamps(log!("1.8-slim-debug-sql-malta.stamped"));
+    assert!(!log.text.contains("SQL: "));
+    let log = parse(log!("1.8-slim-delaware"));
+    assert!(!log.text.contains("Processing: Node("));
+    assert!(log.text.contains("Processed 723870 nodes"));
 }
 
 #[test]
 fn errors_are_found() {
-    let told = parse("2026-11-21 02:44:37  [0] ERROR: Connecting to database failed: no route.\n");
-    assert_eq!(told.error.as_deref(), Some("ERROR: Connecting to database failed: no route."));
-    let told = parse("Osm2pgsql failed due to ERROR: Connection to database failed\n");
-    assert_eq!(told.error.as_deref(), Some("Osm2pgsql failed due to ERROR: Connection to database failed"));
-    let told = parse(
+    let log = parse("2026-11-21 02:44:37  [0] ERROR: Connecting to database failed: no route.\n");
+    assert_eq!(log.error.as_deref(), Some("ERROR: Connecting to database failed: no route."));
+    let log = parse("Osm2pgsql failed due to ERROR: Connection to database failed\n");
+    assert_eq!(log.error.as_deref(), Some("Osm2pgsql failed due to ERROR: Connection to database failed"));
+    let log = parse(
         "Processing: Node(10k 5.0k/s) Way(0k 0.00k/s) Relation(0 0.0/s)Osm2pgsql failed due to ERROR: full\n",
     );
-    assert_eq!(told.error.as_deref(), Some("Osm2pgsql failed due to ERROR: full"));
-    assert!(told.text.contains("full"));
+    assert_eq!(log.error.as_deref(), Some("Osm2pgsql failed due to ERROR: full"));
+    assert!(log.text.contains("full"));
     // What is loaded may say anything.
-    let told = parse("2026-11-21 05:41:09  [0] SQL: (C1) COPY 'Terror: the ERROR café'\n");
-    assert_eq!(told.error, None);
+    let log = parse("2026-11-21 05:41:09  [0] SQL: (C1) COPY 'Terror: the ERROR café'\n");
+    assert_eq!(log.error, None);
 }
 
 #[test]

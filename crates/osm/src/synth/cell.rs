@@ -1,26 +1,27 @@
-//! What is in a cell: a settlement with streets, buildings and points, and the country around it.
+//! Draws a cell: a settlement with streets, buildings and points, and the country around it.
 //!
-//! Settlements are a hierarchical Thomas process on the grid: each cell has one, one of a county's nine is a town, and one
-//! of a state's nine towns is a city. Around each, urban land thins out with the distance. Lines run along a lattice of
-//! patches (24 x 24 in a cell), areas fill boxes between them. Places are in patches from the cell's south-western corner.
+//! Settlements are a hierarchical Thomas process on the grid: each cell has one; one of a county's nine is a
+//! town, and one of a state's nine towns is a city. Urban land thins out with the distance from each. Lines
+//! run along a lattice of patches (24 x 24 in a cell), areas fill boxes between them. Positions are in
+//! patches from the cell's south-western corner.
 
 use super::grid::{Cell, PATCHES};
 use super::piece::{Piece, Tags};
 use super::rng::{Draws, Layer};
 use crate::extract::Kind;
 
-/// Cells within which a city can reach.
+/// Cells that a city can reach.
 const REACH: i32 = 3;
-/// Patches along a side of what land use fills between the settlements.
+/// Patches along a side of a box of land use between settlements.
 const QUARTER: i32 = 4;
-/// A ring of more corners is made of several ways.
+/// A ring with more corners consists of several ways.
 const LONG_RING: usize = 120;
 
 type Point = (f64, f64);
 
-/// Draws all objects of cell number `index`, the same whatever else is drawn.
+/// Draws all objects of cell number `index`, independent of other cells.
 ///
-/// What may not be missing comes first: land use and blocks end where the cell's ids do.
+/// Mandatory objects come first: land use and blocks end where the cell's ids do.
 pub(super) fn draw(seed: u64, index: u64) -> Piece {
     let cell = Cell::nth(index);
     let mut land = Land {
@@ -55,7 +56,7 @@ pub(super) fn draw(seed: u64, index: u64) -> Piece {
 
 /// What runs straight through a row or a column of cells, by the number of its lattice line.
 struct Through {
-    /// Odd, so that nothing else is there.
+    /// Odd, so that nothing else uses it.
     road: i32,
     /// A river in a row, a railway in a column. Even, and between the quarters' sides.
     other: Option<i32>,
@@ -74,9 +75,10 @@ impl Through {
 struct Settlement {
     kind: &'static str,
     name: String,
-    /// Patches to its rim.
+    /// In patches.
     radius: f64,
-    /// Share of its buildings and shops that somebody has mapped, 0 to 1: most are mapped little, a few wholly.
+    /// Share of its buildings and shops that are mapped, 0 to 1: most settlements are mapped little, a few
+    /// wholly.
     mapped: f64,
 }
 
@@ -100,13 +102,13 @@ impl Settlement {
 /// How urban a patch is.
 #[derive(Clone, Copy)]
 struct Level {
-    /// 1 in the middle of a settlement, 0 at its rim and below that outside.
+    /// 1 in the middle of a settlement, 0 at its edge and below that outside.
     density: f64,
     /// As in [`Settlement`].
     mapped: f64,
 }
 
-/// A key, and its values with those more than once that come often.
+/// A key and its values, with repetitions for frequent ones.
 type Kinds = (&'static str, &'static [&'static str]);
 
 /// Areas that fill a box: plots in columns and rows, and in a share of them an area.
@@ -151,7 +153,7 @@ const GARDENS: Cover =
 const AMENITIES: Cover = Cover { used: 0.4, kinds: ("amenity", &["parking", "parking", "school"]), ..GREENS };
 const NOTHING: Cover = Cover { used: 0.0, ..HOUSES };
 
-/// What blocks have, by their density.
+/// Contents of blocks, by density.
 const OUTER: &[&Cover] =
     &[&HOUSES, &HOUSES, &HOUSES, &HOUSES, &HALLS, &GREENS, &AMENITIES, &GARDENS, &NOTHING, &NOTHING];
 const MIDDLE: &[&Cover] =
@@ -187,7 +189,7 @@ const BUILT_UP: Cover = Cover {
     ..OPEN
 };
 
-/// Besides residential ones.
+/// In addition to residential ones.
 const STREETS: &[&str] = &["unclassified", "unclassified", "living_street", "tertiary", "secondary"];
 const LANES: &[&str] = &["track", "track", "unclassified", "path", "service"];
 const ROADS: &[&str] = &["primary", "secondary", "secondary", "tertiary", "tertiary", "tertiary"];
@@ -204,7 +206,7 @@ const BUSINESSES: &[Kinds] = &[
     ("tourism", &["hotel", "attraction", "museum"]),
 ];
 
-/// A name, some with letters that are not ASCII or marks that want escaping.
+/// A name, some with letters that are not ASCII or characters that need escaping.
 fn name(draws: &mut Draws) -> String {
     const STARTS: [&str; 12] =
         ["Al", "Ber", "Cor", "\"Zur ", "El", "Grün", "O'", "Mar", "Ober", "Sankt ", "Zür", "Éta"];
@@ -214,7 +216,6 @@ fn name(draws: &mut Draws) -> String {
     [draws.pick(&STARTS), draws.pick(&MIDDLES), draws.pick(&ENDS)].concat()
 }
 
-/// A cell while it is drawn.
 struct Land {
     seed: u64,
     cell: Cell,
@@ -228,7 +229,7 @@ struct Land {
 }
 
 impl Land {
-    /// Each patch takes its level from the settlement that is densest there. Rims are frayed.
+    /// Each patch takes its level from the densest settlement there. Edges are irregular.
     fn levels(&mut self) -> Vec<Level> {
         let reach = || -REACH..=REACH;
         let around = reach().flat_map(|x| reach().map(move |y| (x, y)));
@@ -270,8 +271,8 @@ impl Land {
         self.level(patch).density > 0.0
     }
 
-    /// The sides that are this cell's own, to which both neighbours refer, and the areas that it completes. A county's
-    /// relation comes with the last of its cells, a state's likewise.
+    /// The sides that belong to this cell, used by both neighbours, and the areas that it completes. A
+    /// county's relation comes with the last of its cells, and so does a state's.
     fn boundaries(&mut self) {
         let index = self.cell.index();
         for (side, neighbour) in sides(self.cell) {
@@ -303,9 +304,9 @@ impl Land {
         }
     }
 
-    /// The relation of area number `area` of so many cells.
+    /// The relation of area number `area` with this many cells.
     fn boundary(&mut self, area: u64, cells: u64, level: &'static str) {
-        // Its town or city has its offices.
+        // The administrative centre.
         let seat = Cell::nth(area * cells + cells / 2);
         let mut members = vec![(Kind::Nodes, Piece::place_id(seat), "admin_centre")];
         for cell in (area * cells..(area + 1) * cells).map(Cell::nth) {
@@ -372,8 +373,9 @@ impl Land {
         }
     }
 
-    /// A road through the row and one through the column, which meet in the settlement; cut into ways, as others do where a
-    /// limit or a name changes. At some of the cuts one may not turn. Motorways run through the middles of states.
+    /// A road through the row and one through the column, which meet in the settlement; cut into ways, as in
+    /// real data where a limit or a name changes. Some of the cuts have turn restrictions. Motorways run
+    /// through the middles of states.
     fn roads(&mut self) {
         let mut bus_route = Vec::new();
         for is_row in [true, false] {
@@ -409,7 +411,8 @@ impl Land {
         }
     }
 
-    /// Streets of settlements along a line of the lattice, or maybe lanes through the country between quarters.
+    /// Streets of settlements along a line of the lattice, or perhaps lanes through the country between
+    /// quarters.
     fn streets(&mut self, line: i32, is_row: bool) {
         let through = if is_row { &self.row } else { &self.column };
         if line == through.road || Some(line) == through.other {
@@ -446,8 +449,8 @@ impl Land {
         }
     }
 
-    /// A way along vertices of the lattice, each a neighbour of the one before. `bends` are nodes in between: above
-    /// `bends.0 * k` once in k, at most `bends.1`.
+    /// A way along vertices of the lattice, each a neighbour of the one before. `bends` are nodes in between:
+    /// above `bends.0 * k` once in k, at most `bends.1`.
     fn line(&mut self, path: impl Iterator<Item = (i32, i32)>, bends: (f64, f64), tags: &Tags<'_>) -> i64 {
         let (mut nodes, mut before) = (Vec::new(), None);
         for at in path {
@@ -462,7 +465,7 @@ impl Land {
         self.piece.way(nodes, tags)
     }
 
-    /// Nodes of a line between two places, swaying aside by at most a twentieth of the way.
+    /// Nodes of a line between two places, off the straight line by at most a twentieth of its length.
     fn bends(&mut self, nodes: &mut Vec<i64>, from: Point, to: Point, count: u32) {
         let (x, y) = (to.0 - from.0, to.1 - from.1);
         let mut aside = 0.0;
@@ -486,7 +489,8 @@ impl Land {
         self.cover(cover, corner, QUARTER);
     }
 
-    /// What is between the streets around a patch of a settlement. The middle of a settlement is mapped first.
+    /// What lies between the streets around a patch of a settlement. The middle of a settlement is mapped
+    /// first.
     fn block(&mut self, patch: (i32, i32)) {
         let Level { density, mapped } = self.level(patch);
         if density <= 0.0 || !self.piece.has_room() {
@@ -522,8 +526,8 @@ impl Land {
         self.piece.way(nodes, &[tag]);
     }
 
-    /// Shops, benches with trees near them, and street furniture: more in the middle of a settlement, and where it is
-    /// mapped well.
+    /// Shops, benches with trees near them, and street furniture: more in the middle of a settlement, and
+    /// where it is mapped well.
     fn points(&mut self, patch: (i32, i32), density: f64, mapped: f64, is_mapped: bool) {
         let within = |land: &mut Self| {
             let mut along = |side: i32| f64::from(side) + land.draws.share();
@@ -565,7 +569,7 @@ impl Land {
         (key, self.draws.pick(values))
     }
 
-    /// Fills a square of patches, except its rim.
+    /// Fills a square of patches, except its edge.
     fn cover(&mut self, cover: &Cover, (i, j): (i32, i32), side: i32) {
         const RIM: f64 = 0.07;
         let (columns, rows) = cover.plots;
@@ -615,10 +619,10 @@ impl Land {
         self.piece.relation(&members, &tags);
     }
 
-    /// A ring that is simple by the way it is made: a straight side in the south, and corners in the northern half of its
-    /// box, from east to west. So the southern half is free for holes. It has four corners at least.
+    /// A ring that is simple by construction: a straight side in the south, and corners in the northern half
+    /// of its box, from east to west. So the southern half is free for holes. It has at least four corners.
     fn ring(&mut self, at: Point, size: Point, corners: usize) -> Vec<i64> {
-        // Corners keep apart by three units of coordinates or more.
+        // Corners are at least three units of coordinates apart.
         let last = (corners - 3).min((size.0 * 6000.0) as usize).max(1);
         let mut nodes = vec![self.piece.node(at, &[]), self.piece.node((at.0 + size.0, at.1), &[])];
         let mut height = self.draws.between(0.6, 1.0);
@@ -632,7 +636,7 @@ impl Land {
     }
 }
 
-/// A vertex or patch by its line, and how far along that it is.
+/// A vertex or patch by its line and its position along the line.
 fn lattice(line: i32, along: i32, is_row: bool) -> (i32, i32) {
     if is_row { (along, line) } else { (line, along) }
 }
@@ -646,7 +650,7 @@ fn sides(cell: Cell) -> [(i64, Cell); 4] {
 mod tests {
     use super::*;
 
-    /// Else dense cells would lose blocks: a whole state, and cells at the edge of the largest scale.
+    /// Otherwise dense cells would lose blocks: a whole state, and cells at the edge of the largest scale.
     #[test]
     fn ids_do_not_run_out() {
         for seed in [1, 7] {

@@ -1,5 +1,5 @@
-//! The land is cut into cells, a municipality each; 3 x 3 of them are a county, 3 x 3 counties a state, and so on.
-//! Cell n is at the same place however many there are.
+//! The land is divided into cells, a municipality each; 3 x 3 of them are a county, 3 x 3 counties a state,
+//! and so on. Cell n is at the same place for any number of cells.
 
 use crate::extract::Bbox;
 
@@ -14,7 +14,7 @@ const ORIGIN: (i32, i32) = (80_000_000, 470_000_000);
 const AROUND: [(i32, i32); 9] =
     [(0, 0), (1, 0), (-1, 0), (0, 1), (1, 1), (-1, 1), (0, -1), (1, -1), (-1, -1)];
 
-/// A cell by its place: cells east and north of the first.
+/// A cell by its position: cells east and north of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cell {
     pub x: i32,
@@ -22,7 +22,8 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Cell number `index`: each digit to base 9 is a place in a square, three times as large for each further digit.
+    /// Cell number `index`: each base-9 digit is a position in a 3 x 3 square, three times as large for each
+    /// further digit.
     pub(super) fn nth(mut index: u64) -> Self {
         let (mut cell, mut side) = (Self { x: 0, y: 0 }, 1);
         while index > 0 {
@@ -46,12 +47,13 @@ impl Cell {
         index
     }
 
-    /// The one so many cells east and north of it.
+    /// The cell this many cells east and north of it.
     pub(super) fn beside(self, x: i32, y: i32) -> Self {
         Self { x: self.x + x, y: self.y + y }
     }
 
-    /// Longitude and latitude, in 1e-7 degrees, of a place in it, in patches from its south-western corner.
+    /// Longitude and latitude, in 1e-7 degrees, of a position in it, in patches from its south-western
+    /// corner.
     pub(super) fn coordinates(self, (x, y): (f64, f64)) -> (i32, i32) {
         let at = |origin, cell, patches: f64, patch| {
             origin + cell * PATCHES * patch + (patches * f64::from(patch)).round() as i32
@@ -65,8 +67,9 @@ impl Cell {
         Bbox { west, south, east, north }
     }
 
-    /// The cell that has the node at vertex (`i`, `j`) of the lattice of patches, and the vertex as that one counts. Of the
-    /// cells that touch it, the first has it: an extract with any of the others has that one, too.
+    /// The cell that owns the node at vertex (`i`, `j`) of the lattice of patches, and the vertex in that
+    /// cell's coordinates. Of the cells that touch it, the first owns it: an extract with any of the others
+    /// has that one, too.
     pub(super) fn owner(self, (i, j): (i32, i32)) -> (Self, (i32, i32)) {
         let reach = |at: i32| -i32::from(at == 0)..=i32::from(at == PATCHES);
         let cells = reach(i).flat_map(|x| reach(j).map(move |y| self.beside(x, y)));

@@ -1,4 +1,4 @@
-//! Synthetic extracts that are kept in a folder: made once for a scale and a seed, by this version of the generator.
+//! Synthetic extracts stored in a folder: made once per scale, seed and version of the generator.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use super::{Made, Options, Progress, Scale, SynthError, write};
 
-/// Of the generator: one that draws other objects from a scale and a seed has another number.
+/// Version of the generator: increased when it draws other objects from a scale and a seed.
 pub const VERSION: u32 = 2;
 
-/// The seed where none is given.
+/// The default seed.
 pub const USUAL_SEED: u64 = 1;
 
-/// Between two looks whether another process is done with the same extract.
+/// How often to check whether another process has finished the same extract.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A synthetic extract: all that its content depends on, except for [`VERSION`].
+/// A synthetic extract: everything its content depends on, except [`VERSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Synthetic {
     pub scale: Scale,
@@ -36,7 +36,7 @@ pub struct KeepError {
 }
 
 impl Synthetic {
-    /// A name that no other one has: `synthetic-0.1-seed-1-v2.osm.pbf`.
+    /// A unique name: `synthetic-0.1-seed-1-v2.osm.pbf`.
     #[must_use]
     pub fn file_name(&self) -> String {
         format!("synthetic-{}-seed-{}-v{VERSION}.osm.pbf", self.scale, self.seed)
@@ -48,26 +48,26 @@ impl Synthetic {
         format!("synthetic extract of scale {}, seed {}", self.scale, self.seed)
     }
 
-    /// Where it is in a folder, made or not.
+    /// Its path in a folder, whether it exists or not.
     #[must_use]
     pub fn place(&self, folder: &Path) -> PathBuf {
         folder.join(self.file_name())
     }
 
-    /// Makes it in a folder, unless it is there; gives what was made now. It is written under another name and has its own
-    /// once it is whole. Where another process makes the same one, its end is waited for.
+    /// Makes it in a folder, unless it exists; returns what was made. It is written under another name and
+    /// renamed when complete. If another process is making the same extract, waits for it.
     ///
     /// # Errors
-    /// [`KeepError`]; nothing is left then.
+    /// [`KeepError`]; no file is left then.
     pub fn keep(
         &self,
         folder: &Path,
         threads: NonZeroUsize,
-        told: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress),
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Made>, KeepError> {
         let path = self.place(folder);
-        let made = self.make(&path, threads, told, stop);
+        let made = self.make(&path, threads, progress, stop);
         made.map_err(|source| KeepError { path, source })
     }
 
@@ -75,7 +75,7 @@ impl Synthetic {
         &self,
         path: &Path,
         threads: NonZeroUsize,
-        told: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress),
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Made>, SynthError> {
         if path.is_file() {
@@ -84,41 +84,41 @@ impl Synthetic {
         let part = path.with_file_name(format!("{}.part", self.file_name()));
         let Some(file) = locked(&part, path, stop)? else { return Ok(None) };
         let options = Options { scale: self.scale, seed: self.seed, threads };
-        let written = whole(&options, &file, told, stop).and_then(|made| {
+        let written = whole(&options, &file, progress, stop).and_then(|made| {
             std::fs::rename(&part, path)?;
             Ok(made)
         });
         if written.is_err() {
-            // Nobody else begins before it is gone: it is locked still.
+            // It is still locked, so nobody else starts before it is gone.
             let _ = std::fs::remove_file(&part);
         }
         written.map(Some)
     }
 }
 
-/// All of it, on the disk.
+/// Writes the whole extract to the disk.
 fn whole(
     options: &Options,
     file: &File,
-    told: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress),
     stop: &dyn Fn() -> bool,
 ) -> Result<Made, SynthError> {
     file.set_len(0)?;
     // Another account may load it.
     file.set_permissions(PermissionsExt::from_mode(0o644))?;
     let mut out = BufWriter::new(file);
-    let made = write(options, &mut out, told, stop)?;
+    let made = write(options, &mut out, progress, stop)?;
     out.flush()?;
     drop(out);
     file.sync_all()?;
     Ok(made)
 }
 
-/// A link would lead what is made elsewhere.
+/// A link would redirect the data to another place.
 #[expect(clippy::cast_possible_wrap, reason = "the bits are the system's own int")]
 const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
 
-/// The unfinished file, ours alone; `None` once somebody else finished it.
+/// The locked unfinished file; `None` once another process finished it.
 fn locked(part: &Path, path: &Path, stop: &dyn Fn() -> bool) -> Result<Option<File>, SynthError> {
     loop {
         let mut how = OpenOptions::new();
@@ -134,7 +134,7 @@ fn locked(part: &Path, path: &Path, stop: &dyn Fn() -> bool) -> Result<Option<Fi
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
-        // Since it was opened it may have got its name, or have been removed by who failed.
+        // Since it was opened it may have been renamed, or removed after a failure.
         let is_it = |at: &Path| -> io::Result<bool> {
             let (ours, there) = (file.metadata()?, std::fs::metadata(at));
             Ok(there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
@@ -169,7 +169,7 @@ mod tests {
         names
     }
 
-    /// Many at once make one, and a killed one's rest is no trouble.
+    /// Several processes make one extract, and the remains of a killed one do not matter.
     #[test]
     fn an_extract_is_made_once_whoever_wants_it() {
         let folder = tempfile::tempdir().unwrap();

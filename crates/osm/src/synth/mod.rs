@@ -1,11 +1,11 @@
-//! Synthetic extracts at any scale: land that looks like real land to a database, without being any.
+//! Synthetic extracts at any scale: land that looks like real land to a database.
 //!
-//! Streets share nodes where they meet, areas have holes, trees stand near benches, boundaries are relations of ways that
-//! neighbours share. All is drawn cell by cell from a seed; a scale says how many cells there are. So what is in an extract
-//! is in every larger one of that seed, with the same id.
+//! Streets share nodes where they meet, areas have holes, trees are near benches, boundaries are relations of
+//! ways that neighbours share. Everything is drawn cell by cell from a seed; the scale is the number of
+//! cells. So every larger extract of the same seed contains the same objects, with the same ids.
 //!
-//! Left out: what only a reader of the map notices, such as streets that lead somewhere, and metadata of objects (versions,
-//! times, users).
+//! Left out: what only a reader of the map notices, such as streets that lead somewhere, and metadata of
+//! objects (versions, times, users).
 
 mod cell;
 mod grid;
@@ -28,13 +28,13 @@ pub use scale::{Scale, ScaleError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     pub scale: Scale,
-    /// Other land for each.
+    /// Each seed gives other land.
     pub seed: u64,
-    /// Threads that draw; one more writes. The file is the same for any number.
+    /// Threads that draw; another one writes. The file does not depend on it.
     pub threads: NonZeroUsize,
 }
 
-/// How far it is: objects come by kind, the cells once for each.
+/// Progress: objects are written by kind, with a pass over the cells for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     pub kind: Kind,
@@ -43,7 +43,7 @@ pub struct Progress {
     pub of_cells: u64,
 }
 
-/// What was made.
+/// The written extract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Made {
     pub nodes: u64,
@@ -51,38 +51,39 @@ pub struct Made {
     pub relations: u64,
     /// Length of the file.
     pub bytes: u64,
-    /// Around all cells, as the header says.
+    /// Around all cells, as in the header.
     pub bbox: Bbox,
 }
 
-/// Why it was not made to its end.
+/// Why it was not completed.
 #[derive(Debug, thiserror::Error)]
 pub enum SynthError {
-    /// What was given to write to does not take it.
+    /// Writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// As was asked for.
+    /// As requested.
     #[error("stopped before the extract was whole")]
     Stopped,
 }
 
-/// Writes an extract in PBF, sorted by kind, then by id. Memory depends on the number of threads, not on the scale.
+/// Writes an extract in PBF, sorted by kind, then by id. Memory depends on the number of threads, not on the
+/// scale.
 ///
-/// `told` hears of progress every few cells; `stop` is asked as often whether to give up.
+/// Every few cells `progress` is called, and `stop` is asked whether to give up.
 ///
 /// # Errors
-/// [`SynthError`]; what was written by then is no extract.
+/// [`SynthError`]; the output so far is not an extract.
 pub fn write(
     options: &Options,
     out: &mut dyn Write,
-    told: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress),
     stop: &dyn Fn() -> bool,
 ) -> Result<Made, SynthError> {
     let cells = (0..options.scale.cells()).map(|index| Cell::nth(index).bbox());
     let bbox = cells.reduce(Bbox::with).expect("a scale has a cell");
     let header = header_blob(bbox);
     out.write_all(&header)?;
-    let mut pass = |kind| write_kind(kind, options, out, told, stop);
+    let mut pass = |kind| write_kind(kind, options, out, progress, stop);
     let (nodes, ways, relations) = (pass(Kind::Nodes)?, pass(Kind::Ways)?, pass(Kind::Relations)?);
     out.flush()?;
     Ok(Made {
@@ -94,7 +95,7 @@ pub fn write(
     })
 }
 
-/// Cells that a thread draws at a time. They share blocks, which are the larger for it: a county.
+/// Cells that a thread draws at a time, a county. They share blocks, which are larger that way.
 const UNIT: u64 = 9;
 
 /// Blobs of a unit of cells.
@@ -104,21 +105,20 @@ struct Unit {
     objects: u64,
 }
 
-/// Objects and bytes of a kind.
 struct Written {
     objects: u64,
     bytes: u64,
 }
 
-/// Writes the objects of a kind, in the order of their ids. Each kind draws every cell again, so that what is in memory does
-/// not grow with the scale.
+/// Writes the objects of a kind, in the order of their ids. Each kind draws every cell again, so that memory
+/// does not grow with the scale.
 ///
-/// Units are dealt out to the threads in turn and taken back in turn; each thread is at most two units ahead.
+/// Threads get units in turn, and their results are taken in turn; each thread is at most two units ahead.
 fn write_kind(
     kind: Kind,
     options: &Options,
     out: &mut dyn Write,
-    told: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress),
     stop: &dyn Fn() -> bool,
 ) -> Result<Written, SynthError> {
     let cells = options.scale.cells();
@@ -145,7 +145,7 @@ fn write_kind(
                 written.bytes += blob.len() as u64;
             }
             written.objects += made.objects;
-            told(Progress { kind, cells: ((unit + 1) * UNIT).min(cells), of_cells: cells });
+            progress(Progress { kind, cells: ((unit + 1) * UNIT).min(cells), of_cells: cells });
         }
         Ok(written)
     })

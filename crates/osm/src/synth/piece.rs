@@ -6,17 +6,18 @@ use super::grid::{Cell, PATCHES};
 use super::rng::{Draws, Layer};
 use crate::extract::{Kind, Member, Node, Object, Relation, Way};
 
-/// Ids set aside for a cell, by kind. The densest of cells takes about half of them.
+/// Ids reserved for a cell, by kind. The densest cells take about half of them.
 const NODE_IDS: i64 = 1 << 16;
 const WAY_IDS: i64 = 1 << 13;
 const RELATION_IDS: i64 = 1 << 10;
 
-/// Vertices of a cell's lattice. Their nodes come first, then the settlement's node, to which others refer as well.
+/// Vertices of a cell's lattice. Their nodes come first, then the settlement's node, to which others refer as
+/// well.
 const ACROSS: i32 = PATCHES + 1;
 const VERTICES: i64 = (ACROSS * ACROSS) as i64;
 /// Ids of ways to which others refer: one for each side of the cell.
 const SIDES: i64 = 4;
-/// Node ids left for what may not be missing: more than any feature takes.
+/// Node ids reserved for mandatory objects: more than any feature takes.
 const SPARE: i64 = 6000;
 
 /// Keys and values.
@@ -48,12 +49,12 @@ impl Piece {
         }
     }
 
-    /// Whether ids are left for another feature, however large.
+    /// Whether ids are left for another feature of any size.
     pub(super) fn has_room(&self) -> bool {
         self.nodes < NODE_IDS - SPARE && self.ways < WAY_IDS - 100 && self.relations < RELATION_IDS - 10
     }
 
-    /// A new node, at a place in patches from the cell's corner.
+    /// A new node at a position in patches from the cell's corner.
     pub(super) fn node(&mut self, at: (f64, f64), tags: &Tags<'_>) -> i64 {
         self.nodes += 1;
         assert!(self.nodes <= NODE_IDS, "features end while there is room");
@@ -76,7 +77,7 @@ impl Piece {
         id
     }
 
-    /// The node at a vertex of the lattice, which may be that of another cell.
+    /// The node at a vertex of the lattice, which may belong to another cell.
     pub(super) fn vertex(&mut self, at: (i32, i32)) -> i64 {
         let (owner, (i, j)) = self.cell.owner(at);
         let id = i64::from(j * ACROSS + i);
@@ -119,7 +120,7 @@ impl Piece {
         id
     }
 
-    /// A new relation; of each member its kind, id and role.
+    /// A new relation with the kind, id and role of each member.
     pub(super) fn relation(&mut self, members: &[(Kind, i64, &str)], tags: &Tags<'_>) {
         self.relations += 1;
         assert!(self.relations <= RELATION_IDS, "features end while there is room");
@@ -130,14 +131,14 @@ impl Piece {
         self.objects.push(Object::Relation(relation));
     }
 
-    /// The largest share of a kind's ids that is taken.
+    /// The largest used share of a kind's ids.
     #[cfg(test)]
     pub(super) fn ids_taken(&self) -> f64 {
         let shares = [(self.nodes, NODE_IDS), (self.ways, WAY_IDS), (self.relations, RELATION_IDS)];
         shares.into_iter().map(|(taken, of)| taken as f64 / of as f64).fold(0.0, f64::max)
     }
 
-    /// The objects by kind and id.
+    /// The objects, sorted by kind and id.
     pub(super) fn finish(mut self) -> Vec<Object> {
         self.objects.sort_unstable_by_key(Object::key);
         self.objects

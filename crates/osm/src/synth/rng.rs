@@ -1,12 +1,12 @@
-//! Draws that depend on nothing but a key: a cell is the same in whatever order and thread cells are drawn.
+//! Random numbers that depend only on a key: a cell is the same in any order and on any thread.
 
 /// What is drawn; with a number, the key of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layer {
-    /// All that is in a cell, by its number.
+    /// The contents of a cell, by its number.
     Cell = 1,
     Lattice,
-    /// The settlement of a cell, which its neighbours ask for.
+    /// The settlement of a cell, which its neighbours use too.
     Settlement,
     /// What runs through a row or a column of cells.
     Row,
@@ -21,7 +21,7 @@ pub(super) struct Draws {
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The finaliser of SplitMix64: every bit of the input moves every bit of the output.
+/// The finaliser of SplitMix64: every bit of the input affects every bit of the output.
 fn mixed(mut bits: u64) -> u64 {
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -39,12 +39,12 @@ impl Draws {
         mixed(self.state)
     }
 
-    /// 0 to `end`, `end` left out.
+    /// Uniform in 0..`end`.
     pub(super) fn below(&mut self, end: u32) -> u32 {
         (((self.bits() >> 32) * u64::from(end)) >> 32) as u32
     }
 
-    /// 0 to 1, 1 left out.
+    /// Uniform in [0, 1).
     pub(super) fn share(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }

@@ -1,4 +1,4 @@
-//! How large an extract is to be.
+//! The size of a synthetic extract.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,14 +9,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Cells of a scale of 1.
 const CELLS: u64 = 125;
 
-/// How large an extract is: 1 is a region of 1,400 square kilometres with about a million nodes, ten times as much is ten
-/// times as large. 0.001 to 10,000, of at most three decimals. It is rounded up to whole municipalities of 0.008.
+/// The size of an extract: 1 is a region of 1,400 square kilometres with about a million nodes, 10 is ten
+/// times as large. 0.001 to 10,000, with at most three decimals. It is rounded up to whole municipalities of
+/// 0.008.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Scale {
     thousandths: u32,
 }
 
-/// A scale that there is not.
+/// An invalid scale.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("scale {given}: give 0.001 to 10000, with at most three decimals; 1 is about a million nodes")]
 pub struct ScaleError {
@@ -31,7 +32,7 @@ impl Scale {
     /// A scale in thousandths, 1 to 10,000,000.
     ///
     /// # Errors
-    /// [`ScaleError`] for any other.
+    /// [`ScaleError`] outside that range.
     pub fn from_thousandths(thousandths: u32) -> Result<Self, ScaleError> {
         if (1..=Self::MOST).contains(&thousandths) {
             Ok(Self { thousandths })
@@ -40,7 +41,7 @@ impl Scale {
         }
     }
 
-    /// How many municipalities it has.
+    /// Number of municipalities.
     pub(super) fn cells(self) -> u64 {
         (u64::from(self.thousandths) * CELLS).div_ceil(1000)
     }
@@ -74,7 +75,7 @@ impl fmt::Display for Scale {
 }
 
 impl Serialize for Scale {
-    /// As the number that it is.
+    /// As a number.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.thousandths % 1000 {
             0 => to.serialize_u32(self.thousandths / 1000),

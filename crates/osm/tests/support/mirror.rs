@@ -31,7 +31,7 @@ pub struct File {
     pub etag: Option<String>,
     pub last_modified: Option<String>,
     pub content_type: &'static str,
-    /// Whether parts of it can be had.
+    /// Whether the server supports ranges.
     pub ranges: bool,
 }
 
@@ -79,7 +79,7 @@ impl Mirror {
         self.lock().files.insert(path.to_owned(), file);
     }
 
-    /// A file with its sum beside it.
+    /// Adds a file and its checksum.
     pub fn publish(&self, path: &str, file: File) {
         let name = path.rsplit('/').next().expect("a name");
         let sum = format!("{}  {name}\n", md5_of(&file.bytes));
@@ -100,7 +100,7 @@ impl Mirror {
         self.lock().faults.entry(path.to_owned()).or_default().extend(faults);
     }
 
-    /// What was asked for since the last time: path, range and status.
+    /// Requests since the last call: path, range and status.
     pub fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().asked)
     }

@@ -1,4 +1,4 @@
-//! Is it like real land? Every figure lies between those of two real extracts, or not far outside.
+//! Is it like real land? Every figure lies between the figures of two real extracts, or not far outside.
 
 use std::fmt::Write;
 
@@ -82,8 +82,8 @@ fn figures_lie_between_those_of_real_extracts() {
     }
 }
 
-/// The measure is that of the table: within 2 % and 1 on the very extracts, given as `PGDYNO_DATA`. Not quite the same:
-/// osm2pgsql takes the centroid, and knows more rules for what is an area.
+/// The measure agrees with the table: within 2 % and 1 on the very extracts, given as `PGDYNO_DATA`. Not
+/// exactly: osm2pgsql uses the centroid, and has more rules for areas.
 #[test]
 fn real_extracts_have_their_figures() {
     let given = std::env::var("PGDYNO_DATA").unwrap_or_default();

@@ -120,7 +120,7 @@ fn osmium_finds_every_reference() {
     assert_eq!(said.matches("missing: 0").count(), 4, "{said}");
 }
 
-/// What a stored fingerprint stands for. Should this fail because other objects are drawn, [`VERSION`] goes up by one.
+/// The meaning of a stored fingerprint. If this fails because other objects are drawn, increase [`VERSION`].
 #[test]
 fn this_version_draws_these_objects() {
     let mut sum = md5::Md5::default();

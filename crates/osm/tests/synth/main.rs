@@ -31,7 +31,7 @@ impl Extract {
     }
 }
 
-/// What a file says of itself, and all that is in it.
+/// A file's header, and all its objects.
 pub fn objects(bytes: &[u8]) -> (Header, Vec<Object>) {
     let mut objects = Vec::new();
     let header = read(&mut Cursor::new(bytes), &mut |object| objects.push(object)).unwrap();

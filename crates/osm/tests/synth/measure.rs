@@ -72,7 +72,7 @@ const POINT_KEYS: [&str; 64] = [
     "waterway",
     "wetland",
 ];
-/// Those that make a closed way a polygon.
+/// Keys that make a closed way a polygon.
 const POLYGON_KEYS: [&str; 27] = [
     "abandoned:aeroway",
     "abandoned:amenity",

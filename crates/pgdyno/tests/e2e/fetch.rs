@@ -85,7 +85,7 @@ fn names_are_listed_and_slips_are_told() {
     mirror.put(&format!("{MALTA}.md5"), sum);
     fetch(&place, &mirror, &["malta", "-o", "m.pbf"])
         .expect(65)
-        .says(&["what came is damaged", "fetches it anew"]);
+        .says(&["what came is damaged", "fetches it again"]);
     assert!(!place.path().join("m.pbf").exists() && !place.path().join("m.pbf.part").exists());
 }
 

@@ -1,29 +1,50 @@
-//! The head of a response: what of it decides how the body is read, and what is told of it.
+//! The head of a response: what decides how the body is read, and what is reported.
 
 use std::mem::MaybeUninit;
 
 use httparse::{Error, Header, ParserConfig, Status};
 
-use super::broken::Broken;
+use crate::limits;
 
-/// How a body was packed.
+/// The byte stream is not HTTP/1.1; the connection cannot be used any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    #[error("no HTTP response: {0}; is it a web server that speaks HTTP/1.1?")]
+    Head(&'static str),
+    /// The server sends TLS.
+    #[error("no HTTP response, but TLS; try https://")]
+    Tls,
+    /// The head is longer than 64 KiB, or has more than 128 lines.
+    #[error("head of an HTTP response that is too long (over 64 KiB or 128 lines)")]
+    Long,
+    /// An invalid length, or two that differ.
+    #[error("malformed HTTP response: {0}")]
+    Malformed(&'static str),
+    /// Status 101.
+    #[error("HTTP status 101: the server changes to a protocol that was not asked for")]
+    Switched,
+    /// Only for bodies that are kept: longer than [`limits::max_answer`].
+    #[error("the body of an HTTP response is {}", limits::too_long(*.limit))]
+    Body { limit: usize },
+    #[error("the server closed the connection in the middle of a response")]
+    Cut,
+}
+
+/// How a body is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Encoding {
     #[default]
     Identity,
     Gzip,
-    /// By something that was not asked for.
+    /// A method that was not requested.
     Other,
 }
 
-/// What follows a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
-    /// So many bytes.
     Length(u64),
-    /// Pieces, each with its length.
     Chunked,
-    /// All that comes until the connection is closed.
+    /// Everything until the connection is closed.
     UntilClose,
 }
 
@@ -31,14 +52,13 @@ pub(super) enum Body {
 pub(super) struct Head<'a> {
     pub(super) status: u16,
     pub(super) content_type: &'a [u8],
-    /// Of redirects only.
     pub(super) location: &'a [u8],
     pub(super) encoding: Encoding,
     pub(super) stays: bool,
     pub(super) body: Body,
 }
 
-/// Reads the head at the start of `input`, and its length; `None` when it is not all there.
+/// The head at the start of `input`, and its length; `None` while it is incomplete.
 #[inline]
 pub(super) fn parse<'a>(
     input: &'a [u8],
@@ -77,7 +97,6 @@ pub(super) fn parse<'a>(
     Ok(Some((head, length)))
 }
 
-/// What lines said so far.
 #[derive(Default)]
 struct Found<'a> {
     content_type: &'a [u8],
@@ -90,7 +109,7 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// Their lengths are looked at first: most lines are none of these.
+    /// Compares lengths first, because most headers are none of these.
     #[inline]
     fn note(&mut self, header: &Header<'a>) -> Result<(), Broken> {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
@@ -132,8 +151,8 @@ fn encoding(value: &[u8]) -> Encoding {
 
 fn length(value: &[u8]) -> Result<u64, Broken> {
     let digits = value.trim_ascii();
-    let wrong = Broken::Malformed("its Content-Length is no length");
-    // As many digits as 64 bits surely hold.
+    let wrong = Broken::Malformed("invalid Content-Length");
+    // Digits that always fit 64 bits.
     if digits.is_empty() || digits.len() > 18 {
         return Err(wrong);
     }
@@ -149,8 +168,6 @@ fn broken(error: Error) -> Broken {
         Error::Version => Broken::Head("it does not begin with HTTP/1.0 or HTTP/1.1"),
         Error::Status => Broken::Head("its status is none"),
         Error::NewLine => Broken::Head("a line does not end as it must"),
-        Error::HeaderName | Error::HeaderValue | Error::Token => {
-            Broken::Head("a line of its head is no header")
-        }
+        Error::HeaderName | Error::HeaderValue | Error::Token => Broken::Head("invalid header line"),
     }
 }

@@ -1,20 +1,20 @@
-//! What a client says: GET requests, written before they are needed.
+//! GET requests, prepared before they are needed.
 
 use super::Url;
 
-/// How we call ourselves.
+/// Value of `User-Agent`.
 pub const USER_AGENT: &str = concat!("pgdyno/", env!("CARGO_PKG_VERSION"));
 
-/// How requests of one kind are written: all that is the same in each.
+/// The parts that all requests of one kind share.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Get {
-    /// What follows the path.
+    /// Everything after the path.
     head: String,
 }
 
 impl Get {
-    /// Requests to the server of a URL. `accept` are the content types that are wanted, any where it is empty; `gzip`, whether
-    /// compressed bodies are; `keep_alive`, whether the connection is wanted for further requests.
+    /// Requests to a URL's server. `accept` are the acceptable content types, any if empty; `gzip` allows
+    /// compressed bodies; `keep_alive` asks the server to keep the connection.
     #[must_use]
     pub fn new(url: &Url, accept: &[String], gzip: bool, keep_alive: bool) -> Self {
         let mut head = format!(" HTTP/1.1\r\nHost: {}\r\nUser-Agent: {USER_AGENT}\r\n", url.authority());
@@ -37,7 +37,7 @@ impl Get {
         out.extend_from_slice(self.head.as_bytes());
     }
 
-    /// The path of a request that [`Self::write`] wrote.
+    /// The path in a request from [`Self::write`].
     #[must_use]
     pub fn path_of(request: &[u8]) -> &str {
         let behind = request.strip_prefix(b"GET ").unwrap_or_default();
@@ -46,7 +46,7 @@ impl Get {
     }
 }
 
-/// Without what may be a password.
+/// Without the head, which may hold a password.
 impl std::fmt::Debug for Get {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Get").finish_non_exhaustive()

@@ -1,74 +1,69 @@
-//! What a server answers: its head read, its body passed over or kept.
+//! Responses: the head is decoded, the body skipped or kept.
 
 use std::mem::MaybeUninit;
 
-use super::broken::Broken;
-use super::head::{self, Body, Encoding};
+use super::head::{self, Body, Broken, Encoding};
 use crate::limits;
 
-/// Longest head, and all that may follow a chunked body.
+/// Longest head, and longest trailer of a chunked body.
 pub(super) const HEAD_LIMIT: usize = 64 * 1024;
-/// Longest line with the length of a chunk.
+/// Longest line with a chunk's length.
 const CHUNK_LINE: usize = 4 * 1024;
 const HEADERS: usize = 128;
-/// Bytes of a body that are kept in any case, to be told.
+/// Bytes of a body that are always kept, for messages.
 pub const FIRST_BYTES: usize = 160;
 
-/// What to do with the bodies that arrive.
+/// What to do with bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Want {
-    /// Count them and pass over them.
+    /// Count and skip them.
     Skip,
-    /// Hand them out whole.
+    /// Return them whole.
     #[default]
     Read,
 }
 
-/// A response, complete.
+/// A complete response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Response<'a> {
-    /// As in 200.
     pub status: u16,
-    /// As the server writes it; empty where it does not.
+    /// As sent; empty where the server sends none.
     pub content_type: &'a [u8],
-    /// Where a redirect leads; empty for other statuses.
+    /// Target of a redirect; empty for other statuses.
     pub location: &'a [u8],
-    /// How the body is packed.
     pub encoding: Encoding,
-    /// Whether the connection takes further requests.
+    /// Whether the connection stays open for further requests.
     pub stays: bool,
-    /// Bytes of the body as it came, without what frames its chunks.
+    /// Bytes of the body as sent, without the framing of chunks.
     pub bytes: u64,
-    /// The first bytes of the body as it came, at most [`FIRST_BYTES`].
+    /// The first bytes of the body as sent, at most [`FIRST_BYTES`].
     pub first: &'a [u8],
-    /// The body as it came; empty under [`Want::Skip`].
+    /// The body as sent; empty under [`Want::Skip`].
     pub body: &'a [u8],
 }
 
-/// What is expected next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum State {
     #[default]
     Head,
-    /// This many bytes of the body, then it is over.
+    /// This many bytes until the end of the body.
     Length(u64),
     UntilClose,
-    /// The line with a chunk's length.
     ChunkLine,
     /// This many bytes of a chunk.
     Chunk(u64),
-    /// The line end behind a chunk.
+    /// The line end after a chunk.
     ChunkEnd,
-    /// Lines behind the last chunk, up to an empty one; so many bytes of them are passed.
+    /// Lines after the last chunk, up to an empty one; the number of their bytes so far.
     Trailer(usize),
 }
 
-/// Decodes the responses of one connection. Memory is used again from one to the next.
+/// Decodes the responses of one connection, and reuses its memory for each.
 #[derive(Debug, Default)]
 pub struct Responses {
     want: Want,
     state: State,
-    /// Some bytes of a head were seen that is not all there.
+    /// A part of a head was seen.
     begun: bool,
     status: u16,
     encoding: Encoding,
@@ -81,22 +76,22 @@ pub struct Responses {
 }
 
 impl Responses {
-    /// A decoder at the start of a connection.
+    /// A decoder for a new connection.
     #[must_use]
     pub fn new(want: Want) -> Responses {
         Responses { want, ..Responses::default() }
     }
 
-    /// Begins again, on another connection.
+    /// Starts again on another connection.
     pub fn restart(&mut self) {
         self.state = State::Head;
         self.begun = false;
     }
 
-    /// Takes the next response from `input`, starting at index `at`, and moves `at` behind it.
+    /// Takes the next response from `input`, starting at index `at`, and moves `at` to its end.
     ///
-    /// `None` means that the rest of `input` is no whole response: keep what is behind `at`, add what arrives, call again.
-    /// Bodies are taken as far as they have arrived.
+    /// `None` means that the rest of `input` is not a complete response: keep the bytes from `at` on, append
+    /// what arrives, call again. Bodies are consumed as far as they have arrived.
     ///
     /// # Errors
     /// When the bytes are not HTTP/1.1; the connection must then be closed.
@@ -137,7 +132,7 @@ impl Responses {
         Ok(Some(self.last()))
     }
 
-    /// The connection was closed: the response that this ends, where it is one.
+    /// The connection was closed; returns the response that this ends, if any.
     ///
     /// # Errors
     /// When it is closed in the middle of a response.
@@ -149,7 +144,7 @@ impl Responses {
         }
     }
 
-    /// Reads the head at `at`, and those of responses that announce another one; false when it is not all there.
+    /// Reads the head at `at`, after any interim responses (1xx); false while it is incomplete.
     fn head(&mut self, input: &[u8], at: &mut usize) -> Result<bool, Broken> {
         let rest = input.get(*at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(HEAD_LIMIT)];
@@ -161,13 +156,13 @@ impl Responses {
         *at += length;
         self.begun = false;
         if head.status < 200 {
-            // An announcement, such as 103: the response itself follows.
+            // An interim response, such as 103: the response follows.
             return if head.status == 101 { Err(Broken::Switched) } else { Ok(true) };
         }
-        for (kept, told) in [(&mut self.content_type, head.content_type), (&mut self.location, head.location)]
+        for (kept, sent) in [(&mut self.content_type, head.content_type), (&mut self.location, head.location)]
         {
             kept.clear();
-            kept.extend_from_slice(told);
+            kept.extend_from_slice(sent);
         }
         (self.status, self.encoding, self.stays, self.bytes) = (head.status, head.encoding, head.stays, 0);
         self.first.clear();
@@ -180,7 +175,7 @@ impl Responses {
         Ok(true)
     }
 
-    /// Takes so many bytes of the body, or as many as there are; gives how many are left.
+    /// Consumes up to `left` bytes of the body; returns how many are still missing.
     fn take(&mut self, left: u64, input: &[u8], at: &mut usize) -> Result<u64, Broken> {
         let rest = input.get(*at..).unwrap_or_default();
         let count = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
@@ -201,7 +196,7 @@ impl Responses {
         Ok(left - count as u64)
     }
 
-    /// Takes one step into a chunk; false when what it needs is not there.
+    /// Consumes the next part of a chunk; false while it is incomplete.
     fn chunk(&mut self, input: &[u8], at: &mut usize) -> Result<bool, Broken> {
         self.state = match self.state {
             State::Chunk(left) => match self.take(left, input, at)? {
@@ -226,7 +221,7 @@ impl Responses {
         Ok(true)
     }
 
-    /// Passes over a line behind the last chunk; whether it was the last one, or is not there.
+    /// Consumes a line after the last chunk; true if it was the last one, or is incomplete.
     fn trailer(&mut self, passed: usize, input: &[u8], at: &mut usize) -> Result<Option<bool>, Broken> {
         let before = *at;
         match line(input, at, HEAD_LIMIT - passed)? {
@@ -243,7 +238,7 @@ impl Responses {
         }
     }
 
-    /// The response that was given last, until the next one begins.
+    /// The last response, until the next one begins.
     #[must_use]
     pub fn last(&self) -> Response<'_> {
         Response {
@@ -259,7 +254,8 @@ impl Responses {
     }
 }
 
-/// The line at `at` without its end, at most so long; `None`, with `at` as it was, when it is not all there.
+/// The line at `at` without its end, at most `limit` bytes; `None`, with `at` unchanged, while it is
+/// incomplete.
 fn line<'a>(input: &'a [u8], at: &mut usize, limit: usize) -> Result<Option<&'a [u8]>, Broken> {
     let rest = input.get(*at..).unwrap_or_default();
     let Some(end) = rest.iter().take(limit + 1).position(|byte| *byte == b'\r') else {

@@ -1,80 +1,73 @@
-//! Where a web server is and what it is asked for, perhaps with places for a tile.
+//! URLs of web servers, with or without placeholders for a tile.
 
 use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Longest URL we believe in.
+/// Longest accepted URL.
 const LONGEST: usize = 8 * 1024;
 
-/// `http://host:3000/{z}/{x}/{y}.pbf`: a server and a path, with places for zoom, column and row of a tile, or without.
+/// `http://host:3000/{z}/{x}/{y}.pbf`: a server and a path, with or without placeholders for zoom, column and
+/// row of a tile.
 ///
-/// User and password are kept for the request; neither `Debug` nor `Display` show them.
+/// User and password are kept for the request; neither `Debug` nor `Display` shows them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
     secure: bool,
     host: String,
     port: u16,
-    /// Of `Authorization`, with its `Basic `.
+    /// Value of the `Authorization` header, with `Basic `.
     authorization: Option<String>,
     path: Vec<Piece>,
 }
 
-/// A part of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Text(String),
     Zoom,
     Column,
-    /// Counted from the north, as web maps do.
+    /// Counted from the north, as in web maps.
     Row,
     /// Counted from the south (TMS).
     RowFromSouth,
 }
 
 impl Piece {
-    /// All places, as written.
     const PLACES: [(&'static str, Self); 4] =
         [("{z}", Self::Zoom), ("{x}", Self::Column), ("{y}", Self::Row), ("{-y}", Self::RowFromSouth)];
 }
 
-/// What is wrong with a URL. Nothing of what stands before an `@` is ever quoted.
+/// Why a URL is invalid. Nothing before an `@` is ever quoted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
-    /// It begins with no scheme that we speak.
     #[error("must begin with http:// or https://, as in http://127.0.0.1:3000/{{z}}/{{x}}/{{y}}")]
     Scheme,
-    /// There is no host, or none that can be one.
-    #[error("has no host that can be one; write http://HOST:PORT/PATH (an IPv6 address in brackets)")]
+    #[error("has no valid host; write http://HOST:PORT/PATH (an IPv6 address in brackets)")]
     Host,
-    /// The port is no number within 1..65535.
-    #[error("has a port that is no number within 1..65535")]
+    #[error("has an invalid port (1..65535)")]
     Port,
-    /// User or password are not percent-encoded as they must be.
     #[error("user and password must be percent-encoded: a % is written %25, an @ %40, a / %2F")]
     Credentials,
-    /// Something in braces is no place that is known.
     #[error(
-        "{0:?} is no place that is known; there are {{z}}, {{x}}, {{y}} and {{-y}} (rows counted from the south)"
+        "unknown placeholder {0:?}; there are {{z}}, {{x}}, {{y}} and {{-y}} (rows counted from the south)"
     )]
     Place(String),
-    /// Some of the three places are there, or one is there twice.
+    /// Some of the three placeholders are missing, or one is repeated.
     #[error("needs {{z}}, {{x}} and {{y}} (or {{-y}}) once each, or none of them")]
     Places,
-    /// The path has a blank, a control character, or a letter beyond ASCII.
-    #[error("{0:?} cannot stand in a URL as it is; write it percent-encoded")]
+    /// A blank, a control character, or a character beyond ASCII in the path.
+    #[error("{0:?} is not allowed in a URL; percent-encode it")]
     Letter(char),
-    /// A `#` begins what is never sent.
-    #[error("what stands behind # is never sent; leave it out")]
+    /// A `#`: a fragment is never sent.
+    #[error("the part after # is never sent; leave it out")]
     Fragment,
-    /// It is too long to be one.
     #[error("is longer than {LONGEST} bytes")]
     Long,
 }
 
 impl Url {
-    /// Reads one.
+    /// Parses a URL.
     ///
     /// # Errors
     /// [`UrlError`], the first one found.
@@ -106,19 +99,19 @@ impl Url {
         &self.host
     }
 
-    /// Port; 80 or 443 where none is written.
+    /// Port; by default 80, or 443 for https.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Whether it has places for a tile.
+    /// Whether it has placeholders for a tile.
     #[must_use]
     pub fn has_places(&self) -> bool {
         self.path.iter().any(|piece| !matches!(piece, Piece::Text(_)))
     }
 
-    /// What a server is asked for, with this tile (rows counted from the north) in its places.
+    /// The path and query to request, with this tile (rows counted from the north) in the placeholders.
     #[must_use]
     pub fn path(&self, z: u8, x: u32, y: u32) -> String {
         let rows = 1_u64.checked_shl(u32::from(z)).unwrap_or(0);
@@ -137,7 +130,7 @@ impl Url {
         path
     }
 
-    /// Host and port as `Host` has them: the port only where it is not the usual one.
+    /// Host and port for the `Host` header: without the default port.
     #[must_use]
     pub fn authority(&self) -> String {
         let usual = if self.secure { 443 } else { 80 };
@@ -145,13 +138,13 @@ impl Url {
         if self.port == usual { host } else { format!("{host}:{}", self.port) }
     }
 
-    /// Whether `Display` leaves out user and password, or a value that services log in by.
+    /// Whether `Display` hides a user, a password, or a secret in the query.
     #[must_use]
     pub fn has_credentials(&self) -> bool {
         self.authorization.is_some() || self.written_path() != self.shown_path()
     }
 
-    /// The path with its places as they were written.
+    /// The path with its placeholders.
     fn written_path(&self) -> String {
         let written = |piece: &Piece| match piece {
             Piece::Text(text) => text.clone(),
@@ -163,7 +156,7 @@ impl Url {
         self.path.iter().map(written).collect()
     }
 
-    /// The same without what services log in by in a query, by its name.
+    /// [`Self::written_path`] without secrets in the query.
     fn shown_path(&self) -> String {
         let path = self.written_path();
         let Some((path, query)) = path.split_once('?') else { return path };
@@ -174,14 +167,14 @@ impl Url {
         format!("{path}?{}", shown.collect::<Vec<_>>().join("&"))
     }
 
-    /// What `Authorization` says: user and password, in base64. A secret.
+    /// Value of the `Authorization` header: user and password, in base64. A secret.
     #[must_use]
     pub fn authorization(&self) -> Option<&str> {
         self.authorization.as_deref()
     }
 }
 
-/// The URL without user and password, places as they were written; nor is what services log in by in a query, by its name.
+/// Without user, password, and secrets in the query; with placeholders.
 impl fmt::Display for Url {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.secure { "https" } else { "http" };
@@ -189,7 +182,7 @@ impl fmt::Display for Url {
     }
 }
 
-/// Whether a value of a query by this name may be a secret.
+/// Whether a query parameter's name suggests a secret.
 fn logs_in(name: &str) -> bool {
     const WORDS: [&str; 6] = ["key", "token", "secret", "pass", "auth", "sig"];
     let name = name.to_ascii_lowercase();
@@ -243,14 +236,14 @@ fn host_and_port(place: &str, usual: u16) -> Result<(&str, u16), UrlError> {
 
 fn authorization(credentials: &str) -> Result<String, UrlError> {
     let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
-    let mut told = decoded(user)?;
-    // Nothing could tell where the user's name ends.
-    if told.contains(&b':') {
+    let mut pair = decoded(user)?;
+    // The end of the user's name would be ambiguous.
+    if pair.contains(&b':') {
         return Err(UrlError::Credentials);
     }
-    told.push(b':');
-    told.extend(decoded(password)?);
-    Ok(format!("Basic {}", STANDARD.encode(told)))
+    pair.push(b':');
+    pair.extend(decoded(password)?);
+    Ok(format!("Basic {}", STANDARD.encode(pair)))
 }
 
 fn decoded(text: &str) -> Result<Vec<u8>, UrlError> {
@@ -280,7 +273,7 @@ fn pieces(path: &str) -> Result<Vec<Piece>, UrlError> {
         return Err(UrlError::Letter(letter));
     }
     let mut pieces = Vec::new();
-    // `http://host?query` asks for the root.
+    // `http://host?query` requests the root.
     let mut text = if path.starts_with('/') { String::new() } else { "/".to_owned() };
     let mut rest = path;
     while let Some(at) = rest.find(['{', '}']) {
@@ -356,35 +349,35 @@ mod tests {
         assert_eq!(url.authorization(), Some("Basic bWU6Z2VoQGVpbQ=="));
         assert_eq!(Url::parse("http://me@h/").unwrap().authorization(), Some("Basic bWU6"));
         assert_eq!(format!("{url} {url:?}"), "http://h:81/ Url(http://h:81/)");
-        // A password with an @ of its own.
+        // A password that contains an @.
         assert_eq!(Url::parse("http://me:a@b@h/").unwrap().host(), "h");
     }
 
     #[test]
-    fn mistakes_are_told_and_passwords_are_not() {
+    fn errors_quote_no_password() {
         for (text, wanted) in [
             ("h:3000/{z}/{x}/{y}", "must begin with http:// or https://"),
             ("ftp://h/", "must begin with http:// or https://"),
             ("postgres://me:geheim@h/", "must begin with http:// or https://"),
-            ("http://", "has no host"),
-            ("http:///x", "has no host"),
-            ("http://a b/", "has no host"),
-            ("http://[::1/", "has no host"),
-            ("http://[::g]/", "has no host"),
-            ("http://me:geheim@/", "has no host"),
-            ("http://h:0/", "a port that is no number within 1..65535"),
-            ("http://h:70000/", "a port that is no"),
-            ("http://h:+80/", "a port that is no"),
-            ("http://me:geheim/", "a port that is no"),
+            ("http://", "has no valid host"),
+            ("http:///x", "has no valid host"),
+            ("http://a b/", "has no valid host"),
+            ("http://[::1/", "has no valid host"),
+            ("http://[::g]/", "has no valid host"),
+            ("http://me:geheim@/", "has no valid host"),
+            ("http://h:0/", "an invalid port (1..65535)"),
+            ("http://h:70000/", "an invalid port"),
+            ("http://h:+80/", "an invalid port"),
+            ("http://me:geheim/", "an invalid port"),
             ("http://me:geheim%4@h/", "must be percent-encoded"),
             ("http://h/{z}/{x}", "needs {z}, {x} and {y}"),
             ("http://h/{z}/{x}/{y}/{-y}", "needs {z}, {x} and {y}"),
             ("http://h/{z}/{x}/{y}/{z}", "needs {z}, {x} and {y}"),
-            ("http://h/{zoom}/{x}/{y}", "\"{zoom}\" is no place that is known"),
-            ("http://h/{z", "\"{z\" is no place"),
-            ("http://h/a b", "' ' cannot stand in a URL"),
-            ("http://h/ä", "'ä' cannot stand in a URL"),
-            ("http://h/#12/3/4", "behind # is never sent"),
+            ("http://h/{zoom}/{x}/{y}", "unknown placeholder \"{zoom}\""),
+            ("http://h/{z", "unknown placeholder \"{z\""),
+            ("http://h/a b", "' ' is not allowed in a URL"),
+            ("http://h/ä", "'ä' is not allowed in a URL"),
+            ("http://h/#12/3/4", "the part after # is never sent"),
             (&format!("http://h/{}", "x".repeat(9000)), "is longer than 8192 bytes"),
         ] {
             let message = Url::parse(text).unwrap_err().to_string();

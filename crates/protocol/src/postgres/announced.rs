@@ -1,16 +1,16 @@
-//! What a server says of itself and of the connection without being asked.
+//! What a server reports without being asked: settings, its cancel key, notices.
 
 use super::server_error::ServerError;
 
-/// Most settings remembered; servers report about 15, with those of extensions a few more.
+/// Most settings kept; servers report about 15, and extensions a few more.
 const MOST_SETTINGS: usize = 256;
 
-/// Most notices kept from one handshake; a server that sends more is not worth the memory.
+/// Most notices kept from one handshake.
 const MOST_NOTICES: usize = 100;
 
 const MOST_NOTICE_BYTES: usize = 1 << 20;
 
-/// What it takes to cancel this connection's query from another one.
+/// What a request to cancel this connection's query must contain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CancelKey {
     pub process_id: u32,
@@ -23,7 +23,6 @@ impl std::fmt::Debug for CancelKey {
     }
 }
 
-/// Settings, the key to cancel, and notices of the handshake; all empty until the server speaks.
 #[derive(Debug, Default)]
 pub(super) struct Announced {
     pub(super) cancel_key: Option<CancelKey>,
@@ -33,7 +32,6 @@ pub(super) struct Announced {
 }
 
 impl Announced {
-    /// Remembers a setting.
     pub(super) fn set(&mut self, name: &[u8], value: &[u8]) {
         let name = String::from_utf8_lossy(name);
         let value = String::from_utf8_lossy(value).into_owned();
@@ -49,7 +47,7 @@ impl Announced {
         self.settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Keeps a notice whose message has so many bytes, if there is room.
+    /// Keeps a notice whose message has `bytes` bytes, if there is room.
     pub(super) fn remark(&mut self, notice: ServerError, bytes: usize) {
         self.notice_bytes += bytes;
         if self.notices.len() < MOST_NOTICES && self.notice_bytes <= MOST_NOTICE_BYTES {

@@ -1,4 +1,6 @@
-//! Proving who one is, and, with SCRAM, who the server is.
+//! Authentication of the client, and with SCRAM also of the server.
+
+use std::sync::OnceLock;
 
 use postgres_protocol::authentication::md5_hash;
 
@@ -6,28 +8,24 @@ use super::frame::{Broken, Reader};
 use super::frontend;
 use super::login::{AuthMethod, ChannelBinding, Login, LoginError};
 use super::scram::{Binding, Exchange};
-use super::unencrypted;
 
 const SCRAM: &str = "SCRAM-SHA-256";
 const SCRAM_PLUS: &str = "SCRAM-SHA-256-PLUS";
 
-/// What carries the connection.
 #[derive(Debug)]
 pub(super) enum Channel {
     Plain,
-    /// With the hash of the server's certificate that SCRAM can be tied to, if it has one.
+    /// With the hash of the server's certificate for channel binding, if it has one.
     Tls {
         end_point: Option<Vec<u8>>,
     },
 }
 
-/// What has been proved so far.
+/// The state of authentication.
 #[derive(Debug)]
 pub(super) enum Proof {
-    /// Nothing was asked yet.
     None,
     Sent,
-    /// A SCRAM exchange is under way.
     Scram {
         exchange: Exchange,
         bound: bool,
@@ -38,17 +36,17 @@ pub(super) enum Proof {
     },
 }
 
-/// Answers a server that asks who we are.
+/// Answers the server's authentication requests.
 pub(super) struct Authentication<'a> {
     pub(super) login: &'a Login,
     pub(super) channel: &'a Channel,
     pub(super) proof: &'a mut Proof,
-    /// Why TLS failed, where the connection went on without it and nobody was warned yet.
+    /// Why TLS failed, if the connection continues without it and the user is not warned yet.
     pub(super) tls_failure: &'a mut Option<String>,
 }
 
 impl<'a> Authentication<'a> {
-    /// Answers one request, whose number is the protocol's; true when the server lets us in.
+    /// Answers one request by its protocol number; true when the server accepts the client.
     pub(super) fn answer(&mut self, reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<bool, LoginError> {
         match reader.i32()? {
             0 => {
@@ -78,7 +76,8 @@ impl<'a> Authentication<'a> {
         Ok(false)
     }
 
-    /// The server lets us in. It may not do so in the middle of SCRAM, or without the proof that was demanded of it.
+    /// The server accepts the client. It must not in the middle of SCRAM, or without the proof that is
+    /// required of it.
     fn accepted(&self) -> Result<(), LoginError> {
         let bound = match &self.proof {
             Proof::Scram { .. } => {
@@ -105,7 +104,7 @@ impl<'a> Authentication<'a> {
         }
     }
 
-    /// The password, if this method may be used: plain and hashed passwords carry no channel binding.
+    /// The password, if this method may be used: plain and hashed passwords have no channel binding.
     fn password_for(&mut self, method: AuthMethod) -> Result<&'a [u8], LoginError> {
         self.check_allowed(method)?;
         if self.login.channel_binding == ChannelBinding::Require && method != AuthMethod::ScramSha256 {
@@ -116,7 +115,7 @@ impl<'a> Authentication<'a> {
         match &self.login.password {
             Some(password) if !password.as_bytes().is_empty() => {
                 if let Some(why) = self.tls_failure.take() {
-                    unencrypted::warn(self.login, method, &why);
+                    warn_unencrypted(self.login, method, &why);
                 }
                 Ok(password.as_bytes())
             }
@@ -174,7 +173,7 @@ impl<'a> Authentication<'a> {
             return Err(Broken::Unexpected { tag: b'R', during: "authentication" }.into());
         };
         if exchange.has_responded() {
-            // Every challenge may cost the whole key derivation: one is all a server gets.
+            // Every challenge may cost a key derivation: a server gets only one.
             return Err(Broken::Unexpected { tag: b'R', during: "a SCRAM exchange" }.into());
         }
         let password = self.login.password.as_ref().map_or(&b""[..], |password| password.as_bytes());
@@ -193,7 +192,7 @@ impl<'a> Authentication<'a> {
     }
 }
 
-/// The SASL mechanisms we know of those a server offers.
+/// The known SASL mechanisms among those a server offers.
 #[derive(Default)]
 struct Offered {
     plain: bool,
@@ -213,4 +212,27 @@ impl Offered {
             }
         }
     }
+}
+
+static WARNING: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Sets the function that prints the warning in this process; only the first call has an effect.
+pub fn on_unencrypted_password(print: fn(&str)) {
+    let _ = WARNING.set(print);
+}
+
+/// Warns before a password leaves a connection whose TLS failed: with sslmode `prefer`, libpq continues
+/// without TLS.
+fn warn_unencrypted(login: &Login, method: AuthMethod, why: &str) {
+    let Some(print) = WARNING.get() else { return };
+    let sent = match method {
+        AuthMethod::ScramSha256 => "the proof of the password",
+        AuthMethod::Md5 => "the hash of the password",
+        AuthMethod::Password | AuthMethod::None => "the password",
+    };
+    print(&format!(
+        "TLS to the server failed ({why}), and sslmode=prefer goes on without it: {sent} of role {:?} is sent unencrypted; \
+         sslmode=verify-full refuses such a server, and sslmode=disable states that no encryption is wanted",
+        login.user
+    ));
 }

@@ -1,5 +1,3 @@
-//! The protocol state of one connection.
-
 use std::sync::Arc;
 
 use super::announced::{Announced, CancelKey};
@@ -10,11 +8,12 @@ use super::message::{Message, TxStatus};
 use super::replies::{Counted, Replies, Want};
 use super::server_error::ServerError;
 
-/// The protocol state of one connection: handshake first, then messages.
+/// The protocol state of one connection: first the handshake, then messages.
 ///
-/// It is told when the link opens ([`start`](Connection::start)), when TLS is up ([`secured`](Connection::secured)), and
-/// what arrives ([`handshake`](Connection::handshake) until it is ready, then [`next`](Connection::next)); it appends
-/// what is to be sent. Another `start` makes it the state of the next connection.
+/// The caller reports when the link opens ([`start`](Connection::start)), when TLS is up
+/// ([`secured`](Connection::secured)), and what arrives ([`handshake`](Connection::handshake) until ready,
+/// then [`next`](Connection::next)). The connection appends what is to be sent. Another `start` resets it for
+/// the next connection.
 #[derive(Debug)]
 pub struct Connection {
     opening: Opening,
@@ -23,7 +22,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection that has not begun.
+    /// A connection before [`start`](Connection::start).
     #[must_use]
     pub fn new(login: Arc<Login>) -> Connection {
         Connection {
@@ -33,7 +32,7 @@ impl Connection {
         }
     }
 
-    /// The link is open: begins the handshake.
+    /// The link is open: starts the handshake.
     pub fn start(&mut self, out: &mut Vec<u8>) -> Handshake {
         self.announced = Announced::default();
         self.replies = Replies::default();
@@ -45,17 +44,17 @@ impl Connection {
         self.opening.secured(certificate, out)
     }
 
-    /// TLS did not come up, for this reason. True when the sslmode allows another try without it: connect again and call
-    /// [`start`](Connection::start).
+    /// TLS failed, for this reason. True when the sslmode allows another try without it: connect again and
+    /// call [`start`](Connection::start).
     pub fn tls_failed(&mut self, why: &str) -> bool {
         self.opening.tls_failed(why)
     }
 
-    /// Handles what arrived during the handshake, from index `at` on, which is moved behind what was used.
+    /// Handles what arrived during the handshake, from index `at` on, and moves `at` past the used bytes.
     ///
     /// # Errors
-    /// When the server refuses, asks for what we do not have or do not do, or does not speak PostgreSQL's protocol.
-    /// The connection must then be closed.
+    /// When the server refuses, asks for something that is missing or not supported, or does not speak
+    /// PostgreSQL's protocol. The connection must then be closed.
     pub fn handshake(
         &mut self,
         input: &[u8],
@@ -65,16 +64,16 @@ impl Connection {
         self.opening.arrived(input, at, out, &mut self.announced)
     }
 
-    /// Says what to do with the rows that come from now on.
+    /// Sets what to do with the rows that arrive from now on.
     #[inline]
     pub fn rows(&mut self, want: Want) {
         self.replies.want = want;
     }
 
-    /// Takes the next message from `input`, starting at index `at`, and moves `at` behind it.
+    /// Takes the next message from `input`, starting at index `at`, and moves `at` to its end.
     ///
-    /// `None` means that the rest of `input` is no whole message: keep it, add what arrives, call again. Skipped rows
-    /// are passed over as far as they have arrived.
+    /// `None` means that the rest of `input` is not a complete message: keep it, append what arrives, call
+    /// again. Skipped rows are consumed as far as they have arrived.
     ///
     /// # Errors
     /// When the bytes are not PostgreSQL's protocol; the connection must then be closed.
@@ -83,7 +82,7 @@ impl Connection {
         self.replies.next(input, at, &mut self.announced)
     }
 
-    /// What was counted since the last call; all counters start again at 0.
+    /// Counters since the last call; they restart at 0.
     #[inline]
     pub fn take_counts(&mut self) -> Counted {
         self.replies.take_counts()
@@ -102,13 +101,13 @@ impl Connection {
         self.opening.is_secure()
     }
 
-    /// A setting the server reports by itself, such as `server_version` or `TimeZone`.
+    /// A setting the server reports, such as `server_version` or `TimeZone`.
     #[must_use]
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.announced.setting(name)
     }
 
-    /// What it takes to cancel this connection's query; `None` before the handshake is over.
+    /// What a request to cancel this connection's query needs; `None` before the handshake is over.
     #[must_use]
     pub fn cancel_key(&self) -> Option<CancelKey> {
         self.announced.cancel_key

@@ -1,20 +1,20 @@
-//! How messages are cut out of the byte stream: one tag byte, a length that counts itself, the body.
+//! Splits the byte stream into messages: one tag byte, a length that includes itself, the body.
 
 use std::ffi::CStr;
 
 use crate::limits;
 
-/// Bytes of a message before its body: tag and length.
+/// Bytes of tag and length.
 pub(crate) const HEADER: usize = 5;
 
-/// Longest body of a message that carries no user data. libpq uses the same bound to tell a real message from
-/// a stream that is out of step.
+/// Longest body of a message without user data. libpq uses the same bound to detect a stream that is out of
+/// step.
 pub(crate) const SHORT_LIMIT: usize = 30_000;
 
-/// Longest body of a message that may carry user data: PostgreSQL cannot build a larger one (1 GiB).
+/// Longest body of a message with user data: PostgreSQL cannot build a larger one (1 GiB).
 const LONG_LIMIT: usize = 0x4000_0000;
 
-/// The byte stream is not what the protocol allows; the connection cannot be used any more.
+/// The byte stream violates the protocol; the connection cannot be used any more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// A tag that no server message has.
@@ -24,14 +24,14 @@ pub enum Broken {
     )]
     UnknownMessage {
         tag: u8,
-        /// The length that followed it, as sent.
+        /// As sent.
         length: u32,
     },
     /// A length that this kind of message cannot have.
     #[error("lost synchronization with server: got message type {}, length {length}", show_tag(*.tag))]
     Length {
         tag: u8,
-        /// The length, as sent.
+        /// As sent.
         length: u32,
     },
     /// More than may be kept in memory.
@@ -41,43 +41,31 @@ pub enum Broken {
         /// In bytes.
         limit: usize,
     },
-    /// The server has sent more than may be kept before it takes queries.
+    /// Too many bytes before the connection is ready.
     #[error("what the server sends before it takes queries is {}", limits::too_long(*.limit))]
     LongStart {
         /// In bytes.
         limit: usize,
     },
-    /// The length is possible but the body does not hold what it must.
+    /// A possible length, but the body is invalid.
     #[error("message contents do not agree with length in message type {}: {what}", show_tag(*.tag))]
-    Malformed {
-        tag: u8,
-        /// What was wrong with the body.
-        what: &'static str,
-    },
-    /// A message that is right in itself but not here.
+    Malformed { tag: u8, what: &'static str },
+    /// A valid message in the wrong state.
     #[error("unexpected message type {} from server during {during}", show_tag(*.tag))]
-    Unexpected {
-        tag: u8,
-        /// What was going on.
-        during: &'static str,
-    },
-    /// The answer to a request for TLS was neither yes nor no.
+    Unexpected { tag: u8, during: &'static str },
+    /// The answer to the TLS request was neither yes nor no.
     #[error("received invalid response to SSL negotiation: {}; is it a PostgreSQL server?", show_tag(*.answer))]
-    SslAnswer {
-        /// The byte that came.
-        answer: u8,
-    },
-    /// Bytes came in clear after the server had agreed to TLS: somebody may be injecting them (CVE-2021-23222).
+    SslAnswer { answer: u8 },
+    /// Unencrypted bytes after the server had agreed to TLS: they may be injected (CVE-2021-23222).
     #[error("received unencrypted data after SSL response")]
     ClearBytesAfterSsl,
 }
 
-/// A tag as people read it: the letter, or its number where it has none.
+/// A tag's letter, or its number if it is not printable.
 fn show_tag(tag: u8) -> String {
     if tag.is_ascii_graphic() { format!("\"{}\"", char::from(tag)) } else { format!("0x{tag:02x}") }
 }
 
-/// A message's header: its tag and the length of its body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
     pub(crate) tag: u8,
@@ -85,7 +73,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Refuses a message that must be whole in memory and is too long for that.
+    /// Refuses a message that must be kept whole in memory and is too long for that.
     #[inline]
     pub(crate) fn check_kept(self) -> Result<(), Broken> {
         if self.body <= SHORT_LIMIT {
@@ -99,11 +87,11 @@ impl Header {
     }
 }
 
-/// Reads the header at the start of `input` and checks that such a message may exist; `None` when it is not all there.
+/// The header at the start of `input`, if such a message can exist; `None` while it is incomplete.
 #[inline]
 pub(crate) fn header(input: &[u8]) -> Result<Option<Header>, Broken> {
     let Some((&[tag, a, b, c, d], _)) = input.split_first_chunk::<HEADER>() else {
-        // The first byte alone tells a stranger (an HTTP or SSH server) from half a message.
+        // The first byte is enough to detect an HTTP or SSH server.
         return match input.first() {
             Some(&tag) if limit(tag).is_none() => Err(Broken::UnknownMessage { tag, length: 0 }),
             _ => Ok(None),
@@ -119,7 +107,7 @@ pub(crate) fn header(input: &[u8]) -> Result<Option<Header>, Broken> {
     }
 }
 
-/// The longest body a message with this tag may have; `None` for a tag no server sends.
+/// Longest body of a message with this tag; `None` for a tag no server sends.
 #[inline]
 fn limit(tag: u8) -> Option<usize> {
     match tag {
@@ -197,7 +185,7 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// The bytes before the next NUL, which is passed over.
+    /// The bytes before the next NUL, which is skipped.
     #[inline]
     pub(crate) fn cstr(&mut self) -> Result<&'a [u8], Broken> {
         let text =

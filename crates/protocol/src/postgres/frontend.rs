@@ -1,6 +1,6 @@
-//! What a client says. Each function appends one message to `out` and never looks at what is there.
+//! The client's messages. Each function appends one message to `out` and never reads its contents.
 //!
-//! Strings end at their first NUL byte, as they do in libpq: the protocol has no way to carry one.
+//! Strings end at their first NUL byte, as in libpq: the protocol cannot carry one.
 
 use std::ffi::CStr;
 
@@ -9,23 +9,23 @@ use super::rows::Format;
 
 /// Protocol 3.0.
 const VERSION_3: u32 = 3 << 16;
-/// Number that stands in place of a version to ask for TLS.
+/// Sent instead of a version to request TLS.
 const SSL_REQUEST: u32 = 80_877_103;
-/// Number that stands in place of a version to cancel a query.
+/// Sent instead of a version to cancel a query.
 const CANCEL_REQUEST: u32 = 80_877_102;
 
-/// A statement was given more parameters than a message can hold.
+/// More parameters than a message can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("number of parameters must be between 0 and 65535")]
 pub struct TooManyParameters;
 
-/// Runs a query string, possibly of several statements (simple protocol), in whatever encoding the connection has.
+/// Runs a query string of one or more statements (simple protocol), in the connection's encoding.
 #[inline]
 pub fn query(out: &mut Vec<u8>, sql: impl AsRef<[u8]>) {
     message(out, b'Q', |out| cstr_bytes(out, sql.as_ref()));
 }
 
-/// Prepares a statement; an empty name is the unnamed one. Types not given in `types` are left to the server.
+/// Prepares a statement; the empty name is the unnamed statement. The server infers types missing in `types`.
 pub fn parse(out: &mut Vec<u8>, name: &str, sql: impl AsRef<[u8]>, types: &[u32]) {
     message(out, b'P', |out| {
         cstr(out, name);
@@ -58,7 +58,7 @@ impl Parameter for Option<&[u8]> {
 /// Binds parameters to a prepared statement and makes a portal; `results` is the format of all its columns.
 ///
 /// # Errors
-/// With more than 65,535 parameters; `out` is then as it was.
+/// With more than 65,535 parameters; `out` is then unchanged.
 #[inline]
 pub fn bind(
     out: &mut Vec<u8>,
@@ -104,7 +104,7 @@ pub fn describe_portal(out: &mut Vec<u8>, portal: &str) {
     });
 }
 
-/// Closes a prepared statement; a name that the server does not know is no error.
+/// Closes a prepared statement; an unknown name is not an error.
 pub fn close_statement(out: &mut Vec<u8>, name: &str) {
     message(out, b'C', |out| {
         out.push(b'S');
@@ -112,7 +112,7 @@ pub fn close_statement(out: &mut Vec<u8>, name: &str) {
     });
 }
 
-/// Runs a portal; `max_rows` 0 means all of them.
+/// Runs a portal; `max_rows` 0 means all rows.
 #[inline]
 pub fn execute(out: &mut Vec<u8>, portal: &str, max_rows: u32) {
     message(out, b'E', |out| {
@@ -133,12 +133,12 @@ pub fn copy_data(out: &mut Vec<u8>, data: &[u8]) {
     message(out, b'd', |out| out.extend_from_slice(data));
 }
 
-/// The COPY data is complete.
+/// Ends the COPY data.
 pub fn copy_done(out: &mut Vec<u8>) {
     message(out, b'c', |_| ());
 }
 
-/// Gives a COPY up; the server then fails it with this reason.
+/// Aborts a COPY; the server then fails it with this reason.
 pub fn copy_fail(out: &mut Vec<u8>, reason: &str) {
     message(out, b'f', |out| cstr(out, reason));
 }
@@ -148,7 +148,7 @@ pub fn terminate(out: &mut Vec<u8>) {
     message(out, b'X', |_| ());
 }
 
-/// Cancels the query that another connection runs. It goes alone over its own connection.
+/// Cancels another connection's query. It is sent alone over a separate connection.
 pub fn cancel_request(out: &mut Vec<u8>, key: CancelKey) {
     out.extend_from_slice(&16_u32.to_be_bytes());
     out.extend_from_slice(&CANCEL_REQUEST.to_be_bytes());
@@ -156,13 +156,13 @@ pub fn cancel_request(out: &mut Vec<u8>, key: CancelKey) {
     out.extend_from_slice(&key.secret.to_be_bytes());
 }
 
-/// Asks for TLS; the server answers with a single byte.
+/// Requests TLS; the server answers with a single byte.
 pub fn ssl_request(out: &mut Vec<u8>) {
     out.extend_from_slice(&8_u32.to_be_bytes());
     out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
 }
 
-/// Opens a connection with these parameters, `user` among them.
+/// Starts a connection with these parameters, which must include `user`.
 pub fn startup<'p>(out: &mut Vec<u8>, parameters: impl IntoIterator<Item = (&'p str, &'p str)>) {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -176,12 +176,11 @@ pub fn startup<'p>(out: &mut Vec<u8>, parameters: impl IntoIterator<Item = (&'p 
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// The password, or its md5 form, in answer to a request for it.
+/// The password, or its md5 form.
 pub(crate) fn password(out: &mut Vec<u8>, password: &[u8]) {
     message(out, b'p', |out| cstr_bytes(out, password));
 }
 
-/// The first message of a SASL exchange.
 pub(crate) fn sasl_initial(out: &mut Vec<u8>, mechanism: &str, data: &[u8]) {
     message(out, b'p', |out| {
         cstr(out, mechanism);
@@ -190,7 +189,6 @@ pub(crate) fn sasl_initial(out: &mut Vec<u8>, mechanism: &str, data: &[u8]) {
     });
 }
 
-/// A later message of a SASL exchange.
 pub(crate) fn sasl_response(out: &mut Vec<u8>, data: &[u8]) {
     message(out, b'p', |out| out.extend_from_slice(data));
 }
@@ -209,7 +207,7 @@ fn begin(out: &mut Vec<u8>, tag: u8) -> usize {
     start
 }
 
-/// Writes the length, which counts itself but not the tag.
+/// Writes the length, which includes itself but not the tag.
 #[inline]
 fn end(out: &mut [u8], start: usize) {
     let length = (out.len() - start - 1) as u32;

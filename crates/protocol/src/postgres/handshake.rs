@@ -1,4 +1,4 @@
-//! From an open link to a connection that takes queries: TLS, authentication, the server's first settings.
+//! From an open link to a connection ready for queries: TLS, authentication, the server's first settings.
 
 use std::sync::Arc;
 
@@ -11,52 +11,48 @@ use super::server_error::{ErrorFields, ServerError};
 use super::tls;
 use crate::limits;
 
-/// How far a handshake has come.
+/// What the caller must do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Handshake {
-    /// Send what was appended, and go on when more arrives.
+    /// Send what was appended, and continue when more arrives.
     NeedMore,
-    /// Start TLS on the link, then call [`Connection::secured`](super::Connection::secured), or [`Connection::tls_failed`](super::Connection::tls_failed) if it does not come up.
+    /// Start TLS on the link, then call [`Connection::secured`](super::Connection::secured), or
+    /// [`Connection::tls_failed`](super::Connection::tls_failed).
     StartTls,
-    /// Close the link, connect again and call [`Connection::start`](super::Connection::start): the next try is without TLS (sslmode `prefer`) or with it
-    /// (sslmode `allow`).
+    /// Close the link, connect again and call [`Connection::start`](super::Connection::start): the next try
+    /// is without TLS (sslmode `prefer`) or with TLS (sslmode `allow`).
     Reconnect,
-    /// The connection takes queries.
+    /// The connection is ready for queries.
     Ready,
 }
 
-/// Where a connection stands.
 #[derive(Debug)]
 enum Stage {
-    /// Not begun, or given up.
+    /// Not started, or given up.
     Closed,
-    /// About to connect again the other way.
+    /// About to connect again with or without TLS.
     SecondTry,
-    /// Waiting for the one-byte answer to the request for TLS.
+    /// Waiting for the one-byte answer to the TLS request.
     SslAnswer,
-    /// Waiting for TLS to come up.
     Tls,
-    /// Authentication is going on.
     Auth(Proof),
     /// Authenticated; the server sends its settings.
     Settings,
-    /// Takes queries.
     Ready,
 }
 
-/// A connection being opened, and how it was.
 #[derive(Debug)]
 pub(super) struct Opening {
     login: Arc<Login>,
     stage: Stage,
-    /// Use TLS on this connection (until the server refuses).
+    /// Use TLS on this connection, until the server refuses it.
     try_tls: bool,
     /// The refusal that led to this second try with or without TLS.
     first_refusal: Option<Box<ServerError>>,
     channel: Channel,
-    /// Bytes of messages that this connection has got.
+    /// Bytes of messages received so far.
     received: usize,
-    /// Why TLS did not come up, where sslmode `prefer` then went on without it.
+    /// Why TLS failed, if sslmode `prefer` continued without it.
     tls_failure: Option<String>,
 }
 
@@ -152,8 +148,8 @@ impl Opening {
         }
     }
 
-    /// Before the connection is ready, only what an accepted one is told may be long: a stranger cannot make us wait for, and
-    /// keep, a gigabyte that will never be a message.
+    /// Before the connection is ready, only the messages after authentication may be long: a stranger must
+    /// not make the client wait for, and keep, a gigabyte that will never be a message.
     fn check_length(&self, header: frame::Header) -> Result<(), Broken> {
         let may_be_long = matches!(self.stage, Stage::Settings) && matches!(header.tag, b'E' | b'N');
         if header.body > frame::SHORT_LIMIT && !may_be_long {
@@ -162,7 +158,7 @@ impl Opening {
         header.check_kept()
     }
 
-    /// A server that never stops sending settings or notices must not be waited for.
+    /// Limits the settings and notices a server may send before it is ready.
     fn count(&mut self, bytes: usize) -> Result<(), Broken> {
         self.received = self.received.saturating_add(bytes);
         let limit = limits::max_answer();
@@ -218,7 +214,7 @@ impl Opening {
         Ok(Handshake::NeedMore)
     }
 
-    /// The server refused. Before it accepted us, sslmode `allow` and `prefer` try the other way once.
+    /// The server refused. Before authentication, sslmode `allow` and `prefer` try the other way once.
     fn refused(&mut self, error: ServerError) -> Result<Handshake, LoginError> {
         let mode = self.login.ssl_mode;
         let other_way =

@@ -1,23 +1,24 @@
-//! A host's name and the addresses it leads to, which may change while connections come and go.
+//! A host's name and its addresses, which may change between connections.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A name with its addresses as they were when it was looked up last, shared by all who connect to it. Whoever connects
-/// reads them and says so; somebody beside them looks the name up again ([`HostName::take_wanted`], [`HostName::set`]).
+/// A name and the addresses of its last look-up, shared by all that connect to it. A connection reads them
+/// and sets a flag; another thread then looks the name up again ([`HostName::take_wanted`],
+/// [`HostName::set`]).
 #[derive(Debug)]
 pub struct HostName {
     host: String,
     port: u16,
     addresses: Mutex<Vec<SocketAddr>>,
-    /// Raised with each change of the addresses.
+    /// Incremented with each change of the addresses.
     version: AtomicU64,
     wanted: AtomicBool,
 }
 
 impl HostName {
-    /// A name that was looked up.
+    /// A name and the result of its look-up.
     #[must_use]
     pub fn new(host: String, port: u16, addresses: Vec<SocketAddr>) -> HostName {
         HostName {
@@ -29,7 +30,7 @@ impl HostName {
         }
     }
 
-    /// As it was written.
+    /// The name.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
@@ -41,12 +42,12 @@ impl HostName {
         self.port
     }
 
-    /// Whether somebody connected to one of its addresses since the last call.
+    /// Whether anybody connected to one of its addresses since the last call.
     pub fn take_wanted(&self) -> bool {
         self.wanted.swap(false, Ordering::Relaxed)
     }
 
-    /// The name was looked up again. No addresses at all change nothing.
+    /// Stores another look-up's result; an empty one changes nothing.
     pub fn set(&self, addresses: Vec<SocketAddr>) {
         let mut known = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
         if !addresses.is_empty() && *known != addresses {
@@ -60,9 +61,9 @@ impl HostName {
 #[derive(Debug, Clone)]
 pub struct NamedAddress {
     name: Arc<HostName>,
-    /// Which one it was at first.
+    /// Its index in the first look-up.
     nth: usize,
-    /// The version of the name that was seen last.
+    /// The version last seen.
     seen: u64,
 }
 
@@ -73,16 +74,16 @@ impl NamedAddress {
         NamedAddress { name, nth, seen: 0 }
     }
 
-    /// Shared with all who connect to it.
+    /// The name, shared by all that connect to it.
     #[must_use]
     pub fn name(&self) -> &Arc<HostName> {
         &self.name
     }
 
-    /// Where to connect to instead of `last`, once that is no address of the name any more; to be asked before each new
-    /// connection.
+    /// Where to connect instead of `last`, if that is no longer an address of the name. Call it before each
+    /// new connection.
     pub fn moved(&mut self, last: SocketAddr) -> Option<SocketAddr> {
-        // Read first: all threads may then keep the flag in their caches.
+        // Read first: all threads can then keep the flag in their caches.
         if !self.name.wanted.load(Ordering::Relaxed) {
             self.name.wanted.store(true, Ordering::Relaxed);
         }

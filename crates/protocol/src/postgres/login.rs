@@ -1,8 +1,7 @@
-//! What one connection needs to log in, and how that can fail.
+//! What a connection needs to log in, and why a login fails.
 
 use std::sync::Arc;
 
-use super::choices::Choices;
 use super::conninfo::Password;
 use super::frame::Broken;
 use super::scram::{ScramCache, ScramError};
@@ -11,18 +10,17 @@ use super::server_error::ServerError;
 /// libpq's `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum SslMode {
-    /// Never TLS.
     Disable,
-    /// TLS only if the server does not take a plain connection.
+    /// TLS only if the server refuses a plain connection.
     Allow,
-    /// TLS if the server has it (the default).
+    /// TLS if the server supports it (the default).
     #[default]
     Prefer,
-    /// Only TLS; the certificate is not checked unless there is a root certificate.
+    /// TLS only; the certificate is checked only if there is a root certificate.
     Require,
-    /// Only TLS, with a certificate that a known authority signed.
+    /// TLS only, with a certificate signed by a trusted authority.
     VerifyCa,
-    /// The same, and the certificate must be for this host.
+    /// As [`Self::VerifyCa`], and the certificate must be for this host.
     VerifyFull,
 }
 
@@ -39,13 +37,12 @@ impl SslMode {
         ],
     };
 
-    /// As a connection string names it.
+    /// The name in a connection string.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::CHOICES.name(self)
     }
 
-    /// True when a plain connection will not do.
     pub(crate) fn demands_tls(self) -> bool {
         self >= SslMode::Require
     }
@@ -54,10 +51,10 @@ impl SslMode {
 /// How TLS is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SslNegotiation {
-    /// Ask first, in clear (all servers).
+    /// Ask first, unencrypted (all servers).
     #[default]
     Postgres,
-    /// Start TLS at once (servers from 17 on).
+    /// Start TLS at once (from PostgreSQL 17 on).
     Direct,
 }
 
@@ -68,12 +65,11 @@ impl SslNegotiation {
     };
 }
 
-/// Whether SCRAM must be tied to the TLS connection.
+/// Whether SCRAM must be bound to the TLS connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ChannelBinding {
-    /// Never.
     Disable,
-    /// If both sides can (the default).
+    /// If both sides support it (the default).
     #[default]
     Prefer,
     Require,
@@ -90,15 +86,15 @@ impl ChannelBinding {
     };
 }
 
-/// A way to prove who one is.
+/// A method of authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AuthMethod {
-    /// The server asks for nothing.
+    /// The server requires no authentication.
     None,
     Password,
     /// The password hashed with MD5.
     Md5,
-    /// SCRAM-SHA-256, with or without channel binding.
+    /// With or without channel binding.
     ScramSha256,
 }
 
@@ -113,7 +109,7 @@ impl AuthMethod {
         ],
     };
 
-    /// As `require_auth` names it.
+    /// The name in `require_auth`.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::CHOICES.name(self)
@@ -123,21 +119,20 @@ impl AuthMethod {
 /// libpq's `require_auth`: which methods the server may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuthPolicy {
-    /// A bit for each method, by its place in the enum.
+    /// A bit for each method, by its position in the enum.
     allowed: u8,
 }
 
 impl AuthPolicy {
     pub(crate) const NOTHING: AuthPolicy = AuthPolicy { allowed: 0 };
 
-    /// The same with `method` allowed or not.
     #[must_use]
     pub(crate) fn with(self, method: AuthMethod, allowed: bool) -> AuthPolicy {
         let bit = 1 << method as u8;
         AuthPolicy { allowed: if allowed { self.allowed | bit } else { self.allowed & !bit } }
     }
 
-    /// True when the server may ask for `method`.
+    /// Whether the server may ask for `method`.
     #[must_use]
     pub fn allows(self, method: AuthMethod) -> bool {
         self.allowed & (1 << method as u8) != 0
@@ -150,31 +145,24 @@ impl Default for AuthPolicy {
     }
 }
 
-/// What one connection needs to log in; shared by all connections that log in alike.
+/// What a connection needs to log in; shared by connections with the same login.
 #[derive(Debug, Clone)]
 pub struct Login {
-    /// Role to log in as.
     pub user: String,
-    /// Database to connect to.
     pub dbname: String,
-    /// Other parameters sent at startup, such as `application_name` and `options`.
+    /// Other startup parameters, such as `application_name` and `options`.
     pub parameters: Vec<(String, String)>,
-    /// The password, if there is one.
     pub password: Option<Password>,
-    /// Whether to use TLS; [`SslMode::Disable`] over a Unix socket.
+    /// [`SslMode::Disable`] over a Unix socket.
     pub ssl_mode: SslMode,
-    /// How to start TLS.
     pub ssl_negotiation: SslNegotiation,
-    /// Whether SCRAM must be tied to the TLS connection.
     pub channel_binding: ChannelBinding,
-    /// Which methods the server may ask for.
     pub require_auth: AuthPolicy,
-    /// Keys derived from passwords so far.
     pub scram_cache: Arc<ScramCache>,
 }
 
 impl Login {
-    /// A login without password, TLS or further parameters; change its fields for more.
+    /// A login without password, TLS and further parameters; set its fields for more.
     #[must_use]
     pub fn new(user: impl Into<String>, dbname: impl Into<String>) -> Login {
         Login {
@@ -194,40 +182,38 @@ impl Login {
 /// Why a login failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoginError {
-    /// The server refused.
     #[error("{}", two_refusals(.error, .earlier.as_deref()))]
     Server {
-        /// What it said.
         error: Box<ServerError>,
-        /// What it said to the first try, when sslmode `allow` or `prefer` made a second one.
+        /// The refusal of the first try, when sslmode `allow` or `prefer` made a second one.
         earlier: Option<Box<ServerError>>,
     },
-    /// The server wants a password and there is none: ask for one, put it into the login, connect again.
+    /// Ask for a password, set it in the login, connect again.
     #[error("fe_sendauth: no password supplied")]
     PasswordNeeded,
-    /// The server does not do TLS and the sslmode demands it.
+    /// The server does not support TLS and the sslmode requires it.
     #[error("server does not support SSL, but SSL was required")]
     TlsRefused,
-    /// The server asks for a method that is not built in.
+    /// An authentication method that is not built in.
     #[error(
         "the server asks for {0} authentication, which pgdyno does not support; use a password, md5, scram-sha-256 or trust rule in pg_hba.conf"
     )]
     Unsupported(&'static str),
-    /// The server asks for what `require_auth` rules out.
+    /// A method that `require_auth` excludes.
     #[error(
         "authentication method requirement failed: server requested {requested}, which require_auth does not allow"
     )]
     MethodNotAllowed {
-        /// The method it asked for, by its `require_auth` name.
+        /// Its name in `require_auth`.
         requested: &'static str,
     },
     /// `channel_binding=require` cannot be met.
     #[error("channel binding is required, but {0}")]
     ChannelBinding(&'static str),
-    /// The SCRAM exchange failed on our side, e.g. the server could not prove that it knows the password.
+    /// The client ended the SCRAM exchange, e.g. because the server could not prove that it knows the
+    /// password.
     #[error(transparent)]
     Scram(#[from] ScramError),
-    /// The byte stream is not PostgreSQL's.
     #[error(transparent)]
     Broken(#[from] Broken),
 }
@@ -236,5 +222,24 @@ fn two_refusals(error: &ServerError, earlier: Option<&ServerError>) -> String {
     match earlier {
         Some(earlier) => format!("{earlier}\n{error}"),
         None => error.to_string(),
+    }
+}
+
+/// The names of an option's values; of two names for a value, the first is written.
+#[derive(Debug)]
+pub(crate) struct Choices<T: 'static> {
+    /// All names, for messages.
+    pub(crate) expected: &'static str,
+    pub(crate) values: &'static [(&'static str, T)],
+}
+
+impl<T: Copy + PartialEq> Choices<T> {
+    pub(crate) fn read(&self, name: &str) -> Option<T> {
+        self.values.iter().find(|(known, _)| *known == name).map(|&(_, value)| value)
+    }
+
+    /// The name of a value; empty if it has none.
+    pub(crate) fn name(&self, value: T) -> &'static str {
+        self.values.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
     }
 }

@@ -1,64 +1,60 @@
-//! What the server says once a connection is ready, borrowed from the receive buffer.
+//! The server's messages once a connection is ready, borrowed from the receive buffer.
 
 use super::frame::{Broken, Header, Reader};
 use super::rows::{DataRow, Format, RowDescription};
 use super::server_error::ErrorFields;
 
 /// One message of the server.
-// All payloads in one place: a message is then copied in words, not byte by byte.
+// All payloads at one place: the compiler then copies a message in words, not bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Message<'a> {
-    /// The columns of the rows that follow; never seen under [`Want::Skip`](super::Want::Skip).
+    /// Columns of the following rows; not returned under [`Want::Skip`](super::Want::Skip).
     RowDescription(RowDescription<'a>),
-    /// One row; never seen under [`Want::Skip`](super::Want::Skip).
+    /// Not returned under [`Want::Skip`](super::Want::Skip).
     DataRow(DataRow<'a>),
-    /// A statement ended well.
+    /// A statement succeeded.
     CommandComplete(CommandTag<'a>),
     EmptyQuery,
-    /// A statement failed. The connection stays usable unless the severity is FATAL or PANIC.
+    /// A statement failed. The connection remains usable unless the severity is FATAL or PANIC.
     Error(ErrorFields<'a>),
-    /// A notice or warning.
     Notice(ErrorFields<'a>),
-    /// The server waits for the next query.
+    /// Ready for the next query.
     ReadyForQuery(TxStatus),
     ParseComplete,
     BindComplete,
     CloseComplete,
-    /// The described statement returns no rows.
     NoData,
-    /// The types of a described statement's parameters.
+    /// Types of a statement's parameters.
     ParameterDescription(ParameterTypes<'a>),
     /// Execute stopped at its row limit.
     PortalSuspended,
-    /// The server waits for COPY data.
+    /// The server expects COPY data.
     CopyIn(Copy),
     /// COPY data follows.
     CopyOut(Copy),
-    /// COPY data may go both ways (replication).
+    /// COPY in both directions (replication).
     CopyBoth(Copy),
-    /// A piece of COPY data; never seen under [`Want::Skip`](super::Want::Skip).
+    /// Not returned under [`Want::Skip`](super::Want::Skip).
     CopyData(&'a [u8]),
-    /// The server's COPY data is complete.
     CopyDone,
-    /// A setting's value, at connection and whenever it changes.
+    /// A setting's value, on connection and after each change.
     ParameterStatus(Setting<'a>),
-    /// Somebody notified a channel this connection listens on.
+    /// A notification on a channel this connection listens on.
     Notification(Notification<'a>),
 }
 
-/// State of the transaction when the server is ready.
+/// State of the transaction at ReadyForQuery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TxStatus {
-    /// Not in a transaction.
     #[default]
     Idle,
     InTransaction,
-    /// In a transaction that failed: only its end is accepted.
+    /// Failed: the server accepts only its end.
     Failed,
 }
 
-/// A setting as the server reports it.
+/// A setting reported by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting<'a> {
     pub name: &'a [u8],
@@ -70,11 +66,11 @@ pub struct Setting<'a> {
 pub struct Notification<'a> {
     pub process_id: u32,
     pub channel: &'a [u8],
-    /// What was sent, possibly empty.
+    /// May be empty.
     pub payload: &'a [u8],
 }
 
-/// How COPY data is written.
+/// Format of COPY data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copy {
     pub format: Format,
@@ -106,30 +102,30 @@ impl<'a> ParameterTypes<'a> {
     }
 }
 
-/// What a completed statement did, such as `SELECT 3` or `INSERT 0 1`.
+/// The tag of a completed statement, such as `SELECT 3` or `INSERT 0 1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandTag<'a>(pub &'a [u8]);
 
 impl<'a> CommandTag<'a> {
-    /// The whole tag; empty if the server sent something that is not ASCII.
+    /// The whole tag; empty if it is not ASCII.
     #[must_use]
     pub fn as_str(&self) -> &'a str {
         std::str::from_utf8(self.0).unwrap_or_default()
     }
 
-    /// Rows returned or changed, for the commands that say so.
+    /// Rows returned or changed, if the tag has a count.
     #[must_use]
     pub fn rows(&self) -> Option<u64> {
         self.as_str().rsplit_once(' ').and_then(|(_, count)| count.parse().ok())
     }
 
-    /// Whether a statement that asks for rows says that there were none.
+    /// Whether a query's tag reports 0 rows.
     pub(crate) fn found_nothing(&self) -> bool {
         matches!(self.0, b"SELECT 0" | b"FETCH 0")
     }
 
-    /// Rows inserted, updated, deleted or merged, for the commands that say so; `SELECT` only if it `returned` no rows
-    /// to us: then it made a table of them.
+    /// Rows inserted, updated, deleted or merged, if the tag has a count. `SELECT` counts only if it
+    /// `returned` no rows: it then filled a table.
     #[must_use]
     pub fn affected(&self, returned: bool) -> Option<u64> {
         let writes = match self.0.first()? {
@@ -177,7 +173,7 @@ pub(crate) fn decode<'a>(header: Header, body: &'a [u8]) -> Result<Message<'a>, 
     })
 }
 
-/// The tag is all of the body but its NUL: no need to search for that.
+/// The tag is the body without its NUL: no need to search for that.
 fn command_tag<'a>(reader: &Reader<'a>) -> Result<CommandTag<'a>, Broken> {
     match reader.rest().split_last() {
         Some((0, tag)) => Ok(CommandTag(tag)),

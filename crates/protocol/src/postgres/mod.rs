@@ -1,11 +1,11 @@
-//! The PostgreSQL protocol, version 3.0, from the client's side, and libpq's rules for describing a connection.
+//! The client side of the PostgreSQL protocol, version 3.0, and libpq's rules for describing a connection.
 //!
-//! The usual way: [`Config::parse`] reads what the user wrote and what the environment says;
-//! [`Config::login`] gives what one connection needs; a [`Connection`] runs the handshake and then decodes what the
-//! server sends; [`frontend`] appends what the client says.
+//! [`Config::parse`] reads what the user wrote and the environment. [`Config::login`] gives what a connection
+//! needs. A [`Connection`] runs the handshake, then decodes the server's messages; [`frontend`] appends the
+//! client's.
 //!
-//! Left out: GSSAPI, SSPI, OAuth, certificate revocation lists, replication connections, protocol 3.2. What the user
-//! asks for of these is refused by name.
+//! Left out: GSSAPI, SSPI, OAuth, certificate revocation lists, replication connections, protocol 3.2.
+//! Options that need one of these are refused by name.
 
 pub mod conninfo;
 pub mod frontend;
@@ -14,7 +14,6 @@ pub mod tls;
 
 mod announced;
 mod authentication;
-mod choices;
 mod connection;
 mod frame;
 mod handshake;
@@ -27,9 +26,9 @@ mod replies;
 mod rows;
 mod scram;
 mod server_error;
-mod unencrypted;
 
 pub use announced::CancelKey;
+pub use authentication::on_unencrypted_password;
 pub use connection::Connection;
 pub use conninfo::{Config, ConnInfoError, Env, Host, HostSpec, Parameters, Password, PasswordSource};
 pub use frame::Broken;
@@ -42,4 +41,3 @@ pub use replies::{Counted, Want};
 pub use rows::{Column, DataRow, Format, RowDescription, Values};
 pub use scram::{ScramCache, ScramError};
 pub use server_error::{ErrorFields, ServerError};
-pub use unencrypted::on_unencrypted_password;

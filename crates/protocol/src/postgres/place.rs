@@ -1,4 +1,4 @@
-//! One server to connect to: where it is, and what is said to it first. Names are looked up elsewhere.
+//! A server to connect to: its address, TLS and login. Names are looked up by the caller.
 
 use std::sync::Arc;
 
@@ -9,19 +9,18 @@ use super::host_name::NamedAddress;
 use super::login::Login;
 use crate::Address;
 
-/// One PostgreSQL server, resolved and ready to connect to; cheap to clone.
+/// A resolved PostgreSQL server, ready to connect to; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Place {
     pub address: Address,
-    /// Present where the connection may be encrypted.
+    /// `None` if the connection is never encrypted.
     pub tls: Option<Tls>,
-    /// The name the address was looked up by, for messages; `None` when it was given as an address.
+    /// The name that was looked up, for messages; `None` when an address was given.
     pub host: Option<Arc<str>>,
-    /// Where that name leads, which may change; `None` when nothing was looked up.
+    /// The name's current address; `None` when nothing was looked up.
     pub named: Option<NamedAddress>,
-    /// How a TCP connection is kept and given up.
     pub tcp: TcpOptions,
-    /// User, database, password, TLS policy and parameters sent at startup (session settings among them).
+    /// User, database, password, TLS policy and startup parameters (including session settings).
     pub login: Arc<Login>,
 }
 
@@ -32,8 +31,8 @@ impl Place {
         Place { address, tls: None, host: None, named: None, tcp: TcpOptions::default(), login }
     }
 
-    /// Goes to where the name leads by now; true when that is elsewhere. To be called before each new connection that is not
-    /// to wait for a name service: somebody else looks the name up ([`HostName`](super::HostName)).
+    /// Updates the address from the name; true when it changed. Call it before each new connection. It never
+    /// waits for a name service: another thread looks the name up ([`HostName`](super::HostName)).
     pub fn follow_name(&mut self) -> bool {
         let (Some(named), Address::Tcp(address)) = (&mut self.named, &mut self.address) else {
             return false;
@@ -44,33 +43,32 @@ impl Place {
     }
 }
 
-/// What a connection needs to be encrypted.
+/// What an encrypted connection needs.
 #[derive(Debug, Clone)]
 pub struct Tls {
-    /// Shared configuration: roots, client certificate, verification policy.
+    /// Roots, client certificate and verification policy.
     pub config: Arc<rustls::ClientConfig>,
     /// Name to verify and to send as SNI.
     pub name: ServerName<'static>,
 }
 
-/// What one of several servers is for.
+/// What a server accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It takes writes.
+    /// Accepts writes.
     Primary,
-    /// It follows a primary and takes reads only.
+    /// Follows a primary and accepts reads only.
     Standby,
 }
 
 /// One of several servers.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// How to connect to it.
     pub place: Place,
     pub role: Role,
 }
 
-/// A database as libpq's programs are told of it. The password goes to their environment only.
+/// A database as libpq's programs get it. The password is passed in their environment only.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Database {
     /// Host name, address or socket folder.
@@ -78,7 +76,6 @@ pub struct Database {
     pub port: u16,
     pub user: String,
     pub dbname: String,
-    /// Password, if the server asks for one.
     pub password: Option<String>,
 }
 

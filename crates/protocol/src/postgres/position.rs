@@ -1,13 +1,14 @@
-//! Shows where in a query an error is: the line, and a caret under the place, cut as libpq cuts it.
+//! Shows the position of an error in a query as libpq does: the line, and a caret below it.
 
 use unicode_width::UnicodeWidthChar;
 
 /// Widest part of a line that is shown, in screen columns.
 const SHOWN_WIDTH: usize = 60;
-/// Columns kept right of the place when a line is cut.
+/// Columns kept right of the position when a line is cut.
 const RIGHT_MARGIN: usize = 10;
 
-/// `LINE n: text` and the caret line, each ended by a newline; empty when `at` (characters from 1) lies beyond the query.
+/// `LINE n: text` and the caret line, each ended by a newline; empty when `at` (characters from 1) is beyond
+/// the query.
 pub(super) fn excerpt(query: &str, at: u32) -> String {
     let chars: Vec<char> = query.chars().collect();
     let Some(place) = (at as usize).checked_sub(1).filter(|&place| place <= chars.len()) else {
@@ -27,7 +28,7 @@ pub(super) fn excerpt(query: &str, at: u32) -> String {
     text
 }
 
-/// Number of the line that follows `before` (from 1) and the index where it starts. `\r\n` is one line end.
+/// Number of the line after `before` (from 1) and its start index. `\r\n` is one line end.
 fn line_start(before: &[char]) -> (usize, usize) {
     let mut number = 1;
     let mut start = 0;
@@ -41,7 +42,6 @@ fn line_start(before: &[char]) -> (usize, usize) {
     (number, start)
 }
 
-/// The part of a line that is shown.
 struct Cut {
     start: usize,
     end: usize,

@@ -1,36 +1,34 @@
-//! What a server answers: messages cut out of the byte stream, rows handed out or counted and passed over.
+//! The server's answers: messages from the byte stream, with rows returned or skipped.
 
 use super::announced::Announced;
 use super::frame::{self, Broken};
 use super::message::{self, CommandTag, Message, TxStatus};
 
-/// What to do with the rows (and COPY data) that arrive.
+/// What to do with rows and COPY data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Want {
-    /// Count them and pass over them, also over those that have not arrived completely: a row of any size
-    /// passes through a small buffer. Their description is passed over, too.
+    /// Count and skip them, even if incomplete: a row of any size passes through a small buffer. Row
+    /// descriptions are skipped too.
     Skip,
-    /// Hand them out. A row must be complete in the input for that. They are counted too.
+    /// Count and return them. A row must be complete in the input.
     #[default]
     Read,
 }
 
-/// What statements gave, counted from their rows and command tags.
+/// Results of statements, counted from rows and command tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Counted {
     /// Rows, and pieces of COPY data.
     pub rows: u64,
-    /// Bytes of their values.
     pub bytes: u64,
-    /// Rows inserted, updated, deleted or merged, those of `CREATE TABLE AS` among them.
+    /// Rows inserted, updated, deleted or merged, including `CREATE TABLE AS`.
     pub affected: u64,
-    /// Statements that ended well and return rows, or say that they found none.
+    /// Successful statements that return rows, or report that they found none.
     pub queries: u32,
-    /// Statements that ended well and say how many rows they changed.
+    /// Successful statements that report the number of changed rows.
     pub changes: u32,
 }
 
-/// Cuts what a server answers into messages; counts rows, or passes over them.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     pub(super) status: TxStatus,
@@ -38,11 +36,11 @@ pub(super) struct Replies {
     /// Bytes of a skipped message that have not arrived yet.
     skip: usize,
     counted: Counted,
-    /// `counted.rows` as the last statement ended.
+    /// `counted.rows` at the end of the last statement.
     rows_before: u64,
 }
 
-/// Fewest bytes that tell how much of a row is payload: header and number of columns.
+/// Bytes needed to know a row's payload: header and number of columns.
 const ROW_HEAD: usize = frame::HEADER + 2;
 
 impl Replies {
@@ -83,7 +81,8 @@ impl Replies {
         }
     }
 
-    /// Counts the row at the start of `rest`, if it is one, and sets out to skip it; false when its head has not arrived.
+    /// Counts the row at the start of `rest`, if it is one, and starts to skip it; false while its head is
+    /// incomplete.
     #[inline]
     fn begin_skip(&mut self, header: frame::Header, rest: &[u8]) -> Result<bool, Broken> {
         match header.tag {
@@ -105,7 +104,6 @@ impl Replies {
         Ok(true)
     }
 
-    /// Keeps what later calls may ask for.
     #[inline]
     fn note(&mut self, message: &Message<'_>, announced: &mut Announced) {
         match message {
@@ -124,7 +122,8 @@ impl Replies {
         self.counted.bytes += payload as u64;
     }
 
-    /// Counts a statement that ended well; one whose tag has no count (`DO`, `SET`, `BEGIN`) only if it gave rows.
+    /// Counts a successful statement; one with a tag without count (`DO`, `SET`, `BEGIN`) only if it returned
+    /// rows.
     #[inline]
     fn count_statement(&mut self, tag: CommandTag<'_>) {
         let returned = self.counted.rows != self.rows_before;

@@ -2,18 +2,18 @@
 
 use super::frame::{Broken, Reader};
 
-/// How values are written: as text or in the type's binary form.
+/// Format of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Format {
     /// Text, as psql shows it.
     #[default]
     Text,
-    /// The type's own binary form.
+    /// The type's binary form.
     Binary,
 }
 
 impl Format {
-    /// The protocol's number for it.
+    /// The protocol's number.
     #[must_use]
     pub fn code(self) -> i16 {
         match self {
@@ -27,7 +27,7 @@ impl Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataRow<'a> {
     columns: u16,
-    /// For each column a length (-1 for NULL) and that many bytes; checked when the row is made.
+    /// For each column a length (-1 for NULL) and that many bytes; validated on construction.
     body: &'a [u8],
 }
 
@@ -120,18 +120,18 @@ impl ExactSizeIterator for Values<'_> {}
 /// One column of a [`RowDescription`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column<'a> {
-    /// Its name, in the client encoding.
+    /// In the client encoding.
     pub name: &'a [u8],
-    /// OID of the table it comes from, 0 if none.
+    /// OID of the table, 0 if none.
     pub table: u32,
-    /// Its number in that table, 0 if none.
+    /// Number in that table, 0 if none.
     pub attribute: i16,
     pub type_oid: u32,
     /// Bytes of the type, negative when it varies.
     pub type_size: i16,
-    /// The type's modifier, -1 if none.
+    /// -1 if none.
     pub type_modifier: i32,
-    /// How its values will be written; text when only a statement was described.
+    /// Text when only a statement was described.
     pub format: Format,
 }
 

@@ -1,7 +1,8 @@
-//! SCRAM-SHA-256 (RFC 5802, RFC 7677) from the client's side, with the costly key derivation done once per password.
+//! The client side of SCRAM-SHA-256 (RFC 5802, RFC 7677), with the expensive key derivation done once per
+//! password.
 //!
-//! postgres-protocol has this exchange too, but derives the key again for each connection: 4,096 rounds of HMAC that would
-//! stall every other client of a thread.
+//! postgres-protocol implements this exchange too, but derives the key for each connection: 4,096 rounds of
+//! HMAC would stall every other client of a thread.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,25 +12,21 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// A SHA-256 hash or HMAC.
 type Hash = [u8; 32];
 
-/// Most rounds we let a server ask for: about half a second of work, 250 times PostgreSQL's default.
+/// Most rounds accepted from a server: about half a second of work, 250 times PostgreSQL's default.
 const MAX_ITERATIONS: u32 = 1_000_000;
 
-/// Random bytes in a nonce, as libpq sends.
 const NONCE_BYTES: usize = 18;
 
-/// Why a SCRAM exchange failed on our side.
+/// Why the client ended a SCRAM exchange.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScramError {
-    /// A message of the server is not SCRAM.
     #[error("malformed SCRAM message from server ({0})")]
     Malformed(&'static str),
-    /// The server's nonce does not begin with ours.
     #[error("invalid SCRAM response (nonce mismatch)")]
     Nonce,
-    /// The server asks for more rounds than we are willing to compute.
+    /// More rounds than [`MAX_ITERATIONS`].
     #[error(
         "the server asks for {0} SCRAM iterations, more than {MAX_ITERATIONS}; lower scram_iterations and set the password again"
     )]
@@ -37,16 +34,15 @@ pub enum ScramError {
     /// The server ended the exchange with an error.
     #[error("error received from server in SCRAM exchange: {0}")]
     Server(String),
-    /// The server does not know the password's verifier: it is not the server it claims to be.
+    /// The server does not know the password's verifier.
     #[error("incorrect server signature: the server could not prove that it knows the password")]
     Signature,
-    /// The system gave no random bytes.
     #[error("could not generate nonce")]
     NoRandom,
 }
 
-/// Keys derived from passwords so far, shared by all connections: the derivation is paid once per password, salt and
-/// iteration count. Holds no password, only digests.
+/// Derived keys, shared by all connections: one derivation per password, salt and iteration count. Contains
+/// digests only, no password.
 #[derive(Default)]
 pub struct ScramCache {
     keys: Mutex<HashMap<CacheKey, Keys>>,
@@ -72,7 +68,7 @@ struct Keys {
 }
 
 impl ScramCache {
-    /// Threads that need the same keys wait for the first to derive them instead of doing the work again.
+    /// Threads that need the same keys wait for the first one to derive them.
     fn keys(&self, password: &[u8], salt: &[u8], iterations: u32) -> Keys {
         let key = CacheKey { password: Sha256::digest(password).into(), salt: salt.to_vec(), iterations };
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +83,7 @@ impl Keys {
     }
 }
 
-/// SASLprep where it applies; passwords of PostgreSQL may be any bytes, and those it forbids are used as they are.
+/// SASLprep where it applies; PostgreSQL's passwords may be any bytes, and invalid ones are used unchanged.
 fn prepared(password: &[u8]) -> Vec<u8> {
     match std::str::from_utf8(password).map(stringprep::saslprep) {
         Ok(Ok(prepared)) => prepared.into_owned().into_bytes(),
@@ -127,14 +123,12 @@ fn xor(to: &mut Hash, with: &Hash) {
     to.iter_mut().zip(with).for_each(|(a, b)| *a ^= b);
 }
 
-/// How the exchange is tied to the TLS connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Binding<'a> {
-    /// We cannot do it.
     Unsupported,
-    /// We can, but the server does not offer it; saying so lets the server detect a downgrade.
+    /// The server does not offer it; sending this lets the server detect a downgrade.
     NotOffered,
-    /// Tied to this hash of the server's certificate.
+    /// With this hash of the server's certificate.
     EndPoint(&'a [u8]),
 }
 
@@ -148,7 +142,8 @@ impl Binding<'_> {
     }
 }
 
-/// One exchange: [`first`](Exchange::first), then [`respond`](Exchange::respond), then [`verify`](Exchange::verify).
+/// One exchange: [`first`](Exchange::first), then [`respond`](Exchange::respond), then
+/// [`verify`](Exchange::verify).
 #[derive(Debug)]
 pub(super) struct Exchange {
     header: &'static str,
@@ -182,7 +177,6 @@ impl Exchange {
         }
     }
 
-    /// The client's first message.
     pub(super) fn first(&self) -> String {
         format!("{}{}", self.header, self.first_bare)
     }
@@ -211,12 +205,11 @@ impl Exchange {
         Ok(format!("{without_proof},p={}", BASE64.encode(proof)))
     }
 
-    /// Whether the challenge was answered.
     pub(super) fn has_responded(&self) -> bool {
         self.signature.is_some()
     }
 
-    /// Checks the server's last message; only then is it known to be the right server.
+    /// Checks the server's last message, and thereby the server.
     pub(super) fn verify(&self, server_final: &[u8]) -> Result<(), ScramError> {
         let server_final =
             std::str::from_utf8(server_final).map_err(|_| ScramError::Malformed("not text"))?;
@@ -235,7 +228,6 @@ impl Exchange {
     }
 }
 
-/// The server's first message.
 struct Challenge<'a> {
     nonce: &'a str,
     salt: Vec<u8>,

@@ -1,26 +1,26 @@
-//! The control connection a workload is lent: blocking, simple protocol, text values.
+//! Blocking control connections for workloads: simple protocol, text values.
 
 use std::fmt;
 
 /// Rows and tag of one statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResultSet {
-    /// Column names; empty for a statement that returns no rows.
+    /// Empty for a statement that returns no rows.
     pub columns: Vec<String>,
-    /// OIDs of their types, where the connection tells them; else empty.
+    /// OIDs; empty if the connection does not report them.
     pub types: Vec<u32>,
-    /// Values as text, NULL as `None`.
+    /// As text, NULL as `None`.
     pub rows: Vec<Vec<Option<String>>>,
-    /// Command tag, e.g. `SELECT 3`; empty for an empty statement.
+    /// E.g. `SELECT 3`; empty for an empty statement.
     pub tag: String,
 }
 
-/// What the server, or the connection, said against a statement.
+/// An error of the server or the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SqlError {
-    /// SQLSTATE; `None` when the connection itself failed.
+    /// `None` when the connection failed.
     pub sqlstate: Option<String>,
-    /// As libpq prints it, several lines without a final newline: `ERROR:  relation "x" does not exist` …
+    /// As libpq prints it, without a final newline: `ERROR:  relation "x" does not exist` …
     pub text: String,
 }
 
@@ -40,47 +40,45 @@ impl fmt::Display for SqlError {
 
 impl std::error::Error for SqlError {}
 
-/// What a source of COPY data says after each piece.
+/// Whether a source of COPY data has more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Supply {
-    /// More will come.
     More,
     End,
-    /// The copy is to be given up; nothing of it shall stay.
+    /// Abort the copy; the server keeps none of its rows.
     GiveUp,
 }
 
 /// A blocking control connection.
 ///
-/// Called by workloads outside the timed part of a run; an error leaves the connection usable unless it has no
-/// SQLSTATE.
+/// Workloads use it outside the timed part of a run. After an error without SQLSTATE the connection is
+/// unusable.
 ///
-/// What a server answers at once (catalogs, settings, counters) is asked as it is, and waited for only so long; what
-/// may rightly take its time (the user's SQL, VACUUM, indexes) is asked through [`long`].
+/// Queries with fast answers (catalogs, settings, counters) have a timeout. Statements that may take long
+/// (the user's SQL, VACUUM, indexes) go through [`long`].
 pub trait Sql {
-    /// Runs one or more statements that should be answered at once, and gives the results in order.
+    /// Runs one or more statements with a timeout, and returns the results in order.
     ///
     /// # Errors
-    /// The first error; the statements after it were not run. Also when the answer does not come in time.
+    /// The first error; later statements are not run. Also when the timeout expires.
     fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError>;
 
-    /// As [`Sql::query`], for statements that may take as long as they need, while the server lives. Call it through
-    /// [`long`].
+    /// As [`Sql::query`], without a timeout while the server lives. Call it through [`long`].
     ///
     /// # Errors
-    /// As [`Sql::query`]; in place of a bound, when the server or its process is found dead.
+    /// As [`Sql::query`]; instead of the timeout, when the server or its process is dead.
     fn query_long(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
         self.query(sql)
     }
 
-    /// Runs a `COPY … FROM STDIN`, which may take as long as it needs. `fill` appends data to the (empty) buffer and
-    /// says whether more will come. Gives the number of rows copied.
+    /// Runs a `COPY … FROM STDIN` without a timeout. `fill` appends data to the (empty) buffer and returns
+    /// whether more will come. Returns the number of rows copied.
     ///
     /// # Errors
-    /// When the server refuses the command or the data, or `fill` gave up.
+    /// When the server refuses the command or the data, or `fill` aborted.
     fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError>;
 
-    /// What the server remarked (NOTICE, WARNING) since the last call, as libpq prints it.
+    /// The server's notices and warnings since the last call, as libpq prints them.
     fn take_notices(&mut self) -> Vec<String> {
         Vec::new()
     }
@@ -103,7 +101,7 @@ pub trait Sql {
         Ok(self.rows(sql)?.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
     }
 
-    /// Runs statements whose results do not matter.
+    /// Runs statements and drops their results.
     ///
     /// # Errors
     /// As [`Sql::query`].
@@ -112,12 +110,12 @@ pub trait Sql {
     }
 }
 
-/// The same connection, for statements that may take as long as they need: `long(sql).execute("VACUUM")`.
+/// The connection without a timeout: `long(sql).execute("VACUUM")`.
 pub fn long(sql: &mut dyn Sql) -> Long<'_> {
     Long(sql)
 }
 
-/// A connection whose statements may take as long as they need; see [`long`].
+/// A connection whose statements have no timeout; see [`long`].
 pub struct Long<'a>(&'a mut dyn Sql);
 
 impl Sql for Long<'_> {
@@ -144,7 +142,7 @@ pub fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A string literal, quoted so that it means the same whatever `standard_conforming_strings` says.
+/// A quoted string literal, valid for both values of `standard_conforming_strings`.
 #[must_use]
 pub fn quote_literal(value: &str) -> String {
     let quoted = value.replace('\'', "''");

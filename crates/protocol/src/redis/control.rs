@@ -1,4 +1,4 @@
-//! The control connection a workload is lent: blocking, a command at a time.
+//! Blocking control connections for workloads: one command at a time.
 
 use std::fmt;
 
@@ -10,9 +10,7 @@ pub enum Answer {
     /// A status or a number, as text.
     Done(String),
     Value(u64),
-    /// No value.
     Nil,
-    /// What the server refused with.
     Error(String),
 }
 
@@ -30,12 +28,11 @@ impl From<&Reply<'_>> for Answer {
     }
 }
 
-/// Why a server could not be asked.
+/// A command that got no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlError {
-    /// What was being done, and where.
+    /// What was attempted, and where.
     pub doing: String,
-    /// What the system said.
     pub problem: String,
 }
 
@@ -49,7 +46,7 @@ impl std::error::Error for ControlError {}
 
 /// A blocking connection to a Redis server, outside the timed part of a run.
 pub trait Control {
-    /// Sends commands, as [`command`] writes them, and gives as many answers.
+    /// Sends commands written by [`command`], and returns as many answers.
     ///
     /// # Errors
     /// When the connection fails, or an answer does not come in time.
@@ -65,9 +62,9 @@ pub trait Control {
         Ok(self.ask(&out, 1)?.pop().unwrap_or(Answer::Nil))
     }
 
-    /// What the server says of itself.
+    /// The server's `INFO`.
     ///
     /// # Errors
-    /// As [`Control::ask`], and when the server does not tell.
+    /// As [`Control::ask`], and when the server refuses.
     fn info(&mut self) -> Result<Info, ControlError>;
 }

@@ -1,13 +1,13 @@
-//! What a server says of itself by `INFO`.
+//! The fields of a server's `INFO`.
 
 use std::collections::BTreeMap;
 
-/// The fields of `INFO`, by their names.
+/// The fields of `INFO`, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Info(BTreeMap<String, String>);
 
 impl Info {
-    /// Reads lines such as `used_memory:1048576`; headings and what is no field are passed over.
+    /// Parses lines such as `used_memory:1048576`; skips all others.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let fields = text.lines().filter(|line| !line.starts_with('#'));
@@ -15,30 +15,30 @@ impl Info {
         Self(fields.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
-    /// A field as it is written; `None` where the server does not tell it.
+    /// A field's text; `None` where the server does not report it.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// A field that is a whole number.
+    /// A field's whole number.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {
         self.text(name)?.parse().ok()
     }
 }
 
-/// How much memory a server may take for data, and what it does when that is full.
+/// A server's memory limit, and what it does when the memory is full.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// `maxmemory` in bytes; 0 is no limit.
+    /// `maxmemory` in bytes; 0 is unlimited.
     pub memory_bytes: u64,
     /// `maxmemory-policy`, e.g. `noeviction`.
     pub policy: String,
 }
 
 impl Limits {
-    /// Those in force; `None` where the server does not tell them.
+    /// The limits in force; `None` where the server does not report them.
     #[must_use]
     pub fn of(info: &Info) -> Option<Self> {
         Some(Self {

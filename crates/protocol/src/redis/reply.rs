@@ -1,19 +1,18 @@
-//! What a server answers, borrowed from the receive buffer or passed over. Our own, since no library passes over a value
-//! without holding it whole.
+//! Replies, borrowed from the receive buffer or skipped. No library skips a value without holding it whole.
 
-/// Longest string we believe in: twice the default limit of Redis (512 MiB).
+/// Longest accepted string: twice the default limit of Redis (512 MiB).
 const STRING_LIMIT: i64 = 1 << 30;
 /// Longest line: a status, an error, or a number.
 const LINE_LIMIT: usize = 64 * 1024;
-/// Most elements of an array we believe in.
+/// Most accepted elements of an array.
 const ARRAY_LIMIT: i64 = 1 << 31;
 
-/// What to do with the replies that arrive.
+/// What to do with replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Want {
-    /// Count strings and arrays and pass over them, also over those that have not arrived completely.
+    /// Count and skip strings and arrays, even if incomplete.
     Skip,
-    /// Hand replies out whole.
+    /// Return replies whole.
     #[default]
     Read,
 }
@@ -23,34 +22,27 @@ pub enum Want {
 pub enum Reply<'a> {
     /// A short text such as `OK`.
     Status(&'a [u8]),
-    /// What went wrong; its first word is the kind, such as `ERR` or `WRONGTYPE`.
+    /// Its first word is the kind, such as `ERR` or `WRONGTYPE`.
     Error(&'a [u8]),
-    /// A number.
     Integer(i64),
-    /// A value.
     Bulk(&'a [u8]),
-    /// No value.
     Nil,
-    /// Several replies.
     Array(Array<'a>),
-    /// A value or an array that was passed over.
     Skipped(Skipped),
 }
 
-/// What was in a reply that was passed over.
+/// Contents of a skipped reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Skipped {
-    /// Values: strings and numbers, also inside arrays.
+    /// Strings and numbers, also inside arrays.
     pub values: u64,
-    /// Missing values.
     pub nils: u64,
-    /// Errors inside arrays (one that is the whole reply is handed out).
+    /// Errors inside arrays; an error that is the whole reply is returned.
     pub errors: u64,
-    /// Bytes of all strings.
     pub bytes: u64,
 }
 
-/// The elements of an array; checked when it is made.
+/// The elements of an array; validated on construction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Array<'a> {
     len: usize,
@@ -81,12 +73,12 @@ impl<'a> Array<'a> {
 /// The byte stream is not RESP2; the connection cannot be used any more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// A reply begins with a byte that RESP2 does not have.
+    /// A reply begins with an unknown type byte.
     #[error(
         "unexpected byte 0x{0:02x} where a Redis reply should begin; is it a Redis server that speaks RESP2?"
     )]
     Kind(u8),
-    /// A length or integer that is none, or is out of bounds.
+    /// An invalid length or integer.
     #[error("malformed Redis reply: {0}")]
     Malformed(&'static str),
 }
@@ -96,14 +88,14 @@ enum Head<'a> {
     Status(&'a [u8]),
     Error(&'a [u8]),
     Integer(i64),
-    /// A string of this length follows, and a line end.
+    /// Length of the string that follows, without its line end.
     Bulk(usize),
     Nil,
-    /// This many replies follow.
+    /// Number of replies that follow.
     Array(u64),
 }
 
-/// Reads the first line of the reply at `at` and moves `at` behind it; `None` when the line is not all there.
+/// Reads the first line of the reply at `at` and moves `at` to its end; `None` while it is incomplete.
 #[inline]
 fn head<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Head<'a>>, Broken> {
     let rest = input.get(*at..).unwrap_or_default();
@@ -157,7 +149,7 @@ fn integer(text: &[u8]) -> Result<i64, Broken> {
         .ok_or(Broken::Malformed("not an integer"))
 }
 
-/// The string of this length at `at` without its line end; `None` when it is not all there.
+/// The string of this length at `at` without its line end; `None` while it is incomplete.
 fn string<'a>(input: &'a [u8], at: &mut usize, length: usize) -> Result<Option<&'a [u8]>, Broken> {
     let Some(text) = input.get(*at..*at + length + 2) else {
         return Ok(None);
@@ -170,7 +162,7 @@ fn string<'a>(input: &'a [u8], at: &mut usize, length: usize) -> Result<Option<&
     Ok(Some(text))
 }
 
-/// The whole reply at `at`; `None`, with `at` as it was, when it is not all there.
+/// The whole reply at `at`; `None`, with `at` unchanged, while it is incomplete.
 fn whole<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Reply<'a>>, Broken> {
     let mut end = *at;
     let reply = match head(input, &mut end)? {
@@ -195,7 +187,7 @@ fn whole<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Reply<'a>>, Broke
     Ok(Some(reply))
 }
 
-/// Moves `at` behind this many replies, nested ones included; false when they are not all there.
+/// Moves `at` past this many replies, including nested ones; false while they are incomplete.
 fn pass(input: &[u8], at: &mut usize, replies: u64) -> Result<bool, Broken> {
     let mut left = replies;
     while left > 0 {
@@ -222,20 +214,19 @@ fn more(left: u64, elements: u64) -> Result<u64, Broken> {
 #[derive(Debug, Default)]
 pub struct Replies {
     want: Want,
-    /// The reply being passed over, if one is.
     passing: Option<Passing>,
     replies: u64,
     bytes: u64,
 }
 
-/// How far a reply has been passed over.
+/// State of a reply that is being skipped.
 #[derive(Debug, Default)]
 struct Passing {
-    /// Replies still to come, those inside arrays included.
+    /// Replies still to come, including those inside arrays.
     left: u64,
     /// Bytes of the current string and its line end still to come.
     string: usize,
-    /// An array was among what has been passed over.
+    /// An array was among the skipped replies.
     array: bool,
     so_far: Skipped,
 }
@@ -247,16 +238,16 @@ impl Replies {
         Replies::default()
     }
 
-    /// Says what to do with the replies that come from now on. One that is being passed over still is.
+    /// Sets what to do with the replies from now on; a reply that is being skipped stays skipped.
     #[inline]
     pub fn want(&mut self, want: Want) {
         self.want = want;
     }
 
-    /// Takes the next reply from `input`, starting at index `at`, and moves `at` behind it.
+    /// Takes the next reply from `input`, starting at index `at`, and moves `at` to its end.
     ///
-    /// `None` means that the rest of `input` is no whole reply: keep it, add what arrives, call again. Under
-    /// [`Want::Skip`] strings and arrays are passed over as far as they have arrived.
+    /// `None` means that the rest of `input` is not a complete reply: keep it, append what arrives, call
+    /// again. Under [`Want::Skip`] strings and arrays are consumed as far as they have arrived.
     ///
     /// # Errors
     /// When the bytes are not RESP2; the connection must then be closed.
@@ -267,7 +258,7 @@ impl Replies {
             let Some(skipped) = passing.go_on(input, at)? else {
                 return Ok(None);
             };
-            // A lone missing value is told as such; missing ones inside an array are counted.
+            // A single missing value is returned as `Nil`; missing ones inside an array are counted.
             let alone = !passing.array && skipped.nils > 0;
             self.passing = None;
             self.bytes += skipped.bytes;
@@ -283,19 +274,18 @@ impl Replies {
         Ok(Some(reply))
     }
 
-    /// Strings and arrays are passed over when nobody wants them; the short kinds never are.
+    /// Only strings and arrays are skipped, never the short kinds.
     fn must_pass(&self, input: &[u8], at: usize) -> bool {
         self.want == Want::Skip && matches!(input.get(at), Some(b'$' | b'*'))
     }
 
-    /// Replies and bytes of their strings since the last call; both counters start again at 0.
+    /// Replies and bytes of their strings since the last call; both counters restart at 0.
     #[inline]
     pub fn take_counts(&mut self) -> (u64, u64) {
         (std::mem::take(&mut self.replies), std::mem::take(&mut self.bytes))
     }
 }
 
-/// Bytes of the strings in a reply.
 fn payload(reply: &Reply<'_>) -> u64 {
     match reply {
         Reply::Bulk(text) => text.len() as u64,
@@ -309,7 +299,7 @@ fn payload(reply: &Reply<'_>) -> u64 {
 }
 
 impl Passing {
-    /// Passes over what has arrived; what was in the reply once all of it has.
+    /// Skips what has arrived; returns the reply's contents once it is complete.
     fn go_on(&mut self, input: &[u8], at: &mut usize) -> Result<Option<Skipped>, Broken> {
         loop {
             let passed = self.string.min(input.len().saturating_sub(*at));

@@ -1,8 +1,8 @@
 //! What a PostgreSQL server sends until a connection is ready.
 //!
-//! The first byte chooses how we log in, what follows is a server: messages of a tag, a length in one byte, and a
-//! body. At the start of its first SCRAM message, `r=@` stands for our nonce, which it could not know otherwise. Whatever
-//! it says, the handshake gives the same answers however its bytes are cut.
+//! The first byte chooses the login; the rest is the server: messages of a tag, a length in one byte, and a
+//! body. At the start of its first SCRAM message, `r=@` means the client's nonce, which the script cannot
+//! know. The handshake gives the same answers however its bytes are cut.
 
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ impl Talk {
         }
     }
 
-    /// Does what was asked for: TLS comes up without a certificate, and a link opens again.
+    /// Does what the handshake asks for: TLS comes up without a certificate, and a link opens again.
     fn follow(&mut self, step: Handshake) {
         match step {
             Handshake::StartTls => drop(self.connection.secured(None, &mut self.sent)),
@@ -123,7 +123,7 @@ impl Talk {
 
     fn answer(&mut self, answer: Result<Handshake, LoginError>) {
         let told = answer.map_err(|error| match error {
-            // A stranger is told by the first byte, before the length is there.
+            // The first byte is enough to detect a stranger, before the length has arrived.
             LoginError::Broken(Broken::UnknownMessage { tag, .. }) => {
                 Broken::UnknownMessage { tag, length: 0 }.into()
             }
@@ -136,7 +136,7 @@ impl Talk {
     }
 }
 
-/// The next message of the script as it is sent; `None` at its end.
+/// The next message of the script; `None` at its end.
 fn next_message(script: &mut &[u8], sent: &[u8]) -> Option<Vec<u8>> {
     let (&[tag, length], rest) = script.split_first_chunk()?;
     let (body, rest) = rest.split_at(usize::from(length).min(rest.len()));

@@ -34,7 +34,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Feeds `data` in pieces of `size`, keeping what is not used.
+/// Feeds `data` in pieces of `size`, keeping unused bytes.
 fn feed(data: &[u8], want: Want, size: usize) -> Seen {
     let mut decoder = Responses::new(want);
     let (mut buffer, mut responses) = (Vec::new(), Vec::new());

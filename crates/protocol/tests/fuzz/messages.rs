@@ -47,7 +47,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Feeds `data` in pieces of `size`, keeping what is not used.
+/// Feeds `data` in pieces of `size`, keeping unused bytes.
 fn feed(data: &[u8], rows: Rows, size: usize) -> Seen {
     let mut connection = Connection::new(Arc::new(Login::new("u", "d")));
     let (mut buffer, mut messages) = (Vec::new(), Vec::new());
@@ -79,7 +79,7 @@ fn feed(data: &[u8], rows: Rows, size: usize) -> Seen {
     Seen { messages, counts: connection.take_counts(), end: Ok(buffer.len()) }
 }
 
-/// A stranger is told by the first byte, before the length is there.
+/// The first byte is enough to detect a stranger, before the length has arrived.
 fn bare(error: Broken) -> Broken {
     match error {
         Broken::UnknownMessage { tag, .. } => Broken::UnknownMessage { tag, length: 0 },
@@ -135,7 +135,7 @@ fn names(columns: &RowDescription<'_>) -> String {
     format!("{all:?}")
 }
 
-/// An error as it is shown beside the query that it is about.
+/// An error's texts with and without its query.
 fn texts(error: &ServerError) -> String {
     let query =
         "select 1,\r\n\t'日本語 e\u{301}' from a_table_with_a_long_name where another_long_name = 'value'";

@@ -35,7 +35,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Feeds `data` in pieces of `size`, keeping what is not used.
+/// Feeds `data` in pieces of `size`, keeping unused bytes.
 fn feed(data: &[u8], want: Want, size: usize) -> Seen {
     let mut decoder = Replies::new();
     decoder.want(want);

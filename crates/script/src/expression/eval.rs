@@ -9,17 +9,17 @@ use crate::random::Random;
 use crate::value::Value;
 use crate::variables::Variables;
 
-/// Values under way; all but unusual expressions need no memory of their own.
+/// Intermediate values; only unusual expressions allocate.
 type Stack = SmallVec<[Value; 16]>;
 
 impl Expression {
-    /// The expression's value.
+    /// Evaluates the expression.
     ///
-    /// Variables that hold text are typed as they are used; random functions draw from `random`; what `debug()` is
-    /// given goes to `debug`, in order, also when the evaluation fails later.
+    /// Variables that hold text get a type at their first use. Random functions draw from `random`. Arguments
+    /// of `debug()` are passed to `debug` in order, even if the evaluation fails later.
     ///
     /// # Errors
-    /// See [`EvalError`]. Numbers drawn before it are gone.
+    /// See [`EvalError`]. Random numbers drawn before the error are not restored.
     #[inline]
     pub fn eval(
         &self,
@@ -69,8 +69,8 @@ impl Expression {
     }
 }
 
-/// The left side of AND and OR: takes it away and goes on if it is `undecided`, else keeps it as the result. Null
-/// decides, too.
+/// The left side of AND and OR: drops it and continues if it is `undecided`, otherwise keeps it as the
+/// result. Null decides, too.
 fn skip_unless(stack: &mut Stack, undecided: bool, skip: usize) -> Result<usize, Fault> {
     let left = top(stack);
     if left == Value::Null || to_bool(left)? != undecided {

@@ -1,12 +1,11 @@
 //! The functions and operators, and what each does with its arguments.
 
 use crate::error::EvalError;
-use crate::hash::{fnv1a, murmur2};
-use crate::permute::permute;
+use crate::hash::{fnv1a, murmur2, permute};
 use crate::random::Random;
 use crate::value::Value;
 
-/// A failure under way; in a box, so that a result is no larger than a value.
+/// Boxed, so that a result is no larger than a value.
 pub(super) type Fault = Box<EvalError>;
 
 const MIN_GAUSSIAN: f64 = 2.0;
@@ -51,12 +50,12 @@ pub(super) enum Function {
     Sqrt,
 }
 
-/// How many arguments a function takes.
+/// Number of arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arity {
     Exactly(usize),
     AtLeastOne,
-    /// So many, of which the last, a seed, may be left out.
+    /// This many arguments, of which the last, a seed, is optional.
     SeedOptional(usize),
 }
 
@@ -86,12 +85,12 @@ const NAMED: [(&str, Function, Arity); 21] = [
 ];
 
 impl Function {
-    /// The function of a name, whatever its case, with the name as it is shown.
+    /// The function with this name, ignoring case, and the name in messages.
     pub(super) fn find(name: &[u8]) -> Option<(&'static str, Self, Arity)> {
         NAMED.into_iter().find(|(known, ..)| known.as_bytes().eq_ignore_ascii_case(name))
     }
 
-    /// How it is written as a call, or as an infix operator.
+    /// As a call, or as an infix operator.
     pub(super) fn spelling(self) -> Spelling {
         let operator = match self {
             Self::Add => "+",
@@ -119,7 +118,8 @@ impl Function {
         Spelling::Infix(operator)
     }
 
-    /// Applies it to its arguments, as many as it takes. Null arguments make the result null (not for IS and debug).
+    /// Applies it to the right number of arguments. Null arguments make the result null (except for IS and
+    /// debug).
     #[inline]
     pub(super) fn apply(
         self,
@@ -128,7 +128,7 @@ impl Function {
         debug: &mut dyn FnMut(Value),
     ) -> Result<Value, Fault> {
         match *arguments {
-            // What most scripts do most of the time.
+            // The most common case.
             [Value::Int(left), Value::Int(right)] => self.of_two_integers(left, right, random),
             _ => self.of_any(arguments, random, debug),
         }
@@ -247,7 +247,7 @@ impl Function {
         }
     }
 
-    /// Functions of two integers, whatever was given.
+    /// Applies a function of two integers.
     #[inline]
     fn on_integers(self, left: i64, right: i64, random: &mut Random) -> Result<i64, Fault> {
         Ok(match self {
@@ -256,7 +256,7 @@ impl Function {
             Self::BitAnd => left & right,
             Self::BitOr => left | right,
             Self::BitXor => left ^ right,
-            // Distances count modulo 64, as the processor does it.
+            // Shift counts are taken modulo 64, as the processor does.
             Self::ShiftLeft => left.wrapping_shl(right as u32),
             Self::ShiftRight => left.wrapping_shr(right as u32),
             Self::HashFnv1a => fnv1a(left, right),
@@ -342,7 +342,7 @@ fn is_double(value: Value) -> bool {
     matches!(value, Value::Double(_))
 }
 
-/// The value as a boolean, which only a boolean is.
+/// The value as a boolean; other types are an error.
 pub(super) fn to_bool(value: Value) -> Result<bool, Fault> {
     match value {
         Value::Bool(value) => Ok(value),

@@ -1,7 +1,7 @@
 //! Expressions of `\set`, `\if` and `\elif`.
 //!
-//! An expression is compiled to code for a stack machine: evaluating it follows no pointers, and neither long chains of
-//! operators nor dropping it can exhaust the thread's stack.
+//! An expression is compiled to code for a stack machine. Evaluation follows no pointers, and neither long
+//! chains of operators nor dropping it can overflow the thread's stack.
 
 mod eval;
 mod functions;
@@ -23,23 +23,24 @@ pub struct Expression {
     code: Vec<Op>,
 }
 
-/// One step. Each leaves one value more on the stack than it takes.
+/// One step. Each leaves one more value on the stack than it takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Op {
     Constant(Value),
     Variable(Slot),
-    /// Takes the function's arguments, the last one from the top.
+    /// The function and its number of arguments.
     Call(Function, u8),
     /// The call has too many arguments: fails after the first 16 have been evaluated.
     TooMany(Function),
-    /// The left side of AND: unless it is true it is the result, and the right side (so many steps) is skipped.
+    /// The left side of AND: unless it is true it is the result, and the right side (this many steps) is
+    /// skipped.
     AndThen(usize),
     /// The left side of OR: unless it is false it is the result, and the right side is skipped.
     OrElse(usize),
     /// The right side of AND and OR must be boolean or null.
     Logical,
-    /// Takes a condition of CASE: unless it holds, skips its value.
+    /// A condition of CASE: unless it holds, skips its value.
     Unless(usize),
-    /// Behind a value of CASE: skips the rest of it.
+    /// After a value of CASE: skips the rest of it.
     Skip(usize),
 }

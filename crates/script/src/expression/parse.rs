@@ -1,4 +1,4 @@
-//! From tokens to code, by operator precedence.
+//! Compiles tokens to code, by operator precedence.
 
 use super::functions::{Arity, Function};
 use super::token::{Fault, Token, Tokens};
@@ -7,11 +7,11 @@ use crate::error::MAX_ARGUMENTS;
 use crate::symbols::Symbols;
 use crate::value::Value;
 
-/// Deepest nesting of parentheses, calls, CASE and operators. pgbench's parser stops at 10,000 of its own stack's
-/// entries, with the same message.
+/// Deepest nesting of parentheses, calls, CASE and operators. pgbench's parser stops at 10,000 entries of its
+/// stack, with the same message.
 const MAX_DEPTH: usize = 500;
 
-/// How tightly an operator binds, from loose to tight.
+/// Operator precedence, from loose to tight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Or,
@@ -40,7 +40,7 @@ impl Level {
     }
 }
 
-/// Parses an expression from `*position` to its command's end, which is consumed whether it is right or wrong.
+/// Parses an expression from `*position` to the end of its command, which is consumed even after an error.
 pub(crate) fn parse(text: &[u8], position: &mut usize, symbols: &mut Symbols) -> Result<Expression, Fault> {
     let mut parser =
         Parser { tokens: Tokens::new(text, *position), peeked: None, symbols, code: Vec::new(), depth: 0 };
@@ -89,7 +89,7 @@ impl<'t> Parser<'t, '_> {
         let right = self.code.len();
         self.expression(level.tighter())?;
         if matches!(token, Token::Greater | Token::GreaterEqual) {
-            // `a > b` is `b < a`, also in the order in which the sides are evaluated.
+            // `a > b` is `b < a`, including the order of evaluation.
             self.code[start..].rotate_left(right - start);
         }
         self.code.push(Op::Call(infix_function(token), 2));
@@ -109,7 +109,7 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// What follows IS, or the one-word forms.
+    /// The operand of IS, or the one-word forms.
     fn is_test(&mut self, token: Token<'t>) -> Result<(), Fault> {
         let (negated, value) = match token {
             Token::IsNull => (false, Value::Null),
@@ -200,8 +200,8 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// The arguments behind an opening parenthesis, and the closing one: their number, and how much code the first 16
-    /// make. As in pgbench's grammar, the first may be missing before a comma.
+    /// The arguments after an opening parenthesis, and the closing one: their number, and the code length of
+    /// the first 16. As in pgbench's grammar, the first may be missing before a comma.
     fn arguments(&mut self) -> Result<(usize, usize), Fault> {
         let mut count = 0;
         let mut within_limit = self.code.len();
@@ -225,7 +225,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    /// What follows CASE, to its END.
+    /// The rest of a CASE, up to its END.
     fn case(&mut self) -> Result<(), Fault> {
         let mut exits = Vec::new();
         self.expect(Token::When)?;
@@ -256,7 +256,7 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// A step to be filled in when the distance is known.
+    /// A step whose distance is filled in later.
     fn placeholder(&mut self) -> usize {
         self.code.push(Op::Skip(0));
         self.code.len() - 1
@@ -287,7 +287,7 @@ impl<'t> Parser<'t, '_> {
         if self.take()? == token { Ok(()) } else { Err(self.syntax_error()) }
     }
 
-    /// An error at the token last read.
+    /// A syntax error at the last token.
     fn syntax_error(&mut self) -> Fault {
         self.tokens.fault("syntax error", None)
     }
@@ -311,7 +311,7 @@ fn infix_level(token: Token<'_>) -> Option<Level> {
     })
 }
 
-/// The function of an operator whose sides are always both evaluated.
+/// The function of an operator that always evaluates both sides.
 fn infix_function(token: Token<'_>) -> Function {
     match token {
         Token::Less | Token::Greater => Function::Less,
@@ -340,7 +340,7 @@ impl Arity {
         }
     }
 
-    /// Whether the seed is left out.
+    /// Whether the seed is missing.
     fn adds_seed(self, count: usize) -> bool {
         matches!(self, Self::SeedOptional(needed) if count + 1 == needed)
     }

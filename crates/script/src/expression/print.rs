@@ -1,4 +1,4 @@
-//! From code back to text, with every operation in parentheses.
+//! Writes code as text, with every operation in parentheses.
 
 use super::functions::{Function, Spelling};
 use super::{Expression, Op};
@@ -7,7 +7,7 @@ use crate::symbols::Symbols;
 use crate::value::Value;
 
 impl Expression {
-    /// The expression as text that parses to the same expression.
+    /// Text that parses to the same expression.
     pub fn to_text(&self, symbols: &Symbols) -> String {
         Printer { code: &self.code, symbols }.range(0, self.code.len())
     }
@@ -19,7 +19,7 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// The one value that the steps `start..end` leave.
+    /// The text of the one value that the steps `start..end` leave.
     fn range(&self, start: usize, end: usize) -> String {
         let mut stack: Vec<String> = Vec::new();
         let mut at = start;
@@ -58,7 +58,7 @@ impl Printer<'_> {
         stack.pop().unwrap_or_default()
     }
 
-    /// A CASE whose first condition has been printed; also where it ends.
+    /// A CASE whose first condition has been printed, and the step after it.
     fn case(&self, first: String, at: usize, skip: usize) -> (String, usize) {
         let mut text = format!("CASE WHEN {first}");
         let (mut value, mut skip) = (at, skip);
@@ -80,8 +80,8 @@ impl Printer<'_> {
         }
     }
 
-    /// The step that ends the condition starting at `start`, if this CASE, which ends at `behind`, has one more. Its
-    /// value is left by a jump to the very end of the CASE.
+    /// The step that ends the condition starting at `start`, if this CASE, which ends at `behind`, has
+    /// another one. A jump to the end of the CASE follows its value.
     fn next_condition(&self, start: usize, behind: usize) -> Option<(usize, usize)> {
         let mut at = start;
         while at < behind {
@@ -104,7 +104,7 @@ impl Printer<'_> {
 
 fn call(function: Function, arguments: &[String]) -> String {
     match (function.spelling(), arguments) {
-        // What `~x` stands for; -1 cannot be written as a constant.
+        // The expansion of `~x`; -1 cannot be written as a constant.
         (Spelling::Infix("#"), [left, right]) if left == "-1" => format!("(~ {right})"),
         (Spelling::Infix(operator), [left, right]) => format!("({left} {operator} {right})"),
         (Spelling::Prefix(operator), [operand]) => format!("({operator} {operand})"),

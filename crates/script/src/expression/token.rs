@@ -3,7 +3,7 @@
 use crate::number::{parse_double, parse_int};
 use crate::symbols::{is_name_part, is_name_start};
 
-/// What is wrong with an expression, and where in the script.
+/// An error in an expression, and its position in the script.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) message: &'static str,
@@ -22,7 +22,7 @@ pub(super) enum Token<'t> {
     MaxIntPlusOne,
     Double(f64),
     Variable(&'t [u8]),
-    /// A name that is no keyword.
+    /// A name that is not a keyword.
     Function(&'t [u8]),
     Or,
     And,
@@ -59,7 +59,6 @@ pub(super) enum Token<'t> {
     Finish,
 }
 
-/// Reads tokens of one command.
 #[derive(Debug)]
 pub(super) struct Tokens<'t> {
     text: &'t [u8],
@@ -72,7 +71,7 @@ impl<'t> Tokens<'t> {
         Self { text, position, finished: false }
     }
 
-    /// The next token; the position is then behind it.
+    /// Consumes the next token.
     pub(super) fn next(&mut self) -> Result<Token<'t>, Fault> {
         self.read().map_err(|fault| self.last_fault(fault))
     }
@@ -83,8 +82,8 @@ impl<'t> Tokens<'t> {
         self.last_fault(fault)
     }
 
-    /// Reads the rest of the command, which pgbench shows with the fault; if there is a wrong token in it, that is what
-    /// pgbench reports instead.
+    /// Consumes the rest of the command, which pgbench shows with the error. An invalid token in it is
+    /// reported instead, as in pgbench.
     fn last_fault(&mut self, mut fault: Fault) -> Fault {
         while !self.finished {
             if let Err(later) = self.read() {
@@ -149,7 +148,7 @@ impl<'t> Tokens<'t> {
         parse_int(text).map(Token::Int).map_err(|_| self.fault_here("bigint constant overflow", Some(text)))
     }
 
-    /// Takes `e`, a sign and digits, if that is what comes.
+    /// Takes `e`, a sign and digits, if they are next.
     fn take_exponent(&mut self) -> bool {
         if !matches!(self.byte(0), Some(b'e' | b'E')) {
             return false;
@@ -179,7 +178,7 @@ impl<'t> Tokens<'t> {
         self.text.get(self.position + ahead).copied()
     }
 
-    /// The bytes from `start` that belong; the position is then behind them.
+    /// Takes the bytes from `start` that belong.
     fn take(&mut self, start: usize, belongs: impl Fn(u8) -> bool) -> &'t [u8] {
         let len = self.text[start..].iter().take_while(|byte| belongs(**byte)).count();
         self.position = start + len;
@@ -192,7 +191,7 @@ pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | 0x0B | 0x0C)
 }
 
-/// How many bytes of a backslash and a line end the text starts with; 0 if it does not.
+/// Length of a backslash and a line end at the start of the text; 0 if there are none.
 pub(crate) fn continuation_len(text: &[u8]) -> usize {
     if text.starts_with(b"\\\n") {
         2

@@ -1,4 +1,4 @@
-//! Simulated series: what is found where nothing is, and how exactly what is there.
+//! Simulated series: false alarms, and how exactly real changes are found.
 
 use super::*;
 

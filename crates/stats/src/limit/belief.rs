@@ -1,28 +1,29 @@
-//! Where the limit probably is, after some trials: it only chooses the next rate, and keeps a class that contradicts all else from being believed.
+//! The probable place of the limit after some trials. It only chooses the next rate, and prevents a class
+//! that contradicts all other trials from being believed.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// A trial is bad by bad luck (a checkpoint, a neighbour) about so often, far below the limit.
+/// How often a trial far below the limit is bad by chance (a checkpoint, a neighbour).
 pub(super) const BAD_BY_CHANCE: f64 = 0.08;
-/// And good by good luck, far above.
+/// How often a trial far above the limit is good by chance.
 pub(super) const GOOD_BY_CHANCE: f64 = 0.03;
-/// Width of the change from good to bad, in steps between rates.
+/// Width of the transition from good to bad, in steps between rates.
 const BLUR: f64 = 0.8;
 
-/// A probability for each place between two rates, for the one below all of them and for that above.
+/// A probability for each place between two rates, below all and above all of them.
 #[derive(Debug, Clone)]
 pub(super) struct Belief {
-    /// Natural logarithms, without a common summand; place `j` is below rate `j` and above rate `j - 1`.
+    /// Natural logarithms, up to a common constant; place `j` is below rate `j` and above rate `j - 1`.
     log: Vec<f64>,
 }
 
 impl Belief {
-    /// Before any trial, from weights of the places: one more than there are rates.
+    /// The prior, from weights of the places: one more than there are rates.
     pub(super) fn of(weights: impl IntoIterator<Item = f64>) -> Self {
         Self { log: weights.into_iter().map(f64::ln).collect() }
     }
 
-    /// After a trial at the rate with this index.
+    /// Adds a trial at the rate with this index.
     pub(super) fn saw(&mut self, rate: usize, good: bool) {
         let blur = Normal::standard();
         for (place, log) in self.log.iter_mut().enumerate() {

@@ -1,22 +1,24 @@
-//! Trials on the wrong side of a limit: bad ones well below it, good ones well above it. A few are chance; more of them say that
-//! the server or its host changed between the trials, and that there is not one limit.
+//! Trials on the wrong side of a limit: bad ones well below it, good ones well above it. A few are chance.
+//! More of them mean that the server or its host changed between the trials, and that there is no single
+//! limit.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::belief::{BAD_BY_CHANCE, GOOD_BY_CHANCE};
 use super::{Class, STEPS, Tally};
 
-/// Rates nearer to a bound than this, in steps, are not looked at: close to a limit that varies a little, trials disagree by chance.
+/// Rates nearer to a bound than this, in steps, are ignored: close to a limit that varies a little, trials
+/// disagree by chance.
 const APART: usize = STEPS as usize;
-/// Chance has to be less probable than this.
 const BEYOND_CHANCE: f64 = 0.05;
-/// One trial decides nothing.
+/// A single trial decides nothing.
 const LEAST: usize = 2;
-/// So many one after the other are beyond chance: where one trial in twelve goes wrong, once in a hundred searches of two dozen trials.
+/// This many in succession are beyond chance: where one trial in twelve goes wrong, it happens once in a
+/// hundred searches of two dozen trials.
 const IN_A_ROW: usize = 3;
 
-/// Whether trials at these rates, ascending, contradict the bounds, given by their places. `order` has the trials as they were made:
-/// the place of their rate, and whether they kept the promise.
+/// Whether trials at these ascending rates contradict the bounds, given by their places. `order` has the
+/// trials in order: the place of their rate, and whether they kept the promise.
 pub(super) fn are_contradicted(
     tallies: &[Tally],
     order: &[(usize, bool)],
@@ -37,7 +39,7 @@ pub(super) fn are_contradicted(
         || is_no_chance(&wrong(&is_above, true), GOOD_BY_CHANCE)
 }
 
-/// Whether too many of these trials went wrong for chance, each of them with this probability.
+/// Whether more of these trials went wrong than chance explains, each with this probability.
 fn is_no_chance(wrong: &[bool], probability: f64) -> bool {
     let count = wrong.iter().filter(|wrong| **wrong).count();
     let in_a_row = wrong.windows(IN_A_ROW).any(|trials| trials.iter().all(|wrong| *wrong));
@@ -58,7 +60,7 @@ mod tests {
             ("x.x..", 0.08, false),
             ("x..x..x...", 0.08, true),
             ("x..x..x.....", 0.08, false),
-            // One after the other it is a slow time, however many trials were in order later.
+            // In succession they are a slow period, however many later trials were good.
             ("xxx..............", 0.08, true),
             ("x..", 0.03, false),
             ("xx.", 0.03, true),

@@ -1,5 +1,5 @@
-//! The highest rate at which a promise holds, from trials none of which is believed alone: classification as in RFC 9971
-//! (MLRsearch), with trials of one length.
+//! The highest rate at which a promise holds, from trials none of which decides alone: classification as in
+//! RFC 9971 (MLRsearch), with trials of one length.
 
 mod belief;
 mod contradiction;
@@ -7,13 +7,14 @@ mod search;
 
 pub use search::{Ended, Range, Search, Step};
 
-/// Steps between rates over a width: two, so that a rate at which the promise is kept as often as not need not be classified.
+/// Steps between rates over a width: two, so that a rate at which the promise holds half the time need not be
+/// classified.
 const STEPS: i64 = 2;
 
-/// When a rate counts as known, and how close two such rates have to come.
+/// When a rate counts as known, and how close two such rates must be.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Goal {
-    /// Trials after which a rate is classified whatever they were: RFC 9971's duration sum, in trials. Odd.
+    /// Trials after which a rate is always classified: RFC 9971's duration sum, in trials. Odd.
     pub trials: u32,
     /// Largest share of bad trials at a rate that keeps the promise: RFC 9971's exceed ratio.
     pub exceed_ratio: f64,
@@ -31,7 +32,7 @@ impl Default for Goal {
 /// One trial of full length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
-    /// Transactions asked for, per second.
+    /// Requested transactions per second.
     pub rate: f64,
     /// Whether the promise was kept.
     pub good: bool,
@@ -41,23 +42,23 @@ pub struct Trial {
 struct Tally {
     good: u32,
     bad: u32,
-    /// What the rate was by its own trials as soon as these decided it, whatever later ones were.
+    /// The first class that its own trials decided, whatever later ones were.
     first: Option<Class>,
 }
 
-/// What is known of a rate.
+/// What the trials at a rate show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub enum Class {
     /// The promise holds.
     Lower,
     Upper,
-    /// Further trials may show either.
+    /// Further trials may decide either way.
     Undecided,
 }
 
 impl Goal {
-    /// Of a rate with so many good and bad trials: those that are missing are taken for good, then for bad, and where both
-    /// lead to the same, it is that.
+    /// The class of a rate with these good and bad trials. The missing trials are taken as good, then as bad;
+    /// if both give the same class, it is decided.
     #[must_use]
     pub fn class(&self, good: u32, bad: u32) -> Class {
         let whole = (good + bad).max(self.trials);

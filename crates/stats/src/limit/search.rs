@@ -1,77 +1,76 @@
-//! Which rate to try next, and when there is no more to try.
+//! The next rate to try, and the end of the search.
 
 use super::belief::Belief;
 use super::contradiction::are_contradicted;
 use super::{Class, Goal, STEPS, Tally, Trial};
 
-/// A class is believed when all trials together leave less than this probability to its contrary ...
+/// A class is believed when all trials together give its opposite less than this probability ...
 const DOUBT: f64 = 0.2;
-/// ... or when the rate was tried so many times as often as it usually has to be.
+/// ... or when the rate was tried this many times as often as usually necessary.
 const STUBBORN: u32 = 2;
 
-/// When the limit is this probably between two rates a width apart, they are what is tried.
+/// Two rates a width apart are tried when the limit is between them with this probability.
 const LIKELY: f64 = 0.2;
 
-/// How much each trial that a pair of rates has already, of those it needs, speaks for trying these.
+/// How much each existing trial of a pair of rates, relative to those it needs, favours trying the pair.
 const KNOWN: f64 = 0.8;
 const ENOUGH: u32 = 3;
 
-/// Nobody is told of more trials that are left.
+/// More trials left than this are not reported.
 const MOST_LEFT: usize = 40;
 
-/// Share of the width that is left when rates are rounded to four digits.
+/// Share of the width that remains when rates are rounded to four digits.
 const ROUNDING: f64 = 0.95;
 
 /// The rates that may be tried.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Range {
-    /// Lowest, per second; more than nothing.
+    /// Per second; above 0.
     pub lowest: f64,
-    /// Highest, per second; more than the lowest.
+    /// Per second; above `lowest`.
     pub highest: f64,
 }
 
-/// A search: a pure function of the trials that were made.
+/// A search: a pure function of the trials so far.
 #[derive(Debug, Clone)]
 pub struct Search {
     goal: Goal,
-    /// The rates, ascending, half a width or less apart.
+    /// Ascending, at most half a width apart.
     rates: Vec<f64>,
     before: Belief,
 }
 
-/// What comes next.
+/// What to do next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// A trial at this rate.
     Try(f64),
-    /// Nothing: it is known.
     Ended(Ended),
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Ended {
-    /// Highest rate known to keep the promise, below `upper`; `None` where it is not kept even at the lowest.
+    /// Highest rate known to keep the promise, below `upper`; `None` if even the lowest breaks it.
     pub lower: Option<f64>,
-    /// Lowest rate known not to; `None` where it is kept even at the highest.
+    /// Lowest rate known to break it; `None` if even the highest keeps it.
     pub upper: Option<f64>,
-    /// Whether a higher rate than `upper` was classified as keeping the promise (RFC 9971: loss inversion).
+    /// Whether a rate above `upper` was classified as keeping the promise (RFC 9971: loss inversion).
     pub inverted: bool,
     /// Whether trials well below `lower` broke the promise, or trials well above `upper` kept it, more often than chance explains.
     pub contradicted: bool,
 }
 
 impl Search {
-    /// How many trials a search takes, at least and at most: 19 times in 20, also where a few trials do not count or the server is slow for some.
+    /// Fewest and most trials of a search: 19 times in 20, even if a few trials do not count or the server is
+    /// slow for some.
     pub const USUAL_TRIALS: [usize; 2] = [8, 36];
 
-    /// Over these rates; `peak` is the rate that a closed load reached, if that was measured: the limit of most promises is
-    /// somewhat below.
+    /// A search over these rates. `peak` is the rate of a closed load, if measured: the limit of most
+    /// promises is somewhat below.
     #[must_use]
     pub fn new(goal: Goal, range: Range, peak: Option<f64>) -> Self {
         let wide = (range.highest / range.lowest).ln();
-        // A little closer than asked for: rates are rounded.
+        // A little closer than requested, since rates are rounded.
         let steps = (STEPS as f64 * wide / -(1.0 - ROUNDING * goal.width).ln()).ceil().max(1.0);
         let rate = |step: f64| rounded(range.lowest * (wide * step / steps).exp());
         let mut rates: Vec<f64> = (0..steps as usize).map(|step| rate(step as f64)).collect();
@@ -88,14 +87,14 @@ impl Search {
         Self { goal, rates, before }
     }
 
-    /// The rate nearest to this one that may be tried.
+    /// The nearest rate that may be tried.
     #[must_use]
     pub fn nearest(&self, rate: f64) -> f64 {
         let far = |known: &&f64| (**known / rate).ln().abs();
         self.rates.iter().min_by(|a, b| far(a).total_cmp(&far(b))).copied().unwrap_or(rate)
     }
 
-    /// What comes next after these trials, in the order they were made; those at rates of another range do not count.
+    /// What to do after these trials, in the order they were made; those at other rates do not count.
     #[must_use]
     pub fn next(&self, trials: &[Trial]) -> Step {
         let seen = self.seen(trials);
@@ -112,14 +111,13 @@ impl Search {
         }
     }
 
-    /// The highest rate known to keep the promise, and the lowest known not to, so far.
+    /// The highest rate known to keep the promise, and the lowest known to break it, so far.
     #[must_use]
     pub fn between(&self, trials: &[Trial]) -> [Option<f64>; 2] {
         let (lower, upper) = self.seen(trials).bounds();
         [lower, upper].map(|index| index.map(|index| self.rates[index]))
     }
 
-    /// What trials say of each rate.
     fn seen(&self, trials: &[Trial]) -> Seen {
         let mut tallies = vec![Tally::default(); self.rates.len()];
         let mut belief = self.before.clone();
@@ -147,7 +145,7 @@ impl Search {
         Seen { tallies, order, below, alone, classes }
     }
 
-    /// About how many trials are missing after these: as many as there would be if each went as it most probably does.
+    /// Estimated number of trials still needed, if each has its most probable result.
     #[must_use]
     pub fn left(&self, trials: &[Trial]) -> usize {
         let mut all = trials.to_vec();
@@ -160,7 +158,7 @@ impl Search {
         all.len() - trials.len()
     }
 
-    /// Where the limit is as probably below as above, after these trials.
+    /// The rate that splits the limit's probability in half, after these trials.
     fn middle(&self, trials: &[Trial]) -> f64 {
         let at = self.seen(trials).below.iter().position(|below| *below >= 0.5);
         at.map_or(f64::INFINITY, |index| self.rates[index])
@@ -172,30 +170,29 @@ impl Search {
     }
 }
 
-/// What trials say of each rate.
+/// What the trials show of each rate.
 struct Seen {
     tallies: Vec<Tally>,
-    /// The trials as they were made: number of the rate, and whether the promise was kept.
+    /// The trials in order: index of the rate, and whether the promise was kept.
     order: Vec<(usize, bool)>,
     /// Probability that the limit is below it.
     below: Vec<f64>,
-    /// By its own trials.
+    /// By the rate's own trials.
     alone: Vec<Class>,
-    /// The same, where all trials together do not contradict it.
+    /// The same, unless all trials together contradict it.
     classes: Vec<Class>,
 }
 
 impl Seen {
-    /// Of the highest rate known to keep the promise, and of the lowest known not to: the smallest upper bound counts,
-    /// whatever larger rates show.
+    /// Of the highest rate known to keep the promise, and of the lowest known to break it: the smallest upper
+    /// bound counts, whatever larger rates show.
     fn bounds(&self) -> (Option<usize>, Option<usize>) {
         let upper = self.classes.iter().position(|class| *class == Class::Upper);
         let under = &self.classes[..upper.unwrap_or(self.classes.len())];
         (under.iter().rposition(|class| *class == Class::Lower), upper)
     }
 
-    /// A rate below one that is known to be good whose own trials say it is bad: it is tried again, however little they are
-    /// believed.
+    /// A rate below a good one whose own trials are bad: it is tried again, however little they are believed.
     fn doubted_below(&self, lower: usize) -> Option<usize> {
         let doubted =
             |index: &usize| self.alone[*index] == Class::Upper && self.classes[*index] == Class::Undecided;
@@ -203,8 +200,8 @@ impl Seen {
     }
 }
 
-/// Which rate to try, between the highest known to keep the promise and the lowest known not to; `None` when they are close
-/// enough. `below` has for each rate the probability that the limit is below it.
+/// The rate to try between the highest known to keep the promise and the lowest known to break it; `None`
+/// when they are close enough. `below` has for each rate the probability that the limit is below it.
 fn aim(lower: Option<usize>, upper: Option<usize>, below: &[f64], tallies: &[Tally]) -> Option<usize> {
     let count = below.len() as i64;
     let (low, high) = (lower.map_or(-1, |index| index as i64), upper.map_or(count, |index| index as i64));

@@ -1,13 +1,12 @@
-//! Lines of a file of any size, whatever its bytes are.
+//! Lines of a file of any size and contents.
 
 use std::io::{BufRead, Error};
 
-/// Bytes of a line that are read; what is behind them is passed over.
+/// Bytes read of a line; the rest is skipped.
 const LONGEST: usize = 1 << 16;
-/// Characters of a line that are shown.
 const SHOWN: usize = 200;
 
-/// Lines that say something: not empty, and no comments (`#`).
+/// Lines that are not empty and not comments (`#`).
 pub(super) struct Lines<R> {
     reader: R,
     number: u64,
@@ -18,7 +17,7 @@ impl<R: BufRead> Lines<R> {
         Self { reader, number: 0 }
     }
 
-    /// The next line without blanks around it, and its number from 1; none at the end.
+    /// The next line, trimmed, and its number from 1; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<(u64, String)>, Error> {
         let mut line = Vec::new();
         while self.fill(&mut line)? {
@@ -33,7 +32,7 @@ impl<R: BufRead> Lines<R> {
         Ok(None)
     }
 
-    /// Reads to the end of a line; whether there was one.
+    /// Reads to the end of a line; false at the end of the file.
     fn fill(&mut self, line: &mut Vec<u8>) -> Result<bool, Error> {
         let mut any = false;
         loop {
@@ -58,7 +57,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// The beginning of a line as it may be shown: control characters, and those that turn the direction of writing, are escaped.
+/// The beginning of a line, with control characters and those that change the writing direction escaped.
 pub(super) fn shown(line: &str) -> String {
     let mut shown = String::new();
     let mut left = SHOWN;

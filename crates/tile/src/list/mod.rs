@@ -1,7 +1,7 @@
-//! Lists of tiles: one `z/x/y` a line, or what a web server's log has of them.
+//! Lists of tiles: one `z/x/y` per line, or the tiles in a web server's log.
 //!
-//! A list is read strictly: whoever wrote it meant each line. A log has much else in it, which is passed over and counted. The file is
-//! streamed; of a line as much is read as a request can be long, and of tiles a bounded number is kept.
+//! Every line of a list must be a tile. Other lines of a log are skipped and counted. The file is streamed;
+//! of a line, at most the length of a request is read, and the number of tiles is bounded.
 
 mod lines;
 mod path;
@@ -15,38 +15,38 @@ use crate::{Tile, TileError};
 use lines::{Lines, shown};
 use path::Named;
 
-/// Tiles kept of a list at most.
+/// Most tiles kept of a list.
 pub const MOST_TILES: usize = 10_000_000;
-/// Lines that tell whether it is a list or a log.
+/// Lines that decide whether it is a list or a log.
 const LOOKED_AT: usize = 20;
 
-/// What was read.
+/// The tiles of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct List {
-    /// In their order, with repetitions.
+    /// In file order, with repetitions.
     pub tiles: Vec<Tile>,
     pub form: Form,
-    /// Lines of a log that give no tile; each reason once, in the order of [`Reason`].
+    /// Lines of a log without a tile; each reason once, in the order of [`Reason`].
     pub passed_over: Vec<PassedOver>,
-    /// There were more than [`MOST_TILES`]: the rest was not read.
+    /// There were more than [`MOST_TILES`]; the rest was not read.
     pub full: bool,
 }
 
-/// What a file of tiles is.
+/// The form of a file of tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// One tile a line.
+    /// One tile per line.
     List,
     Log,
 }
 
-/// Why lines of a log give no tile.
+/// Why a line of a log gives no tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     NoTile,
-    /// Its column or row is none of its zoom.
+    /// Column or row outside its zoom.
     OffMap,
     /// Not GET.
     Method,
@@ -54,17 +54,17 @@ pub enum Reason {
     Status,
 }
 
-/// Lines of a log that were passed over.
+/// Skipped lines of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PassedOver {
     pub reason: Reason,
     pub lines: u64,
-    /// Number of the first such line, from 1, and its beginning: at most 200 characters, without control characters.
+    /// Number of the first such line, from 1, and its first 200 characters without control characters.
     pub first: u64,
     pub example: String,
 }
 
-/// Why a file is no list of tiles.
+/// Why a file is not a list of tiles.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
     #[error("cannot be read: {0}")]
@@ -86,7 +86,7 @@ fn example(passed: &Option<Box<PassedOver>>) -> String {
 /// Reads a list or a log: whichever most of its first lines are.
 ///
 /// # Errors
-/// [`ListError`]: what cannot be read, a line of a list that is no tile of the map, no tile at all.
+/// [`ListError`]: a read error, a line of a list that is not a tile, or no tile at all.
 pub fn read(reader: impl BufRead) -> Result<List, ListError> {
     read_at_most(reader, MOST_TILES)
 }
@@ -122,7 +122,7 @@ fn read_at_most(reader: impl BufRead, most: usize) -> Result<List, ListError> {
     Ok(list)
 }
 
-/// Whether a line has nothing but numbers and what is between them.
+/// Whether a line has only numbers and separators.
 fn is_bare(line: &str) -> bool {
     line.bytes().all(|byte| byte.is_ascii_digit() || b"/, \t-".contains(&byte))
 }

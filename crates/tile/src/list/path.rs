@@ -1,19 +1,20 @@
-//! The tile that a path names.
+//! The tile in a path.
 
 use crate::{MOST_ZOOM, Tile};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     Tile(Tile),
-    /// Three numbers like a tile's, but no map has it.
+    /// Three numbers like a tile's, but outside every map.
     OffMap,
     Nothing,
 }
 
-/// The last three whole numbers of a path or address that make a tile, the last of them with an ending like `.pbf` or `@2x.png`.
+/// The last three whole numbers of a path or address that make a tile; the last of them may have an ending
+/// like `.pbf` or `@2x.png`.
 pub(super) fn named(path: &str) -> Named {
     let path = path.split(['?', '#']).next().unwrap_or_default();
-    // What is before the first slash is no part of a path: `11/23/26` is a day.
+    // Text before the first slash is not part of a path: `11/23/26` is a day.
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     let mut found = Named::Nothing;
     for window in parts.windows(3).rev() {
@@ -30,13 +31,13 @@ pub(super) fn named(path: &str) -> Named {
     found
 }
 
-/// A whole number; one too large for any is the largest.
+/// A whole number; saturates.
 fn whole(part: &str) -> Option<u64> {
     let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| part.parse().unwrap_or(u64::MAX))
 }
 
-/// A whole number with or without an ending.
+/// A whole number, optionally with an ending.
 fn ended(part: &str) -> Option<u64> {
     let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
     let (number, mut ending) = part.split_at(end);

@@ -1,14 +1,13 @@
-//! The request that a line of a log tells: of the common and the combined format, of JSON, or of any text with a path in it.
+//! The request in a line of a log: in the common and the combined format, in JSON, or in any text with a
+//! path.
 
 use serde_json::Value;
 
 use super::path::{Named, named};
 
-/// What a line tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) named: Named,
-    /// Where it can be told.
     pub(super) method: Option<String>,
     pub(super) status: Option<u16>,
 }
@@ -17,7 +16,7 @@ const NOTHING: Request = Request { named: Named::Nothing, method: None, status: 
 
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
 
-/// Keys of JSON logs (nginx as usual, Apache, Caddy, Traefik, Envoy, Google Cloud), in lower case without `_` and `-`.
+/// Keys of JSON logs (nginx, Apache, Caddy, Traefik, Envoy, Google Cloud), in lower case without `_` and `-`.
 const PATHS: [&str; 9] = [
     "requesturi",
     "uri",
@@ -42,7 +41,7 @@ pub(super) fn request(line: &str) -> Request {
     of_text(line)
 }
 
-/// The request in quotes with its status behind it, else the first word that has a tile.
+/// The quoted request and the status after it, otherwise the first word that has a tile.
 fn of_text(line: &str) -> Request {
     let mut pieces = line.split('"');
     pieces.next();
@@ -64,13 +63,13 @@ fn words(line: &str) -> Request {
     best(words.iter().enumerate().map(|(place, word)| {
         let method = place.checked_sub(1).map(|before| words[before]).filter(|word| METHODS.contains(word));
         let behind = words[place + 1..].iter().find(|word| !word.starts_with("HTTP/"));
-        // A number behind a path is a status only where a method is before it.
+        // A number after a path is a status only if a method is before the path.
         let status = method.and_then(|_| status(behind?));
         Request { named: named(word), method: method.map(str::to_owned), status }
     }))
 }
 
-/// The first that has a tile; else one that is off the map.
+/// The first request that has a tile, otherwise the first one off the map.
 fn best(requests: impl Iterator<Item = Request>) -> Request {
     let mut best = NOTHING;
     for request in requests {
@@ -91,7 +90,7 @@ fn of_json(value: &Value) -> Request {
     let mut gathered = Gathered::default();
     gathered.gather("", 0, value);
     let Gathered { mut texts, method, status } = gathered;
-    // What is called a path before any other text.
+    // Texts under a key for paths come first.
     texts.sort_by_key(|(rank, _)| *rank);
     let request = best(texts.iter().map(|(_, text)| of_text(text)));
     Request {
@@ -101,15 +100,16 @@ fn of_json(value: &Value) -> Request {
     }
 }
 
-/// How likely a key has what is looked for: its place among those known, then its depth. The least is the likeliest.
+/// How likely a key is the right one: its index among the known keys, then its depth. The smallest is the
+/// likeliest.
 type Rank = (usize, usize);
 
-/// What a value of JSON has.
+/// Candidates found in a JSON value.
 #[derive(Default)]
 struct Gathered<'a> {
     /// All texts, with how likely each is the path.
     texts: Vec<(usize, &'a str)>,
-    /// By the likeliest key, of several such the first.
+    /// By the likeliest key; the first of several.
     method: Option<(Rank, String)>,
     status: Option<(Rank, u16)>,
 }
@@ -133,7 +133,7 @@ impl<'a> Gathered<'a> {
             Value::String(text) if place(&METHOD).is_some() => {
                 likelier(&mut self.method, rank(&METHOD), Some(text.clone()));
             }
-            // The page that a map is on may have numbers in its address, too.
+            // The referring page's address may contain numbers, too.
             Value::String(text) if !key.contains("refer") => {
                 self.texts.push((place(&PATHS).unwrap_or(PATHS.len()), text));
             }
@@ -142,7 +142,7 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// Keeps what was found under a likelier key than what is kept.
+/// Keeps the value under the likelier key.
 fn likelier<T>(kept: &mut Option<(Rank, T)>, rank: Option<Rank>, found: Option<T>) {
     if let Some((rank, found)) = rank.zip(found)
         && kept.as_ref().is_none_or(|(known, _)| rank < *known)
@@ -213,8 +213,8 @@ mod tests {
         }
     }
 
-    /// A line of Caddy, as its documentation has it, except for the path, the status and one header more; then lines in which the same
-    /// key comes again further in, or another one that is less sure.
+    /// A line of Caddy from its documentation, except for the path, the status and one more header; then
+    /// lines in which the same key is repeated further inside, or with a less likely key.
     #[test]
     fn a_later_key_like_status_does_not_replace_the_first() {
         let caddy = r#"{"level":"info","ts":1646861401.5241024,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"127.0.0.1","remote_port":"41342","client_ip":"127.0.0.1","proto":"HTTP/2.0","method":"GET","host":"localhost","uri":"/t/14/8851/6439.pbf","headers":{"User-Agent":["curl/7.82.0"],"Accept":["*/*"]},"tls":{"resumed":false,"version":772,"cipher_suite":4865,"proto":"h2","server_name":"example.com"}},"bytes_read":0,"user_id":"","duration":0.000929675,"size":10900,"status":404,"resp_headers":{"Server":["Caddy"],"Status":["200"],"Content-Type":["text/html; charset=utf-8"]}}"#;

@@ -1,25 +1,25 @@
 //! Layers and features of a tile.
 
 use super::wire::{Field, each_field, varint, zigzag};
-use super::{Broken, Value, guise};
+use super::{Broken, signature};
 
 /// One layer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layer {
     pub name: String,
-    /// Of the specification: 1 or 2.
+    /// 1 or 2.
     pub version: u32,
     /// Coordinates run from 0 to this, with a margin outside; at least 1.
     pub extent: u32,
     pub features: Vec<Feature>,
-    /// Names of attributes; empty where they were not asked for.
+    /// Names of attributes; empty where not requested.
     pub keys: Vec<String>,
-    /// What attributes are; empty where they were not asked for.
+    /// Values of attributes; empty where not requested.
     pub values: Vec<Value>,
 }
 
 impl Layer {
-    /// A feature's attributes; what points to nothing is left out.
+    /// A feature's attributes; invalid indexes are skipped.
     pub fn attributes(&self, feature: &Feature) -> impl Iterator<Item = (&str, &Value)> {
         let found = |&(key, value): &(u32, u32)| {
             Some((self.keys.get(key as usize)?.as_str(), self.values.get(value as usize)?))
@@ -34,7 +34,7 @@ pub struct Feature {
     pub id: Option<u64>,
     pub kind: Kind,
     pub parts: Vec<Vec<(i32, i32)>>,
-    /// Places in the layer's keys and values; empty where they were not asked for.
+    /// Indexes into the layer's keys and values; empty where not requested.
     pub tags: Vec<(u32, u32)>,
 }
 
@@ -47,24 +47,24 @@ pub enum Kind {
     Polygon,
 }
 
-/// Reads all layers without their attributes. No bytes are a tile without layers.
+/// Decodes all layers without attributes. No bytes are a tile without layers.
 ///
 /// # Errors
-/// [`Broken`]: why these bytes are no tile.
+/// [`Broken`]: why the bytes are not a tile.
 pub fn decode(bytes: &[u8]) -> Result<Vec<Layer>, Broken> {
     layers(bytes, false)
 }
 
-/// Reads all layers with their attributes.
+/// Decodes all layers with attributes.
 ///
 /// # Errors
-/// [`Broken`]: why these bytes are no tile.
+/// [`Broken`]: why the bytes are not a tile.
 pub fn decode_with_attributes(bytes: &[u8]) -> Result<Vec<Layer>, Broken> {
     layers(bytes, true)
 }
 
 fn layers(bytes: &[u8], attributes: bool) -> Result<Vec<Layer>, Broken> {
-    guise::refuse(bytes)?;
+    signature::refuse(bytes)?;
     let mut layers = Vec::new();
     each_field(bytes, |number, field| {
         if let (3, Field::Bytes(bytes)) = (number, field) {
@@ -115,7 +115,7 @@ pub(super) fn kind(number: u64) -> Option<Kind> {
     }
 }
 
-/// A feature of a kind that is not known is none.
+/// `None` for a feature of an unknown kind.
 fn feature(bytes: &[u8], attributes: bool) -> Result<Option<Feature>, Broken> {
     let (mut id, mut known) = (None, None);
     let (mut geometry, mut tagged): (&[u8], &[u8]) = (&[], &[]);
@@ -165,6 +165,38 @@ fn parts(mut bytes: &[u8]) -> Result<Vec<Vec<(i32, i32)>>, Broken> {
         }
     }
     Ok(parts)
+}
+
+/// A value of an attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Text(String),
+    /// Whole numbers of all three encodings.
+    Whole(i128),
+    Real(f64),
+    Truth(bool),
+    /// A type outside the specification.
+    Unknown,
+}
+
+impl Value {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Broken> {
+        let mut value = Self::Unknown;
+        each_field(bytes, |number, field| {
+            value = match (number, field) {
+                (1, Field::Bytes(text)) => Self::Text(String::from_utf8_lossy(text).into_owned()),
+                (2, Field::Four(bytes)) => Self::Real(f64::from(f32::from_le_bytes(bytes))),
+                (3, Field::Eight(bytes)) => Self::Real(f64::from_le_bytes(bytes)),
+                (4, Field::Number(number)) => Self::Whole(i128::from(number as i64)),
+                (5, Field::Number(number)) => Self::Whole(i128::from(number)),
+                (6, Field::Number(number)) => Self::Whole(i128::from(zigzag(number))),
+                (7, Field::Number(number)) => Self::Truth(number != 0),
+                _ => return Ok(()),
+            };
+            Ok(())
+        })?;
+        Ok(value)
+    }
 }
 
 #[cfg(test)]

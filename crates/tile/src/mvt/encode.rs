@@ -1,4 +1,4 @@
-//! Tiles for tests: as small as they can be, nothing shared between features.
+//! Encodes tiles for tests; features share no values.
 
 use super::{Kind, Value};
 

@@ -1,23 +1,23 @@
-//! What a tile holds, counted without building its geometry.
+//! Counts a tile's contents without building its geometry.
 
 use super::wire::{Field, each_field, field, skip_varints, varint};
-use super::{Broken, decode, guise};
+use super::{Broken, decode, signature};
 
-/// What a tile holds.
+/// The contents of a tile.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Measured {
     pub layers: Vec<MeasuredLayer>,
 }
 
-/// What a layer holds.
+/// The contents of a layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MeasuredLayer {
     pub name: String,
-    /// Those of a known kind.
+    /// Features of a known kind.
     pub features: u64,
     /// Points of all features, rings without a repeated last one.
     pub vertices: u64,
-    /// Bytes of the tile that are the layer's, its head (a few) too.
+    /// Bytes of the layer in the tile, including its header.
     pub bytes: u64,
 }
 
@@ -35,12 +35,12 @@ impl Measured {
     }
 }
 
-/// Counts what a tile holds, in the order of its layers.
+/// Counts a tile's contents, in the order of its layers.
 ///
 /// # Errors
-/// [`Broken`]: why these bytes are no tile.
+/// [`Broken`]: why the bytes are not a tile.
 pub fn measure(bytes: &[u8]) -> Result<Measured, Broken> {
-    guise::refuse(bytes)?;
+    signature::refuse(bytes)?;
     let mut measured = Measured::default();
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     proptest! {
-        /// Also of broken tiles: what is an error here is one there (a number that is too long apart, which is passed over).
+        /// Also for broken tiles: both fail alike (except for overlong numbers, which are skipped).
         #[test]
         fn a_changed_tile_is_counted_as_it_is_decoded(changes in proptest::collection::vec((0..4000_usize, any::<u8>()), 1..4)) {
             let mut bytes = MALTA.to_vec();

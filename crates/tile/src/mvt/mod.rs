@@ -1,23 +1,21 @@
-//! Mapbox vector tiles (specification 2.1): read, measured and compared.
+//! Mapbox vector tiles (specification 2.1): decoded, measured and compared.
 //!
-//! Reads in one pass, takes memory in proportion to the tile's bytes only, and never panics: a tile of a server under test
-//! is foreign data. (Tests hold it against the `mvt-reader` crate, whose memory can grow with the square.) Unpacking gzip
-//! is the caller's.
+//! Decoding takes one pass and memory in proportion to the tile's bytes, and never panics, since a tile of a
+//! server under test is untrusted. (Tests compare with the `mvt-reader` crate, whose memory can grow with the
+//! square.) The caller decompresses.
 
-mod attributes;
 mod compare;
 mod decode;
 #[cfg(test)]
 mod encode;
-mod guise;
 mod measure;
+mod signature;
 mod wire;
 
-pub use attributes::Value;
 pub use compare::{
     Difference, Incomparable, LayerDifference, TOLERANCE_PX, TileDifference, compare, compare_within,
 };
-pub use decode::{Feature, Kind, Layer, decode, decode_with_attributes};
+pub use decode::{Feature, Kind, Layer, Value, decode, decode_with_attributes};
 pub use measure::{Measured, MeasuredLayer, measure};
 
 /// Media type of Mapbox vector tiles.

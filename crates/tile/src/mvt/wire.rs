@@ -2,7 +2,6 @@
 
 use super::Broken;
 
-/// A field's content.
 pub(super) enum Field<'a> {
     Number(u64),
     Bytes(&'a [u8]),
@@ -10,7 +9,7 @@ pub(super) enum Field<'a> {
     Eight([u8; 8]),
 }
 
-/// Takes the next field and its number off the front; the bytes are not empty.
+/// Takes the next field and its number from the front; `bytes` is not empty.
 pub(super) fn field<'a>(bytes: &mut &'a [u8]) -> Result<(u64, Field<'a>), Broken> {
     let key = varint(bytes)?;
     let field = match key & 7 {
@@ -26,7 +25,7 @@ pub(super) fn field<'a>(bytes: &mut &'a [u8]) -> Result<(u64, Field<'a>), Broken
     Ok((key >> 3, field))
 }
 
-/// Tells each field of a message with its number.
+/// Calls `take` with each field of a message and its number.
 pub(super) fn each_field<'a>(
     mut bytes: &'a [u8],
     mut visit: impl FnMut(u64, Field<'a>) -> Result<(), Broken>,
@@ -51,7 +50,7 @@ fn fixed<const LENGTH: usize>(bytes: &mut &[u8]) -> Result<[u8; LENGTH], Broken>
     Ok(*taken)
 }
 
-/// Takes a number of variable length off the front.
+/// Takes a varint from the front.
 pub(super) fn varint(bytes: &mut &[u8]) -> Result<u64, Broken> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -65,7 +64,7 @@ pub(super) fn varint(bytes: &mut &[u8]) -> Result<u64, Broken> {
     Err(Broken::Truncated)
 }
 
-/// Passes over this many numbers of variable length.
+/// Skips this many varints.
 pub(super) fn skip_varints(bytes: &mut &[u8], count: usize) -> Result<(), Broken> {
     if count == 0 {
         return Ok(());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use osm::extract;
-use osm::log::{LogParser, Told, table_made};
+use osm::log::{LoadLog, LogParser, table_made};
 use osm::synth::Synthetic;
 use protocol::postgres::sql::{Sql, quote_identifier};
 
@@ -51,7 +51,7 @@ struct Begun {
 /// What came of it.
 struct End {
     end: ChildEnd,
-    log: Told,
+    log: LoadLog,
     /// Why a table that it made could not be noted.
     not_noted: Option<WorkloadError>,
 }
@@ -295,7 +295,7 @@ fn gone(replaced: &[String]) -> Option<String> {
     (!tables.is_empty()).then(|| format!("the tables of an earlier load {what} ({})", tables.join(", ")))
 }
 
-fn figures(end: &ChildEnd, log: &Told, extract_bytes: u64) -> BTreeMap<String, f64> {
+fn figures(end: &ChildEnd, log: &LoadLog, extract_bytes: u64) -> BTreeMap<String, f64> {
     let figures = [
         ("child_user_cpu_s", Some(seconds(end.user_us))),
         ("child_system_cpu_s", Some(seconds(end.system_us))),

@@ -1,4 +1,4 @@
-//! Changes of what a client does.
+//! Changes of what a client does, and whether it is at work in a held run.
 
 use super::Serving;
 use crate::client::Time;
@@ -8,7 +8,7 @@ use crate::plan::Pace;
 use crate::recorder::{Activity, Doing};
 
 impl<C: Clock> Serving<'_, C> {
-    /// The client does something else from `now` on. Ends of transactions are counted where their outcome is known.
+    /// Changes the client's activity at `now`. Ends of transactions are counted where their outcome is known.
     #[inline]
     pub(in crate::client_loop) fn turn_to(&mut self, doing: Doing, now: Time) {
         let Self { seat, thread } = self;
@@ -16,7 +16,7 @@ impl<C: Clock> Serving<'_, C> {
         seat.activity = Activity { doing, since: now };
     }
 
-    /// What a client does that is not in a transaction.
+    /// What a client does outside a transaction.
     #[inline]
     pub(in crate::client_loop) fn between(&self) -> Doing {
         match (self.seat.state, &self.thread.pace) {
@@ -24,6 +24,31 @@ impl<C: Clock> Serving<'_, C> {
             (State::Idle, Pace::Users { .. }) => Doing::Thinking,
             (State::Over, _) if self.thread.progress.is_held() => Doing::Held,
             _ => Doing::Idle,
+        }
+    }
+
+    /// Marks the client as at work.
+    pub(in crate::client_loop) fn rise(&mut self) {
+        let Self { seat, thread } = self;
+        if seat.state != State::Over && !std::mem::replace(&mut seat.at_work, true) {
+            let now = thread.turn.now;
+            thread.hold.rise(now);
+            if seat.activity.doing == Doing::Held {
+                self.turn_to(self.between(), now);
+            }
+        }
+    }
+
+    /// The client is free and may start nothing now, or stops for good.
+    #[cold]
+    pub(in crate::client_loop) fn rest(&mut self) {
+        let Self { seat, thread } = self;
+        if std::mem::take(&mut seat.at_work) {
+            let now = thread.turn.now;
+            thread.hold.rest(now);
+            if thread.progress.is_held() {
+                self.turn_to(Doing::Held, now);
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::client::{Event, Link, Step};
 use crate::client_loop::tls::TlsLink;
 use crate::driver::Clock;
 
-/// How often the rest of one read is offered before other clients get their turn.
+/// How often the rest of one read is offered before other clients are served.
 const OFFERS_PER_READ: u32 = 1024;
 
 impl<C: Clock> Serving<'_, C> {
@@ -17,7 +17,7 @@ impl<C: Clock> Serving<'_, C> {
         if let Some(reconnection) = &mut state.reconnection {
             reconnection.opened = Some(self.thread.turn.now);
         }
-        self.tell(Event::Opened(link));
+        self.send(Event::Opened(link));
         self.offer_unread(None);
     }
 
@@ -36,7 +36,7 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// Offers what the client left unread on its links, except for `except`, again.
+    /// Offers again what the client left unread on its links other than `except`.
     pub(super) fn offer_unread(&mut self, except: Option<Link>) {
         for link in 0..self.seat.links.len() {
             if Some(link) != except && !self.seat.links[link].input.is_empty() {
@@ -57,7 +57,8 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// Offers `data` as long as that gets somewhere; gives how much was used. All of it when the connection ended.
+    /// Offers `data` while the client uses some of it; returns how much was used. All of it when the
+    /// connection ended.
     fn feed(&mut self, link: Link, data: &[u8]) -> usize {
         let generation = self.seat.links[link].generation;
         let mut at = 0;
@@ -90,7 +91,7 @@ impl<C: Clock> Serving<'_, C> {
             return;
         }
         let state = &mut self.seat.links[link];
-        state.last_words(&mut self.thread.lent.outs[link]);
+        state.pending_output(&mut self.thread.lent.outs[link]);
         let started = match &state.endpoint.tls {
             Some(tls) => TlsLink::start(tls),
             None => {
@@ -127,12 +128,12 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// Closes a link after its last words; no event follows from it.
+    /// Closes a link after its pending output; no event follows.
     pub(super) fn shut(&mut self, link: Link) {
         self.seat.links[link].shut(&mut self.thread.lent.outs[link], &mut self.thread.timers);
     }
 
-    /// Closes a link that cannot go on, and tells the client.
+    /// Closes a link that failed, and sends the client [`Event::Closed`].
     pub(super) fn fail(&mut self, link: Link, error: &io::Error) {
         self.shut(link);
         self.lost(link, Some(error));

@@ -1,10 +1,9 @@
-//! Serving one client: events in, steps out, and what follows from them.
+//! Serves one client: events in, steps out, and their consequences.
 
 mod activity;
 mod bytes;
 mod reconnect;
 mod slots;
-mod work;
 
 use super::link::LinkState;
 use super::seat::{Seat, State};
@@ -12,7 +11,7 @@ use super::thread::Thread;
 use super::timers::Timer;
 use crate::client::Abort;
 use crate::client::{Event, Failure, Io, Link, Outcome, Returned, Step, Time};
-use crate::control::Said;
+use crate::control::Notice;
 use crate::driver::{Clock, Driver, Happened};
 use crate::error::EngineError;
 use crate::observer::Message;
@@ -32,7 +31,7 @@ impl<C: Clock> Serving<'_, C> {
         self.thread.turn.stamp();
         let state = &mut self.seat.links[link];
         if !matches!(happened, Happened::Opened) {
-            state.heard(&mut self.thread.timers);
+            state.answered(&mut self.thread.timers);
         }
         match happened {
             Happened::Bytes(bytes) if state.tls.is_some() => self.decrypt(link, bytes),
@@ -45,22 +44,21 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// Someone outside woke the client.
     pub(super) fn woken(&mut self) {
         self.thread.turn.stamp();
         if self.seat.state != State::Over {
-            self.tell(Event::Woken);
+            self.send(Event::Woken);
             self.offer_unread(None);
         }
     }
 
-    /// A timer that was set for `at` has come.
+    /// A timer set for `at` has fired.
     pub(super) fn timer(&mut self, timer: Timer, link: Option<Link>, at: Time) {
         self.thread.turn.stamp();
         let now = self.thread.turn.now;
         self.thread.recorder.timer_lateness(now, now.saturating_sub(at));
         match timer {
-            Timer::Client(_) => self.tell(Event::Timer),
+            Timer::Client(_) => self.send(Event::Timer),
             Timer::Visit(_) if self.seat.state == State::Idle && self.thread.progress.starts(at) => {
                 self.start(at, false);
             }
@@ -70,7 +68,7 @@ impl<C: Clock> Serving<'_, C> {
         self.offer_unread(None);
     }
 
-    /// Goes on with a client of the list, and shows it again what it left unread.
+    /// Continues a client of the list, and offers again what it left unread.
     pub(super) fn resume(&mut self) {
         self.seat.runnable = false;
         self.thread.turn.stamp();
@@ -80,14 +78,13 @@ impl<C: Clock> Serving<'_, C> {
         self.offer_unread(None);
     }
 
-    /// Puts the client on the list for the next turn.
     pub(super) fn resume_later(&mut self) {
         if !std::mem::replace(&mut self.seat.runnable, true) {
             self.thread.runnable.push_back(self.seat.index);
         }
     }
 
-    /// Sends what the client wrote, then closes and connects as it wished.
+    /// Sends what the client wrote, then closes and connects as it asked.
     #[inline]
     pub(super) fn flush(&mut self, driver: &mut impl Driver) {
         let outs = &mut self.thread.lent.outs;
@@ -97,12 +94,11 @@ impl<C: Clock> Serving<'_, C> {
         debug_assert!(outs.iter().all(Vec::is_empty), "bytes of one client would go out as another's");
     }
 
-    fn tell(&mut self, event: Event<'_>) {
+    fn send(&mut self, event: Event<'_>) {
         let step = self.call(event);
         self.follow(step);
     }
 
-    /// Hands one event to the client.
     #[inline]
     fn call(&mut self, event: Event<'_>) -> Step {
         let Self { seat, thread } = self;
@@ -121,7 +117,7 @@ impl<C: Clock> Serving<'_, C> {
         step
     }
 
-    /// Carries out the client's step, and what follows from it while the client can go on at once.
+    /// Carries out the client's step, and further steps while the client can continue at once.
     fn follow(&mut self, mut step: Step) {
         loop {
             match step {
@@ -160,7 +156,6 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// A transaction ended, and the client is free.
     fn ended(&mut self, outcome: Outcome) {
         let disturbed = self.seat.disturbed;
         if self.end(outcome, State::Idle) && disturbed {
@@ -192,7 +187,7 @@ impl<C: Clock> Serving<'_, C> {
         true
     }
 
-    /// The client did one more of the transactions it has to do.
+    /// Counts one of the client's own number of transactions.
     fn count_ended(&mut self) {
         self.seat.ended += 1;
         if self.thread.progress.plan.until == Until::PerClient(self.seat.ended) {
@@ -200,7 +195,7 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// The start of the load need not wait for this client any more.
+    /// The start of the load does not wait for this client any more.
     fn settle(&mut self) {
         if !std::mem::replace(&mut self.seat.settled, true) {
             self.thread.tally.unsettled -= 1;
@@ -213,7 +208,7 @@ impl<C: Clock> Serving<'_, C> {
         self.stop();
     }
 
-    /// The client's link; a client that names one it does not have is stopped.
+    /// The client's link; stops a client that names a link it does not have.
     fn link(&mut self, link: Link) -> Option<&mut LinkState> {
         if link >= self.seat.links.len() {
             self.misbehaved(&format!("has no link {link}"));
@@ -221,7 +216,6 @@ impl<C: Clock> Serving<'_, C> {
         self.seat.links.get_mut(link)
     }
 
-    /// The client stops for good.
     fn stop(&mut self) {
         let gave_up = self.take_abort();
         let Self { seat, thread } = self;
@@ -253,7 +247,7 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// Tells why the client gives up, and answers whether it does; before the load that is the end of the run.
+    /// Reports why the client gives up; true if it does. Before the load this ends the run.
     fn take_abort(&mut self) -> bool {
         let Self { seat, thread } = self;
         let Some(mut abort) = thread.lent.notes.abort.take() else { return false };
@@ -261,7 +255,7 @@ impl<C: Clock> Serving<'_, C> {
         if thread.progress.is_setup() {
             thread.failure.get_or_insert(EngineError::Setup(abort));
         } else {
-            thread.recorder.outbox.say(Said::Abort(abort.clone()));
+            thread.recorder.outbox.say(Notice::Abort(abort.clone()));
             thread.recorder.figures.aborts.push((thread.turn.now, abort));
         }
         true
@@ -270,7 +264,7 @@ impl<C: Clock> Serving<'_, C> {
     fn take_notes(&mut self) {
         let Self { seat, thread } = self;
         if let Some(at) = thread.lent.notes.restarted.take() {
-            // What came before was connecting.
+            // The time before was connecting.
             thread.recorder.spent(Activity { doing: Doing::Connecting, ..seat.activity }, at);
             seat.activity.since = at;
             seat.transaction.started = at;
@@ -288,7 +282,7 @@ impl<C: Clock> Serving<'_, C> {
             thread.recorder.item(note, seat.transaction.due, thread.turn.now);
         }
         for (level, text) in notes.messages.drain(..) {
-            thread.recorder.outbox.say(Said::Message(Message { client: seat.number, level, text }));
+            thread.recorder.outbox.say(Notice::Message(Message { client: seat.number, level, text }));
         }
         self.take_link_notes();
         if let Some(outcome) = self.thread.lent.notes.ended.take() {

@@ -1,27 +1,24 @@
-//! Links that are lost, and made again.
-
 use std::io;
 
 use super::Serving;
 use crate::client::{Event, Link};
 use crate::client_loop::link::{Attempt, Reconnection};
 use crate::client_loop::seat::State;
-use crate::control::Said;
+use crate::control::Notice;
 use crate::driver::Clock;
 use crate::recorder::Doing;
 
 impl<C: Clock> Serving<'_, C> {
-    /// Tells the client that a link is gone.
     pub(super) fn lost(&mut self, link: Link, error: Option<&io::Error>) {
         self.seat.links[link].end();
         self.thread.lent.outs[link].clear();
         self.count_loss(link);
         if self.seat.state != State::Over {
-            self.tell(Event::Closed { link, error });
+            self.send(Event::Closed { link, error });
         }
     }
 
-    /// A connection was lost, or an attempt to make it again failed.
+    /// A connection was lost, or a reconnection failed.
     pub(super) fn count_loss(&mut self, link: Link) {
         let link = &mut self.seat.links[link];
         link.losses = link.losses.saturating_add(1);
@@ -32,7 +29,7 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// A link's timer has come: its pause is over, or its peer said nothing.
+    /// A link's timer fired: its pause is over, or its peer was silent too long.
     pub(super) fn attempt(&mut self, link: Link) {
         let now = self.thread.turn.now;
         if self.seat.links[link].attempt(now, &mut self.thread.timers) == Attempt::Waiting {
@@ -41,7 +38,7 @@ impl<C: Clock> Serving<'_, C> {
     }
 
     pub(super) fn reconnect(&mut self, link: Link) {
-        // It may have been stopped by the end of the transaction that it told of.
+        // The end of the transaction it reported may have stopped it.
         if self.link(link).is_none() || self.seat.state == State::Over {
             return;
         }
@@ -63,23 +60,23 @@ impl<C: Clock> Serving<'_, C> {
         self.seat.links[link].reconnect(self.thread.turn.now, &mut self.thread.timers);
     }
 
-    /// The client is without a link it wants back. Before the load nobody misses it.
+    /// The client lost a link it wants back. Not recorded before the load.
     fn go_away(&mut self) {
         let Self { seat, thread } = self;
         if !thread.progress.is_setup() && !std::mem::replace(&mut seat.away, true) {
-            thread.recorder.outbox.say(Said::Left { client: seat.number, at: thread.turn.now });
+            thread.recorder.outbox.say(Notice::Left { client: seat.number, at: thread.turn.now });
         }
     }
 
-    /// The client is there again, or nobody waits for it any more.
+    /// The client has its link again, or has stopped.
     pub(super) fn come_back(&mut self) {
         let Self { seat, thread } = self;
         if std::mem::replace(&mut seat.away, false) {
-            thread.recorder.outbox.say(Said::Back { client: seat.number, at: thread.turn.now });
+            thread.recorder.outbox.say(Notice::Back { client: seat.number, at: thread.turn.now });
         }
     }
 
-    /// The client works again: its reconnections are over, its losses forgiven.
+    /// The client works again: its reconnections are over, and its losses reset.
     pub(super) fn settle_links(&mut self) {
         if !std::mem::replace(&mut self.seat.disturbed, false) {
             return;
@@ -89,11 +86,11 @@ impl<C: Clock> Serving<'_, C> {
         let now = thread.turn.now;
         for link in &mut seat.links {
             if link.open {
-                link.heard(&mut thread.timers);
+                link.answered(&mut thread.timers);
             }
             link.losses = 0;
             let Some(Reconnection { since, opened }) = link.reconnection.take() else { continue };
-            // Until the client says it works; where a transaction ended without that, until it was connected.
+            // Until the client is ready; where a transaction ended without that, until it was connected.
             let until = opened.filter(|_| seat.state == State::Idle).unwrap_or(now);
             if thread.progress.window.measures(now) {
                 thread.recorder.figures.reconnections += 1;

@@ -10,7 +10,8 @@ use crate::plan::Pace;
 use crate::recorder::Doing;
 
 impl<C: Clock> Serving<'_, C> {
-    /// The client, free the longest, takes an arrival that is `due`; false when it is not to be started any more.
+    /// Gives a due arrival to the client that has been free the longest; false when it must not be started
+    /// any more.
     pub(in crate::client_loop) fn arrival(&mut self, due: Time) -> bool {
         self.thread.turn.stamp();
         if let Some(late) = self.thread.turn.lateness(due) {
@@ -22,8 +23,9 @@ impl<C: Clock> Serving<'_, C> {
         true
     }
 
-    /// When a free client's next transaction is due, if that has come; else sees to it that the client is thought of then.
-    /// A client that `waited` for an arrival starts it, however late we are: only an arrival that had to wait is skipped.
+    /// When a free client's next transaction is due, if that time has come; otherwise sets a timer for it. A
+    /// client that `waited` for an arrival starts it however late: only an arrival that had to wait is
+    /// skipped.
     pub(super) fn next_slot(&mut self, waited: bool) -> Option<Time> {
         if self.seat.state != State::Idle {
             return None;
@@ -51,7 +53,7 @@ impl<C: Clock> Serving<'_, C> {
 
     fn next_visit(&mut self, think: Time, ramp: Time) {
         let Self { seat, thread } = self;
-        // One that is set already stands for the visit it came back from.
+        // A timer that is already set belongs to the visit it came back from.
         if thread.progress.phase != Phase::Running || thread.timers.is_set(Timer::Visit(seat.index)) {
             return;
         }
@@ -99,7 +101,7 @@ impl<C: Clock> Serving<'_, C> {
         }
     }
 
-    /// Starts a transaction, and goes on with what follows; `found_free` when its arrival did not have to wait for a client.
+    /// Starts a transaction and follows its steps; `found_free` when its arrival did not wait for a client.
     pub(super) fn start(&mut self, due: Time, found_free: bool) {
         let step = self.begin(due, found_free);
         self.follow(step);

@@ -1,4 +1,4 @@
-//! Sockets of the portable driver, and the start of their connections.
+//! Sockets of the portable driver.
 
 use std::os::fd::OwnedFd;
 
@@ -6,9 +6,9 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType};
 
 use crate::client::{Address, Endpoint};
-use crate::driver::tcp::set_tcp_options;
+use crate::driver::set_tcp_options;
 
-/// A socket that connects and never blocks, and whether it has connected already; children do not inherit it.
+/// Starts to connect a non-blocking socket that children do not inherit; true if it is connected already.
 ///
 /// # Errors
 /// The system's; `EAGAIN` when the queue of a Unix socket is full.
@@ -62,7 +62,7 @@ pub(in crate::driver) mod tests {
     use super::*;
     use crate::client::{Keepalive, TcpOptions};
 
-    /// An end point where somebody listens, with all TCP options set.
+    /// A listening endpoint with all TCP options set.
     pub(in crate::driver) fn endpoint_with_options() -> (TcpListener, Endpoint) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let keepalive = Keepalive {
@@ -76,7 +76,7 @@ pub(in crate::driver) mod tests {
         (listener, endpoint)
     }
 
-    /// What a socket says of itself.
+    /// The options as read back from a socket.
     pub(in crate::driver) fn options_of(fd: &OwnedFd) -> TcpOptions {
         let keepalive = sockopt::socket_keepalive(fd).unwrap().then(|| Keepalive {
             idle: Some(sockopt::tcp_keepidle(fd).unwrap()),

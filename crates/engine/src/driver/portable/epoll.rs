@@ -14,7 +14,6 @@ use super::{Interest, Ready, Wait};
 use crate::driver::epoch::set_timer_slack;
 use crate::wake::Notify;
 
-/// Name of the driver built on this poller.
 pub(super) const NAME: &str = "epoll";
 
 /// Events taken per wait.
@@ -26,7 +25,7 @@ const WAKE: u64 = u64::MAX - 1;
 pub(super) struct Poller {
     epoll: OwnedFd,
     timer: OwnedFd,
-    /// What the timer is set to, ns of the monotonic clock; 0 when it is not.
+    /// Time the timer is set to, ns of the monotonic clock; 0 when it is not set.
     armed: u64,
     wake: Arc<WakeFd>,
     events: Vec<epoll::Event>,
@@ -42,7 +41,7 @@ impl Notify for WakeFd {
 }
 
 impl Poller {
-    /// Makes one for the calling thread, whose timers become as exact as the system allows.
+    /// A poller for the calling thread, whose timers become as precise as the system allows.
     pub(super) fn new() -> io::Result<Self> {
         set_timer_slack();
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
@@ -60,12 +59,12 @@ impl Poller {
         Arc::clone(&self.wake) as Arc<dyn Notify>
     }
 
-    /// Watches a new socket; closing it ends that.
+    /// Watches a new socket until it is closed.
     pub(super) fn add(&mut self, socket: BorrowedFd<'_>, token: u64, interest: Interest) -> io::Result<()> {
         Ok(epoll::add(&self.epoll, socket, EventData::new_u64(token), flags(interest))?)
     }
 
-    /// Changes what a socket is watched for; what is ready already is reported again.
+    /// Changes what a socket is watched for; a readiness that already exists is reported again.
     pub(super) fn modify(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -75,7 +74,7 @@ impl Poller {
         Ok(epoll::modify(&self.epoll, socket, EventData::new_u64(token), flags(interest))?)
     }
 
-    /// Waits, and gives every socket that became ready to `found`; whether anything happened.
+    /// Waits, and calls `found` for every socket that became ready; true if anything happened.
     pub(super) fn wait(&mut self, wait: Wait, mut found: impl FnMut(Ready)) -> io::Result<bool> {
         const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
         let timeout = match wait {
@@ -104,7 +103,7 @@ impl Poller {
     }
 
     fn arm(&mut self, at: u64) -> io::Result<()> {
-        // Zero would disarm.
+        // Zero would disarm the timer.
         let at = at.max(1);
         if self.armed != at {
             let value = Timespec { tv_sec: (at / 1_000_000_000) as i64, tv_nsec: (at % 1_000_000_000) as _ };

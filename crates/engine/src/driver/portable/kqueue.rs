@@ -1,7 +1,7 @@
-//! The readiness interface of macOS and the BSDs: kqueue, with events reset once told (edge-triggered).
+//! The readiness interface of macOS and the BSDs: kqueue with edge-triggered events.
 //!
-//! Both filters are set for every socket: unlike epoll's, an edge of the write filter is not told again while the
-//! socket stays writable, so the interest never has to change.
+//! Both filters are set for every socket: unlike epoll's, an edge of the write filter is not repeated while
+//! the socket stays writable, so the interest never has to change.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -14,17 +14,15 @@ use rustix::io::Errno;
 use super::{Interest, Ready, Wait};
 use crate::wake::Notify;
 
-/// Name of the driver built on this poller.
 pub(super) const NAME: &str = "kqueue";
 
 /// Events taken per wait.
 const BATCH: usize = 256;
 const WAKE: u64 = u64::MAX;
 
-/// One kqueue.
 pub(super) struct Poller {
     kqueue: OwnedFd,
-    /// The end of the wake pipe that is watched.
+    /// The read end of the wake pipe.
     woken: OwnedFd,
     wake: Arc<WakePipe>,
     events: Vec<Event>,
@@ -40,7 +38,6 @@ impl Notify for WakePipe {
 }
 
 impl Poller {
-    /// Makes one for the calling thread.
     pub(super) fn new() -> io::Result<Self> {
         let (woken, wake) = std::io::pipe()?;
         let (woken, wake) = (OwnedFd::from(woken), OwnedFd::from(wake));
@@ -62,13 +59,13 @@ impl Poller {
         Arc::clone(&self.wake) as Arc<dyn Notify>
     }
 
-    /// Watches a new socket; closing it ends that.
+    /// Watches a new socket until it is closed.
     pub(super) fn add(&mut self, socket: BorrowedFd<'_>, token: u64, _interest: Interest) -> io::Result<()> {
         let fd = socket.as_raw_fd();
         self.change(&[filter(EventFilter::Read(fd), token), filter(EventFilter::Write(fd), token)])
     }
 
-    /// Sets the filters again; what is ready already is reported again.
+    /// Sets the filters again; a readiness that already exists is reported again.
     pub(super) fn modify(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -118,7 +115,7 @@ impl Poller {
 
     fn change(&self, changes: &[Event]) -> io::Result<()> {
         let mut nothing: [Event; 0] = [];
-        // SAFETY: the descriptors are open for the length of the call; a closed one leaves the queue by itself.
+        // SAFETY: the descriptors are open during the call; a closed one leaves the queue by itself.
         unsafe { kevent_timespec(&self.kqueue, changes, &mut nothing[..], None)? };
         Ok(())
     }
@@ -128,7 +125,6 @@ fn filter(filter: EventFilter, token: u64) -> Event {
     Event::new(filter, EventFlags::ADD | EventFlags::CLEAR, token as usize as *mut _)
 }
 
-/// The time from now until `at`, ns of the monotonic clock.
 fn until(at: u64) -> Timespec {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let left = at.saturating_sub(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64);

@@ -1,7 +1,7 @@
 //! The driver for every Unix: non-blocking sockets behind a poller (epoll or kqueue).
 //!
 //! Sends are written at once. A socket is watched for writing only while it connects or has bytes left,
-//! since an edge-triggered one would otherwise report an edge each time the peer reads.
+//! since an edge-triggered poller would otherwise report an edge each time the peer reads.
 
 pub(super) mod connect;
 #[cfg_attr(any(target_os = "linux", target_os = "android"), path = "epoll.rs")]
@@ -22,28 +22,26 @@ use super::{Clock, Conn, Cpu, Driver, Epoch, Happened};
 use crate::client::{Endpoint, Time};
 use crate::wake::Notify;
 
-/// Bytes read at once.
 const READ_SIZE: usize = 64 * 1024;
-/// Reads from one connection before others get their turn.
+/// Reads from one connection before others are read.
 const READS_PER_TURN: u8 = 16;
-/// First pause before a connect is tried again that found the listener's queue full, ns; doubles up to the last.
+/// First and longest pause before another attempt to connect to a listener with a full queue, ns; it doubles.
 const BACKLOG_PAUSE: (Time, Time) = (1_000_000, 32_000_000);
 
-/// A peer that is gone must not raise a signal.
+/// A closed peer must not raise a signal.
 #[cfg(not(target_vendor = "apple"))]
 const SEND_FLAGS: SendFlags = SendFlags::NOSIGNAL;
-/// A peer that is gone must not raise a signal; here an option of the socket sees to that.
+/// Here an option of the socket (`SO_NOSIGPIPE`) suppresses the signal.
 #[cfg(target_vendor = "apple")]
 const SEND_FLAGS: SendFlags = SendFlags::empty();
 
-/// What a socket is watched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interest {
     Read,
     ReadWrite,
 }
 
-/// How long a poller may sleep; times are ns of the system's monotonic clock.
+/// How long a poller may sleep, in ns of the system's monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wait {
     Not,
@@ -51,13 +49,12 @@ pub(super) enum Wait {
     Forever,
 }
 
-/// A socket that became ready.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ready {
     pub(super) token: u64,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// The peer's end is closed or broken: no further edge comes, so read to the end.
+    /// The peer closed or broke its end: no further edge comes, so read to the end.
     pub(super) hangup: bool,
     /// Reads done for it in this turn.
     pub(super) reads: u8,
@@ -67,14 +64,13 @@ pub(super) struct Ready {
 struct Socket {
     fd: Option<OwnedFd>,
     connecting: bool,
-    /// Raised with each connection, so that events of an earlier one are known as stale.
+    /// Incremented with each connection, so that events of an earlier one can be dropped.
     generation: u32,
     /// Bytes not yet taken by the system start at `sent`.
     sending: Vec<u8>,
     sent: usize,
-    /// Write interest is set.
     blocked: bool,
-    /// A write failed; told once everything the peer sent before is read.
+    /// A write error; reported after everything the peer sent before is read.
     broken: Option<io::Error>,
 }
 
@@ -86,25 +82,24 @@ struct Retry {
     to: Endpoint,
 }
 
-/// One thread's sockets.
 pub(crate) struct Portable {
     poller: Poller,
     epoch: Epoch,
     sockets: Vec<Socket>,
     ready: VecDeque<Ready>,
-    /// Connections with more to read, left for the next turn.
+    /// Connections with more to read in the next turn.
     carried: Vec<Ready>,
     /// Outcomes known without waiting.
     outcomes: VecDeque<(Conn, u32, Result<(), io::Error>)>,
     retries: Vec<Retry>,
     buffer: Box<[u8]>,
-    /// How long news are looked for before sleeping, and how long they were so far, ns.
+    /// Longest spin before a sleep, and the total time spent spinning, ns.
     spin: Time,
     spun: Time,
 }
 
 impl Portable {
-    /// A driver for the calling thread with `connections` connections, none of them open.
+    /// A driver for the calling thread with `connections` closed connections.
     ///
     /// # Errors
     /// When the system refuses a poller.
@@ -139,7 +134,7 @@ impl Portable {
                     self.outcomes.push_back((conn, generation, Ok(())));
                 }
             }
-            // A Unix-domain listener whose queue is full.
+            // The queue of a Unix-domain listener is full.
             Err(Errno::AGAIN) => {
                 let at = self.epoch.now() + pause;
                 self.retries.push(Retry { at, pause, conn, generation, to: to.clone() });
@@ -200,7 +195,7 @@ impl Portable {
         }
     }
 
-    /// Looks for news without sleeping; whether there are some, or it is `until`.
+    /// Polls without sleeping until something happens or `until`; true if either is so.
     fn look(&mut self, now: Time, until: Time) -> io::Result<bool> {
         let end = until.min(now.saturating_add(self.spin));
         loop {
@@ -213,7 +208,7 @@ impl Portable {
         }
     }
 
-    /// Takes the next thing that happened; bytes are left in the buffer.
+    /// Takes the next event; its bytes stay in the buffer.
     fn advance(&mut self) -> Option<(Conn, Found)> {
         while let Some((conn, generation, outcome)) = self.outcomes.pop_front() {
             if self.sockets[conn].generation == generation {
@@ -273,7 +268,7 @@ impl Portable {
             Ok((count, _)) => {
                 let front = self.front();
                 front.reads += 1;
-                // A short read drained the socket, unless its end is still to be seen.
+                // A short read emptied the socket, unless its end is still to be read.
                 front.readable = to_the_end || count == READ_SIZE;
                 Served::Found(Found::Bytes(count))
             }
@@ -287,7 +282,6 @@ impl Portable {
         }
     }
 
-    /// Ends connecting one way or the other.
     fn settle(&mut self, conn: Conn, outcome: Result<(), io::Error>) -> Found {
         let socket = &mut self.sockets[conn];
         let watched = outcome.and_then(|()| match &socket.fd {
@@ -313,9 +307,7 @@ impl Portable {
 
 enum Served {
     Found(Found),
-    /// Look at the same connection again.
     Again,
-    /// Nothing more to do for it.
     Drained,
 }
 
@@ -359,11 +351,11 @@ impl Driver for Portable {
             self.write(conn);
             let socket = &mut self.sockets[conn];
             if socket.sending.is_empty() {
-                // The same memory for everyone: it is in the processor's caches.
+                // The same memory for all connections stays in the processor's caches.
                 std::mem::swap(&mut socket.sending, out);
             }
         } else {
-            // The system is still busy with the last bytes and says when there is room.
+            // The system still sends the last bytes and reports when there is room.
             socket.sending.append(out);
         }
     }

@@ -1,4 +1,4 @@
-//! Memory the system receives into: a ring of buffers of one size, lent and given back by number.
+//! Receive memory: a ring of equal buffers, lent and returned by number.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
 
-/// Size of one buffer: large answers come in few pieces. What small ones do not touch takes no memory.
+/// Large enough for large answers in few pieces. Pages that small ones do not touch take no memory.
 const SIZE: usize = 32 * 1024;
-/// From one buffer to the next: small messages must not all fall on the same lines of the processor's caches.
+/// Distance between buffers: small messages must not share the same cache lines.
 const STRIDE: usize = SIZE + 5 * 64;
-/// The ring's memory begins at a page.
+/// The ring's memory is aligned to a page.
 const PAGE: usize = 4096;
 
 /// The buffers of one driver; group 0 of its ring.
@@ -28,10 +28,10 @@ impl Buffers {
     /// The group's number.
     pub(super) const GROUP: u16 = 0;
 
-    /// As many buffers as connections may have something to read at once, within reason; all are given to the system.
+    /// Registers as many buffers as connections may be readable at once, up to a limit.
     ///
     /// # Errors
-    /// When the system knows no buffer rings.
+    /// When the system does not support buffer rings.
     pub(super) fn register(connections: usize, submitter: &Submitter<'_>) -> io::Result<Self> {
         let count = connections.next_power_of_two().clamp(16, 1024) as u16;
         let layout = Layout::array::<BufRingEntry>(usize::from(count))
@@ -51,13 +51,11 @@ impl Buffers {
         Ok(this)
     }
 
-    /// What was received into a buffer.
     pub(super) fn received(&self, number: u16, length: usize) -> &[u8] {
         let start = usize::from(number) * STRIDE;
         &self.memory[start..start + length.min(SIZE)]
     }
 
-    /// Gives a buffer to the system again.
     pub(super) fn give_back(&mut self, number: u16) {
         let slot = usize::from(self.tail & (self.count - 1));
         let start = usize::from(number) * STRIDE;
@@ -76,7 +74,7 @@ impl Buffers {
 }
 
 impl Buffers {
-    /// Leaves the memory to the system for good.
+    /// Leaks the memory, because the system may still write to it.
     pub(super) fn forget(&mut self) {
         std::mem::forget(std::mem::take(&mut self.memory));
     }
@@ -89,5 +87,5 @@ impl Drop for Buffers {
     }
 }
 
-// SAFETY: the pointers are to memory of its own.
+// SAFETY: the pointers are to memory that this struct owns.
 unsafe impl Send for Buffers {}

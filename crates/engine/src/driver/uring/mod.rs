@@ -1,8 +1,8 @@
-//! Linux's io_uring: one ring per thread, one call into the system per turn of the loop.
+//! Linux's io_uring: one ring per thread, one system call per turn of the loop.
 //!
-//! Receives are multishot into provided buffers; sends go through the ring with `MSG_WAITALL`, so that all sends of a
-//! turn are made inside one call and wake their servers together. Send and receive are never linked: with large
-//! messages both ends could wait for each other for good.
+//! Receives are multishot into provided buffers. Sends use `MSG_WAITALL`, so that all sends of a turn
+//! happen inside one call and wake their servers together. Send and receive are never linked: with large
+//! messages both ends could wait for each other forever.
 
 mod buffers;
 mod socket;
@@ -29,15 +29,15 @@ use super::{Clock, Conn, Cpu, Driver, Epoch, Happened};
 use crate::client::{Endpoint, Time};
 use crate::wake::Notify;
 
-/// How long the end of a driver waits for last words to be sent.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// How long a dropped driver waits for its last sends.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Longest send that is tried at once: its completion, also that there is no room, is there as soon as it is submitted.
+/// Longest send that is tried without waiting: its completion, even with "no room", exists as soon as it is
+/// submitted.
 const SMALL: usize = 4096;
 
 pub(super) const NAME: &str = "io_uring";
 
-/// One completion.
 #[derive(Clone, Copy)]
 struct Done {
     token: u64,
@@ -54,41 +54,40 @@ impl Notify for WakeFd {
     }
 }
 
-/// One thread's ring.
 pub(crate) struct Uring {
     /// Dropped before the memory it uses.
     ring: IoUring,
     buffers: Buffers,
     epoch: Epoch,
     sockets: Vec<Socket>,
-    /// Closed connections that the system is not done with, by connection and generation.
-    dying: HashMap<(Conn, u32), Socket>,
-    /// Buffers of sends that are over; the last one is taken first, since it is in the processor's caches.
+    /// Closed connections with operations that the system has not completed.
+    closing: HashMap<(Conn, u32), Socket>,
+    /// Buffers of completed sends; the last one is reused first, since it is in the processor's caches.
     spare: Vec<Vec<u8>>,
-    /// Connections that could not even be begun.
+    /// Connections whose socket could not be made.
     failed: Vec<(Conn, u32, io::Error)>,
     /// Completions of this turn, and how many of them are served.
     done: Vec<Done>,
     served: usize,
-    /// A buffer whose bytes are lent.
+    /// The buffer whose bytes are lent.
     lent: Option<u16>,
     /// Small sends ordered since the last wait: their completions need no turn.
     silent: u32,
-    /// Something is to be done as soon as a send has completed.
+    /// There is work to do as soon as a send has completed.
     prompt: bool,
     wake: Arc<WakeFd>,
     timer: Timer,
-    /// How long news are looked for before sleeping, and how long they were so far, ns.
+    /// Longest spin before a sleep, and the total time spent spinning, ns.
     spin: Time,
     spun: Time,
 }
 
 impl Uring {
-    /// A driver for the calling thread with `connections` connections, none of them open; it looks for news for `spin` ns
-    /// before it sleeps.
+    /// A driver for the calling thread with `connections` closed connections; it spins for `spin` ns before
+    /// it sleeps.
     ///
     /// # Errors
-    /// When the system refuses a ring, or one of the things it must be able to do.
+    /// When the system refuses a ring, or lacks a feature that it needs.
     pub(crate) fn new(connections: usize, spin: Time, epoch: Epoch) -> io::Result<Self> {
         set_timer_slack();
         let entries = (2 * connections).next_power_of_two().clamp(64, 4096) as u32;
@@ -108,7 +107,7 @@ impl Uring {
             buffers,
             epoch,
             sockets: std::iter::repeat_with(Socket::default).take(connections).collect(),
-            dying: HashMap::new(),
+            closing: HashMap::new(),
             spare: Vec::new(),
             failed: Vec::new(),
             done: Vec::new(),
@@ -125,10 +124,10 @@ impl Uring {
         Ok(this)
     }
 
-    /// Orders an operation; the system hears of it with the next wait, or now if there is no room.
+    /// Queues an operation; it is submitted with the next wait, or now if the queue is full.
     fn order(&mut self, entry: &squeue::Entry) {
-        // SAFETY: the memory an entry points to belongs to a `Socket`, which lives, and does not move its buffers, until
-        // the operation has completed.
+        // SAFETY: the memory an entry points to belongs to a `Socket`, which lives, and does not move its
+        // buffers, until the operation has completed.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
             let _ = self.ring.submit();
         }
@@ -145,8 +144,8 @@ impl Uring {
         }
     }
 
-    /// Takes over a completion; `Some` when it is worth telling.
-    fn serve(&mut self, done: Done) -> Option<(Conn, Heard)> {
+    /// Handles a completion; `Some` when the loop needs to know.
+    fn serve(&mut self, done: Done) -> Option<(Conn, Reported)> {
         let (kind, generation, conn) = parts(done.token);
         if done.token == Timer::TOKEN {
             self.timer.rang();
@@ -163,7 +162,7 @@ impl Uring {
             return None;
         }
         if self.sockets[conn].generation != generation {
-            self.bury(conn, generation, kind, done);
+            self.completed_after_close(conn, generation, kind, done);
             return None;
         }
         let socket = &mut self.sockets[conn];
@@ -171,31 +170,31 @@ impl Uring {
             socket.operations -= 1;
         }
         match kind {
-            Kind::Connect => self.connected(conn, done.result).map(|told| (conn, told)),
+            Kind::Connect => self.connected(conn, done.result).map(|event| (conn, event)),
             Kind::Send => {
                 if let Some(entry) = socket.sent(conn, done.result, &mut self.spare) {
                     self.order(&entry);
                 }
                 None
             }
-            Kind::Receive => self.received(conn, done).map(|told| (conn, told)),
+            Kind::Receive => self.received(conn, done).map(|event| (conn, event)),
             Kind::Wake => None,
         }
     }
 
-    fn connected(&mut self, conn: Conn, result: i32) -> Option<Heard> {
+    fn connected(&mut self, conn: Conn, result: i32) -> Option<Reported> {
         let socket = &mut self.sockets[conn];
         socket.connected();
         if result < 0 {
             self.close(conn);
-            return Some(Heard::Closed(Some(io::Error::from_raw_os_error(-result))));
+            return Some(Reported::Closed(Some(io::Error::from_raw_os_error(-result))));
         }
         socket.open = true;
         self.receive(conn);
-        Some(Heard::Opened)
+        Some(Reported::Opened)
     }
 
-    fn received(&mut self, conn: Conn, done: Done) -> Option<Heard> {
+    fn received(&mut self, conn: Conn, done: Done) -> Option<Reported> {
         let number = cqueue::buffer_select(done.flags);
         match (usize::try_from(done.result), number) {
             (Ok(length), Some(number)) if length > 0 => {
@@ -203,10 +202,10 @@ impl Uring {
                     self.receive(conn);
                 }
                 self.lent = Some(number);
-                Some(Heard::Bytes(number, length))
+                Some(Reported::Bytes(number, length))
             }
             (Err(_), _) if [libc::ENOBUFS, libc::EINTR, libc::EAGAIN].contains(&-done.result) => {
-                // All buffers are with completions of this turn; they are given back as these are served.
+                // All buffers hold completions of this turn; serving these returns the buffers.
                 self.receive(conn);
                 None
             }
@@ -217,23 +216,23 @@ impl Uring {
                 let seen = end.is_err().then(|| io::Error::from_raw_os_error(-done.result));
                 let error = self.sockets[conn].broken.take().or(seen);
                 self.close(conn);
-                Some(Heard::Closed(error))
+                Some(Reported::Closed(error))
             }
         }
     }
 
-    /// A completion of a connection that is closed on our side.
-    fn bury(&mut self, conn: Conn, generation: u32, kind: Kind, done: Done) {
+    /// Handles a completion for a connection that is closed on our side.
+    fn completed_after_close(&mut self, conn: Conn, generation: u32, kind: Kind, done: Done) {
         if let Some(number) = cqueue::buffer_select(done.flags) {
             self.buffers.give_back(number);
         }
-        let Some(socket) = self.dying.get_mut(&(conn, generation)) else { return };
+        let Some(socket) = self.closing.get_mut(&(conn, generation)) else { return };
         if !cqueue::more(done.flags) {
             socket.operations -= 1;
         }
         let order = match kind {
             Kind::Send => socket.sent(conn, done.result, &mut self.spare),
-            // It came about after all; nobody wants it any more.
+            // It connected after it was closed.
             Kind::Connect => {
                 socket.shut();
                 None
@@ -241,21 +240,22 @@ impl Uring {
             Kind::Receive | Kind::Wake => None,
         };
         if socket.operations == 0 {
-            self.dying.remove(&(conn, generation));
+            self.closing.remove(&(conn, generation));
         }
         if let Some(entry) = order {
             self.order(&entry);
         }
     }
 
-    /// Has the timer end the next wait by then.
+    /// Sets the timer that ends the next wait.
     fn ring_by(&mut self, until: Time) {
         if let Some(order) = self.timer.ring_by(until, self.epoch) {
             self.order(&order);
         }
     }
 
-    /// Submits what was ordered, and takes what completes until the timer rings; at once what there is, where it is not to `sleep`.
+    /// Submits queued operations and collects completions until the timer fires; without `sleep`, only those
+    /// already available.
     fn enter(&mut self, sleep: bool) -> io::Result<()> {
         let silent = if self.prompt { 0 } else { self.silent };
         let outcome = if sleep {
@@ -291,7 +291,8 @@ impl Uring {
         self.done.extend(taken);
     }
 
-    /// Submits what was ordered, and looks for news until `until` without sleeping; whether there are some, or it is that time.
+    /// Submits queued operations, then polls without sleeping until something happens or `until`; true if
+    /// either is so.
     fn look(&mut self, until: Time) -> io::Result<bool> {
         self.enter(false)?;
         let start = self.epoch.now();
@@ -303,7 +304,7 @@ impl Uring {
                 self.silent = self.silent.saturating_sub(self.done.len() as u32);
                 return Ok(time >= until);
             }
-            // The system says when there is work to be done in a call; nobody is woken for it.
+            // The system flags work to be done in a call; nothing wakes the thread for it.
             if self.ring.submission().taskrun() {
                 self.enter(false)?;
             } else {
@@ -314,7 +315,7 @@ impl Uring {
         Ok(true)
     }
 
-    /// Whether something completed that is worth a turn.
+    /// Whether a completion needs a turn.
     fn has_news(&self) -> bool {
         let is_send = |done: &Done| parts(done.token).0 == Kind::Send;
         (self.prompt && !self.done.is_empty())
@@ -323,8 +324,7 @@ impl Uring {
     }
 }
 
-/// What a completion means to the loop.
-enum Heard {
+enum Reported {
     Opened,
     Bytes(u16, usize),
     Closed(Option<io::Error>),
@@ -378,7 +378,7 @@ impl Driver for Uring {
         old.open = false;
         old.leave();
         if old.operations > 0 {
-            self.dying.insert((conn, generation), old);
+            self.closing.insert((conn, generation), old);
         }
     }
 
@@ -411,11 +411,11 @@ impl Driver for Uring {
         }
         while let Some(done) = self.done.get(self.served).copied() {
             self.served += 1;
-            if let Some((conn, told)) = self.serve(done) {
-                let happened = match told {
-                    Heard::Opened => Happened::Opened,
-                    Heard::Bytes(number, length) => Happened::Bytes(self.buffers.received(number, length)),
-                    Heard::Closed(error) => Happened::Closed(error),
+            if let Some((conn, event)) = self.serve(done) {
+                let happened = match event {
+                    Reported::Opened => Happened::Opened,
+                    Reported::Bytes(number, length) => Happened::Bytes(self.buffers.received(number, length)),
+                    Reported::Closed(error) => Happened::Closed(error),
                 };
                 return Some((conn, happened));
             }
@@ -425,16 +425,16 @@ impl Driver for Uring {
 }
 
 impl Drop for Uring {
-    /// Sends the last words, and waits a little until the system is done with our memory.
+    /// Sends pending output, and waits briefly until the system no longer uses our memory.
     fn drop(&mut self) {
         for conn in 0..self.sockets.len() {
             self.close(conn);
         }
-        let end = self.epoch.now() + FAREWELL.as_nanos() as Time;
-        while !self.dying.is_empty() {
+        let end = self.epoch.now() + CLOSE_TIMEOUT.as_nanos() as Time;
+        while !self.closing.is_empty() {
             while self.next().is_some() {}
             self.forget_served();
-            if self.dying.is_empty() || self.epoch.now() >= end {
+            if self.closing.is_empty() || self.epoch.now() >= end {
                 break;
             }
             self.ring_by(end);
@@ -442,11 +442,11 @@ impl Drop for Uring {
                 break;
             }
         }
-        // What a peer does not take stays with the system until the ring is gone, some time after this.
-        if !self.dying.is_empty() {
+        // The system keeps what a peer does not read until the ring is gone, some time after this.
+        if !self.closing.is_empty() {
             self.buffers.forget();
         }
-        for (_, socket) in self.dying.drain() {
+        for (_, socket) in self.closing.drain() {
             socket.forget();
         }
     }

@@ -1,4 +1,4 @@
-//! One connection's side of the ring: what the system holds of it, and what waits.
+//! One connection's side of the ring: its operations, and what waits to be sent.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -12,42 +12,39 @@ use super::token::{Kind, token};
 use super::{Buffers, SMALL};
 use crate::client::{Address, Endpoint};
 use crate::driver::Conn;
-use crate::driver::tcp::set_tcp_options;
+use crate::driver::set_tcp_options;
 
-/// An address in the system's form; it must stay where it is while a connection is being made.
+/// An address in the system's form; it must not move while a connection is being made.
 pub(super) struct SystemAddress {
     storage: libc::sockaddr_storage,
     length: libc::socklen_t,
 }
 
-/// A connection. Its memory that the system may use lives until the last operation on it has completed.
+/// A connection. Memory that the system may use lives until the last operation on it has completed.
 #[derive(Default)]
 pub(super) struct Socket {
     pub(super) fd: Option<OwnedFd>,
-    /// Raised with each connection, so that completions of an earlier one are known as such.
+    /// Incremented with each connection, so that completions of an earlier one can be recognised.
     pub(super) generation: u32,
     pub(super) open: bool,
-    /// Operations the system has not completed.
     pub(super) operations: u32,
     /// Bytes the system is sending.
     sending: Vec<u8>,
     pub(super) busy: bool,
-    /// Bytes to be sent next.
     waiting: Vec<u8>,
     address: Option<Box<SystemAddress>>,
-    /// A send failed; told once everything the peer sent before is read.
+    /// A send error; reported after everything the peer sent before is read.
     pub(super) broken: Option<io::Error>,
-    /// It is to be closed when all is sent.
+    /// Close when all is sent.
     leaving: bool,
 }
 
 impl Socket {
-    /// Not connected.
     pub(super) fn new(generation: u32) -> Self {
         Self { generation, ..Self::default() }
     }
 
-    /// A new socket and the order to connect it.
+    /// Makes a socket and the operation that connects it.
     pub(super) fn connect(&mut self, conn: Conn, to: &Endpoint) -> io::Result<squeue::Entry> {
         let (fd, address) = prepare(to)?;
         let address = self.address.insert(Box::new(address));
@@ -58,7 +55,7 @@ impl Socket {
         Ok(order.user_data(token(Kind::Connect, self.generation, conn)))
     }
 
-    /// The order to receive until further notice.
+    /// The multishot receive.
     pub(super) fn receive(&mut self, conn: Conn) -> Option<squeue::Entry> {
         let fd = self.fd.as_ref()?;
         self.operations += 1;
@@ -66,8 +63,8 @@ impl Socket {
         Some(order.user_data(token(Kind::Receive, self.generation, conn)))
     }
 
-    /// Takes bytes to send, for one of the `spare` buffers; gives the order, unless the system is still busy with the last
-    /// ones.
+    /// Takes bytes to send in exchange for one of the `spare` buffers; returns the operation, unless a send
+    /// is under way.
     pub(super) fn send(
         &mut self,
         conn: Conn,
@@ -86,7 +83,7 @@ impl Socket {
         self.send_on(conn, self.sending.len() <= SMALL)
     }
 
-    /// The order to send what is there; one to do it `at_once` is over at once, also when there is no room.
+    /// The operation that sends `sending`; with `at_once` it fails rather than waits when there is no room.
     fn send_on(&mut self, conn: Conn, at_once: bool) -> Option<squeue::Entry> {
         let fd = self.fd.as_ref()?;
         self.busy = true;
@@ -99,7 +96,7 @@ impl Socket {
         Some(order.user_data(token(Kind::Send, self.generation, conn)))
     }
 
-    /// A send is over: gives its buffer back and the order for the next one.
+    /// Handles the end of a send: returns its buffer, and the operation for the next one.
     pub(super) fn sent(
         &mut self,
         conn: Conn,
@@ -130,12 +127,11 @@ impl Socket {
         self.send_on(conn, false)
     }
 
-    /// Connecting is over: its address is not needed any more.
     pub(super) fn connected(&mut self) {
         self.address = None;
     }
 
-    /// Closes it once what was given to it is sent.
+    /// Closes the connection once everything is sent.
     pub(super) fn leave(&mut self) {
         self.leaving = true;
         if !self.busy {
@@ -143,22 +139,22 @@ impl Socket {
         }
     }
 
-    /// Ends both directions at once; what is under way completes.
+    /// Ends both directions at once; operations under way complete.
     pub(super) fn shut(&mut self) {
         if let Some(fd) = &self.fd {
-            // One that is not connected has nothing to shut.
+            // A socket that is not connected cannot be shut down.
             let _ = net::shutdown(fd, Shutdown::Both);
         }
     }
 
-    /// Gives up what the system may still read.
+    /// Leaks what the system may still read.
     pub(super) fn forget(self) {
         std::mem::forget(self.sending);
         std::mem::forget(self.address);
     }
 }
 
-/// A blocking socket: on others the ring answers EAGAIN instead of waiting.
+/// A blocking socket: on a non-blocking one the ring answers EAGAIN instead of waiting.
 fn prepare(to: &Endpoint) -> io::Result<(OwnedFd, SystemAddress)> {
     let open = |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     Ok(match &to.address {

@@ -76,7 +76,7 @@ fn a_send_that_has_to_wait_holds_back_no_other() {
     assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
 }
 
-/// The ring's timer ends waits when it is set to their end, or earlier, and one that was set too late is moved.
+/// The timer ends waits when set to their end or earlier, and is moved when it was set too late.
 #[test]
 fn waits_end_in_time_whatever_the_timer_was_set_to() {
     let Some((mut driver, _peers)) = two_connections() else { return };

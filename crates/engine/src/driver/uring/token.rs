@@ -1,8 +1,7 @@
-//! What a completion is about: which operation on which connection, and which of its successive connections.
+//! The 64 bits of a completion: operation, connection and its generation.
 
 use crate::driver::Conn;
 
-/// An operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Receive,
@@ -18,7 +17,7 @@ pub(super) const fn token(kind: Kind, generation: u32, conn: Conn) -> u64 {
     (kind as u64) << 62 | (generation as u64 & GENERATIONS) << 32 | conn as u64 & u32::MAX as u64
 }
 
-/// What [`token`] was made of; the generation modulo 2^30.
+/// The parts of a [`token`]; the generation modulo 2^30.
 pub(super) fn parts(token: u64) -> (Kind, u32, Conn) {
     let kind = match token >> 62 {
         0 => Kind::Receive,
@@ -29,7 +28,6 @@ pub(super) fn parts(token: u64) -> (Kind, u32, Conn) {
     (kind, (token >> 32 & GENERATIONS) as u32, (token & u64::from(u32::MAX)) as Conn)
 }
 
-/// The generation after this one.
 pub(super) fn next(generation: u32) -> u32 {
     (generation + 1) & GENERATIONS as u32
 }

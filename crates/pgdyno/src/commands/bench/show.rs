@@ -85,7 +85,7 @@ fn head(out: &mut String, options: &bench::Options, done: &Benched) {
         Until::Elapsed(ns) => writeln!(out, "duration: {} s", ns / 1_000_000_000),
         Until::PerClient(count) => writeln!(out, "number of transactions per client: {count}"),
         // A single run is never held.
-        Until::Told => Ok(()),
+        Until::Caller => Ok(()),
     };
     let _ = writeln!(out, "random seed: {}", options.seed);
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, FetchError, Fetched, Patience, Source};
+use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, FetchError, Fetched, Source, Timeouts};
 use report::visible;
 use results::Table;
 use server::child::Account;
@@ -58,8 +58,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             None => given(&cache.newest(name).map_err(|error| not_kept(error, &cache))?, args),
         };
     }
-    let patience = Patience { silence: Duration::from_secs(args.timeout), ..Patience::default() };
-    let mut source = Source::new(args.mirror.as_deref(), patience)?;
+    let timeouts = Timeouts { silence: Duration::from_secs(args.timeout), ..Timeouts::default() };
+    let mut source = Source::new(args.mirror.as_deref(), timeouts)?;
     if let Some(bytes) = args.max_size {
         source = source.with_max_size(bytes);
     }

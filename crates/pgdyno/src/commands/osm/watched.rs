@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{DecimalBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use osm::fetch::{Anew, Event, Watch};
+use osm::fetch::{Event, Restart, Watch};
 use server::Stop;
 
 use crate::print::{is_interactive, talk, warning};
@@ -91,7 +91,7 @@ impl Download {
 }
 
 impl Watch for Watched {
-    fn told(&mut self, event: Event<'_>) {
+    fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Redirected { from, to } => {
                 if self.redirected.as_deref() != Some(to) {
@@ -101,9 +101,11 @@ impl Watch for Watched {
             }
             Event::Begins { from, total } => self.begins(from, total),
             Event::Received(bytes) => self.received(bytes),
-            Event::Anew(Anew::Changed) => self.warn("the server has another file by now: it is fetched anew"),
-            Event::Anew(Anew::NoRanges) => {
-                self.warn("the server gives no parts of files: it is fetched anew");
+            Event::Restart(Restart::Changed) => {
+                self.warn("the server has another file now: it is fetched again")
+            }
+            Event::Restart(Restart::NoRanges) => {
+                self.warn("the server does not send parts of files: it is fetched again");
             }
             Event::Again { cause, pause } => {
                 self.warn(&format!("{cause}; trying again in {} s", pause.as_secs_f64()));

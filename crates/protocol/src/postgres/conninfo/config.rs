@@ -1,5 +1,3 @@
-//! A connection, fully described.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,40 +7,34 @@ use super::password::Password;
 use crate::postgres::login::{AuthPolicy, ChannelBinding, Login, SslMode};
 use crate::postgres::scram::ScramCache;
 
-/// A connection with every default filled in.
+/// A fully described connection, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Servers to try in this order, at least one.
     pub hosts: Vec<HostSpec>,
-    /// Role to log in as.
     pub user: String,
-    /// Database to connect to.
     pub dbname: String,
-    /// The password given in the string, the environment or the service file; it comes before those of the passfile.
+    /// From the string, the environment or the service file; it takes precedence over the passfile.
     pub password: Option<Password>,
     /// Command-line options for the server process, such as `-c work_mem=64MB`.
     pub options: Option<String>,
-    /// Name shown in `pg_stat_activity`.
     pub application_name: Option<String>,
-    /// Encoding of what is sent and received; the server's choice if `None`.
+    /// The server's choice if `None`.
     pub client_encoding: Option<String>,
     /// Settings from `PGDATESTYLE`, `PGTZ` and `PGGEQO`.
     pub settings: Vec<(String, String)>,
     /// How TLS is used on TCP connections; Unix sockets never use it.
     pub ssl: SslOptions,
-    /// Whether SCRAM must be tied to the TLS connection.
     pub channel_binding: ChannelBinding,
-    /// Which authentication methods the server may ask for.
     pub require_auth: AuthPolicy,
-    /// How long to wait for each host; for ever if `None`.
+    /// Per host; unlimited if `None`.
     pub connect_timeout: Option<Duration>,
-    /// Which of several servers will do.
+    /// Which of several servers to accept.
     pub target_session_attrs: TargetSession,
     /// Try hosts and their addresses in random order.
     pub load_balance: bool,
-    /// How TCP connections are kept and given up.
     pub tcp: TcpOptions,
-    /// What the user should know, such as a passfile that others can read.
+    /// Warnings for the user, such as a passfile that others can read.
     pub warnings: Vec<String>,
 }
 
@@ -53,7 +45,8 @@ impl Config {
         self.password.as_ref().or(host.password.as_ref())
     }
 
-    /// What a connection to this host needs to log in; share the result and the cache between all of them.
+    /// What a connection to this host needs to log in; share the result and the cache between all
+    /// connections.
     #[must_use]
     pub fn login(&self, host: &HostSpec, scram_cache: Arc<ScramCache>) -> Login {
         let over_socket = matches!(host.host, Host::Unix(_));
@@ -70,7 +63,7 @@ impl Config {
         }
     }
 
-    /// What is sent at startup beside user and database.
+    /// Startup parameters in addition to user and database.
     fn startup_parameters(&self) -> Vec<(String, String)> {
         let named = [
             ("options", &self.options),

@@ -1,4 +1,4 @@
-//! A connection string as a user gave it: read once, and never shown or stored with what is secret in it.
+//! A connection string as the user gave it: parsed once, and never shown or stored with its secrets.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use super::parameters::Parameters;
 use super::secret::shown_options;
 use super::text::connection_string;
 
-/// A connection string, a URI, the name of a database, or nothing, as libpq takes them.
+/// A connection string, a URI, a database name, or nothing, as libpq takes them.
 ///
-/// `Display` and `Debug` leave out the password and settings in `options` that are not the server's own. It does
-/// not implement serde: the text of `Display` is stored.
+/// `Display` and `Debug` hide the password, and settings in `options` other than the server's built-in ones.
+/// It does not implement serde: the text of `Display` is stored.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ConnectionString {
     written: String,
@@ -21,20 +21,20 @@ pub struct ConnectionString {
 }
 
 impl ConnectionString {
-    /// Reads what a user wrote.
+    /// Parses what the user wrote.
     ///
     /// # Errors
-    /// As [`Parameters::parse`], and of values that no environment makes possible.
+    /// As [`Parameters::parse`], and for values that are invalid in every environment.
     pub fn parse(written: &str) -> Result<Self, ConnInfoError> {
         let string = Self { written: written.to_owned(), parameters: Parameters::parse(written)? };
         match string.resolve(&Env::empty().with_user("user")) {
             Err(error @ ConnInfoError::Value { .. }) => Err(error),
-            // What is missing here, such as a service file, another environment may have.
+            // What is missing here, such as a service file, may exist in another environment.
             _ => Ok(string),
         }
     }
 
-    /// The whole string, secrets included: to connect, and for nothing else.
+    /// The whole string with secrets, for connecting only.
     #[must_use]
     pub fn with_secrets(&self) -> &str {
         &self.written
@@ -48,13 +48,13 @@ impl ConnectionString {
         self.parameters.resolve(env)
     }
 
-    /// Whether `Display` leaves something out.
+    /// Whether `Display` hides something.
     #[must_use]
     pub fn has_secret(&self) -> bool {
         !self.without_secrets().1.is_empty()
     }
 
-    /// For people: what `Display` gives, and the names of the options that it leaves out.
+    /// The text of `Display`, and the names of the hidden options.
     #[must_use]
     pub fn in_words(&self) -> String {
         let (shown, hidden) = self.without_secrets();
@@ -65,7 +65,7 @@ impl ConnectionString {
         }
     }
 
-    /// The connection string without host, user, password, files and service: to send it to others.
+    /// The string without host, user, password, files and service, to share it.
     #[must_use]
     pub fn without_place(&self) -> String {
         let (mut parts, _) = self.parts();
@@ -79,8 +79,8 @@ impl ConnectionString {
         connection_string(&parts)
     }
 
-    /// The string itself where nothing in it is secret, else its other options in libpq's order; and the options that
-    /// are secret.
+    /// The string itself if it has no secrets, otherwise its public options in libpq's order; and the names
+    /// of the secret options.
     fn without_secrets(&self) -> (String, Vec<&'static str>) {
         let (parts, hidden) = self.parts();
         match hidden.is_empty() {

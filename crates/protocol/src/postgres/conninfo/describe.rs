@@ -1,4 +1,4 @@
-//! A resolved connection as a string again: to show, to compare, to hand on.
+//! Writes a resolved connection as a string: to show, to compare, to pass on.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::postgres::login::{AuthMethod, ChannelBinding, SslNegotiation};
 type Parts = Vec<(&'static str, String)>;
 
 impl Config {
-    /// A connection string without password, to show and to store. Another connection described by it goes to the same
-    /// place if the password is found elsewhere.
+    /// A connection string without password, to show and to store. It leads to the same place if the password
+    /// is found elsewhere.
     #[must_use]
     pub fn redacted(&self) -> String {
         connection_string(&self.parts(shown_options))
     }
 
-    /// All that is shown, the server's options written by `options`.
+    /// The public parts, with the server's options written by `options`.
     fn parts(&self, options: impl Fn(&str) -> String) -> Parts {
         let mut parts = vec![("host", self.host_list())];
         if let Some(addresses) = self.address_list() {
@@ -36,9 +36,9 @@ impl Config {
         parts
     }
 
-    /// Where the connection leads, whoever uses it: servers, database, and what of the options may change what is
-    /// measured there. However it was spelled, the same place gives the same text; neither a user name nor a password is
-    /// in it.
+    /// Where the connection leads, for any user: servers, database, and the options that may change
+    /// measurements there. The same place gives the same text, however it was written; without user name and
+    /// password.
     #[must_use]
     pub fn place(&self) -> String {
         let named = self.join_hosts(|spec| match &spec.host {
@@ -67,7 +67,7 @@ impl Config {
         })
     }
 
-    /// Addresses, unless names alone say it all.
+    /// Addresses, unless the names are enough.
     fn address_list(&self) -> Option<String> {
         let list = self.join_hosts(|spec| match &spec.host {
             Host::Tcp { name, address: Some(address) } if name.parse() != Ok(*address) => address.to_string(),
@@ -98,9 +98,8 @@ impl Config {
         parts
     }
 
-    /// A connection string that means this connection in any environment. The password is not in it (but what the
-    /// server's options hold is: it is not to be shown), nor are settings
-    /// from their own variables (`PGTZ` and the like).
+    /// A connection string for the same connection in any environment. Without the password and without
+    /// settings from `PGTZ` and similar variables. The server's options may contain secrets: do not show it.
     #[must_use]
     pub fn exact(&self) -> String {
         let mut parts = self.parts(str::to_owned);
@@ -118,7 +117,7 @@ impl Config {
             }
             None => parts.push(("sslcertmode", "disable".to_owned())),
         }
-        // `parts` names the mode where TLS can be used at all; direct negotiation is refused without it.
+        // `parts` names the mode where TLS is possible; direct negotiation requires TLS.
         if self.ssl.negotiation == SslNegotiation::Direct
             && self.hosts.iter().any(|host| host.socket_path().is_none())
         {
@@ -141,7 +140,7 @@ impl Config {
         let allowed: Vec<&str> = allowed.map(|(name, _)| *name).collect();
         match allowed.len() {
             all if all == methods.len() => {}
-            // What was allowed is not built in: nothing is.
+            // None of the allowed methods is built in.
             0 => parts.push(("require_auth", "gss".to_owned())),
             _ => parts.push(("require_auth", allowed.join(","))),
         }
@@ -196,7 +195,7 @@ mod tests {
             let there = Config::parse(Some(dsn), &env).unwrap();
             let here = Config::parse(Some(&there.exact()), &Env::empty()).unwrap();
             if there.hosts.iter().all(|host| host.socket_path().is_some()) {
-                // Sockets have no TLS: how it would be used is not said.
+                // TLS options do not matter on a socket.
                 assert_eq!(Config { ssl: there.ssl.clone(), ..here }, there, "{dsn}");
             } else {
                 assert_eq!(here, there, "{dsn}");

@@ -1,4 +1,4 @@
-//! What the connection rules take from the process: variables, the user, home, a few files.
+//! What the connection rules read from the process: variables, user, home, a few files.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The surroundings a connection is described in: those of the process, or any others in tests.
+/// The environment in which a connection is described: the process's, or a test's.
 #[derive(Clone, Default)]
 pub struct Env {
     variables: BTreeMap<String, String>,
@@ -16,7 +16,7 @@ pub struct Env {
     files: Files,
 }
 
-/// Where files are looked up.
+/// Where files are read from.
 #[derive(Clone)]
 enum Files {
     Disk,
@@ -29,18 +29,16 @@ impl Default for Files {
     }
 }
 
-/// A small file that was read whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct File {
     pub(crate) content: Vec<u8>,
-    /// Permission bits.
     pub(crate) mode: u32,
-    /// False for pipes, devices and folders, whose content is not read.
+    /// False for pipes, devices and folders, which are not read.
     pub(crate) plain: bool,
 }
 
 impl Env {
-    /// The surroundings of this process: its variables now, its effective user, the files on disk.
+    /// This process: its current variables, its effective user, the files on disk.
     #[must_use]
     pub fn process() -> Env {
         let variables: BTreeMap<String, String> = std::env::vars_os()
@@ -58,34 +56,34 @@ impl Env {
         }
     }
 
-    /// Surroundings with nothing in them: no variable, home, user or file.
+    /// An environment without variables, home, user and files.
     #[must_use]
     pub fn empty() -> Env {
         Env::default()
     }
 
-    /// The same with a variable set.
+    /// Sets a variable.
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: &str) -> Env {
         self.variables.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// The same with this home folder.
+    /// Sets the home folder.
     #[must_use]
     pub fn with_home(mut self, home: impl Into<PathBuf>) -> Env {
         self.home = Some(home.into());
         self
     }
 
-    /// The same with this operating system user.
+    /// Sets the operating system user.
     #[must_use]
     pub fn with_user(mut self, user: &str) -> Env {
         self.user = Some(user.to_owned());
         self
     }
 
-    /// The same with a file of this content and these permission bits; the disk is not looked at any more.
+    /// Adds a file with this content and these permission bits; files on disk are then ignored.
     #[must_use]
     pub fn with_file(mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>, mode: u32) -> Env {
         let file = File { content: content.into(), mode, plain: true };
@@ -151,13 +149,12 @@ fn read_from_disk(path: &Path) -> io::Result<Option<File>> {
     Ok(Some(File { content, mode: metadata.mode() & 0o7777, plain }))
 }
 
-/// An account of the operating system.
 struct Account {
     name: String,
     home: PathBuf,
 }
 
-/// The account of the effective user, from whatever directory the system uses.
+/// The effective user's account, from the system's user database.
 fn account() -> Option<Account> {
     let mut buffer = vec![0_u8; 16 * 1024];
     let mut entry = std::mem::MaybeUninit::<libc::passwd>::uninit();

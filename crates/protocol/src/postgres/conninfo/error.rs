@@ -1,63 +1,55 @@
-//! What can be wrong with the description of a connection.
+//! Why the description of a connection is invalid.
 
 use std::path::PathBuf;
 
-/// A connection could not be described. No message quotes what was not understood: whoever forgets a quote, a slash or
-/// an `@` puts a password where nobody looks for one.
+/// A connection could not be described. Messages never quote what was not understood: after a forgotten
+/// quote, slash or `@` it may contain a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnInfoError {
-    /// No connection option has this name.
     #[error("invalid connection option{}{}", place(.number), suggestion(.nearest))]
     UnknownKeyword {
-        /// Which option of the string it is, from 1, where that is known.
+        /// Number of the option in the string, from 1, if known.
         number: Option<usize>,
-        /// The option it most resembles.
+        /// The most similar option.
         nearest: Option<&'static str>,
     },
     /// A keyword without `=` and value.
     #[error("missing \"=\" after {after} in connection info string")]
     MissingEquals {
-        /// The option, or the word's number when it may be part of a password.
+        /// The option, or the word's number when the word may be part of a password.
         after: String,
     },
-    /// A quoted value that does not end.
     #[error("unterminated quoted string in connection info string")]
     UnterminatedQuote,
     #[error("invalid connection URI: {0}")]
     Uri(UriError),
-    /// A value that its option does not take.
     #[error("invalid {keyword} value (expected {expected})")]
-    Value {
-        keyword: &'static str,
-        /// What it takes.
-        expected: &'static str,
-    },
-    /// A value that looks like a piece of a connection string, and so may hold a password.
+    Value { keyword: &'static str, expected: &'static str },
+    /// A value that looks like a piece of a connection string and so may contain a password.
     #[error("invalid {keyword} value: {}", misplaced(keyword))]
     Misplaced { keyword: &'static str },
-    /// Two options that cannot go together.
+    /// Two options that contradict each other.
     #[error("{0}")]
     Conflict(String),
     /// An option of libpq that pgdyno does not have.
     #[error("connection option \"{keyword}\" is not supported: {reason}")]
     Unsupported {
         keyword: &'static str,
-        /// What it would need, or what to use instead.
+        /// What it would need, or an alternative.
         reason: &'static str,
     },
-    /// Lists of different lengths.
     #[error("could not match {given} {what} to {count} {to}")]
     Unmatched {
-        /// How many of these were given.
+        /// Number of values given.
         given: usize,
         /// Port numbers, or host names.
         what: &'static str,
-        /// How many they should be matched to.
+        /// Number of values expected.
         count: usize,
-        /// What they should be matched to: hosts, or hostaddr values.
+        /// The list that must match: hosts, or hostaddr values.
         to: &'static str,
     },
-    /// Neither an option nor the system says who to log in as.
+    /// The operating system does not know the current user's name either.
     #[error(
         "no PostgreSQL user name specified and the operating system user is unknown; give one with user="
     )]
@@ -65,29 +57,16 @@ pub enum ConnInfoError {
     /// A socket path that does not fit into an address.
     #[error("Unix-domain socket path \"{}\" is too long (maximum 107 bytes)", .0.display())]
     SocketPath(PathBuf),
-    /// No service file defines this service.
     #[error("definition of service \"{0}\" not found")]
     ServiceNotFound(String),
-    /// A line of the service file that is wrong.
     #[error("{what} in service file \"{}\", line {line}", .path.display())]
-    ServiceLine {
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// A file that is there, or was asked for, cannot be read.
+    ServiceLine { path: PathBuf, line: usize, what: String },
+    /// A file that exists or was named, but cannot be read.
     #[error("could not read {what} file \"{}\": {error}", .path.display())]
-    File {
-        what: &'static str,
-        path: PathBuf,
-        /// What the system said.
-        error: String,
-    },
+    File { what: &'static str, path: PathBuf, error: String },
 }
 
-/// What is wrong with a URI.
+/// Why a URI is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UriError {
     /// `[` without `]`.
@@ -96,10 +75,10 @@ pub enum UriError {
     /// `[]`.
     #[error("IPv6 host address may not be empty")]
     EmptyBrackets,
-    /// Something else than a port, another host, a database or options behind `]`.
+    /// Something other than a port, another host, a database or options after `]`.
     #[error("unexpected character behind IPv6 host address (expected ':', ',', '/' or '?')")]
     AfterBracket,
-    /// The host holds an `@`, most likely part of a password.
+    /// The host contains an `@`, most likely part of a password.
     #[error("more than one \"@\" before the host; write an \"@\" in a user name or password as %40")]
     SecondAt,
     /// `%` without two hexadecimal digits.
@@ -108,7 +87,6 @@ pub enum UriError {
     /// `%00`.
     #[error("forbidden value %00 in {0}")]
     PercentZero(&'static str),
-    /// Percent-encoded bytes that are not UTF-8.
     #[error("{0} is not valid UTF-8")]
     NotUtf8(&'static str),
     /// An option without `=`; its name, or its number when it may be part of a password.
@@ -136,7 +114,7 @@ fn misplaced(keyword: &str) -> &'static str {
 }
 
 impl ConnInfoError {
-    /// The same error, of this option of the string.
+    /// Adds the option's number in the string.
     pub(super) fn numbered(mut self, place: usize) -> Self {
         if let Self::UnknownKeyword { number, .. } = &mut self {
             *number = Some(place);

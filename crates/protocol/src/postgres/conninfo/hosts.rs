@@ -1,4 +1,4 @@
-//! The servers to try: names, addresses and ports, matched up.
+//! The servers to try: names, addresses and ports, matched to each other.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,24 +9,22 @@ use super::error::ConnInfoError;
 use super::parameters::Parameters;
 use super::password::Password;
 
-/// PostgreSQL's port.
 pub(super) const DEFAULT_PORT: u16 = 5432;
 
-/// Folders where a server's socket is by default: Debian's and Red Hat's, then PostgreSQL's own.
+/// Default socket folders: of Debian and Red Hat, then PostgreSQL's.
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
-/// Longest path of a Unix socket on Linux, without the NUL.
+/// Longest path of a Unix socket on Linux, bytes without the NUL.
 const SOCKET_PATH_LIMIT: usize = 107;
 
-/// Where a server listens.
+/// Where a server listens, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Host {
     Unix(PathBuf),
-    /// On the network.
     Tcp {
-        /// Its name, or its address as text; a certificate must be for this.
+        /// The name that a certificate must match; an address as text if there is no name.
         name: String,
-        /// Its address when it is known and `name` need not be looked up.
+        /// Known address, so that `name` need not be looked up.
         address: Option<IpAddr>,
     },
 }
@@ -34,16 +32,15 @@ pub enum Host {
 /// One server to try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostSpec {
-    /// Where it listens.
     pub host: Host,
-    /// Its port, which also names the socket.
+    /// For a socket, a part of its file name.
     pub port: u16,
-    /// Its password from the passfile, if none was given otherwise.
+    /// From the passfile.
     pub password: Option<Password>,
 }
 
 impl HostSpec {
-    /// The socket's path, if the server listens in one.
+    /// The path of a Unix socket.
     #[must_use]
     pub fn socket_path(&self) -> Option<PathBuf> {
         match &self.host {
@@ -54,7 +51,7 @@ impl HostSpec {
 }
 
 impl fmt::Display for HostSpec {
-    /// As libpq names it behind "connection to": `server at "db1", port 5432`.
+    /// As libpq writes it after "connection to": `server at "db1", port 5432`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.host {
             Host::Unix(folder) => {
@@ -75,7 +72,7 @@ fn socket_in(folder: &Path, port: u16) -> PathBuf {
     folder.join(format!(".s.PGSQL.{port}"))
 }
 
-/// Matches the lists of `host`, `hostaddr` and `port`, whose empty elements stand for defaults.
+/// Matches the lists of `host`, `hostaddr` and `port`; empty elements mean defaults.
 pub(super) fn hosts(parameters: &Parameters, env: &Env) -> Result<Vec<HostSpec>, ConnInfoError> {
     let list = |keyword| parameters.get(keyword).map(|text| text.split(',').collect::<Vec<_>>());
     let names = list("host");
@@ -138,7 +135,7 @@ fn host(name: &str, address: &str, port: u16, env: &Env) -> Result<Host, ConnInf
     }
 }
 
-/// The default folder that has a socket for this port, else the first.
+/// The default folder that has a socket for this port, otherwise the first one.
 fn default_folder(port: u16, env: &Env) -> PathBuf {
     let folders = SOCKET_FOLDERS.map(PathBuf::from);
     let found = folders.iter().find(|folder| env.exists(&socket_in(folder, port)));

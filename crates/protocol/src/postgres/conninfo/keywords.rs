@@ -1,12 +1,10 @@
-//! Every connection option of libpq 18: its name, its variable, and whether pgdyno has it.
+//! Every connection option of libpq 18: name, environment variable, and support in pgdyno.
 
 use super::error::ConnInfoError;
 
-/// An option of libpq.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Keyword {
     pub(super) name: &'static str,
-    /// The environment variable that sets it.
     pub(super) variable: Option<&'static str>,
     support: Support,
 }
@@ -14,9 +12,9 @@ pub(super) struct Keyword {
 #[derive(Debug, PartialEq, Eq)]
 enum Support {
     Used,
-    /// libpq takes it and does nothing when built without the library it is for; so do we.
+    /// Accepted without effect, as in a libpq built without the library it needs.
     Inert,
-    /// Only values that ask for nothing special are taken.
+    /// Only values without a special meaning are accepted.
     Refused {
         harmless: &'static [&'static str],
         reason: &'static str,
@@ -31,7 +29,7 @@ const ONLY_3_0: &str = "pgdyno speaks protocol 3.0, which every server from 7.4 
 
 use Support::{Inert, Used};
 
-/// Sorted as libpq documents them.
+/// In the order of libpq's documentation.
 pub(super) const KEYWORDS: &[Keyword] = &[
     keyword("host", Some("PGHOST"), Used),
     keyword("hostaddr", Some("PGHOSTADDR"), Used),
@@ -102,7 +100,7 @@ pub(super) const KEYWORDS: &[Keyword] = &[
     keyword("oauth_scope", None, refused(&[], NO_OAUTH)),
 ];
 
-/// Settings that libpq sends at startup when these variables are set.
+/// Settings that libpq sends at startup, by variable.
 pub(super) const SETTING_VARIABLES: &[(&str, &str)] =
     &[("PGDATESTYLE", "datestyle"), ("PGTZ", "timezone"), ("PGGEQO", "geqo")];
 
@@ -115,7 +113,7 @@ const fn refused(harmless: &'static [&'static str], reason: &'static str) -> Sup
 }
 
 impl Keyword {
-    /// Refuses a value that asks for what is not there.
+    /// Refuses a value that needs something unsupported.
     pub(super) fn check(&self, value: &str) -> Result<(), ConnInfoError> {
         match &self.support {
             Support::Refused { harmless, reason } if !value.is_empty() && !harmless.contains(&value) => {
@@ -133,7 +131,8 @@ pub(super) fn find(name: &str) -> Result<&'static Keyword, ConnInfoError> {
         .ok_or_else(|| ConnInfoError::UnknownKeyword { number: None, nearest: nearest(name) })
 }
 
-/// How to name a word that lacks its value: unless it is an option, it may be part of a password with blanks in it.
+/// The word to show if its value is missing: the number instead, unless it is a known option, since it may be
+/// part of a password with blanks.
 pub(super) fn shown(word: &str, number: usize) -> String {
     match find(word) {
         Ok(keyword) => format!("\"{}\"", keyword.name),
@@ -141,7 +140,7 @@ pub(super) fn shown(word: &str, number: usize) -> String {
     }
 }
 
-/// The option a misspelt name most resembles, if any does.
+/// The option most similar to a misspelt name, if any.
 fn nearest(name: &str) -> Option<&'static str> {
     // Names other programs use.
     match name.to_ascii_lowercase().as_str() {

@@ -1,8 +1,9 @@
-//! libpq's rules for describing a connection: strings and URIs, the environment, the service file, the passfile.
+//! libpq's rules for describing a connection: strings and URIs, the environment, the service file, the
+//! passfile.
 //!
-//! What is asked for is gathered in [`Parameters`], each with the place it came from; resolving them against an [`Env`]
-//! gives a [`Config`] in which every default is filled in. As in libpq the order is: what the user wrote, the service
-//! file, the environment, built-in defaults.
+//! [`Parameters`] collects the options, each with its origin. Resolving them in an [`Env`] gives a [`Config`]
+//! with every default filled in. The precedence is libpq's: what the user wrote, the service file, the
+//! environment, built-in defaults.
 
 mod config;
 mod connection_string;

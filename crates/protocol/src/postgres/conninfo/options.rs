@@ -1,25 +1,26 @@
-//! The options of a connection that are more than a text.
+//! Connection options that are not plain text.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::postgres::choices::Choices;
+use crate::postgres::login::Choices;
 use crate::postgres::login::{SslMode, SslNegotiation};
 
-/// Which of several servers will do; checked by the caller after login (`transaction_read_only`, `in_hot_standby`).
+/// Which of several servers to accept; the caller checks it after login (`transaction_read_only`,
+/// `in_hot_standby`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TargetSession {
     /// The first that answers.
     #[default]
     Any,
-    /// One whose sessions are read-write by default.
+    /// Sessions are read-write by default.
     ReadWrite,
-    /// One whose sessions are read-only by default.
+    /// Sessions are read-only by default.
     ReadOnly,
-    /// One that is not in hot standby.
+    /// Not in hot standby.
     Primary,
     Standby,
-    /// One in hot standby if there is one, else any.
+    /// In hot standby if possible, otherwise any.
     PreferStandby,
 }
 
@@ -40,9 +41,7 @@ impl TargetSession {
 /// A version of TLS that libpq names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TlsVersion {
-    /// TLS 1.2.
     V1_2,
-    /// TLS 1.3.
     V1_3,
 }
 
@@ -53,56 +52,51 @@ impl TlsVersion {
     };
 }
 
-/// Where certificates of authorities come from.
+/// The trusted certificate authorities.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum RootCertificates {
     #[default]
     None,
     File(PathBuf),
-    /// What the operating system trusts.
+    /// Those of the operating system.
     System,
 }
 
-/// Our certificate and its key, in PEM files.
+/// The client's certificate and key, in PEM files.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ClientCertificate {
-    /// The certificate, its issuers after it.
+    /// The certificate, followed by its issuers.
     pub certificate: PathBuf,
     pub key: PathBuf,
 }
 
-/// What of the server's certificate is checked.
+/// How much of the server's certificate is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verification {
-    /// Nothing (but that the server has its key).
+    /// Only that the server has the certificate's key.
     None,
-    /// That a known authority signed it.
+    /// And that a trusted authority signed it.
     Authority,
-    /// And that it is for the host connected to.
+    /// And that it is for the host.
     AuthorityAndHost,
 }
 
 /// How TLS is used.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SslOptions {
-    /// Whether to use it.
     pub mode: SslMode,
-    /// How to start it.
     pub negotiation: SslNegotiation,
-    /// Authorities to trust.
     pub root: RootCertificates,
-    /// Our own certificate, sent when the server asks for one.
     pub client: Option<ClientCertificate>,
-    /// Do not send the host's name in clear (`sslsni=0`).
+    /// Do not send the host's name unencrypted (`sslsni=0`).
     pub hide_name: bool,
-    /// Oldest version to use.
     pub min_version: Option<TlsVersion>,
-    /// Newest version to use.
     pub max_version: Option<TlsVersion>,
 }
 
 impl SslOptions {
-    /// What is checked: by the mode, and as in libpq also in weaker modes once there is a root certificate.
+    /// What is checked according to the mode. As in libpq, weaker modes check too if there is a root
+    /// certificate.
     #[must_use]
     pub fn verification(&self) -> Verification {
         match (self.mode, &self.root) {
@@ -115,18 +109,17 @@ impl SslOptions {
     }
 }
 
-/// How TCP connections are kept and given up; `None` leaves it to the system.
+/// TCP keepalive and timeouts; `None` leaves them to the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TcpOptions {
-    /// Send keepalive probes.
     pub keepalives: bool,
     /// Idle time before the first probe.
     pub idle: Option<Duration>,
     /// Time between probes.
     pub interval: Option<Duration>,
-    /// Probes without an answer before the connection is given up.
+    /// Unanswered probes after which the connection is closed.
     pub count: Option<u32>,
-    /// How long sent data may stay without acknowledgement.
+    /// How long sent data may stay unacknowledged.
     pub user_timeout: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of a connection, before defaults.
+//! Connection options before defaults are filled in.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::{keywords, secret};
 /// Where an option's value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// The user wrote it: in a connection string, or as an option of the program.
+    /// A connection string, or an option of the program.
     Argument,
     Service(PathBuf),
     Environment,
@@ -22,17 +22,17 @@ pub(super) struct Value {
     pub(super) origin: Origin,
 }
 
-/// The options given for a connection. They are checked by name here, by value when they are resolved.
+/// The options given for a connection. Names are checked here, values in [`Parameters::resolve`].
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Parameters {
     values: BTreeMap<&'static str, Value>,
 }
 
 impl Parameters {
-    /// Sets an option, also if it is set already.
+    /// Sets an option, replacing an earlier value.
     ///
     /// # Errors
-    /// When libpq does not know it or pgdyno does not have it, or the value looks like a misplaced password.
+    /// When libpq does not know it, pgdyno does not support it, or the value looks like a misplaced password.
     pub fn set(&mut self, keyword: &str, value: &str) -> Result<(), ConnInfoError> {
         let keyword = keywords::find(keyword)?;
         keyword.check(value)?;
@@ -41,17 +41,17 @@ impl Parameters {
         Ok(())
     }
 
-    /// Sets an option to a value without quotes.
+    /// Sets an option to an unquoted value.
     pub(super) fn set_bare(&mut self, keyword: &str, value: &str) -> Result<(), ConnInfoError> {
         secret::check_bare(keywords::find(keyword)?.name, value)?;
         self.set(keyword, value)
     }
 
-    /// Sets an option unless it is set already or `value` is empty. This is how programs of PostgreSQL merge `-h`, `-p` and
-    /// `-U` with a connection string: what the string says wins.
+    /// Sets an option unless it is set already or `value` is empty. PostgreSQL's programs merge `-h`, `-p`
+    /// and `-U` with a connection string in this way: the string takes precedence.
     ///
     /// # Errors
-    /// When libpq does not know it or pgdyno does not have it.
+    /// When libpq does not know it or pgdyno does not support it.
     pub fn set_default(&mut self, keyword: &str, value: &str) -> Result<(), ConnInfoError> {
         if value.is_empty() {
             keywords::find(keyword).map(|_| ())
@@ -76,7 +76,7 @@ impl Parameters {
         self.values.get(keyword)
     }
 
-    /// The value of an option, a password too; an empty one counts as not given.
+    /// The value of an option, even a password; empty counts as not given.
     #[must_use]
     pub fn get(&self, keyword: &str) -> Option<&str> {
         self.value(keyword).map(|value| value.text.as_str()).filter(|text| !text.is_empty())

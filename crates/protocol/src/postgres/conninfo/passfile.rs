@@ -7,7 +7,7 @@ use super::env::{Env, File};
 use super::hosts::{Host, is_default_folder};
 use super::password::{Password, PasswordSource};
 
-/// Looks up the password of each host that has none. What is wrong with the file becomes a warning, as in libpq.
+/// Looks up the password of each host without one. Faults of the file become warnings, as in libpq.
 pub(super) fn look_up(config: &mut Config, path: &Path, env: &Env) {
     let file = match env.read(path) {
         Ok(None) => return,
@@ -33,7 +33,7 @@ pub(super) fn look_up(config: &mut Config, path: &Path, env: &Env) {
     }
 }
 
-/// Why a passfile is not to be used.
+/// Why a passfile must not be used.
 fn fault(file: &File) -> Option<&'static str> {
     if !file.plain {
         Some("is not a plain file")
@@ -44,7 +44,6 @@ fn fault(file: &File) -> Option<&'static str> {
     }
 }
 
-/// The password of the first line whose four fields match.
 fn find(content: &[u8], wanted: &[String; 4]) -> Option<Vec<u8>> {
     content.split(|&b| b == b'\n').filter(|line| !line.starts_with(b"#")).find_map(|line| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -53,7 +52,7 @@ fn find(content: &[u8], wanted: &[String; 4]) -> Option<Vec<u8>> {
     })
 }
 
-/// What follows the first field of `line` if that is `*` or spells `value`.
+/// The rest of `line` if its first field is `*` or equals `value`.
 fn behind_match<'a>(line: &'a [u8], value: &[u8]) -> Option<&'a [u8]> {
     if let Some(rest) = line.strip_prefix(b"*:") {
         return Some(rest);

@@ -1,4 +1,4 @@
-//! A password, which nothing prints.
+//! A password that is never printed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,17 +6,16 @@ use std::path::PathBuf;
 /// Where a password was found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PasswordSource {
-    /// In a connection string or URI; if that stood among the program's arguments, other users could see it.
+    /// A connection string or URI; among the program's arguments other users can see it.
     Argument,
-    /// In `PGPASSWORD`.
+    /// `PGPASSWORD`.
     Environment,
     Passfile(PathBuf),
     Service(PathBuf),
-    /// Typed by the user.
     Prompt,
 }
 
-/// A password and where it was found. It has no `Display`, and `Debug` does not show it.
+/// A password and its source. It has no `Display`, and `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password {
     bytes: Vec<u8>,
@@ -24,7 +23,7 @@ pub struct Password {
 }
 
 impl Password {
-    /// Keeps a password.
+    /// Wraps a password.
     #[must_use]
     pub fn new(password: impl Into<Vec<u8>>, source: PasswordSource) -> Password {
         Password { bytes: password.into(), source }
@@ -36,7 +35,7 @@ impl Password {
         &self.bytes
     }
 
-    /// Where it was found.
+    /// Where the password was found.
     #[must_use]
     pub fn source(&self) -> &PasswordSource {
         &self.source

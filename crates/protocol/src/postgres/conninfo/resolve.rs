@@ -1,4 +1,5 @@
-//! From what the user wrote to a connection: service file, environment and defaults are filled in, values are read.
+//! Resolves parameters to a connection: adds the service file, the environment and defaults, and parses
+//! values.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,27 +13,27 @@ use super::options::{
 use super::parameters::{Origin, Parameters};
 use super::password::{Password, PasswordSource};
 use super::{hosts, keywords, passfile, service, text, uri};
-use crate::postgres::choices::Choices;
+use crate::postgres::login::Choices;
 use crate::postgres::login::{AuthMethod, AuthPolicy, ChannelBinding, SslMode, SslNegotiation};
 
 type Result<T> = std::result::Result<T, ConnInfoError>;
 
 impl Config {
-    /// Describes a connection by what the user wrote (a connection string, a URI, a database's name or nothing) and the
-    /// environment.
+    /// Describes a connection by what the user wrote (a connection string, a URI, a database name or nothing)
+    /// and the environment.
     ///
     /// # Errors
-    /// When an option is unknown, unsupported or has an impossible value, or a file that is needed cannot be read.
+    /// When an option is unknown, unsupported or invalid, or a required file cannot be read.
     pub fn parse(dsn: Option<&str>, env: &Env) -> Result<Config> {
         Parameters::parse(dsn.unwrap_or_default())?.resolve(env)
     }
 }
 
 impl Parameters {
-    /// Reads a connection string (`host=… dbname=…`), a URI (`postgres://…`) or the bare name of a database.
+    /// Parses a connection string (`host=… dbname=…`), a URI (`postgres://…`) or a database name.
     ///
     /// # Errors
-    /// When it is written wrongly or names an option that libpq does not know or pgdyno does not have.
+    /// When the syntax is wrong, or it names an option that libpq does not know or pgdyno does not support.
     pub fn parse(dsn: &str) -> Result<Parameters> {
         let mut parameters = Parameters::default();
         if let Some(rest) = uri::after_scheme(dsn) {
@@ -45,10 +46,10 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// Fills in the service file, the environment and the defaults.
+    /// Adds the service file, the environment and the defaults.
     ///
     /// # Errors
-    /// When a value is not possible, or a file that is needed cannot be read.
+    /// When a value is invalid, or a required file cannot be read.
     pub fn resolve(&self, env: &Env) -> Result<Config> {
         resolve(self.clone(), env)
     }
@@ -84,7 +85,7 @@ fn resolve(mut parameters: Parameters, env: &Env) -> Result<Config> {
     Ok(config)
 }
 
-/// Adds what the service file and the environment say about options not given.
+/// Adds missing options from the service file and the environment.
 fn fill_in(parameters: &mut Parameters, env: &Env) -> Result<()> {
     let name =
         parameters.get("service").or_else(|| env.variable("PGSERVICE")).filter(|name| !name.is_empty());
@@ -120,7 +121,7 @@ fn password(parameters: &Parameters) -> Option<Password> {
     Some(Password::new(value.text.as_str(), source))
 }
 
-/// `auto` means the encoding of the locale, of which we tell UTF-8 from all others.
+/// `auto` means the locale's encoding; only UTF-8 is recognised.
 fn client_encoding(parameters: &Parameters, env: &Env) -> Option<String> {
     let encoding = parameters.get("client_encoding")?;
     if encoding != "auto" {
@@ -137,7 +138,7 @@ fn client_encoding(parameters: &Parameters, env: &Env) -> Option<String> {
     Some(if utf8 { "UTF8" } else { "SQL_ASCII" }.to_owned())
 }
 
-/// Settings libpq takes from their own variables.
+/// Settings from their own variables, such as `PGTZ`.
 fn settings(env: &Env) -> Vec<(String, String)> {
     keywords::SETTING_VARIABLES
         .iter()
@@ -150,7 +151,6 @@ const LOAD_BALANCING: Choices<bool> =
     Choices { expected: "disable or random", values: &[("disable", false), ("random", true)] };
 const HIDE_NAME: Choices<bool> = Choices { expected: "0 or 1", values: &[("1", false), ("0", true)] };
 
-/// Whether our certificate is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum CertificateMode {
     #[default]
@@ -163,7 +163,7 @@ const CERTIFICATE_MODES: Choices<CertificateMode> = Choices {
     values: &[("allow", CertificateMode::Allow), ("disable", CertificateMode::Disable)],
 };
 
-/// Reads an option with a fixed set of values; not given, it has its type's default.
+/// Parses an option with a fixed set of values; the default if it is missing.
 fn choice<T: Copy + PartialEq + Default>(
     parameters: &Parameters,
     keyword: &'static str,
@@ -177,7 +177,7 @@ fn choice<T: Copy + PartialEq + Default>(
     }
 }
 
-/// TLS before 1.2 is not built in, so a lower bound below it bounds nothing.
+/// TLS before 1.2 is not built in, so a lower bound below it has no effect.
 fn min_version(parameters: &Parameters) -> Result<Option<TlsVersion>> {
     const KEYWORD: &str = "ssl_min_protocol_version";
     match parameters.get(KEYWORD) {
@@ -205,7 +205,7 @@ fn integer(parameters: &Parameters, keyword: &'static str) -> Result<Option<i32>
     value.trim().parse().map(Some).map_err(bad)
 }
 
-/// Zero and less mean "not set".
+/// 0 and less mean "not set".
 fn positive(value: i32) -> Option<u32> {
     u32::try_from(value).ok().filter(|&value| value > 0)
 }
@@ -242,7 +242,7 @@ fn ssl(parameters: &Parameters, env: &Env) -> Result<SslOptions> {
     Ok(options)
 }
 
-/// The default file counts when it is there, or when the mode cannot do without.
+/// The default file counts if it exists, or if the mode requires a root certificate.
 fn root_certificates(parameters: &Parameters, mode: SslMode, env: &Env) -> RootCertificates {
     match parameters.get("sslrootcert") {
         Some("system") => RootCertificates::System,
@@ -272,7 +272,7 @@ fn check_ssl(options: &SslOptions) -> Result<()> {
     }
 }
 
-/// The certificate named, or the default one when it is there.
+/// The named certificate, or the default one if it exists.
 fn client_certificate(parameters: &Parameters, env: &Env) -> Result<Option<ClientCertificate>> {
     if choice(parameters, "sslcertmode", &CERTIFICATE_MODES)? == CertificateMode::Disable {
         return Ok(None);
@@ -285,10 +285,10 @@ fn client_certificate(parameters: &Parameters, env: &Env) -> Result<Option<Clien
     Ok(certificate.zip(key).map(|(certificate, key)| ClientCertificate { certificate, key }))
 }
 
-/// Reads `require_auth`: a list of methods, or of methods that are ruled out (`!md5`).
+/// Parses `require_auth`: a list of methods, or of excluded methods (`!md5`).
 fn require_auth(parameters: &Parameters) -> Result<AuthPolicy> {
     const KEYWORD: &str = "require_auth";
-    /// Methods of libpq that we never do: allowing them changes nothing.
+    /// Methods of libpq that are not built in: allowing them changes nothing.
     const NEVER_DONE: [&str; 3] = ["gss", "sspi", "oauth"];
 
     let Some(list) = parameters.get(KEYWORD) else {

@@ -1,21 +1,22 @@
-//! What could be a password although it does not stand where passwords stand: rather too much than too little.
+//! Detects misplaced passwords, and prefers false positives.
 //!
-//! Who forgets a slash, an `@` or a quote puts a password into the name of a host or database, and every message that
-//! names that host or database would show it. So values that look like credentials are refused where they come in, and
-//! messages never quote what was not understood.
+//! A forgotten slash, `@` or quote puts a password into the name of a host or database, and every message
+//! with that name would show it. So values that look like credentials are refused on input, and messages
+//! never quote what was not understood.
 
 use std::net::Ipv6Addr;
 
 use super::error::ConnInfoError;
 
-/// Whether a value looks like a connection string with a password in it, or like a piece of one.
+/// Whether a value looks like (a piece of) a connection string with a password.
 fn may_hold_password(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let plain = lower.replace("%40", "@").replace("%3a", ":").replace("%3d", "=").replace("%2f", "/");
     [lower, plain].iter().any(|text| assigns_password(text) || has_credentials(text) || begins_as_uri(text))
 }
 
-/// `…:…@`: a colon, something, and an `@` behind it; or `…/…@…:`, as some write a user, a password, host and port.
+/// `…:…@`: a colon, something, and a later `@`; or `…/…@…:`, a common way to write user, password, host and
+/// port.
 fn has_credentials(text: &str) -> bool {
     let behind = |mark: char, at: usize| {
         text[at + 1..].find(mark).filter(|&length| length > 0).map(|length| at + 1 + length)
@@ -34,7 +35,7 @@ fn assigns_password(lower: &str) -> bool {
     })
 }
 
-/// `postgres:…` and `postgresql/…`, whatever follows: a URI, or one that lacks a character.
+/// `postgres:…` and `postgresql/…`: a URI, perhaps with a missing character.
 fn begins_as_uri(lower: &str) -> bool {
     let text = lower.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
     ["postgresql", "postgres"]
@@ -42,17 +43,17 @@ fn begins_as_uri(lower: &str) -> bool {
         .any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| rest.starts_with([':', '/'])))
 }
 
-/// Refuses a value that looks like credentials: nothing that is shown later may hold any.
+/// Refuses a value that looks like credentials.
 pub(super) fn check(keyword: &'static str, value: &str) -> Result<(), ConnInfoError> {
     let looks_wrong = match keyword {
-        // Passwords, and what nobody is shown.
+        // Passwords, and options that are never shown.
         "password" | "sslpassword" | "application_name" | "fallback_application_name" => false,
         "options" => !value.trim().is_empty() && !value.trim_start().starts_with('-'),
         "host" => !value.split(',').all(is_host),
         "user" => value.contains(':') || may_hold_password(value),
         "dbname" => value.contains("://") || value.starts_with("//") || may_hold_password(value),
         "service" => !value.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ')),
-        // Paths, which messages show, and words.
+        // Paths, which messages show, and keywords.
         _ => {
             may_hold_password(value)
                 || (value.contains(['@', '=', ';']) && !value.starts_with(['/', '.', '~']))
@@ -62,11 +63,11 @@ pub(super) fn check(keyword: &'static str, value: &str) -> Result<(), ConnInfoEr
     if looks_wrong { Err(ConnInfoError::Misplaced { keyword }) } else { Ok(()) }
 }
 
-/// Refuses a name with characters in it that part the pieces of a connection string, unless it is quoted or they are
-/// percent-encoded, which nobody does by mistake.
+/// Refuses an unquoted, unencoded name with characters that separate the parts of a connection string: nobody
+/// quotes or percent-encodes by mistake.
 pub(super) fn check_bare(keyword: &'static str, value: &str) -> Result<(), ConnInfoError> {
     let looks_wrong = match keyword {
-        // An `@` is part of user names on some clouds.
+        // Some clouds have user names with `@`.
         "user" => value.contains(PARTING),
         "dbname" => value.contains('@') || value.contains(PARTING),
         _ => false,
@@ -76,12 +77,11 @@ pub(super) fn check_bare(keyword: &'static str, value: &str) -> Result<(), ConnI
 
 const PARTING: [char; 4] = [';', '=', '?', '&'];
 
-/// Whether a value must be quoted for [`check_bare`] to take it.
+/// Whether [`check_bare`] takes a value only in quotes.
 pub(super) fn needs_quotes(value: &str) -> bool {
     value.contains('@') || value.contains(PARTING)
 }
 
-/// A name, an address, a folder, or nothing.
 fn is_host(host: &str) -> bool {
     if host.starts_with(['/', '@']) {
         return !host.starts_with("//")
@@ -93,7 +93,8 @@ fn is_host(host: &str) -> bool {
     host.trim().chars().all(named) || (address.parse::<Ipv6Addr>().is_ok() && !host.contains('@'))
 }
 
-/// Server options with those settings hidden that are not the server's own, such as an application's keys.
+/// The server options, with hidden values for settings other than the server's built-in ones, such as an
+/// application's keys.
 pub(super) fn shown_options(options: &str) -> String {
     let mut shown: Vec<String> = Vec::new();
     for word in words(options) {
@@ -103,7 +104,7 @@ pub(super) fn shown_options(options: &str) -> String {
     shown.join(" ")
 }
 
-/// What stands for a setting that is not shown; harmless where it is sent to a server.
+/// Replaces a setting that is not shown; harmless if sent to a server.
 const HIDDEN: &str = "pgdyno.hidden=yes";
 
 fn shown_option(word: &str, behind_c: bool) -> String {
@@ -121,7 +122,7 @@ fn shown_option(word: &str, behind_c: bool) -> String {
     if own(setting) || word == "-c" || word == "--" { word.to_owned() } else { format!("{dash}{HIDDEN}") }
 }
 
-/// Words parted by blanks, of which a backslash makes a part of the word.
+/// Splits at blanks; a backslash makes the next character part of the word.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let (mut start, mut escaped) = (0, false);

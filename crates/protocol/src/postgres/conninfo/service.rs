@@ -1,4 +1,4 @@
-//! The service file: sections of connection options, like `[mydb]` and below it `host=db1`.
+//! The service file: sections of connection options, e.g. `[mydb]` followed by `host=db1`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,14 @@ use super::error::ConnInfoError;
 use super::parameters::{Origin, Parameters};
 use super::secret;
 
-/// Where Debian keeps the system's service file; `PGSYSCONFDIR` names another folder.
+/// Debian's folder for the system's service file; `PGSYSCONFDIR` overrides it.
 const SYSTEM_FOLDER: &str = "/etc/postgresql-common";
 
-/// Fills in what the named service says. A named file is the first to be searched, else the user's, then the system's.
+/// Adds the options of the named service. The file in `PGSERVICEFILE` is searched first, otherwise the
+/// user's, then the system's.
 pub(super) fn fill(parameters: &mut Parameters, service: &str, env: &Env) -> Result<(), ConnInfoError> {
     let named = parameters.get("servicefile").or_else(|| env.variable("PGSERVICEFILE"));
-    // Both are named in messages.
+    // Messages show both.
     secret::check("service", service)?;
     secret::check("servicefile", named.unwrap_or_default())?;
     let named = named.map(PathBuf::from);
@@ -38,7 +39,7 @@ pub(super) fn fill(parameters: &mut Parameters, service: &str, env: &Env) -> Res
     Err(ConnInfoError::ServiceNotFound(service.to_owned()))
 }
 
-/// Whether the file defines the service; `None` when there is no such file.
+/// Whether the file defines the service; `None` when the file does not exist.
 fn fill_from(
     parameters: &mut Parameters,
     service: &str,
@@ -75,7 +76,6 @@ fn fill_from(
     Ok(Some(inside))
 }
 
-/// One `keyword=value` of a section.
 fn option(parameters: &mut Parameters, line: &str, path: &Path) -> Result<(), String> {
     if line.starts_with("ldap") {
         return Err("LDAP lookup is not supported".to_owned());

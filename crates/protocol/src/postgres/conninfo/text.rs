@@ -9,7 +9,7 @@ use super::{keywords, secret};
 
 type Text<'a> = Peekable<Chars<'a>>;
 
-/// Reads a connection string; of a keyword given twice the last counts.
+/// Parses a connection string; the last of repeated keywords wins.
 pub(super) fn parse(string: &str, into: &mut Parameters) -> Result<(), ConnInfoError> {
     let mut text = string.chars().peekable();
     for number in 1.. {
@@ -43,7 +43,7 @@ fn take_until(text: &mut Text<'_>, end: impl Fn(char) -> bool) -> String {
     std::iter::from_fn(|| text.next_if(|&c| !end(c))).collect()
 }
 
-/// A value up to the next blank; a backslash takes the next character as it is.
+/// A value up to the next blank; a backslash escapes the next character.
 fn bare(text: &mut Text<'_>) -> String {
     let mut value = String::new();
     while let Some(c) = text.next_if(|&c| !is_blank(c)) {
@@ -68,7 +68,7 @@ fn quoted(text: &mut Text<'_>) -> Result<String, ConnInfoError> {
     }
 }
 
-/// A value as it is written in a connection string.
+/// Quotes a value for a connection string if necessary.
 fn quote(value: &str) -> String {
     if !value.is_empty()
         && !value.contains(|c| is_blank(c) || matches!(c, '\'' | '\\'))
@@ -79,7 +79,6 @@ fn quote(value: &str) -> String {
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
-/// A connection string of these options.
 pub(super) fn connection_string(parts: &[(&'static str, String)]) -> String {
     parts.iter().map(|(name, value)| format!("{name}={}", quote(value))).collect::<Vec<_>>().join(" ")
 }

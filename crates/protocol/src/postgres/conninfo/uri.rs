@@ -4,12 +4,12 @@ use super::error::{ConnInfoError, UriError};
 use super::parameters::Parameters;
 use super::{keywords, secret};
 
-/// What follows `postgresql://` or `postgres://`; `None` if it is no URI.
+/// The text after `postgresql://` or `postgres://`; `None` if it is not a URI.
 pub(super) fn after_scheme(dsn: &str) -> Option<&str> {
     dsn.strip_prefix("postgresql://").or_else(|| dsn.strip_prefix("postgres://"))
 }
 
-/// Reads what follows the scheme. Every part may be left out.
+/// Parses the text after the scheme. Every part is optional.
 pub(super) fn parse(rest: &str, into: &mut Parameters) -> Result<(), ConnInfoError> {
     let rest = credentials(rest, into)?;
     let rest = hosts(rest, into)?;
@@ -39,7 +39,7 @@ fn credentials<'a>(rest: &'a str, into: &mut Parameters) -> Result<&'a str, Conn
     Ok(&rest[credentials.len() + 1..])
 }
 
-/// `host:port,host:port`; gives what follows.
+/// `host:port,host:port`; returns the rest.
 fn hosts<'a>(mut rest: &'a str, into: &mut Parameters) -> Result<&'a str, ConnInfoError> {
     let mut hosts = Vec::new();
     let mut ports = Vec::new();
@@ -70,7 +70,7 @@ fn hosts<'a>(mut rest: &'a str, into: &mut Parameters) -> Result<&'a str, ConnIn
     Ok(rest)
 }
 
-/// One host, an IPv6 address in brackets; gives what follows.
+/// One host, an IPv6 address in brackets; returns the rest.
 fn host(rest: &str) -> Result<(&str, &str), ConnInfoError> {
     let Some(inside) = rest.strip_prefix('[') else {
         return Ok(rest.split_at(rest.find([':', '/', '?', ',']).unwrap_or(rest.len())));
@@ -85,7 +85,6 @@ fn host(rest: &str) -> Result<(&str, &str), ConnInfoError> {
     }
 }
 
-/// `name=value`.
 fn query_option(option: &str, number: usize, into: &mut Parameters) -> Result<(), ConnInfoError> {
     let (name, value) = option
         .split_once('=')
@@ -96,13 +95,13 @@ fn query_option(option: &str, number: usize, into: &mut Parameters) -> Result<()
     }
     let value = decode(value, "a query parameter")?;
     match (name.as_str(), value.as_str()) {
-        // As JDBC's URIs have it.
+        // As in JDBC URIs.
         ("ssl", "true") => into.set("sslmode", "require"),
         _ => into.set(&name, &value).map_err(|error| error.numbered(number)),
     }
 }
 
-/// Replaces `%xx`; `what` names the part in messages, which never show it.
+/// Decodes `%xx`; `what` names the part in messages, which never show the text.
 fn decode(text: &str, what: &'static str) -> Result<String, ConnInfoError> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What ties SCRAM to a TLS connection: `tls-server-end-point`, a hash of the server's certificate (RFC 5929, section 4).
+//! Channel binding `tls-server-end-point`: a hash of the server's certificate (RFC 5929, section 4).
 
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 use x509_cert::der::asn1::{AnyRef, ContextSpecific, ObjectIdentifier};
@@ -23,8 +23,8 @@ enum Hash {
     Sha512,
 }
 
-/// The hash of a certificate in DER that channel binding uses: the hash the certificate was signed with, but SHA-256 in
-/// place of MD5 and SHA-1. `None` where the RFC defines none (Ed25519) or the bytes are no certificate.
+/// The channel-binding hash of a certificate in DER: with the hash function of its signature, but SHA-256
+/// instead of MD5 and SHA-1. `None` where the RFC defines none (Ed25519), or if the certificate is invalid.
 pub(crate) fn server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let algorithm = Certificate::parse(certificate).ok()?.signature_algorithm;
     Some(match signature_hash(algorithm.decode_as().ok()?)? {
@@ -48,7 +48,7 @@ fn signature_hash(algorithm: AlgorithmIdentifierRef<'_>) -> Option<Hash> {
     }
 }
 
-/// RSASSA-PSS names its hash in its parameters; left out it is SHA-1.
+/// RSASSA-PSS names its hash in its parameters; the default is SHA-1.
 fn pss_hash(parameters: AnyRef<'_>) -> der::Result<Hash> {
     let named = parameters.sequence(|reader| {
         let hash = ContextSpecific::<AlgorithmIdentifierRef<'_>>::decode_explicit(reader, TagNumber(0))?;

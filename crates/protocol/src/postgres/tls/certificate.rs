@@ -1,7 +1,7 @@
-//! The parts of an X.509 certificate that libpq's rules look at and rustls does not show.
+//! The parts of an X.509 certificate that libpq's rules need and rustls does not expose.
 //!
-//! rustls leaves out what PostgreSQL's own instructions produce: certificates of version 1, and names that stand only
-//! in the subject. x509-cert reads the bytes; what they mean for a connection is ours.
+//! rustls rejects what PostgreSQL's own instructions produce: certificates of version 1, and names only in
+//! the subject. x509-cert parses the bytes; the rules are implemented here.
 
 use x509_cert::certificate::{Raw, TbsCertificateInner, Version};
 use x509_cert::der::asn1::{AnyRef, BitStringRef};
@@ -11,15 +11,16 @@ use x509_cert::der::{self, Decode, Encode, EncodeValue, Reader, SliceReader, Tag
 use x509_cert::ext::pkix::BasicConstraints;
 use x509_cert::name::Name;
 
-/// A certificate. Nothing is verified by reading it.
+/// A parsed, unverified certificate.
 #[derive(Debug, Clone)]
 pub(super) struct Certificate<'a> {
-    /// What the issuer signed, byte for byte.
+    /// The signed bytes.
     pub(super) signed: &'a [u8],
-    /// How it was signed: an AlgorithmIdentifier.
+    /// An AlgorithmIdentifier.
     pub(super) signature_algorithm: AnyRef<'a>,
     pub(super) signature: &'a [u8],
-    /// The signed part, read without RFC 5280's demands on serial numbers and times, which OpenSSL does not make either.
+    /// The signed part, parsed without RFC 5280's rules for serial numbers and times, which OpenSSL does not
+    /// check either.
     content: TbsCertificateInner<Raw>,
 }
 
@@ -31,7 +32,7 @@ pub(super) enum Alternative<'a> {
 }
 
 impl<'a> Certificate<'a> {
-    /// Reads a certificate, which must be all of `bytes`.
+    /// Parses a certificate, which must be all of `bytes`.
     pub(super) fn parse(bytes: &'a [u8]) -> der::Result<Certificate<'a>> {
         let mut reader = SliceReader::new(bytes)?;
         let certificate = reader.sequence(|reader| {
@@ -49,7 +50,7 @@ impl<'a> Certificate<'a> {
         Ok(certificate)
     }
 
-    /// Whether it is of the version that rustls takes.
+    /// Whether it has version 3, as rustls requires.
     pub(super) fn is_version_3(&self) -> bool {
         self.content.version() == Version::V3
     }
@@ -62,19 +63,19 @@ impl<'a> Certificate<'a> {
         self.content.subject()
     }
 
-    /// First and last second of its life, since 1970.
+    /// Start and end of validity, seconds since 1970.
     pub(super) fn valid(&self) -> (u64, u64) {
         let validity = self.content.validity();
         (validity.not_before.to_unix_duration().as_secs(), validity.not_after.to_unix_duration().as_secs())
     }
 
-    /// True when the certificate is valid at this second since 1970.
+    /// `second` counts from 1970.
     pub(super) fn is_valid_at(&self, second: u64) -> bool {
         let (first, last) = self.valid();
         (first..=last).contains(&second)
     }
 
-    /// Whether it says of itself that it may sign others.
+    /// Whether its basic constraints allow it to sign others.
     pub(super) fn is_authority(&self) -> bool {
         let constraints = self.content.get_extension::<BasicConstraints>();
         constraints.is_ok_and(|constraints| constraints.is_some_and(|(_, constraints)| constraints.ca))
@@ -85,7 +86,7 @@ impl<'a> Certificate<'a> {
         self.content.subject_public_key_info().to_der()
     }
 
-    /// What signatures with its key are checked with: the content of its AlgorithmIdentifier, and the key's bytes.
+    /// The key for checking its signatures: the content of its AlgorithmIdentifier, and the key's bytes.
     pub(super) fn signing_key(&self) -> der::Result<(Vec<u8>, &[u8])> {
         let key = self.content.subject_public_key_info();
         let mut algorithm = Vec::new();
@@ -98,7 +99,7 @@ impl<'a> Certificate<'a> {
         self.subject().iter().find(|part| part.oid == COMMON_NAME).map(|part| part.value.value())
     }
 
-    /// Names and addresses in the extension made for them; other kinds of name are passed over.
+    /// Names and addresses in the subjectAltName extension; other kinds are skipped.
     pub(super) fn alternatives(&self) -> der::Result<Vec<Alternative<'_>>> {
         let mut extensions = self.content.extensions().into_iter().flatten();
         let Some(extension) = extensions.find(|extension| extension.extn_id == ID_CE_SUBJECT_ALT_NAME) else {
@@ -109,7 +110,7 @@ impl<'a> Certificate<'a> {
     }
 }
 
-/// The bytes of a bit string, which must be whole.
+/// The bytes of a bit string without unused bits.
 fn whole_bytes<'a>(bits: &BitStringRef<'a>) -> der::Result<&'a [u8]> {
     bits.as_bytes().ok_or_else(|| Tag::BitString.value_error().into())
 }

@@ -1,4 +1,4 @@
-//! Reads certificates and keys from the files that the options name.
+//! Reads the certificate and key files of the options.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use crate::postgres::conninfo::{ClientCertificate, RootCertificates, SslOptions,
 const CERTIFICATE: &str = "certificate";
 const KEY: &str = "private key";
 
-/// The certificates to trust; none when nothing is checked.
+/// The trusted certificates; none when nothing is checked.
 pub(super) fn roots(options: &SslOptions) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     match (&options.root, options.verification()) {
         (RootCertificates::None, Verification::None) => Ok(Vec::new()),
@@ -34,14 +34,14 @@ fn system_roots() -> Result<Vec<CertificateDer<'static>>, TlsError> {
     Ok(found.certs)
 }
 
-/// Our certificate with its issuers, and its key, which nobody else may be able to read.
+/// The client's certificate with its issuers, and its key, which only the owner may be able to read.
 pub(super) fn client(
     client: &ClientCertificate,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
     let chain = certificates(&client.certificate)?;
     let path = &client.key;
     let metadata = fs::metadata(path).map_err(|error| file_error(KEY, path, &error))?;
-    // A group may read a key of root's, which is how system packages hand keys to services.
+    // A group may read root's key, since system packages give keys to services that way.
     let forbidden = if metadata.uid() == 0 { 0o037 } else { 0o077 };
     if metadata.mode() & forbidden != 0 {
         return Err(TlsError::KeyPermissions(path.clone()));
@@ -62,7 +62,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 /// Longest file of certificates, bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// What is no file (a pipe nobody writes to, a device without end) is not read.
+/// Does not read pipes and devices, which may never end.
 fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     let no = |why| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     let found = fs::metadata(path).and_then(|data| match data.len() {

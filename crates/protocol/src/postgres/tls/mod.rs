@@ -1,4 +1,4 @@
-//! TLS as libpq does it: which certificates are trusted, what of them is checked, and what ties SCRAM to them.
+//! TLS as in libpq: trusted certificates, what is checked, and channel binding.
 
 mod binding;
 mod certificate;
@@ -24,58 +24,42 @@ use verifier::Verifier;
 
 pub(super) use binding::server_end_point;
 
-/// Name of PostgreSQL's protocol in a TLS handshake; servers demand it when TLS is started directly.
+/// PostgreSQL's ALPN protocol name; servers require it for direct TLS.
 const ALPN: &[u8] = b"postgresql";
 
 /// TLS could not be set up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TlsError {
-    /// A certificate or key file cannot be read.
     #[error("could not read {what} file \"{}\": {error}", .path.display())]
-    File {
-        what: &'static str,
-        path: PathBuf,
-        /// What the system said.
-        error: String,
-    },
-    /// The root certificate that the sslmode needs is not there.
+    File { what: &'static str, path: PathBuf, error: String },
+    /// The sslmode needs a root certificate and the file does not exist.
     #[error(
         "root certificate file \"{}\" does not exist; either provide the file, use the system's trusted roots with \
          sslrootcert=system, or change sslmode to disable server certificate verification",
         .0.display()
     )]
     NoRoot(PathBuf),
-    /// The sslmode needs a root certificate and nothing says where one is.
+    /// The sslmode needs a root certificate and none is configured.
     #[error("sslmode verify-ca and verify-full need a root certificate; name one with sslrootcert")]
     RootUnknown,
-    /// A file holds no certificate or key in PEM form.
+    /// A file without a certificate or key in PEM form.
     #[error("{what} file \"{}\" holds no {what} in PEM form", .path.display())]
-    Empty {
-        /// What it should hold.
-        what: &'static str,
-        path: PathBuf,
-    },
-    /// Others can read the private key.
+    Empty { what: &'static str, path: PathBuf },
     #[error(
         "private key file \"{}\" has group or world access; file must have permissions u=rw (0600) or less if owned by \
          the current user, or permissions u=rw,g=r (0640) or less if owned by root",
         .0.display()
     )]
     KeyPermissions(PathBuf),
-    /// The system's certificates cannot be loaded.
     #[error("could not load the system's root certificates: {0}")]
     SystemRoots(String),
-    /// Certificate and key do not fit together or cannot be used.
+    /// Certificate and key do not match or cannot be used.
     #[error("could not use certificate \"{}\" with its key: {error}", .path.display())]
-    ClientCertificate {
-        /// The certificate's path.
-        path: PathBuf,
-        error: String,
-    },
-    /// The library refuses the versions asked for.
+    ClientCertificate { path: PathBuf, error: String },
+    /// rustls rejects the TLS versions.
     #[error("could not set up TLS: {0}")]
     Library(String),
-    /// The host's name cannot stand in a certificate.
+    /// A certificate cannot contain the host's name.
     #[error(
         "host \"{0}\" is neither a DNS name nor an address, so no certificate can be for it; use another name of the server, \
          or sslmode verify-ca, which does not verify the name"
@@ -86,12 +70,12 @@ pub enum TlsError {
 /// The TLS configuration for these options, shared by all connections; `None` when TLS is never used.
 ///
 /// # Errors
-/// When a file that is needed cannot be read or used.
+/// When a required file cannot be read or used.
 pub fn client_config(options: &SslOptions) -> Result<Option<Arc<ClientConfig>>, TlsError> {
     if options.mode == SslMode::Disable {
         return Ok(None);
     }
-    // As in libpq, a root certificate that is missing does not matter to a mode that can do without.
+    // As in libpq, a missing root certificate is ignored if the mode does not require it.
     let is_missing = |path: &PathBuf| options.mode < SslMode::VerifyCa && !path.exists();
     let without_root = SslOptions { root: RootCertificates::None, ..options.clone() };
     let options = match &options.root {
@@ -113,7 +97,7 @@ pub fn client_config(options: &SslOptions) -> Result<Option<Arc<ClientConfig>>, 
         None => builder.with_no_client_auth(),
         Some(client) => builder.with_client_cert_resolver(Arc::new(client_identity(client, &provider)?)),
     };
-    // libpq resumes no TLS sessions; doing so would make connections look cheaper than its users'.
+    // libpq does not resume TLS sessions; doing so would make connections look cheaper than its users'.
     config.resumption = Resumption::disabled();
     config.enable_sni = !options.hide_name;
     if options.negotiation == SslNegotiation::Direct {
@@ -124,11 +108,11 @@ pub fn client_config(options: &SslOptions) -> Result<Option<Arc<ClientConfig>>, 
 
 /// The name to send to the host and to check its certificate against.
 ///
-/// A host that is no DNS name (`db-`, `fe80::1%eth0`, or what else stands in a hosts file) gets an address in place of a
-/// name, of which nothing is sent: as long as the name is not verified, it takes no part.
+/// A host that is not a DNS name (`db-`, `fe80::1%eth0`, or any entry of a hosts file) gets an address
+/// instead of a name, and no SNI is sent: the name is unused as long as it is not verified.
 ///
 /// # Errors
-/// When the name is to be verified and can be neither a DNS name nor an address, or the host is a Unix socket.
+/// When the name must be verified and is neither a DNS name nor an address, or the host is a Unix socket.
 pub fn server_name(host: &HostSpec, options: &SslOptions) -> Result<ServerName<'static>, TlsError> {
     match &host.host {
         Host::Tcp { name, .. } => match ServerName::try_from(name.clone()) {
@@ -142,9 +126,9 @@ pub fn server_name(host: &HostSpec, options: &SslOptions) -> Result<ServerName<'
     }
 }
 
-/// Our certificate and key, ready to sign.
+/// The client's certificate and key, ready to sign.
 ///
-/// rustls' usual way refuses certificates of version 1, which the server is free to take.
+/// rustls' own builder refuses certificates of version 1, which the server may accept.
 fn client_identity(
     client: &ClientCertificate,
     provider: &CryptoProvider,

@@ -1,4 +1,4 @@
-//! Whether a certificate is for a host, by libpq's rules.
+//! Checks by libpq's rules whether a certificate is for a host.
 
 use std::net::IpAddr;
 
@@ -7,22 +7,21 @@ use x509_cert::der;
 
 use super::certificate::{Alternative, Certificate};
 
-/// Whom a certificate is for.
+/// The hosts a certificate is for.
 ///
-/// The alternative names are looked at first; the common name counts only if none of them is of the host's kind (a DNS
-/// name for a name, an address for an address).
+/// Alternative names are checked first. The common name counts only if none of them has the host's kind (a
+/// DNS name for a name, an address for an address).
 pub(super) struct Names<'a> {
     alternatives: Vec<Alternative<'a>>,
     common: Option<&'a [u8]>,
 }
 
 impl<'a> Names<'a> {
-    /// Of this certificate; alternative names that cannot be read are an error, or the common name would stand in.
+    /// Unreadable alternative names are an error, or the common name would replace them.
     pub(super) fn of(certificate: &'a Certificate<'_>) -> der::Result<Names<'a>> {
         Ok(Names { alternatives: certificate.alternatives()?, common: certificate.common_name() })
     }
 
-    /// True when the host is one of them.
     pub(super) fn include(&self, host: &ServerName<'_>) -> bool {
         let text = host.to_str();
         let address = match host {
@@ -43,7 +42,6 @@ impl<'a> Names<'a> {
         !of_kind && self.common.is_some_and(|name| name_matches(name, &text))
     }
 
-    /// The names and addresses, for messages.
     pub(super) fn shown(&self) -> Vec<String> {
         let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let shown = |alternative: &Alternative<'_>| match alternative {
@@ -70,12 +68,12 @@ fn address_matches(bytes: &[u8], address: IpAddr) -> bool {
     }
 }
 
-/// Compares without regard to case; `*.` at the start of the pattern stands for exactly one label.
+/// Ignores case; `*.` at the start of the pattern matches exactly one label.
 fn name_matches(pattern: &[u8], name: &str) -> bool {
     let Ok(pattern) = std::str::from_utf8(pattern) else {
         return false;
     };
-    // "db1\0.evil.org" must not pass for "db1".
+    // "db1\0.evil.org" must not match "db1".
     if pattern.contains('\0') {
         return false;
     }

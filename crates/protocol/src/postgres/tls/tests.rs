@@ -158,13 +158,13 @@ fn a_changed_certificate_is_refused() {
     refused([&good[..], &good[..]].concat());
 }
 
-/// A server that its own root vouches for, whose alternative names are no list of names, could pass for its common name.
+/// A certificate whose alternative names are not a list of names must not match by its common name.
 #[test]
 fn alternative_names_that_cannot_be_read_do_not_fall_back_on_the_common_name() {
     const SUBJECT_ALTERNATIVE_NAME: [u8; 3] = [0x55, 0x1d, 0x11];
     let mut bytes = certificate!("named").to_vec();
     let oid = bytes.windows(3).position(|part| part == SUBJECT_ALTERNATIVE_NAME).expect("it has some");
-    // Behind the name of the extension: the head of its value (2 bytes), then that of the list.
+    // Behind the name of the extension: the head of its value (2 bytes), then the head of the list.
     let list = oid + SUBJECT_ALTERNATIVE_NAME.len() + 2;
     assert_eq!(bytes[list], 0x30, "a sequence");
     bytes[list] = 0x04;

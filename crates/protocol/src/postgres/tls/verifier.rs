@@ -1,4 +1,4 @@
-//! Checks a server's certificate as far as the sslmode asks, and always that the server has its key.
+//! Checks a server's certificate as the sslmode requires, and always that the server has its key.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
@@ -16,8 +16,8 @@ use super::certificate::Certificate;
 use super::names::Names;
 use crate::postgres::conninfo::Verification;
 
-/// libpq's checks. Beyond rustls' own it takes what PostgreSQL's manual makes: a self-signed certificate that is its own
-/// root, certificates of version 1, authorities' certificates, and hosts named by the common name.
+/// libpq's checks. Unlike rustls it accepts what PostgreSQL's manual creates: a self-signed certificate that
+/// is its own root, certificates of version 1, authorities' certificates, and hosts in the common name.
 #[derive(Debug)]
 pub(super) struct Verifier {
     verification: Verification,
@@ -33,7 +33,7 @@ impl Verifier {
         algorithms: WebPkiSupportedAlgorithms,
     ) -> Verifier {
         let mut store = RootCertStore::empty();
-        // A root rustls cannot read can still be the server's own certificate.
+        // A root that rustls cannot parse can still be the server's own certificate.
         store.add_parsable_certificates(roots.iter().cloned());
         Verifier { verification, roots, store, algorithms }
     }
@@ -57,8 +57,8 @@ impl Verifier {
         verify_server_cert_signed_by_trust_anchor(&certificate, &self.store, intermediates, now, all)
     }
 
-    /// For what rustls does not take as a server's certificate (version 1, an authority's own): a root must have signed it
-    /// directly.
+    /// For certificates that rustls rejects for a server (version 1, an authority's own): a root must have
+    /// signed them directly.
     fn check_signed_by_root(&self, certificate: &Certificate<'_>, now: UnixTime) -> Result<(), Error> {
         let issuers = self
             .roots
@@ -97,7 +97,8 @@ fn bad_encoding(_: x509_cert::der::Error) -> Error {
     CertificateError::BadEncoding.into()
 }
 
-/// A certificate that rustls does not take the key of; of one that cannot be read, rustls says why.
+/// A certificate of a version before 3, which rustls does not support; rustls reports the error of an
+/// unreadable one.
 fn older<'a>(certificate: &'a CertificateDer<'_>) -> Option<Certificate<'a>> {
     Certificate::parse(certificate).ok().filter(|certificate| !certificate.is_version_3())
 }

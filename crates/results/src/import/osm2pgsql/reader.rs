@@ -1,6 +1,6 @@
 //! Which lines of a file belong to which load.
 
-use osm::log::{LogParser, Told};
+use osm::log::{LoadLog, LogParser};
 use sha2::{Digest, Sha256};
 use spec::hex;
 
@@ -17,7 +17,7 @@ const LINES_ABOUT_AN_ERROR: u32 = 8;
 pub(super) struct Load {
     /// Line of its first words, from 1.
     pub(super) line: u64,
-    pub(super) told: Told,
+    pub(super) told: LoadLog,
     /// Of its lines, hex.
     pub(super) sha256: String,
     pub(super) clock: Clock,
@@ -160,7 +160,7 @@ impl Open {
     fn new(line: u64, from_the_start: bool, command: Option<CommandLine>) -> Self {
         let load = Load {
             line,
-            told: Told::default(),
+            told: LoadLog::default(),
             sha256: String::new(),
             clock: Clock::default(),
             stamped: false,

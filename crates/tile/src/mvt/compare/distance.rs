@@ -1,16 +1,17 @@
-//! How far two shapes are apart: the greatest distance of any vertex of one to the nearest segment of the other, both ways.
+//! The Hausdorff distance of two shapes: the greatest distance of any vertex of one to the nearest segment of
+//! the other, both ways.
 //!
-//! Most vertices are told apart from the farthest one without looking at all segments (Taha & Hanbury 2015, DOI
-//! 10.1109/TPAMI.2015.2408351): the nearest segment is searched from that of the vertex before, and the search ends at the first that
-//! is near enough not to matter.
+//! Most vertices are ruled out as the farthest one without checking all segments (Taha & Hanbury 2015, DOI
+//! 10.1109/TPAMI.2015.2408351): the search for the nearest segment starts at the previous vertex's segment,
+//! and ends at the first one that is near enough.
 
 use super::shape::Shape;
 
-/// What the distance may be overstated by, as a share of the tolerance. It bounds the number of vertices for which all segments are
-/// looked at.
+/// Largest overestimate of the distance, as a share of the tolerance. It bounds the number of vertices for
+/// which all segments are checked.
 const STEP: f64 = 1.0 / 256.0;
 
-/// What may still be done, in distances between a vertex and a segment (or work like it).
+/// Remaining work, in distances between a vertex and a segment (or equivalent work).
 #[derive(Debug)]
 pub(super) struct Work {
     left: u64,
@@ -22,7 +23,7 @@ impl Work {
         Self { left: most, gave_up: false }
     }
 
-    /// Takes this much; none when there is not enough left, from then on.
+    /// Spends this much work; `None` once there is not enough left.
     pub(super) fn spend(&mut self, amount: usize) -> Option<()> {
         match self.left.checked_sub(amount as u64) {
             Some(left) if !self.gave_up => self.left = left,
@@ -32,7 +33,7 @@ impl Work {
     }
 }
 
-/// Distance of two shapes in pixels, when it is within the tolerance; never understated.
+/// Distance of two shapes in pixels, if it is within the tolerance; never underestimated.
 pub(super) fn within(one: &Shape, other: &Shape, tolerance: f64, work: &mut Work) -> Option<f64> {
     if one.points.is_empty() || other.points.is_empty() {
         return None;
@@ -41,7 +42,7 @@ pub(super) fn within(one: &Shape, other: &Shape, tolerance: f64, work: &mut Work
     one_way(other, one, there, tolerance, work).map(|known| known.at_most)
 }
 
-/// What is known of the greatest distance.
+/// Bounds of the greatest distance so far.
 #[derive(Clone, Copy, Default)]
 struct Known {
     at_least: f64,

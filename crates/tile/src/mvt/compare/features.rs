@@ -1,25 +1,25 @@
-//! Features of a layer with what is needed to tell them apart.
+//! Features of a layer with keys for matching.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::shape::Shape;
 use crate::mvt::{Feature, Kind, Layer, Value};
 
-/// A feature with what is needed of its layer.
+/// A feature with its keys.
 pub(super) struct Known<'a> {
     pub(super) feature: &'a Feature,
     extent: u32,
-    /// A hash of them, in whatever order they are written.
+    /// Hash of the attributes, independent of their order.
     pub(super) attributes: u64,
 }
 
 impl Known<'_> {
-    /// What those that say the same are known by.
+    /// Equal for features with the same kind and attributes.
     pub(super) fn description(&self) -> (Kind, u64) {
         (self.feature.kind, self.attributes)
     }
 
-    /// What those of one id are known by.
+    /// Equal for features with the same kind and id.
     pub(super) fn identity(&self) -> Option<(Kind, u64)> {
         self.feature.id.map(|id| (self.feature.kind, id))
     }
@@ -60,7 +60,7 @@ fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
     hasher.finish()
 }
 
-/// The same for a whole number in any of its encodings.
+/// Equal for a whole number in any of its encodings.
 fn value_hash(value: &Value) -> u64 {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {

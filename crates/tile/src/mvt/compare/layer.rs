@@ -1,4 +1,5 @@
-//! Which features of a layer are on both sides: the surest pairs first, so that what is less sure tells only of what is left.
+//! Matches the features of a layer on both sides: certain pairs first, so that weaker criteria apply only to
+//! the rest.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,16 +10,16 @@ use super::features::{Known, known};
 use super::matching::{Item, distance, pairs};
 use crate::mvt::Layer;
 
-/// Which features may be one.
+/// Which features may match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Partners {
-    /// Those with the same attributes.
+    /// Features with the same attributes.
     Alike,
     Any,
 }
 
 impl Partners {
-    /// Features whose keys are others are never paired.
+    /// Features with different keys never match.
     fn key(self, known: &Known<'_>) -> u64 {
         if self == Self::Alike { known.attributes } else { 0 }
     }
@@ -26,11 +27,11 @@ impl Partners {
 
 struct Side<'a> {
     features: Vec<Known<'a>>,
-    /// Those that have no partner yet.
+    /// Features without a partner.
     left: Vec<bool>,
 }
 
-/// Own features and those of the base, while pairs are found. Two of one pair are an array in this order.
+/// The own features and those of the base, while pairs are found. Pairs of values are arrays in this order.
 struct Search<'a, 'w> {
     sides: [Side<'a>; 2],
     tolerance: f64,
@@ -78,7 +79,7 @@ impl<'a> Side<'a> {
                 key: partners.key(known),
                 attributes: known.attributes,
                 feature: number,
-                // Two of one part each were compared as a whole.
+                // Two features of one part each were compared as a whole.
                 is_searched: known.has_several_parts(),
             };
             known.feature.parts.chunks(1).map(item).collect()
@@ -86,7 +87,7 @@ impl<'a> Side<'a> {
         self.left().flat_map(of_feature).collect()
     }
 
-    /// Features all of whose parts are among these, which name the feature of each part.
+    /// Features all of whose parts are in `parts`; `name` gives the feature of each part.
     fn complete(&self, parts: impl Iterator<Item = usize>) -> Vec<bool> {
         let mut found = vec![0; self.features.len()];
         parts.for_each(|feature| found[feature] += 1);
@@ -146,7 +147,7 @@ impl Search<'_, '_> {
         self.found.moved += 1;
     }
 
-    /// Whole features in one place.
+    /// Whole features in the same place.
     fn whole(&mut self, partners: Partners) -> Vec<[usize; 2]> {
         let [own, base] = [0, 1].map(|side| self.sides[side].whole(partners));
         let found = pairs(&own, &base, self.tolerance, self.work);
@@ -158,8 +159,8 @@ impl Search<'_, '_> {
         matched.collect()
     }
 
-    /// Features all of whose parts are parts of others. With the same attributes nothing of those others may be missing either: then
-    /// they were joined or split, else one of them has changed.
+    /// Features all of whose parts are parts of others. With the same attributes the other features must be
+    /// complete too: they were joined or split, otherwise one of them has changed.
     fn by_parts(&mut self, partners: Partners) {
         if !self.sides.iter().any(|side| side.left().any(|(_, known)| known.has_several_parts())) {
             return;
@@ -192,7 +193,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Whether ids name features: not where those that are the same have other ones, as numbers of rows are.
+    /// Whether ids identify features: not if equal features have different ids, such as row numbers.
     fn ids_tell(&self, same: &[[usize; 2]]) -> bool {
         let with_ids = same.iter().filter_map(|&pair| {
             let [own, base] = self.of_pair(pair).map(|known| known.feature.id);
@@ -202,7 +203,7 @@ impl Search<'_, '_> {
         equal.len() >= other.len()
     }
 
-    /// Features of one id, in one place or not.
+    /// Features with the same id, in any place.
     fn by_id(&mut self) {
         for pair in self.only_ones(|known| known.identity()) {
             let [own, base] = self.of_pair(pair).map(Known::shape);
@@ -214,14 +215,15 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Features whose attributes no other has: they are not in one place, or they would have been found.
+    /// Features whose attributes are unique: they have moved, or they would have been found.
     fn moved_with_attributes_of_their_own(&mut self) {
         for pair in self.only_ones(|known| Some(known.description())) {
             self.moved(pair);
         }
     }
 
-    /// Pairs of what is left of which each is the only one of this key on its side, those with a partner included.
+    /// Pairs of remaining features, each the only one with its key on its side, including those with a
+    /// partner.
     fn only_ones<K: Hash + Eq>(&self, key: impl Fn(&Known<'_>) -> Option<K>) -> Vec<[usize; 2]> {
         let mut keys: HashMap<K, [Vec<usize>; 2]> = HashMap::new();
         for (side, Side { features, .. }) in self.sides.iter().enumerate() {
@@ -243,8 +245,8 @@ impl Search<'_, '_> {
         found
     }
 
-    /// Of features that share their attributes with others as many as there are on both sides. This comes last, and which of them is
-    /// which is left open: only their number is told.
+    /// Among features with shared attributes, as many as there are on both sides. This comes last and only
+    /// counts: it does not decide which is which.
     fn moved_among_many(&mut self) {
         let mut numbers: HashMap<_, [u64; 2]> = HashMap::new();
         for (side, features) in self.sides.iter().enumerate() {
@@ -256,7 +258,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Complete is no longer what has a part of something that is not, and so on.
+/// A feature is not complete if it shares a part with an incomplete one; repeated until nothing changes.
 fn drop_joined_to_incomplete(complete: &mut [Vec<bool>; 2], links: &[([usize; 2], f64)]) {
     let mut joined: [HashMap<usize, Vec<usize>>; 2] = Default::default();
     for &([own, base], _) in links {

@@ -1,25 +1,23 @@
-//! Which of these is which of those, whatever their order.
+//! Matches two sets of items, independent of their order.
 
 use std::collections::HashMap;
 
 use super::distance::{Work, within};
 use super::shape::Shape;
 
-/// A feature, or a part of one.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) shape: Shape,
-    /// Only items of one key are paired.
+    /// Only items with equal keys match.
     pub(super) key: u64,
-    /// A hash of the attributes: of items that are equally near those with the same are paired first.
+    /// Hash of the attributes: among equally near items, those with the same attributes match first.
     pub(super) attributes: u64,
-    /// Number of the feature on its side.
+    /// Index of the feature on its side.
     pub(super) feature: usize,
-    /// Distances are looked at only where one of both has this.
+    /// Distances are computed only if one of both items has this.
     pub(super) is_searched: bool,
 }
 
-/// Two that are one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
     pub(super) own: usize,
@@ -27,7 +25,7 @@ pub(super) struct Pair {
     pub(super) distance: f64,
 }
 
-/// Items of one key and shape that have no partner yet.
+/// Items with the same key and shape that have no partner yet.
 struct Group<'a> {
     key: u64,
     shape: &'a Shape,
@@ -35,7 +33,7 @@ struct Group<'a> {
     members: Vec<usize>,
 }
 
-/// Pairs of items no farther apart than the tolerance: first what is the same, then what is nearest.
+/// Pairs of items within the tolerance: identical ones first, then the nearest.
 pub(super) fn pairs(own: &[Item], base: &[Item], tolerance: f64, work: &mut Work) -> Vec<Pair> {
     let mut found = Vec::new();
     let (mut ours, _) = groups(own);
@@ -59,10 +57,10 @@ pub(super) fn pairs(own: &[Item], base: &[Item], tolerance: f64, work: &mut Work
     found
 }
 
-/// Where the group of a key and a shape is.
+/// Index of the group of a key and a shape.
 type Places<'a> = HashMap<(u64, &'a Shape), usize>;
 
-/// Items by their key and shape, in the order of the first of each; and where each group is.
+/// Items by key and shape, in order of first occurrence; and the index of each group.
 fn groups(items: &[Item]) -> (Vec<Group<'_>>, Places<'_>) {
     let (mut groups, mut places) = (Vec::<Group<'_>>::new(), Places::new());
     for (number, item) in items.iter().enumerate() {
@@ -77,7 +75,7 @@ fn groups(items: &[Item]) -> (Vec<Group<'_>>, Places<'_>) {
     (groups, places)
 }
 
-/// Pairs the members of two groups, until one is empty: first those with the same attributes.
+/// Pairs the members of two groups until one is empty, first those with the same attributes.
 fn draw(
     ours: &mut Vec<usize>,
     theirs: &mut Vec<usize>,
@@ -100,14 +98,14 @@ fn draw(
     found.extend(both.map(|(own, base)| Pair { own, base, distance }));
 }
 
-/// Groups that may be one with their distance, the nearest first.
+/// Groups that may match, with their distance, the nearest first.
 fn candidates(
     ours: &[Group<'_>],
     theirs: &[Group<'_>],
     tolerance: f64,
     work: &mut Work,
 ) -> Vec<(f64, usize, usize)> {
-    // What is no farther apart than the tolerance has edges that are no farther apart: so has its north-western corner.
+    // Shapes within the tolerance have edges within the tolerance, and so north-western corners.
     let size = tolerance.max(1.0 / 16.0);
     let cell = |shape: &Shape| [shape.edges[0], shape.edges[1]].map(|edge| (edge / size).floor() as i64);
     let mut cells: HashMap<(u64, [i64; 2]), Vec<usize>> = HashMap::new();
@@ -138,7 +136,7 @@ fn sorted(mut found: Vec<(f64, usize, usize)>) -> Vec<(f64, usize, usize)> {
     found
 }
 
-/// Distance of two shapes in pixels, when it is within the tolerance and there is work left to find out.
+/// Distance of two shapes in pixels, if it is within the tolerance and enough work is left.
 pub(super) fn distance(one: &Shape, other: &Shape, tolerance: f64, work: &mut Work) -> Option<f64> {
     if one == other {
         return Some(0.0);

@@ -1,9 +1,10 @@
-//! Are two tiles the same map? Whatever the order of their features, their ids, and how their layers are called.
+//! Do two tiles show the same map? The order and ids of their features and the names of their layers do not
+//! matter.
 //!
-//! Features are the same when their geometry is of one kind and nowhere farther apart than a tolerance; what finds no partner as a whole is
-//! tried by its parts, since servers join and split multi features differently. Of a dense map a moved feature lies where another one
-//! was: so what has the same attributes in one place is paired first, then what alone has its attributes or id, wherever it is; places
-//! alone tell only of what is left.
+//! Features match when their geometries have the same kind and are within a tolerance. A feature without a
+//! match is tried by its parts, since servers join and split multi features differently. On a dense map a
+//! moved feature may lie where another one was. So features with the same attributes in the same place match
+//! first, then features with unique attributes or ids, in any place; place alone applies only to the rest.
 
 mod distance;
 mod features;
@@ -21,35 +22,35 @@ use super::{Broken, Layer, decode_with_attributes};
 use distance::Work;
 use layer::layer_difference;
 
-/// How far apart vertices may be and the map still look the same, in pixels of 256 a tile's side.
+/// Distance of vertices at which the map still looks the same, in pixels of 256 per tile.
 pub const TOLERANCE_PX: f64 = 1.0;
-/// The greatest tolerance that is taken, in pixels.
+/// Largest allowed tolerance, in pixels.
 const MOST_TOLERANCE_PX: f64 = 64.0;
-/// Distances computed for a tile at most: about half a second.
+/// Most distances computed for a tile: about half a second.
 const MOST_WORK: u64 = 50_000_000;
 
-/// What is told of a tile, or of one of its layers. Of each side: features = matched + by parts + moved + only there.
+/// Differences of a tile or a layer. For each side: features = matched + by parts + moved + only there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Difference {
-    /// Features of one's own, and of the base.
+    /// Own features, and features of the base.
     pub here: u64,
     pub there: u64,
     /// Pairs of whole features in one place.
     pub matched: u64,
-    /// Features all of whose parts are parts of other features there; and the other way round.
+    /// Features all of whose parts are parts of other features on the other side; and the reverse.
     pub by_parts_here: u64,
     pub by_parts_there: u64,
-    /// Pairs of whole features with the same id or attributes whose geometry is farther apart than the tolerance.
+    /// Pairs of whole features with the same id or attributes whose distance exceeds the tolerance.
     pub moved: u64,
-    /// Features that are not there, or a part of which is not; and the other way round.
+    /// Features that are missing on the other side, wholly or in part; and the reverse.
     pub only_here: u64,
     pub only_there: u64,
-    /// Features of one's own (matched or by parts) whose partner has other attributes; ids are none. Numbers with a fraction are compared
-    /// as 32 bits hold them.
+    /// Own features (matched or by parts) whose partner has other attributes; ids do not count. Numbers with
+    /// a fraction are compared as 32-bit floats.
     pub attributes_differ: u64,
-    /// The greatest distance of what was matched, in pixels; overstated by 1/256 of the tolerance at most.
+    /// Greatest distance of matched features, in pixels; overestimated by at most 1/256 of the tolerance.
     pub farthest_px: f64,
-    /// The bound on the work was reached: what is only on one side may have a partner that was not found.
+    /// The work limit was reached: features on one side only may have a partner that was not found.
     pub gave_up: bool,
 }
 
@@ -69,7 +70,7 @@ impl Difference {
     }
 }
 
-/// A pair of layers; a layer that only one side has is a pair with none.
+/// A pair of layers, or a layer that only one side has.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LayerDifference {
     pub here: Option<String>,
@@ -82,23 +83,21 @@ pub struct LayerDifference {
 pub struct TileDifference {
     pub bytes_here: u64,
     pub bytes_there: u64,
-    /// Byte by byte.
     pub identical: bool,
-    /// All layers together.
     pub total: Difference,
-    /// In the order of their names.
+    /// By name.
     pub layers: Vec<LayerDifference>,
 }
 
 impl TileDifference {
-    /// Whether every feature of either side is on the other, and in its place.
+    /// Whether every feature of either side is on the other, in its place.
     #[must_use]
     pub fn is_the_same_map(&self) -> bool {
         self.total.moved == 0 && self.total.only_here == 0 && self.total.only_there == 0
     }
 }
 
-/// Which of two tiles is none, and why.
+/// Which of two tiles is invalid, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Incomparable {
     #[error("the tile: {0}")]
@@ -110,15 +109,15 @@ pub enum Incomparable {
 /// Compares two tiles within [`TOLERANCE_PX`].
 ///
 /// # Errors
-/// [`Incomparable`]: one of both is no tile.
+/// [`Incomparable`]: one of them is not a tile.
 pub fn compare(own: &[u8], base: &[u8]) -> Result<TileDifference, Incomparable> {
     compare_within(own, base, TOLERANCE_PX)
 }
 
-/// Compares two tiles within a tolerance in pixels (256 a tile's side); 0 to 64 are taken.
+/// Compares two tiles within a tolerance in pixels (256 per tile), limited to 0..64.
 ///
 /// # Errors
-/// [`Incomparable`]: one of both is no tile.
+/// [`Incomparable`]: one of them is not a tile.
 pub fn compare_within(own: &[u8], base: &[u8], tolerance_px: f64) -> Result<TileDifference, Incomparable> {
     let ours = decode_with_attributes(own).map_err(Incomparable::Own)?;
     let theirs = decode_with_attributes(base).map_err(Incomparable::Base)?;
@@ -143,7 +142,7 @@ pub fn compare_within(own: &[u8], base: &[u8], tolerance_px: f64) -> Result<Tile
     })
 }
 
-/// Layers of one name on both sides; of one layer on each side those two.
+/// Layers with the same name on both sides; if each side has one layer, those two.
 fn layer_pairs<'a>(ours: &'a [Layer], theirs: &'a [Layer]) -> Vec<[Vec<&'a Layer>; 2]> {
     if let ([own], [base]) = (ours, theirs) {
         return vec![[vec![own], vec![base]]];

@@ -1,16 +1,17 @@
-//! A geometry in pixels, as it is compared.
+//! A geometry in pixels, prepared for comparison.
 
 use std::hash::{Hash, Hasher};
 
 use crate::PIXELS;
 use crate::mvt::Kind;
 
-/// Points, lines or rings in pixels of 256 a side, whatever the extent was. Equal is what has the same points in the same order.
+/// Points, lines or rings in pixels of 256 per tile, for any extent. Shapes are equal if they have the same
+/// points in the same order.
 #[derive(Debug)]
 pub(super) struct Shape {
     pub(super) kind: Kind,
     pub(super) points: Vec<[f64; 2]>,
-    /// For each point the one that a segment leads to; itself at the end of a line, and of a point alone.
+    /// For each point the end of its segment; itself at the end of a line, and for a single point.
     next: Vec<u32>,
     /// West, north, east and south of all points.
     pub(super) edges: [f64; 4],
@@ -30,14 +31,14 @@ impl Shape {
             }
         }
         for &[x, y] in &shape.points {
-            // The least and greatest of a number and none is the number.
+            // `min` and `max` ignore a missing (NaN) operand.
             let [west, north, east, south] = shape.edges;
             shape.edges = [west.min(x), north.min(y), east.max(x), south.max(y)];
         }
         shape
     }
 
-    /// Square of the distance from a point to the segment that begins at a point of this number.
+    /// Squared distance from a point to the segment that begins at point `number`.
     pub(super) fn distance_squared(&self, [x, y]: [f64; 2], number: usize) -> f64 {
         let ([ax, ay], [bx, by]) = (self.points[number], self.points[self.next[number] as usize]);
         let (dx, dy) = (bx - ax, by - ay);
@@ -61,7 +62,7 @@ impl Eq for Shape {}
 impl Hash for Shape {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.kind, self.points.len()).hash(state);
-        // No point is at minus zero, so that equal points have equal bits.
+        // No point is at minus zero, so equal points have equal bits.
         self.points.iter().flatten().for_each(|place| place.to_bits().hash(state));
     }
 }

@@ -223,7 +223,7 @@ fn a_moved_house_is_not_its_neighbour_with_other_attributes() {
 }
 
 #[test]
-fn other_attributes_in_one_place_are_told_with_ids_and_without() {
+fn other_attributes_in_one_place_are_counted_with_ids_and_without() {
     for with_ids in [false, true] {
         let base = street(10, 0, true, with_ids);
         let other: Vec<Made> = base.iter().zip(100..).map(|(made, tag)| tagged(made, tag)).collect();
@@ -273,7 +273,7 @@ fn joined_features_are_found_though_one_is_missing() {
 }
 
 #[test]
-fn broken_tiles_are_told_by_their_side() {
+fn broken_tiles_are_reported_by_side() {
     let error = compare(MALTA, b"<html>").unwrap_err();
     assert_eq!(error.to_string(), "the base's tile: not a vector tile: this begins like HTML");
     assert!(matches!(compare(b"{}", MALTA), Err(Incomparable::Own(Broken::Other("JSON")))));
@@ -308,13 +308,14 @@ fn large_tiles_are_compared_soon() {
         let took = start.elapsed();
         assert_eq!((found.moved, found.only_here, found.only_there), (elsewhere, 0, 0), "{found:?}");
         assert!(!found.gave_up, "{found:?}");
-        // Without optimisation and beside others; optimised both take 0.2 s with the making of the tiles.
+        // Without optimisation and next to other tests; optimised both take 0.2 s, including making the
+        // tiles.
         assert!(took < Duration::from_secs(20), "{took:?}");
     }
 }
 
 #[test]
-fn work_has_a_bound_which_is_told() {
+fn the_bound_on_work_is_reported() {
     // Two thousand lines in one place, all alike in their edges and none alike inside.
     let hedge = |odd: i32| -> Vec<Made> {
         (0..2000)

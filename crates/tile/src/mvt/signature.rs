@@ -1,4 +1,4 @@
-//! What is often given instead of a tile, known by its first bytes: none of them begins a layer.
+//! Recognises other data by its first bytes, none of which begins a layer.
 
 use super::Broken;
 
@@ -11,10 +11,10 @@ const PICTURES: [(&[u8], &str); 4] = [
     (b"GIF8", "a GIF picture"),
 ];
 
-/// How many bytes of readable text are no tile.
+/// Readable text of this many bytes is not a tile.
 const TEXT: usize = 8;
 
-/// Refuses what is plainly something else.
+/// Refuses data that is recognisably something else.
 pub(super) fn refuse(bytes: &[u8]) -> Result<(), Broken> {
     let found = |list: &[(&[u8], &'static str)]| {
         list.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, name)| *name)
@@ -32,7 +32,7 @@ fn text(bytes: &[u8]) -> Option<&'static str> {
         [b'<', b'?', ..] => Some("XML"),
         [b'<', ..] => Some("HTML"),
         [b'{' | b'[', ..] => Some("JSON"),
-        // A plain message; a layer's first byte is none of text's.
+        // A plain message; no layer begins with a text character.
         [first, ..] if first.is_ascii_graphic() => {
             (bytes.len() >= TEXT && bytes.iter().take(64).all(readable)).then_some("plain text")
         }
