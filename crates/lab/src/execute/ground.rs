@@ -267,7 +267,7 @@ fn prepared(
 fn can_do_without(file: &ExperimentFile, plan: &Plan, why: &str) -> Result<(), LabError> {
     let name = plan.content.compared();
     let without = plan.content.named.changes.get(name).into_iter().flatten();
-    let lacks = |change: &Change| change.validate(false).is_err();
+    let lacks = |change: &Change| server::change::validate(change, false).is_err();
     let Some((level, _)) = without.into_iter().find(|(_, change)| lacks(change)) else {
         return Ok(());
     };

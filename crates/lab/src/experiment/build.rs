@@ -371,7 +371,7 @@ impl Builder<'_, '_> {
                 let hint = "that is a way to connect already";
                 self.document.wrong_key(&["pooler", name], message, Some(hint));
             }
-            if let Err(error) = options.check() {
+            if let Err(error) = pooler::check(options) {
                 self.document.wrong_key(&["pooler", name], error.to_string(), None);
             }
         }
@@ -438,7 +438,9 @@ impl Builder<'_, '_> {
                 let change = Change::from(written);
                 let place = ["change", &name, &level];
                 // Whether it needs an undo is a question of where it is made.
-                if let (false, Err(error)) = (self.document.is_wrong(&place), change.validate(true)) {
+                if let (false, Err(error)) =
+                    (self.document.is_wrong(&place), server::change::validate(&change, true))
+                {
                     self.document.wrong_key(&place, error.to_string(), None);
                 }
                 (level, change)
