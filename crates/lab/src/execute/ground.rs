@@ -206,20 +206,20 @@ fn opened(
     let sets = sets || !plan.content.named.changes.is_empty();
     let mut stages = Vec::new();
     for at in plan.sites() {
-        let spec = file.with_its_password(plan.content.target(&at));
+        let access = file.access(plan.content.target(&at));
         let programs = (options.pg_bin.clone(), plan.widest_way());
-        let opened = Stage::open_to_be_alone(&spec, programs, progress, stop);
+        let opened = Stage::open_to_be_alone(&access, programs, progress, stop);
         let mut stage = opened.map_err(|error| of_level(&at, error))?;
         stage.expect_connections(plan.most_connections());
         is_as_it_was(&stage)?;
-        stage.makes_changes(file.folder(), needs_undo(&spec));
+        stage.makes_changes(file.folder(), needs_undo(&access.spec));
         progress.note(stage.target.redacted());
         if let Some(pooled) = stage.pooled_words(&at) {
             progress.warn(pooled);
         }
-        let mut one = Opened { at: &at, spec: &spec, stage: &mut stage };
+        let mut one = Opened { at: &at, spec: &access.spec, stage: &mut stage };
         for (other, opened) in &mut stages {
-            let spec = file.with_its_password(plan.content.target(other));
+            let spec = plan.content.target(other);
             let mut other = Opened { at: other, spec: &spec, stage: opened };
             if let Some(shared) = share(&mut other, &mut one, sets, options.same)? {
                 progress.warn(shared);

@@ -12,7 +12,7 @@ use spec::{Prices, Term};
 use toml::Value;
 use workloads::{Preparation, Spec, fields};
 
-use super::model::{CellOrder, Slices};
+use super::model::{CellOrder, Slices, slices};
 use super::storage;
 use super::values::{List, Share, Time, Whole, share, time};
 use crate::promise;
@@ -299,7 +299,7 @@ impl<'de> Deserialize<'de> for Length {
 
 impl<'de> Deserialize<'de> for WrittenSlices {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        Slices::of_value(&Value::deserialize(source)?).map(Self).map_err(de::Error::custom)
+        slices(&Value::deserialize(source)?).map(Self).map_err(de::Error::custom)
     }
 }
 

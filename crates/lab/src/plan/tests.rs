@@ -8,6 +8,7 @@ use crate::experiment::ExperimentFile;
 use crate::experiment::tests::GOOD;
 use crate::setup::Cache;
 use server::settings::Machine;
+use workloads::Preparation;
 
 const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
 
@@ -305,7 +306,7 @@ fn preparations_keep_the_identity_of_earlier_builds() {
     let osm =
         workloads::osm::Options { program: Some("/bin/x".into()), ..workloads::osm::Options::new(extract) };
     let jobs = Preparation { osm: vec![osm], pgbench: None, sql: vec![sql] };
-    let identity = PlannedPreparation::of(jobs).unwrap().identity();
+    let identity = preparation::identity(&planned_preparation(&jobs).unwrap());
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     let wanted = serde_json::json!({
         "osm": {
@@ -649,7 +650,7 @@ fn servers_versions_and_data_stand_beside_each_other() {
         let scales: HashSet<u32> = plan
             .sites()
             .iter()
-            .map(|at| plan.content.preparation(at).jobs.pgbench.as_ref().unwrap().scale)
+            .map(|at| jobs_of(plan.content.preparation(at)).pgbench.as_ref().unwrap().scale)
             .collect();
         let wanted = if factors.contains("scale") { vec![1, 10] } else { vec![3] };
         assert_eq!(scales, wanted.into_iter().collect(), "{factors}");
