@@ -20,7 +20,6 @@ pub mod jobs;
 mod known_host;
 mod lateness;
 pub mod measure;
-pub mod named;
 pub mod plan;
 pub mod probe;
 mod promise;

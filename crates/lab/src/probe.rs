@@ -12,12 +12,12 @@ use workloads::probe;
 use crate::error::{LabError, explain};
 use crate::jobs;
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
-use crate::target_spec::TargetSpec;
+use crate::target_spec::TargetAccess;
 
 /// A probe of one server.
 #[derive(Debug, Clone)]
 pub struct Options {
-    pub target: TargetSpec,
+    pub target: TargetAccess,
     /// Folder with PostgreSQL's programs, for managed targets.
     pub pg_bin: Option<PathBuf>,
     pub probe: probe::Options,
@@ -63,7 +63,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     let server = at.target.dsn_redacted.clone();
     let mut block = [record.to_run(&job.name(), 0, false)];
     // Runs of one server are rounds of one experiment, however much they were allowed to do.
-    let content = serde_json::json!({ "target": options.target.identity() });
+    let content = serde_json::json!({ "target": options.target.spec.identity() });
     let question = format!("What is the hardware of {server} worth?");
     let identity = Identity { name: "probe", question: &question, content, seed: 0 };
     let stored = store(options, &identity, at, &mut block, progress);

@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use engine::{DriverChoice, Timeline, Until};
 use serde::{Deserialize, Serialize};
-use server::change::Change;
 use server::managed::Via;
-use server::placement::Cpus;
-use server::pooler;
-use server::settings::Wanted;
+use spec::plan::change::Change;
+use spec::plan::pooler;
+pub use spec::plan::{Arm, AskedDriver, Placement, Waiting};
 use spec::{AskedLimit, Profile};
 use workloads::Clients;
 
@@ -132,17 +131,6 @@ impl Setup {
     }
 }
 
-/// One level of the compared factor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arm {
-    /// Name; `None` where the file has no settings.
-    pub name: Option<String>,
-    /// Settings, shares of the machine computed.
-    pub settings: Wanted,
-    /// What in them weakens crash safety or upkeep, in words.
-    pub weakens: Vec<String>,
-}
-
 /// A level of a user's factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLevel {
@@ -219,108 +207,13 @@ pub enum Server {
     Sink,
 }
 
-/// Where client threads and a managed server run; by default wherever the system likes.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Placement {
-    /// CPUs of client threads, one for each by turns.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clients: Option<Cpus>,
-    /// CPUs of the processes of managed servers, alike for all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub server: Option<Cpus>,
-    /// Whether nothing else uses the CPUs of client threads; so it is where the server is put on others.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub alone: bool,
-    /// Whether idle CPUs are kept from sleeping.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub awake: bool,
-}
-
-impl Placement {
-    /// How long a client thread that has nothing to do looks for news before it sleeps, where each has a CPU for itself.
-    const SPIN: Duration = Duration::from_micros(50);
-    /// Clients of a thread from which on it does: with 8 it cost speed where it was measured (docs/placement.md).
-    const CLIENTS_TO_SPIN: usize = 32;
-
-    /// In words.
-    #[must_use]
-    pub fn words(&self) -> String {
-        let clients = self.clients.as_ref().map(|cpus| format!("clients on CPU {cpus}"));
-        let server = self.server.as_ref().map(|cpus| format!("server on CPU {cpus}"));
-        let awake = self.awake.then(|| "idle CPUs kept awake".to_owned());
-        let parts: Vec<String> = [clients, server, awake].into_iter().flatten().collect();
-        if parts.is_empty() { "wherever the system likes".to_owned() } else { parts.join(", ") }
-    }
-
-    /// Whether so many client threads may look for news before they sleep: each has a CPU for itself, and the server has other
-    /// CPUs.
-    #[must_use]
-    pub fn can_spin(&self, threads: usize) -> bool {
-        let Some(clients) = &self.clients else { return false };
-        let apart = match &self.server {
-            Some(server) => clients.is_apart_from(server),
-            None => self.alone,
-        };
-        apart && threads <= clients.count()
-    }
-
-    /// Whether it is worth it: each thread has many clients.
-    #[must_use]
-    pub fn is_to_spin(clients: usize, threads: usize) -> bool {
-        clients >= Self::CLIENTS_TO_SPIN * threads
-    }
-}
-
-/// What a client thread does that has nothing to do until answers come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Waiting {
-    /// It looks for news for a while before it sleeps, where that helps.
-    #[default]
-    Auto,
-    /// It sleeps at once.
-    Sleep,
-    /// It looks for news for a while before it sleeps.
-    Spin,
-}
-
-impl Waiting {
-    /// Whether it is left to pgdyno.
-    #[must_use]
-    pub fn is_auto(&self) -> bool {
-        *self == Self::Auto
-    }
-}
-
-/// Which driver an experiment asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AskedDriver {
-    /// Chosen for its largest cell.
-    #[default]
-    Auto,
-    /// epoll or kqueue.
-    Portable,
-    /// Linux's io_uring.
-    IoUring,
-}
-
-impl AskedDriver {
-    /// Whether it is left to pgdyno.
-    #[must_use]
-    pub fn is_auto(&self) -> bool {
-        *self == Self::Auto
-    }
-}
-
-impl From<AskedDriver> for DriverChoice {
-    fn from(asked: AskedDriver) -> Self {
-        match asked {
-            AskedDriver::Auto => Self::Auto,
-            AskedDriver::Portable => Self::Portable,
-            AskedDriver::IoUring => Self::IoUring,
-        }
+/// The driver that an experiment asks for.
+#[must_use]
+pub fn driver_choice(asked: AskedDriver) -> DriverChoice {
+    match asked {
+        AskedDriver::Auto => DriverChoice::Auto,
+        AskedDriver::Portable => DriverChoice::Portable,
+        AskedDriver::IoUring => DriverChoice::IoUring,
     }
 }
 

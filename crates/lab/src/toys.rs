@@ -15,7 +15,7 @@ use workloads::{
 use crate::collectors::Collector;
 use crate::factors::{Factor, Known};
 use crate::measure::{Keep, Measurement, measure};
-use crate::plan::PlannedRun;
+use crate::plan::single_run;
 use crate::runner::{Judged, judge_and_record, planned};
 use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::strategies::{Block, Done, Next, Strategy};
@@ -115,7 +115,7 @@ impl Strategy for Enough {
             .expect("a length");
         let takes = Duration::from_secs(1);
         let next = Next {
-            run: PlannedRun::single(&setup),
+            run: single_run(&setup),
             setup,
             what: "pauses".into(),
             number: 1,

@@ -353,7 +353,7 @@ impl Target {
     /// What is wrong with the change, before anything is done; why it could not be made; [`ChangeError::NotUndone`] when
     /// it could not be undone either.
     pub fn make(&mut self, change: &Change, options: &change::Options) -> Result<Outcome, Error> {
-        change.validate(options.thrown_away)?;
+        change::validate(change, options.thrown_away)?;
         if change.do_.is_none() {
             let seen = change.check.as_ref().map(|check| change::see(&self.plain_place(), check));
             return Ok(seen.transpose().map(|_| Outcome::default())?);

@@ -51,9 +51,27 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// The beginning of a statement, on one line and in quotes, 60 characters at most.
+#[must_use]
+pub fn short_sql(sql: &str) -> String {
+    const SHOWN: usize = 60;
+    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("\"{}…\"", line[..end].trim_end()),
+        None => format!("\"{line}\""),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn statements_are_shown_short() {
+        assert_eq!(short_sql("SHOW\n server_version"), "\"SHOW server_version\"");
+        let long = short_sql(&format!("SELECT {}", "é".repeat(100)));
+        assert!(long.ends_with("é…\"") && long.chars().count() == 63, "{long}");
+    }
 
     #[test]
     fn sizes_have_a_unit() {

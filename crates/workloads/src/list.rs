@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use spec::plan::Options;
 
 use crate::error::WorkloadError;
 use crate::fields::fields;
@@ -33,6 +34,20 @@ pub enum Spec {
 impl Spec {
     /// All kinds, as written.
     pub const KINDS: [&'static str; 5] = ["pgbench", "tiles", "redis", "osm", "http"];
+
+    /// The workload that a plan keeps.
+    ///
+    /// # Errors
+    /// What is no option of it.
+    pub fn of(options: &Options) -> Result<Self, String> {
+        options.read()
+    }
+
+    /// Its options, as a plan keeps them.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        Options::of(self)
+    }
 
     /// One of [`Spec::KINDS`].
     #[must_use]
@@ -257,6 +272,20 @@ pub struct PreparedFrom<'a> {
 impl Preparation {
     /// Jobs whose options are a table.
     pub const TABLES: [&'static str; 1] = ["pgbench"];
+
+    /// The jobs that a plan keeps.
+    ///
+    /// # Errors
+    /// What is no option of them.
+    pub fn of(options: &Options) -> Result<Self, String> {
+        options.read()
+    }
+
+    /// Their options, as a plan keeps them.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        Options::of(self)
+    }
 
     /// The files it reads.
     pub fn files_mut(&mut self) -> Vec<PreparedFrom<'_>> {

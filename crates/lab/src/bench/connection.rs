@@ -5,7 +5,6 @@ use protocol::postgres::{Env, Parameters};
 use spec::Class;
 
 use crate::error::LabError;
-use crate::target_spec::TargetSpec;
 
 /// The server described by a database name, connection string or URI, with host, port and user given apart; what
 /// is not given comes from the environment, as with libpq.
@@ -17,7 +16,7 @@ pub fn at(
     host: Option<&str>,
     port: Option<&str>,
     user: Option<&str>,
-) -> Result<TargetSpec, LabError> {
+) -> Result<ConnectionString, LabError> {
     let apart: Vec<String> = [("host", host), ("port", port), ("user", user)]
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name}={}", quoted(value?))))
@@ -46,7 +45,7 @@ pub fn at(
     let wrong = |error| LabError::failed(Class::Usage, format!("connection string: {error}"), "");
     let url = ConnectionString::parse(&url).map_err(wrong)?;
     url.resolve(&Env::process()).map_err(wrong)?;
-    Ok(TargetSpec::url(url, None, false))
+    Ok(url)
 }
 
 fn quoted(value: &str) -> String {
@@ -58,10 +57,7 @@ mod tests {
     use super::*;
 
     fn url(dsn: Option<&str>, host: Option<&str>, user: Option<&str>) -> Option<String> {
-        match at(dsn, host, None, user).ok()? {
-            TargetSpec::Url { url, .. } => Some(url.with_secrets().to_owned()),
-            TargetSpec::Managed { .. } => None,
-        }
+        Some(at(dsn, host, None, user).ok()?.with_secrets().to_owned())
     }
 
     #[test]

@@ -12,9 +12,9 @@ use workloads::pgbench::init::InitOptions;
 use crate::beside;
 use crate::error::LabError;
 use crate::jobs::{foresee, input_bytes, prepare};
-use crate::plan::PlannedPreparation;
+use crate::plan::{PlannedPreparation, jobs_of, planned_preparation};
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
-use crate::target_spec::TargetSpec;
+use crate::target_spec::TargetAccess;
 use crate::validity::{JobEvidence, Machine, judge_job};
 use server::Stop;
 
@@ -41,7 +41,7 @@ pub struct KeepIn<'a> {
 /// # Errors
 /// [`LabError`], with what to try.
 pub fn load_osm(
-    target: &TargetSpec,
+    target: &TargetAccess,
     pg_bin: Option<PathBuf>,
     options: &workloads::osm::Options,
     results: Option<KeepIn<'_>>,
@@ -54,7 +54,7 @@ pub fn load_osm(
         let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
         osm::extract::check(&tried).map_err(workloads::WorkloadError::from)?;
     }
-    let plan = PlannedPreparation::of(Preparation { osm: vec![options.clone()], ..Preparation::default() })?;
+    let plan = planned_preparation(&Preparation { osm: vec![options.clone()], ..Preparation::default() })?;
     let synthetic = options.synthetic().map(|synthetic| format!("a {}", synthetic.words()));
     let name = synthetic.or_else(|| plan.inputs.keys().next().cloned()).unwrap_or_default();
     let question = format!("How long does it take to load {name}?");
@@ -69,7 +69,7 @@ pub fn load_osm(
 /// # Errors
 /// [`LabError`], with what to try.
 pub fn initialize(
-    target: &TargetSpec,
+    target: &TargetAccess,
     pg_bin: Option<PathBuf>,
     options: &InitOptions,
     results: Option<KeepIn<'_>>,
@@ -77,7 +77,7 @@ pub fn initialize(
     stop: &Stop,
 ) -> Result<Kept, LabError> {
     let plan =
-        PlannedPreparation::of(Preparation { pgbench: Some(options.clone()), ..Preparation::default() })?;
+        planned_preparation(&Preparation { pgbench: Some(options.clone()), ..Preparation::default() })?;
     let question = format!("How long does it take to make pgbench's tables at scale {}?", options.scale);
     crate::error::explain(
         stop,
@@ -88,12 +88,12 @@ pub fn initialize(
 /// How long such a job took on the way to this results file.
 fn earlier(plan: &PlannedPreparation, results: Option<&Path>) -> Option<Duration> {
     let store = Store::open_read_only(results?).ok()?;
-    let bytes = input_bytes(&**plan.jobs.jobs().first()?);
+    let bytes = input_bytes(&**jobs_of(plan).jobs().first()?);
     store.usual_job_s(bytes).ok().flatten().map(Duration::from_secs_f64)
 }
 
 fn single(
-    target: &TargetSpec,
+    target: &TargetAccess,
     pg_bin: Option<PathBuf>,
     plan: &PlannedPreparation,
     (name, question): (&str, &str),
@@ -108,7 +108,7 @@ fn single(
         progress
             .note(format!("earlier ones of the same size took {took} in the mean, with whatever options"));
     }
-    foresee([(target.clone(), plan)].into_iter())?;
+    foresee([(target.spec.clone(), plan)].into_iter())?;
     progress.step(Step::Target, "make, start or reach the server");
     let mut stage = Stage::open(target, pg_bin, progress, stop)?;
     let done = prepare(&mut stage, plan, false, &mut *progress, stop)?;
@@ -120,7 +120,7 @@ fn single(
     beside::mark(run, stage.others_measuring());
     let stored = results.map(|KeepIn { results: path, command }| {
         progress.step(Step::Store, path.display().to_string());
-        let content = serde_json::json!({ "target": target.identity(), "prepare": plan.identity() });
+        let content = serde_json::json!({ "target": target.spec.identity(), "prepare": crate::plan::preparation::identity(plan) });
         let seed = block[0].run.seed;
         let identity = Identity { name, question, content, seed };
         // Only now: a job may have made the extension whose version is stored.

@@ -22,19 +22,19 @@ use crate::error::{LabError, explain};
 use crate::jobs;
 use crate::lateness::judge_by_host;
 use crate::measure::Keep;
-use crate::plan::{PlannedPreparation, PlannedRun};
+use crate::plan::{PlannedPreparation, planned_preparation, preparation, single_run};
 use crate::runner::{
     Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, identity, texts,
     try_results,
 };
 use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup, Waiting};
-use crate::target_spec::TargetSpec;
+use crate::target_spec::{TargetAccess, TargetSpec};
 
 /// One run of pgbench scripts.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// What is measured; see [`at`].
-    pub target: TargetSpec,
+    pub target: TargetAccess,
     /// Folder with PostgreSQL's programs, for managed targets.
     pub pg_bin: Option<PathBuf>,
     /// Data to prepare on a managed target; existing data from the same source is kept.
@@ -100,9 +100,9 @@ pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Resul
 
 fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
     let mut workload = open(options)?;
-    let prepare = PlannedPreparation::of(options.prepare.clone())?;
+    let prepare = planned_preparation(&options.prepare)?;
     try_results(options.results.as_deref(), &mut *progress)?;
-    jobs::foresee([(options.target.clone(), &prepare)].into_iter())?;
+    jobs::foresee([(options.target.spec.clone(), &prepare)].into_iter())?;
     progress.step(Step::Target, "reach the server");
     let mut stage = Stage::open(&options.target, options.pg_bin.clone(), progress, stop)?;
     stage.lets_through(&workload)?;
@@ -122,8 +122,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
         judge_by_host(&mut runner, options.seed);
     }
     let keep = options.results.as_deref().map_or(Keep::Counters, Keep::Distributions);
-    let Done { finished, measured, lost, .. } =
-        runner.run(&PlannedRun::single(&setup), &setup, Care::FULL, keep)?;
+    let Done { finished, measured, lost, .. } = runner.run(&single_run(&setup), &setup, Care::FULL, keep)?;
     // What was measured is kept, also if the user has seen enough.
     let _concluding = stop.concluding();
     let mut block = [finished];
@@ -170,9 +169,9 @@ fn content(
     setup: &Setup,
     prepare: &PlannedPreparation,
 ) -> serde_json::Value {
-    let mut content = identity(&options.target, &options.workload, scripts, setup, options.threads);
+    let mut content = identity(&options.target.spec, &options.workload, scripts, setup, options.threads);
     if options.prepare != Preparation::default() {
-        content["prepare"] = prepare.identity();
+        content["prepare"] = preparation::identity(prepare);
     }
     content
 }
@@ -182,7 +181,7 @@ const ROOM: u32 = 90;
 
 /// Raises `max_connections` of a private server where there are more clients; other servers stay unchanged.
 fn room(options: &Options) -> Option<Arm> {
-    let is_managed = matches!(options.target, TargetSpec::Managed { .. });
+    let is_managed = matches!(options.target.spec, TargetSpec::Managed { .. });
     (is_managed && options.clients > ROOM).then(|| Arm {
         name: None,
         settings: [("max_connections".to_owned(), (options.clients + 10).to_string())].into(),

@@ -22,7 +22,7 @@ use crate::error::{LabError, explain};
 use crate::jobs::prepare;
 use crate::known_host::{Advice, KnownHost, Lag};
 use crate::measure::Keep;
-use crate::plan::PlannedPreparation;
+use crate::plan::planned_preparation;
 use crate::runner::{
     Care, Identity, LabEvent, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, try_results,
 };
@@ -30,7 +30,7 @@ use crate::setup::At;
 pub use crate::strategies::calibration::{Advised, LAG_CLIENTS, LAG_RATE, Limit, Placed};
 use crate::strategies::calibration::{Calibration, Operation, WithPlacements, advised, disturbed, lag_us};
 use crate::strategies::{Done, Strategy};
-use crate::target_spec::TargetSpec;
+use crate::target_spec::TargetAccess;
 pub use crate::validity::HOST_FACTOR;
 
 /// The private server that is measured; it stays for the next time.
@@ -363,16 +363,8 @@ fn server(
     remarks: &mut Vec<String>,
 ) -> Result<Option<Stage>, LabError> {
     progress.step(Step::Target, "a sink and a private server");
-    let spec = TargetSpec::Managed {
-        name: SERVER.to_owned(),
-        version: None,
-        extensions: Vec::new(),
-        redis: false,
-        bin: None,
-        storage: None,
-        tile_servers: Vec::new(),
-    };
-    let mut stage = match Stage::open(&spec, options.pg_bin.clone(), progress, stop) {
+    let target = TargetAccess::managed(SERVER, &[]);
+    let mut stage = match Stage::open(&target, options.pg_bin.clone(), progress, stop) {
         Ok(stage) => stage,
         // A machine that only makes load need not have a server.
         Err(error) if error.class() == Class::Missing && options.pg_bin.is_none() => {
@@ -382,8 +374,7 @@ fn server(
         Err(error) => return Err(error),
     };
     let tables = workloads::pgbench::init::InitOptions::default();
-    let plan =
-        PlannedPreparation::of(workloads::Preparation { pgbench: Some(tables), ..Default::default() })?;
+    let plan = planned_preparation(&workloads::Preparation { pgbench: Some(tables), ..Default::default() })?;
     prepare(&mut stage, &plan, true, progress, stop)?;
     Ok(Some(stage))
 }

@@ -1,5 +1,6 @@
 //! What a role may do on a server, and which commands work there with it.
 
+use protocol::postgres::conninfo::ConnectionString;
 use protocol::postgres::sql::{Sql, SqlError};
 use server::Target;
 use server::child::Watchdog;
@@ -8,7 +9,6 @@ use server::url::Rights;
 use spec::Class;
 
 use crate::error::LabError;
-use crate::target_spec::TargetSpec;
 
 /// A server and a role, examined.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,10 +77,7 @@ impl Doubt {
 ///
 /// # Errors
 /// [`LabError`], when it cannot be reached or refuses.
-pub fn examine(spec: &TargetSpec) -> Result<Examined, LabError> {
-    let TargetSpec::Url { url, .. } = spec else {
-        return Err(LabError::failed(Class::Internal, "only a server with an address is examined", ""));
-    };
+pub fn examine(url: &ConnectionString) -> Result<Examined, LabError> {
     let watchdog = Watchdog::current().map_err(|error| {
         LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {error}"), "")
     })?;

@@ -15,19 +15,19 @@ use crate::collectors::{self, Collector, Watched};
 use crate::error::LabError;
 use crate::known_host::KnownHost;
 use crate::measure::{Keep, Measured};
-use crate::plan::PlannedRun;
+use crate::plan::single_run;
 use crate::runner::{
     Identity, Judged, Results, Stage, Surroundings, identity, judge_and_record, planned, texts,
 };
 use crate::setup::Setup;
-use crate::target_spec::TargetSpec;
+use crate::target_spec::TargetAccess;
 use crate::validity::Probes;
 
 /// A results file, open for one run.
 #[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
-    target: TargetSpec,
+    target: TargetAccess,
     stage: Stage,
     at: Surroundings,
     settings: Vec<Setting>,
@@ -43,7 +43,7 @@ impl Recorder {
     pub fn open(path: &Path, dsn: &str, command: Command) -> Result<Self, LabError> {
         // Early: a file that cannot be used is better known before the run.
         Store::try_out(path)?;
-        let target = bench::at(Some(dsn), None, None, None)?;
+        let target = TargetAccess::url(bench::at(Some(dsn), None, None, None)?);
         let mut stage = Stage::beside(&target)?;
         let settings = recorded(stage.control()?)?;
         let at = Surroundings::of(&stage)?;
@@ -79,7 +79,7 @@ impl Recorder {
         if let Some(trouble) = measured.trouble.take().filter(|_| !stop.at_once()) {
             return Err(trouble.into());
         }
-        let mut run = planned(&PlannedRun::single(setup), setup);
+        let mut run = planned(&single_run(setup), setup);
         run.settings = self.settings;
         let scripts = workload.scripts();
         // It is pgbench's own load, whatever comes of it.
@@ -99,7 +99,7 @@ impl Recorder {
         let identity = Identity {
             name: "pgbench",
             question: &question,
-            content: identity(&self.target, options, &scripts, setup, setup.threads),
+            content: identity(&self.target.spec, options, &scripts, setup, setup.threads),
             seed: setup.seed,
         };
         let mut results = Results::next_round(&self.path, &identity, self.at)?.made_by(Some(self.command));

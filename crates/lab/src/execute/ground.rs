@@ -206,20 +206,20 @@ fn opened(
     let sets = sets || !plan.content.named.changes.is_empty();
     let mut stages = Vec::new();
     for at in plan.sites() {
-        let spec = file.with_its_password(plan.content.target(&at));
+        let access = file.access(plan.content.target(&at));
         let programs = (options.pg_bin.clone(), plan.widest_way());
-        let opened = Stage::open_to_be_alone(&spec, programs, progress, stop);
+        let opened = Stage::open_to_be_alone(&access, programs, progress, stop);
         let mut stage = opened.map_err(|error| of_level(&at, error))?;
         stage.expect_connections(plan.most_connections());
         is_as_it_was(&stage)?;
-        stage.makes_changes(file.folder(), needs_undo(&spec));
+        stage.makes_changes(file.folder(), needs_undo(&access.spec));
         progress.note(stage.target.redacted());
         if let Some(pooled) = stage.pooled_words(&at) {
             progress.warn(pooled);
         }
-        let mut one = Opened { at: &at, spec: &spec, stage: &mut stage };
+        let mut one = Opened { at: &at, spec: &access.spec, stage: &mut stage };
         for (other, opened) in &mut stages {
-            let spec = file.with_its_password(plan.content.target(other));
+            let spec = plan.content.target(other);
             let mut other = Opened { at: other, spec: &spec, stage: opened };
             if let Some(shared) = share(&mut other, &mut one, sets, file.allows_same())? {
                 progress.warn(shared);
@@ -266,7 +266,7 @@ fn prepared(
 fn can_do_without(file: &ExperimentFile, plan: &Plan, why: &str) -> Result<(), LabError> {
     let name = plan.content.compared();
     let without = plan.content.named.changes.get(name).into_iter().flatten();
-    let lacks = |change: &Change| change.validate(false).is_err();
+    let lacks = |change: &Change| server::change::validate(change, false).is_err();
     let Some((level, _)) = without.into_iter().find(|(_, change)| lacks(change)) else {
         return Ok(());
     };

@@ -8,8 +8,8 @@ use super::arms::check_arms;
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::jobs::{fits_at_hand, foresee};
-use crate::plan::Plan;
-use crate::target_spec::TargetSpec;
+use crate::plan::{Plan, jobs_of};
+use crate::target_spec::{TargetAccess, TargetSpec};
 use server::control::{Control, connect};
 use server::home::Home;
 use server::managed;
@@ -39,7 +39,7 @@ pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, LabError> {
         return Ok(Looked::Nothing);
     }
     for target in file.targets() {
-        let (mut control, means) = match at_hand(target)? {
+        let (mut control, means) = match at_hand(&file.access(target.clone()))? {
             Ok(found) => found,
             Err(why) => return Ok(Looked::NotChecked(why)),
         };
@@ -60,9 +60,9 @@ pub fn look_at_sizes(file: &ExperimentFile, plan: &Plan) -> Result<Vec<String>, 
             private.push((spec, prepare));
             continue;
         }
-        for job in prepare.jobs.jobs() {
+        for job in jobs_of(prepare).jobs() {
             let Some(fill) = job.fill().filter(|fill| fill.bytes > 0) else { continue };
-            said.push(match at_hand(&file.with_its_password(spec.clone()))? {
+            said.push(match at_hand(&file.access(spec.clone()))? {
                 Ok((mut control, _)) => fits_at_hand(&mut control, None, &job.what(), &fill)?,
                 Err(_) => format!(
                     "{}: about {}; how much is free on the server's disk is not known",
@@ -86,8 +86,8 @@ pub fn check_sizes(plan: &Plan) -> Result<(), LabError> {
 }
 
 /// The server, or why there is none at hand.
-fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabError> {
-    match target {
+fn at_hand(TargetAccess { spec, url }: &TargetAccess) -> Result<Result<(Control, Means), String>, LabError> {
+    match spec {
         TargetSpec::Managed { name, .. } => {
             let server = Home::locate().ok().and_then(|home| managed::status(&home, name).ok());
             let means =
@@ -97,7 +97,8 @@ fn at_hand(target: &TargetSpec) -> Result<Result<(Control, Means), String>, LabE
                 None => Err(format!("managed server {name:?} does not run now")),
             })
         }
-        TargetSpec::Url { url, change_server, .. } => {
+        TargetSpec::Url { change_server, .. } => {
+            let url = url.as_ref().expect("a server given by URL was read with its address");
             let mut config = url.resolve(&Env::process()).map_err(server::conninfo_error)?;
             config.application_name.get_or_insert_with(|| "pgdyno".to_owned());
             config.connect_timeout.get_or_insert(BOUND);

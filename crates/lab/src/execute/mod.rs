@@ -33,7 +33,7 @@ pub use self::placement::choose_placement;
 pub use self::promised::check_promise;
 use crate::error::{LabError, explain};
 use crate::experiment::ExperimentFile;
-use crate::plan::{Plan, PlannedRun, Slicing, Standing, diff};
+use crate::plan::{Plan, PlannedRun, Slicing, Standing, diff, jobs_of};
 use crate::runner::{LabEvent, Progress, Results, texts};
 use crate::strategies::{self, Done};
 use serde_json::Value;
@@ -93,7 +93,7 @@ pub fn run(
     let mut results = results.made_by(options.command.clone());
     let content = &stored.plan.content;
     for prepare in [&content.prepare].into_iter().chain(content.data.values()) {
-        results.add_texts(texts::of_preparation(&prepare.jobs, file.folder()));
+        results.add_texts(texts::of_preparation(&jobs_of(prepare), file.folder()));
     }
     let mut experiment = Experiment::begin(file, &stored, stages, results, progress, stop, began);
     let result = experiment.keep_jobs(&jobs).and_then(|()| experiment.carry_out());

@@ -7,7 +7,6 @@ use server::Stop;
 use server::change::Change;
 use server::child::Watchdog;
 use server::pooler::Installed;
-use server::storage::Storage;
 use spec::Class;
 
 use crate::error::LabError;
@@ -61,7 +60,7 @@ fn arm(
     }
     let target = at.and_then(|at| targets.get(&at).cloned());
     let storage = content.named.storages.get(&name).filter(|_| content.compared() == STORAGE);
-    let unsafe_settings = storage.map(Storage::weakens).unwrap_or_default();
+    let unsafe_settings = storage.map(server::storage::weakens).unwrap_or_default();
     Ok(spec::Arm { settings, unsafe_settings, target, name })
 }
 

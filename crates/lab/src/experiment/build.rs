@@ -1,6 +1,7 @@
 //! From the tables of a file to what it asks for, with defaults filled in. What is wrong is noted in the document, and
 //! something stands in its place, so that the rest is looked at too.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use super::apart::take_apart;
 use super::document::Document;
 use super::factors::Factors;
 use super::model::{
-    ArmSpec, Compare, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload, Slices,
+    ArmSpec, Compare, DurationSpec, ExperimentFile, LoadKind, LoadSpec, Measure, NamedWorkload, slices,
 };
 use super::problem::suggestion;
 use super::tables::Tables;
@@ -25,16 +26,16 @@ use super::variables;
 use super::written::{self, CellOrder, Length};
 use super::{storage, tile_servers};
 use crate::factors::{self, Known, SETTINGS, factor};
-use crate::named::Named;
 use crate::promise;
 use crate::setup::Placement;
-use crate::target_spec::{Build, TargetSpec};
+use crate::target_spec::{Build, TargetSpec, by_url};
 use crate::values::{described, text, whole};
-use server::change::Change;
 use server::pooler::{self, PoolMode};
 use server::settings::{Machine, reserved, resolve};
 use server::storage::Storage;
 use server::tile_server;
+use spec::plan::Named;
+use spec::plan::change::Change;
 
 const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);
@@ -56,6 +57,8 @@ pub(super) struct Builder<'d, 'a> {
     pub(super) variables: &'d dyn Fn(&str) -> Option<String>,
     /// Whether the files that it names are looked at too.
     pub(super) look: bool,
+    /// Addresses of servers given by URL that were read, by the servers' names.
+    pub(super) logins: BTreeMap<String, ConnectionString>,
 }
 
 impl Builder<'_, '_> {
@@ -78,7 +81,7 @@ impl Builder<'_, '_> {
             storages: self.storages(written.storage),
         };
         let prepare = self.prepare();
-        let known = Known { preparation: Some(&prepare), ..known(&workloads, &named) };
+        let known = Known { preparation: Some(Cow::Borrowed(&prepare)), ..known(&workloads, &named) };
         let beside = written.beside.map(|beside| self.beside(beside, &known));
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
         let load = self.load(&written.load, &mut factors);
@@ -91,6 +94,7 @@ impl Builder<'_, '_> {
         let arms = self.taken_apart(arms, written.compare.as_ref());
         let former = "load.limit is now load.promise; the experiment is the same";
         ExperimentFile {
+            logins: std::mem::take(&mut self.logins),
             name: self
                 .path
                 .file_stem()
@@ -228,8 +232,10 @@ impl Builder<'_, '_> {
                 let Some(url) = self.expanded(&[table, &["url"]].concat(), &url) else { return any };
                 match ConnectionString::parse(&url) {
                     Ok(url) => {
-                        let target = TargetSpec::url(url, redis, change_server);
-                        return target.with_tile_servers(tile_servers);
+                        let target = by_url(&url, redis, change_server).with_tile_servers(tile_servers);
+                        let name = if let [_, name] = table { name } else { "" };
+                        self.logins.insert(name.to_owned(), url);
+                        return target;
                     }
                     Err(error) => {
                         let place = [table, &["url"]].concat();
@@ -399,7 +405,7 @@ impl Builder<'_, '_> {
                 let hint = "that is a way to connect already";
                 self.document.wrong_key(&["pooler", name], message, Some(hint));
             }
-            if let Err(error) = options.check() {
+            if let Err(error) = pooler::check(options) {
                 self.document.wrong_key(&["pooler", name], error.to_string(), None);
             }
         }
@@ -467,7 +473,9 @@ impl Builder<'_, '_> {
                 let change = Change::from(written);
                 let place = ["change", &name, &level];
                 // Whether it needs an undo is a question of where it is made.
-                if let (false, Err(error)) = (self.document.is_wrong(&place), change.validate(true)) {
+                if let (false, Err(error)) =
+                    (self.document.is_wrong(&place), server::change::validate(&change, true))
+                {
                     self.document.wrong_key(&place, error.to_string(), None);
                 }
                 (level, change)
@@ -818,9 +826,7 @@ impl Builder<'_, '_> {
             },
             threads: written.threads.map_or(1, |threads| threads.0 as u32),
             order: written.order.unwrap_or(CellOrder::Random),
-            slices: written
-                .slices
-                .and_then(|slices| self.noted(&["measure", "slices"], Slices::of_value(&slices))),
+            slices: written.slices.and_then(|written| self.noted(&["measure", "slices"], slices(&written))),
             repeat_disturbed: written.repeat_disturbed.map(|times| times.0 as u32),
             explain: written.explain,
             driver: written.driver.unwrap_or_default(),
@@ -885,6 +891,6 @@ impl Builder<'_, '_> {
 
 /// What the file says that levels may stand for.
 pub(super) fn known<'w>(workloads: &'w [NamedWorkload], named: &'w Named) -> Known<'w> {
-    let workloads = workloads.iter().map(|workload| (workload.name.as_str(), &workload.spec));
+    let workloads = workloads.iter().map(|workload| (workload.name.as_str(), Cow::Borrowed(&workload.spec)));
     Known { workloads: workloads.collect(), named, ..Known::default() }
 }

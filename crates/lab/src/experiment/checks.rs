@@ -241,7 +241,8 @@ fn changes_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
             |(name, levels)| BTreeMap::iter(levels).map(move |(level, change)| (name, level, change));
         for (name, level, change) in file.named.changes.iter().flat_map(levels) {
             let place = ["change", name, level];
-            if let (false, Err(error)) = (document.is_wrong(&place), change.validate(false)) {
+            if let (false, Err(error)) = (document.is_wrong(&place), server::change::validate(change, false))
+            {
                 document.wrong_key(&place, error.to_string(), None);
             }
         }

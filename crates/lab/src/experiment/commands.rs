@@ -13,8 +13,8 @@ use workloads::{Spec, osm};
 use super::document::Document;
 use super::model::ExperimentFile;
 use super::outside::outside;
-use crate::named::Named;
 use crate::target_spec::TargetSpec;
+use spec::plan::Named;
 
 /// Longest text that is shown of a command, characters.
 const SHOWN: usize = 1000;

@@ -21,10 +21,11 @@ mod variables;
 mod wording;
 mod written;
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use server::change::Part;
+use spec::plan::change::Part;
 
 use build::Builder;
 use protocol::postgres::conninfo::ConnectionString;
@@ -43,7 +44,7 @@ pub use written::{
     Version,
 };
 
-use crate::target_spec::TargetSpec;
+use crate::target_spec::{TargetAccess, TargetSpec, by_url};
 
 /// Why there is no experiment to be had from a file.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +96,7 @@ fn assemble(
     }
     let kept = document.kept_text();
     let one = |document: &mut Document<'_>| {
-        let mut file = Builder { document, path, variables, look }.file(&kept);
+        let mut file = Builder { document, path, variables, look, logins: BTreeMap::new() }.file(&kept);
         file.balance_rounds();
         checks::check(document, &file);
         file.commands = commands::commands(document, &file, variables);
@@ -235,11 +236,11 @@ impl ExperimentFile {
     /// Logs in with what these connection strings say and the file does not, such as a password: at the servers of the
     /// file that they lead to. Neither the file nor its identity changes.
     pub fn log_in_by(&mut self, urls: &[ConnectionString]) {
-        for target in self.named.servers.values_mut().chain([&mut self.target]) {
-            let same = |given: &TargetSpec| given.is_place_of(target);
-            let given = urls.iter().map(|url| TargetSpec::url(url.clone(), None, false)).find(same);
-            if let (TargetSpec::Url { url, .. }, Some(TargetSpec::Url { url: given, .. })) = (target, given) {
-                *url = given;
+        let servers = self.named.servers.iter().map(|(name, server)| (name.as_str(), server));
+        for (name, target) in servers.chain([("", &self.target)]) {
+            let same = |url: &&ConnectionString| by_url(url, None, false).is_place_of(target);
+            if let Some(given) = urls.iter().find(same) {
+                self.logins.insert(name.to_owned(), given.clone());
             }
         }
     }
@@ -281,11 +282,13 @@ impl ExperimentFile {
         self.named.servers.values().chain(own)
     }
 
-    /// A server of the plan with what was never stored of it, where it is given by URL.
-    pub(crate) fn with_its_password(&self, planned: TargetSpec) -> TargetSpec {
-        let read = self.named.servers.values().chain([&self.target]);
-        let same = |read: &&TargetSpec| read.identity() == planned.identity();
-        read.into_iter().find(same).cloned().unwrap_or(planned)
+    /// A server of the plan with its address, where it is given by URL.
+    pub(crate) fn access(&self, spec: TargetSpec) -> TargetAccess {
+        let servers = self.named.servers.iter().map(|(name, server)| (name.as_str(), server));
+        let all = servers.chain([("", &self.target)]);
+        let mut same = all.filter(|(_, read)| read.identity() == spec.identity());
+        let url = same.find_map(|(name, _)| self.logins.get(name).cloned());
+        TargetAccess { spec, url }
     }
 
     /// The workload of a name; every name in the grid has one.

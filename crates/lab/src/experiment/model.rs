@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+pub use spec::plan::Slices;
 use spec::{AskedLimit, Class, Error, FileCommand, Prices};
 use toml::Value;
 use workloads::{Preparation, Spec};
@@ -13,13 +13,12 @@ use super::balanced;
 use super::document::Document;
 use super::factors::Factors;
 use super::values::{Time, Whole, time};
-use super::written::{CellOrder, Experiment, Length};
+use super::written::{Experiment, Length};
 use crate::measure::{LONGEST, SHORTEST};
-use crate::named::Named;
-use crate::setup::{AskedDriver, Waiting};
-use crate::target_spec::TargetSpec;
 use crate::values::described;
+use protocol::postgres::conninfo::ConnectionString;
 use server::settings::Wanted;
+use spec::plan::{AskedDriver, CellOrder, Named, TargetSpec, Waiting};
 
 /// What an experiment file asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +37,9 @@ pub struct ExperimentFile {
     /// Seed of all randomness; `None` to derive it from the plan.
     pub(crate) seed: Option<u64>,
     pub(crate) target: TargetSpec,
+    /// Addresses of the servers given by URL, by their names; that of the target has none. They may hold passwords, and are no
+    /// part of the plan.
+    pub(crate) logins: BTreeMap<String, ConnectionString>,
     pub(crate) prepare: Preparation,
     pub(crate) workloads: Vec<NamedWorkload>,
     /// What is varied beside the arms.
@@ -135,18 +137,6 @@ pub(crate) struct Measure {
     pub(crate) wait: Waiting,
 }
 
-/// Whether the arms of a cell take turns in slices.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Slices {
-    /// Also where what an idle server does in the background falls into another arm's time.
-    Always,
-    /// One run after the other.
-    Never,
-    /// The same as `Always`, each so long, seconds.
-    Length(f64),
-}
-
 /// What was asked for beside the file; `None` where pgdyno is to choose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AskedSlices(Option<Slices>);
@@ -160,8 +150,8 @@ pub fn asked_slices(text: &str) -> Result<AskedSlices, String> {
         "auto" => None,
         "true" => Some(Slices::Always),
         "false" => Some(Slices::Never),
-        length => Some(Slices::of_length(&Value::from(length)).ok_or_else(|| {
-            format!("must be auto, true, false or a length {} with its unit, such as 100ms", Slices::bounds())
+        length => Some(slices_of(&Value::from(length)).ok_or_else(|| {
+            format!("must be auto, true, false or a length {} with its unit, such as 100ms", slice_bounds())
         })?),
     };
     Ok(AskedSlices(slices))
@@ -187,7 +177,7 @@ impl ExperimentFile {
         let before = self.written.clone();
         if let Some(AskedSlices(slices)) = slices {
             self.measure.slices = slices;
-            self.written.measure.slices = slices.map(Slices::value);
+            self.written.measure.slices = slices.map(value_of);
         }
         if let Some(rounds) = rounds {
             if self.load.search.is_some() {
@@ -239,48 +229,40 @@ impl ExperimentFile {
     }
 }
 
-impl Slices {
-    /// As a file has them.
-    pub(super) fn of_value(value: &Value) -> Result<Self, String> {
-        match value {
-            Value::Boolean(true) => Ok(Self::Always),
-            Value::Boolean(false) => Ok(Self::Never),
-            length => Self::of_length(length).ok_or_else(|| {
-                format!(
-                    "must be true, false or a length {}, not {}\nslices = \"100ms\", or true and false without quotes; without the \
-                     key pgdyno chooses",
-                    Self::bounds(),
-                    described(length)
-                )
-            }),
-        }
+/// What a file says of slices.
+pub(super) fn slices(value: &Value) -> Result<Slices, String> {
+    match value {
+        Value::Boolean(true) => Ok(Slices::Always),
+        Value::Boolean(false) => Ok(Slices::Never),
+        length => slices_of(length).ok_or_else(|| {
+            format!(
+                "must be true, false or a length {}, not {}\nslices = \"100ms\", or true and false without quotes; without the \
+                 key pgdyno chooses",
+                slice_bounds(),
+                described(length)
+            )
+        }),
     }
+}
 
-    /// As a file has it.
-    fn value(self) -> Value {
-        match self {
-            Self::Always => true.into(),
-            Self::Never => false.into(),
-            Self::Length(seconds) => format!("{}ms", (seconds * 1e6).round() / 1e3).into(),
-        }
+/// Slices as a file has them.
+fn value_of(slices: Slices) -> Value {
+    match slices {
+        Slices::Always => true.into(),
+        Slices::Never => false.into(),
+        Slices::Length(seconds) => format!("{}ms", (seconds * 1e6).round() / 1e3).into(),
     }
+}
 
-    /// Slices of a length of time, as it is written; `None` where it is no such length.
-    fn of_length(length: &Value) -> Option<Self> {
-        let [least, most] = [SHORTEST, LONGEST].map(|bound| bound.as_micros() as u64);
-        Some(Self::Length(time(length, least, most).ok()?.as_secs_f64()))
-    }
+/// Slices of a length of time, as it is written; `None` where it is no such length.
+fn slices_of(length: &Value) -> Option<Slices> {
+    let [least, most] = [SHORTEST, LONGEST].map(|bound| bound.as_micros() as u64);
+    Some(Slices::Length(time(length, least, most).ok()?.as_secs_f64()))
+}
 
-    /// What lengths there are, in words.
-    fn bounds() -> String {
-        format!("from {} ms to {} s", SHORTEST.as_millis(), LONGEST.as_secs())
-    }
-
-    /// Whether they were asked for.
-    #[must_use]
-    pub(crate) fn is_wanted(self) -> bool {
-        self != Self::Never
-    }
+/// What lengths of slices there are, in words.
+fn slice_bounds() -> String {
+    format!("from {} ms to {} s", SHORTEST.as_millis(), LONGEST.as_secs())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

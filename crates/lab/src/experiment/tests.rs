@@ -232,10 +232,10 @@ fn a_server_given_by_url() {
         )
         .replace("\"25% of memory\"", "\"1GB\"");
     let file = read(&text).unwrap();
-    let TargetSpec::Url { url, shown, place, redis, change_server, .. } = &file.target else {
+    let TargetSpec::Url { shown, place, redis, change_server, .. } = &file.target else {
         panic!("{:?}", file.target)
     };
-    assert_eq!(url.with_secrets(), "postgres://me:secret@h/db");
+    assert_eq!(file.logins[""].with_secrets(), "postgres://me:secret@h/db");
     assert_eq!(shown, "host=h dbname=db user=me (and password, not shown)");
     assert_eq!(place, "host=h port=5432 dbname=db sslmode=prefer");
     assert_eq!((redis.as_deref(), *change_server), (Some("redis://h:1"), false));

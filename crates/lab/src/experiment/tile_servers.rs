@@ -1,6 +1,6 @@
 //! `tile_servers` of a target: a list of names, or of tables with more.
 
-use server::tile_server::{Kind, Options};
+use server::tile_server::{Kind, Options, check};
 use toml::{Table, Value};
 
 use crate::values::{described, whole};
@@ -17,7 +17,7 @@ pub(super) fn read(value: &Value) -> Result<Options, String> {
             return Err(format!("must be the name of a tile server or a table, not {what}\n{ADVICE}"));
         }
     };
-    options.check().map_err(|error| format!("cannot have {}: {}", error.name, error.why))?;
+    check(&options).map_err(|error| format!("cannot have {}: {}", error.name, error.why))?;
     Ok(options)
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use server::change::{Change, Step};
 use server::pooler;
 use spec::Prices;
+pub use spec::plan::CellOrder;
 use toml::{Table, Value};
 use workloads::{Preparation, fields};
 
@@ -191,16 +192,6 @@ pub struct Measure {
     pub explain: Option<bool>,
     pub driver: Option<AskedDriver>,
     pub wait: Option<Waiting>,
-}
-
-/// How the cells of a round are ordered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CellOrder {
-    /// Drawn again for each round, from the seed.
-    Random,
-    /// As the file lists the levels, in every round.
-    Listed,
 }
 
 /// The least and the most that a length may be.

@@ -24,7 +24,8 @@ impl Factor for PreparedData {
 
     fn exists(&self, key: &str, known: &Known<'_>) -> Result<(), String> {
         let (job, option) = parts(key);
-        let names = known.preparation.map(|preparation| preparation.option_names(job)).unwrap_or_default();
+        let names =
+            known.preparation.as_ref().map(|preparation| preparation.option_names(job)).unwrap_or_default();
         if names.is_empty() {
             return Err(format!(
                 "there is no `prepare.{job}` in this file\nan option of it can only be varied where it is"
@@ -38,7 +39,7 @@ impl Factor for PreparedData {
 
     fn read(&self, key: &str, value: &Value, known: &Known<'_>) -> Result<String, String> {
         let level = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let preparation = known.preparation.ok_or("is not prepared")?;
+        let preparation = known.preparation.as_deref().ok_or("is not prepared")?;
         match with_data(preparation, key, &level)?.problems().into_iter().next() {
             Some((_, error)) => Err(error.to_string()),
             None => Ok(level),
@@ -91,7 +92,7 @@ mod tests {
         assert!(changed.osm.iter().all(|load| load.hstore));
         let names: Vec<_> = changed.osm.iter().map(|load| load.prefix.as_str()).collect();
         assert_eq!(names, ["planet_osm", "c"]);
-        let known = Known { preparation: Some(&both), ..Known::default() };
+        let known = Known { preparation: Some(std::borrow::Cow::Borrowed(&both)), ..Known::default() };
         let refused = PreparedData.read("prepare.osm.prefix", &Value::from("x"), &known).unwrap_err();
         assert!(refused.contains("give each its own prefix"), "{refused}");
         let one = with_data(&read(r#"{"osm": {"extract": "a"}}"#), "prepare.osm.prefix", "x").unwrap();

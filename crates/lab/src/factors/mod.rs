@@ -18,6 +18,7 @@ mod threads;
 mod version;
 mod workload;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use toml::Value;
@@ -29,16 +30,16 @@ pub(crate) use self::option::with_options;
 pub(crate) use self::placement::{FREE, KEY as PLACEMENT, NAMES as PLACES, own as own_placement};
 pub(crate) use self::settings::NAME as SETTINGS;
 pub(crate) use self::storage::NAME as STORAGE;
-use crate::named::Named;
-use crate::setup::{Arm, Setup};
+use crate::setup::Setup;
 use crate::values::text;
+use spec::plan::{Arm, Named};
 
 /// What the names of levels stand for.
 #[derive(Debug, Clone)]
 pub struct Known<'a> {
-    pub workloads: BTreeMap<&'a str, &'a Spec>,
+    pub workloads: BTreeMap<&'a str, Cow<'a, Spec>>,
     /// What is put on the target first.
-    pub preparation: Option<&'a Preparation>,
+    pub preparation: Option<Cow<'a, Preparation>>,
     /// Settings by their names.
     pub arms: &'a [Arm],
     pub named: &'a Named,

@@ -18,7 +18,7 @@ use super::size::fits_on;
 use crate::collectors::{CPU_OTHERS_PCT, Counters};
 use crate::error::LabError;
 use crate::event::{LabEvent, Progress, Step, Tell};
-use crate::plan::PlannedPreparation;
+use crate::plan::{PlannedPreparation, jobs_of};
 use crate::stage::Stage;
 use server::Stop;
 use server::host::{HostSample, OtherPrograms};
@@ -129,7 +129,7 @@ pub(crate) fn prepare(
     stop: &Stop,
 ) -> Result<Vec<Done>, LabError> {
     let mut jobs = Jobs { stage, plan, reuse, progress, stop, done: Vec::new(), changed: false };
-    for job in plan.jobs.jobs() {
+    for job in jobs_of(plan).jobs() {
         jobs.job(&*job)?;
     }
     Ok(jobs.done)

@@ -14,7 +14,7 @@ use spec::{Class, bytes};
 use workloads::jobs::Fill;
 
 use crate::error::LabError;
-use crate::plan::PlannedPreparation;
+use crate::plan::{PlannedPreparation, jobs_of};
 use crate::stage::Stage;
 use crate::target_spec::TargetSpec;
 
@@ -97,7 +97,7 @@ pub(crate) fn foresee<'p>(
     // By disk: what is free, what is needed, and for what.
     let mut disks: BTreeMap<u64, (u64, u64, Vec<String>)> = BTreeMap::new();
     for (spec, prepare) in servers {
-        for job in prepare.jobs.jobs() {
+        for job in jobs_of(prepare).jobs() {
             let Some(fill) = job.fill().filter(|fill| fill.bytes > 0) else { continue };
             let place = home.as_ref().filter(|_| !fill.elsewhere).and_then(|home| place_of(home, &spec));
             let Some((device, free, there)) = place else {
@@ -158,7 +158,7 @@ mod tests {
     fn no_private_server_is_filled_beyond_its_disk() {
         let of = |scale| {
             let pgbench = Some(InitOptions::at_scale(scale));
-            PlannedPreparation::of(Preparation { pgbench, ..Preparation::default() }).unwrap()
+            crate::plan::planned_preparation(&Preparation { pgbench, ..Preparation::default() }).unwrap()
         };
         let asked = |scale| {
             let prepare = of(scale);
@@ -168,7 +168,7 @@ mod tests {
         // 32 TB.
         assert!(asked(i32::MAX as u32 / 1000).is_err());
         let url = protocol::postgres::conninfo::ConnectionString::parse("postgres://elsewhere/x").unwrap();
-        let url = TargetSpec::url(url, None, false);
+        let url = crate::target_spec::by_url(&url, None, false);
         let prepare = of(i32::MAX as u32);
         let said = foresee([(url, &prepare)].into_iter()).unwrap();
         assert!(said[0].ends_with("is not known"), "{said:?}");

@@ -1,9 +1,12 @@
 //! The cells of the grid: every combination of the levels of all factors but the compared one, whose levels are the arms.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use workloads::Spec;
+
 use super::restarts::arms_need_restart;
-use super::{Content, PlannedRun};
+use super::{Content, PlannedRun, PlannedWorkload, jobs_of};
 use crate::factors::{self, Known, SETTINGS, factor, of_a_workload};
 
 /// One cell of the grid: levels by the keys of their factors.
@@ -95,9 +98,11 @@ impl Content {
 
     /// What names of levels stand for.
     pub(crate) fn known(&self) -> Known<'_> {
-        let workloads = self.workloads.iter().map(|(name, planned)| (name.as_str(), &planned.spec));
+        let spec = |planned: &PlannedWorkload| Some(Cow::Owned(Spec::of(&planned.spec).ok()?));
+        let workloads =
+            self.workloads.iter().filter_map(|(name, planned)| Some((name.as_str(), spec(planned)?)));
         Known {
-            preparation: Some(&self.prepare.jobs),
+            preparation: Some(Cow::Owned(jobs_of(&self.prepare))),
             workloads: workloads.collect(),
             arms: &self.arms,
             named: &self.named,

@@ -7,21 +7,23 @@ use spec::{Class, RunKey};
 use workloads::{Preparation, Spec};
 
 use super::cost::sized;
-use super::facts::Facts;
 use super::inputs::fingerprint;
 use super::order::{derive, runs};
+use super::preparation::planned_preparation;
 use super::restarts::arms_need_restart;
+use super::sides::wanted;
+use super::slicing::sliced;
 use super::workload::level_name;
 use super::{
-    Beside, Content, Plan, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation, PlannedRun,
-    PlannedWorkload, Scheme, Slicing, Standing,
+    Beside, Content, Facts, Plan, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation,
+    PlannedRun, PlannedWorkload, Scheme,
 };
 use crate::error::LabError;
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
 use crate::factors::{SETTINGS, with_data, with_options};
-use crate::named::Named;
 use crate::setup::{Arm, At};
 use server::settings::{Machine, resolve_all, weakens};
+use spec::plan::Named;
 
 impl Plan {
     /// Expands an experiment for a machine, whose memory and cores values like `25% of memory` refer to.
@@ -49,8 +51,8 @@ impl Plan {
         }
         let rounds = file.asked_rounds.unwrap_or(rounds);
         let facts = facts(file);
-        let standing = Standing::wanted(&content, &facts);
-        let slicing = Slicing::of(&content, standing.as_ref(), facts);
+        let standing = wanted(&content, &facts);
+        let slicing = sliced(&content, standing.as_ref(), facts);
         let seed = content.seed.unwrap_or_else(|| derive(0, &["seed", &content.hash()]));
         let plan = Self {
             name: file.name.clone(),
@@ -123,7 +125,7 @@ fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError>
     Ok(Content {
         seed: file.seed,
         target: file.target.clone(),
-        prepare: PlannedPreparation::of(file.prepare.clone())?,
+        prepare: planned_preparation(&file.prepare)?,
         data: data(file)?,
         workloads: workloads(file)?,
         factors: file.factors.all().clone(),
@@ -187,7 +189,7 @@ fn data(file: &ExperimentFile) -> Result<BTreeMap<String, PlannedPreparation>, L
         for prepared in jobs.files_mut() {
             *prepared.path = file.folder().join(&*prepared.path);
         }
-        Ok((at.to_string(), PlannedPreparation::of(jobs)?))
+        Ok((at.to_string(), planned_preparation(&jobs)?))
     });
     with_files.collect()
 }
@@ -260,7 +262,7 @@ fn planned_workload(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<Pl
             levels.insert(named, own);
         }
     }
-    Ok(PlannedWorkload { spec: spec.clone(), scripts, levels })
+    Ok(PlannedWorkload { spec: spec.options(), scripts, levels })
 }
 
 /// What a workload asks, and the content of the files it reads: name to SHA-256.

@@ -2,49 +2,20 @@
 //! in speed for a reason that nobody asked about.
 
 use engine::DriverChoice;
-use serde::{Deserialize, Serialize};
 use spec::Class;
 
-use super::Plan;
+use super::{Generator, Plan};
 use crate::error::LabError;
-use crate::setup::{AskedDriver, Placement, Setup, Waiting};
+use crate::setup::{AskedDriver, Placement, Setup, Waiting, driver_choice};
 
-/// What moves the bytes of an experiment's runs, and what its threads do while they wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Generator {
-    pub driver: AskedDriver,
-    /// Clients a thread, of the run that has most: a driver that pgdyno chooses suits these.
-    pub clients_per_thread: u32,
-    /// Whether threads look for news before they sleep.
-    pub spins: bool,
-}
-
-impl Generator {
-    /// The same setup with this generator.
-    pub(super) fn of(&self, setup: Setup) -> Setup {
-        let driver = match self.driver {
-            AskedDriver::Auto => DriverChoice::Suits(self.clients_per_thread as usize),
-            asked => asked.into(),
-        };
-        let waiting = if self.spins { Waiting::Spin } else { Waiting::Sleep };
-        Setup { driver, waiting, ..setup }
-    }
-
-    /// In words.
-    #[must_use]
-    pub fn words(&self) -> String {
-        let driver = match self.driver {
-            AskedDriver::Auto => format!(
-                "one driver for all runs, chosen for {} per thread",
-                crate::words::count(self.clients_per_thread as usize, "client")
-            ),
-            AskedDriver::Portable => "driver portable".to_owned(),
-            AskedDriver::IoUring => "driver io_uring".to_owned(),
-        };
-        let waits =
-            if self.spins { "threads spin before they sleep" } else { "threads sleep while they wait" };
-        format!("load generator: {driver}; {waits}")
-    }
+/// The same setup with this generator.
+pub(super) fn with_generator(generator: &Generator, setup: Setup) -> Setup {
+    let driver = match generator.driver {
+        AskedDriver::Auto => DriverChoice::Suits(generator.clients_per_thread as usize),
+        asked => driver_choice(asked),
+    };
+    let waiting = if generator.spins { Waiting::Spin } else { Waiting::Sleep };
+    Setup { driver, waiting, ..setup }
 }
 
 impl Plan {

@@ -9,11 +9,13 @@ use spec::Class;
 use workloads::Spec;
 
 use super::cells::Cell;
+use super::generator::with_generator;
+use super::workload;
 use super::{Content, Plan, PlannedLoad, PlannedPreparation, PlannedRun};
 use crate::error::LabError;
 use crate::factors::{self, PLACEMENT, factor, with_options};
-use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup};
-use crate::target_spec::TargetSpec;
+use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup, driver_choice};
+use crate::target_spec::{TargetSpec, on_storage, with_data, with_version};
 
 impl Content {
     /// What a run of these levels, and of this arm, needs; its seed is the plan's to give.
@@ -44,7 +46,7 @@ impl Content {
             until: Until::Elapsed(Duration::from_secs_f64(self.measure.duration_s).as_nanos() as u64),
             statements: false,
             transactions: false,
-            driver: self.measure.driver.into(),
+            driver: driver_choice(self.measure.driver),
             waiting: self.measure.wait,
             placement: Placement::default(),
             seed: 0,
@@ -61,7 +63,7 @@ impl Content {
                 .apply(key, level, &mut setup, &known)?;
         }
         setup.threads = setup.threads.min(setup.clients).max(1);
-        if self.workloads.get(&setup.workload).is_some_and(|planned| planned.spec.is_job()) {
+        if known.workloads.get(setup.workload.as_str()).is_some_and(|spec| spec.is_job()) {
             return Ok(Setup {
                 load: Load::Job,
                 clients: 0,
@@ -85,12 +87,12 @@ impl Content {
     pub(crate) fn target(&self, at: &At) -> TargetSpec {
         let server = at.server.as_ref().and_then(|name| self.named.servers.get(name)).unwrap_or(&self.target);
         let server = match &at.version {
-            Some(level) => server.with_version(level, self.named.builds.get(level)),
+            Some(level) => with_version(server, level, self.named.builds.get(level)),
             None => server.clone(),
         };
         let on = at.storage.as_ref().and_then(|level| Some((level, self.named.storages.get(level)?)));
-        let server = on.map_or_else(|| server.clone(), |(level, on)| server.on_storage(level, on));
-        at.data.iter().fold(server, |server, (key, level)| server.with_data(key, level))
+        let server = on.map_or_else(|| server.clone(), |(level, on)| on_storage(&server, level, on));
+        at.data.iter().fold(server, |server, (key, level)| with_data(&server, key, level))
     }
 
     /// What is put on the server of these levels.
@@ -103,7 +105,8 @@ impl Content {
     /// What an arm is in a cell, whatever it is called.
     fn effect(&self, cell: &Cell, arm: &str) -> Result<(Setup, Option<String>), String> {
         let mut setup = self.setup(cell, Some(arm))?;
-        let asked = self.workloads.get(&setup.workload).map(|planned| planned.effect(&setup.options));
+        let asked =
+            self.workloads.get(&setup.workload).map(|planned| workload::effect(planned, &setup.options));
         setup.arm.iter_mut().for_each(|arm| arm.name = None);
         // Whatever a storage is called.
         if let Server::Target(At { storage: Some(level), .. }) = &mut setup.server
@@ -125,7 +128,7 @@ impl Content {
     /// When it is none of this plan.
     pub(crate) fn spec(&self, setup: &Setup) -> Result<Spec, LabError> {
         let planned = self.workloads.get(&setup.workload).ok_or_else(|| "is not there".to_owned());
-        planned.and_then(|planned| with_options(&planned.spec, &setup.options)).map_err(|why| {
+        planned.and_then(|planned| with_options(&Spec::of(&planned.spec)?, &setup.options)).map_err(|why| {
             LabError::failed(Class::Internal, format!("workload {}: {why}", setup.asked()), "")
         })
     }
@@ -196,7 +199,7 @@ impl Plan {
         let setup = self.setup(run);
         let workload = self.content.workloads.get(&setup.workload);
         let hashes: BTreeSet<&String> =
-            workload.into_iter().flat_map(|of| of.texts(&setup.options)).collect();
+            workload.into_iter().flat_map(|of| workload::texts(of, &setup.options)).collect();
         hashes.into_iter().map(String::as_str).collect::<Vec<_>>().join(",")
     }
 
@@ -215,7 +218,7 @@ impl Plan {
         let placement = chosen.unwrap_or(setup.placement);
         let setup = Setup { seed: run.seed, arm, changes, placement, ..setup };
         let setup = match &self.generator {
-            Some(generator) => generator.of(setup),
+            Some(generator) => with_generator(generator, setup),
             None => setup,
         };
         self.on_its_copy(run, setup)

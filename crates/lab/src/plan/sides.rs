@@ -4,107 +4,56 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-use server::change::Step;
 use server::settings::{in_the_background, needs_reload};
+use spec::plan::change::Step;
 
 use super::cells::Cell;
-use super::facts::{Facts, LEAVE_SOMETHING};
+use super::facts::LEAVE_SOMETHING;
 use super::restarts::arms_need_restart;
-use super::{Content, Plan, PlannedRun, Scheme};
+use super::{Content, Copies, Facts, Plan, PlannedRun, Scheme, Standing};
 use crate::experiment::Slices;
 use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::{At, Server, Setup};
 use crate::target_spec::TargetSpec;
 
-/// Where the arms stand.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    /// Side by side, each on a copy of its template.
-    Copies(Copies),
-    /// On the servers as they are, for this reason.
-    AsTheyAre { why: String },
+/// How the arms of a plan are wanted to stand where there is room; `None` where the question does not arise.
+pub(super) fn wanted(content: &Content, facts: &Facts) -> Option<Standing> {
+    content.compare.as_ref()?;
+    if content.measure.search.is_some() {
+        let why = "a search tries its arms one after the other".to_owned();
+        return Some(Standing::AsTheyAre { why });
+    }
+    if content.varies_storage() {
+        let why = "servers on storages of their own are not copied".to_owned();
+        return (content.compared() != STORAGE).then_some(Standing::AsTheyAre { why });
+    }
+    if content.mounts_anew() {
+        let why = "a filesystem is mounted anew for a cold run, which the servers of other arms on it would keep it from";
+        return Some(Standing::AsTheyAre { why: why.to_owned() });
+    }
+    let arms = content.arm_names().len() as u32;
+    let copies = match content.compared() {
+        SETTINGS if arms_need_restart(&content.arms) || content.needs_servers_to_slice() => {
+            Copies::new(arms, true)
+        }
+        change if content.named.changes.contains_key(change) => Copies::new(arms, false),
+        "version" | "server" => Copies::new(1, false),
+        data if data.starts_with("prepare.") => Copies::new(1, false),
+        asked if content.needs_copies_to_write(asked, facts) => Copies::new(arms, false),
+        _ => return None,
+    };
+    if !content.has_ours() {
+        return None;
+    }
+    if let Some(why) = content.changes_share_a_server() {
+        return Some(Standing::AsTheyAre { why });
+    }
+    Some(content.with_those_apart(copies, |name| facts.writes.contains(name)))
 }
 
-/// Arms on copies.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Copies {
-    /// Of each server that is prepared: one for every arm, or one where each arm has a server prepared for it.
-    pub each: u32,
-    /// The arms swap copies each round: they are only settings.
-    pub swapped: bool,
-    /// Workloads that are run in half-rounds all the same, with no other server at work, and why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub apart: Vec<String>,
-    /// The setting that is why.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub background: Vec<String>,
-    /// What they take and what there is, in words; empty until that is known.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub figures: String,
-}
-
-impl Standing {
-    /// How the arms of a plan are wanted to stand where there is room; `None` where the question does not arise.
-    pub(super) fn wanted(content: &Content, facts: &Facts) -> Option<Self> {
-        content.compare.as_ref()?;
-        if content.measure.search.is_some() {
-            let why = "a search tries its arms one after the other".to_owned();
-            return Some(Self::AsTheyAre { why });
-        }
-        if content.varies_storage() {
-            let why = "servers on storages of their own are not copied".to_owned();
-            return (content.compared() != STORAGE).then_some(Self::AsTheyAre { why });
-        }
-        if content.mounts_anew() {
-            let why = "a filesystem is mounted anew for a cold run, which the servers of other arms on it would keep it from";
-            return Some(Self::AsTheyAre { why: why.to_owned() });
-        }
-        let arms = content.arm_names().len() as u32;
-        let copies = match content.compared() {
-            SETTINGS if arms_need_restart(&content.arms) || content.needs_servers_to_slice() => {
-                Copies::of(arms, true)
-            }
-            change if content.named.changes.contains_key(change) => Copies::of(arms, false),
-            "version" | "server" => Copies::of(1, false),
-            data if data.starts_with("prepare.") => Copies::of(1, false),
-            asked if content.needs_copies_to_write(asked, facts) => Copies::of(arms, false),
-            _ => return None,
-        };
-        if !content.has_ours() {
-            return None;
-        }
-        if let Some(why) = content.changes_share_a_server() {
-            return Some(Self::AsTheyAre { why });
-        }
-        Some(content.with_those_apart(copies, |name| facts.writes.contains(name)))
-    }
-
-    /// The copies, where arms stand on some.
-    pub(crate) fn copies(&self) -> Option<&Copies> {
-        match self {
-            Self::Copies(copies) => Some(copies),
-            Self::AsTheyAre { .. } => None,
-        }
-    }
-}
-
-impl Copies {
-    fn of(each: u32, swapped: bool) -> Self {
-        Self { each, swapped, apart: Vec::new(), background: Vec::new(), figures: String::new() }
-    }
-
-    /// The copy of its server that the arm at this place among the arms, from 0, stands on in a round.
-    fn number(&self, arm: u32, round: u32) -> u32 {
-        let turned = if self.swapped { round.saturating_sub(1) } else { 0 };
-        (arm + turned) % self.each + 1
-    }
-
-    /// Why some workloads are run in half-rounds.
-    pub(crate) fn why_apart(&self) -> String {
-        because_of_background(&self.apart, &self.background)
-    }
+/// Why some workloads are run in half-rounds.
+pub(super) fn why_apart(copies: &Copies) -> String {
+    because_of_background(&copies.apart, &copies.background)
 }
 
 fn because_of_background(workloads: &[String], settings: &[String]) -> String {
@@ -353,7 +302,7 @@ mod tests {
 
     #[test]
     fn three_arms_turn_round() {
-        let copies = Copies::of(3, true);
+        let copies = Copies::new(3, true);
         let of = |round| (0..3).map(|arm| copies.number(arm, round)).collect::<Vec<_>>();
         assert_eq!((of(1), of(2), of(4)), (vec![1, 2, 3], vec![2, 3, 1], vec![1, 2, 3]));
     }

@@ -4,46 +4,31 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use server::managed::Via;
 use server::settings::{needs_reload, needs_restart};
 
 use super::cells::Cell;
 use super::cost::CACHE;
-use super::facts::{Facts, LEAVE_SOMETHING};
-use super::{Content, Plan, PlannedLoad, PlannedRun, Standing};
-use crate::experiment::Slices;
+use super::facts::LEAVE_SOMETHING;
+use super::{Content, Facts, Plan, PlannedLoad, PlannedRun, Slices, Slicing, Standing};
 use crate::factors::{PLACEMENT, SETTINGS};
 use crate::measure::{LONGEST, SHORTEST, Turns, USUAL};
 use crate::setup::{At, Connection, Placement, Setup};
 use spec::RunEvent;
 
-/// Which arms take turns.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Slicing {
-    /// Workloads whose arms run one after the other, and why.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub uncut: BTreeMap<String, String>,
-    /// What is to be known of workloads, to decide again where arms stand otherwise than they were wanted to.
-    #[serde(default, skip_serializing_if = "Facts::is_empty")]
-    pub facts: Facts,
-}
-
-impl Slicing {
-    /// What is done where arms stand like this; `None` where nothing is compared.
-    pub(super) fn of(content: &Content, standing: Option<&Standing>, facts: Facts) -> Option<Self> {
-        content.compare.as_ref()?;
-        let mut uncut = BTreeMap::new();
-        for cell in content.grid() {
-            let name = content.workload_of(&cell);
-            if !uncut.contains_key(&name)
-                && let Some(why) = content.why_uncut(&cell, &name, standing, &facts)
-            {
-                uncut.insert(name, why);
-            }
+/// What is done where arms stand like this; `None` where nothing is compared.
+pub(super) fn sliced(content: &Content, standing: Option<&Standing>, facts: Facts) -> Option<Slicing> {
+    content.compare.as_ref()?;
+    let mut uncut = BTreeMap::new();
+    for cell in content.grid() {
+        let name = content.workload_of(&cell);
+        if !uncut.contains_key(&name)
+            && let Some(why) = content.why_uncut(&cell, &name, standing, &facts)
+        {
+            uncut.insert(name, why);
         }
-        Some(Self { uncut, facts })
     }
+    Some(Slicing { uncut, facts })
 }
 
 impl Content {
@@ -222,7 +207,7 @@ impl Plan {
     #[must_use]
     pub(super) fn sliced_anew(mut self) -> Self {
         let facts = self.slicing.take().map(|slicing| slicing.facts);
-        self.slicing = facts.and_then(|facts| Slicing::of(&self.content, self.standing.as_ref(), facts));
+        self.slicing = facts.and_then(|facts| sliced(&self.content, self.standing.as_ref(), facts));
         self
     }
 

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::without_credentials;
 use results::{Table, Value};
-use server::storage::Holds;
 use spec::AskedLimit;
+use spec::plan::storage::Holds;
 
 use super::cost::CACHE;
 use super::restarts::arms_need_restart;
-use super::{Generator, NotRun, Plan, PlannedRun, SHOWN_APART, Scheme, Standing};
+use super::sides::why_apart;
+use super::{Generator, NotRun, Plan, PlannedRun, SHOWN_APART, Scheme, Standing, jobs_of};
 use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::At;
 use crate::target_spec::TargetSpec;
@@ -200,7 +201,7 @@ impl Plan {
     }
 
     fn preparation_words(&self) -> Vec<String> {
-        self.content.prepare.jobs.jobs().iter().map(|job| format!("prepare: {}", job.what())).collect()
+        jobs_of(&self.content.prepare).jobs().iter().map(|job| format!("prepare: {}", job.what())).collect()
     }
 
     /// What the arms are, and what the settings are that are varied beside them.
@@ -289,7 +290,7 @@ impl Plan {
                 };
                 let apart = match copies.apart.is_empty() {
                     true => String::new(),
-                    false => format!("; half-rounds for {}: {}", copies.apart.join(", "), copies.why_apart()),
+                    false => format!("; half-rounds for {}: {}", copies.apart.join(", "), why_apart(copies)),
                 };
                 format!("side by side {each}, started anew every round ({figures}){apart}")
             }

@@ -8,6 +8,7 @@ use crate::experiment::ExperimentFile;
 use crate::experiment::tests::GOOD;
 use crate::setup::Cache;
 use server::settings::Machine;
+use workloads::Preparation;
 
 const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
 
@@ -305,7 +306,7 @@ fn preparations_keep_the_identity_of_earlier_builds() {
     let osm =
         workloads::osm::Options { program: Some("/bin/x".into()), ..workloads::osm::Options::new(extract) };
     let jobs = Preparation { osm: vec![osm], pgbench: None, sql: vec![sql] };
-    let identity = PlannedPreparation::of(jobs).unwrap().identity();
+    let identity = preparation::identity(&planned_preparation(&jobs).unwrap());
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     let wanted = serde_json::json!({
         "osm": {
@@ -317,6 +318,35 @@ fn preparations_keep_the_identity_of_earlier_builds() {
         "inputs": { "x.osm.pbf": empty, "y.sql": empty },
     });
     assert_eq!(identity.to_string(), wanted.to_string());
+}
+
+/// Plans that are kept in another way are the same experiments. (Hashes of an earlier build.)
+#[test]
+fn shipped_experiments_are_the_same_experiments() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let made = tempfile::tempdir().unwrap();
+    let extract = made.path().join("x.osm.pbf");
+    std::fs::write(
+        &extract,
+        b"\x00\x00\x00\x0d\x0a\x09OSMHeader\x18\x00\x00\x00\x00\x0b\x0a\x07OSMData\x18\x00",
+    )
+    .unwrap();
+    let variables = |name: &str| match name {
+        "PGDYNO_DATA" => Some(extract.display().to_string()),
+        name => Some(format!("postgres://me:secret@db.example.org/{}", name.to_ascii_lowercase())),
+    };
+    let listed = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = listed.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    files.sort();
+    let hash = |path: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap();
+        let file = ExperimentFile::parse(path, &text, false, &variables)
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        let plan = Plan::expand(&file, MACHINE).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        format!("{}: {}", path.file_stem().unwrap().display(), plan.hash())
+    };
+    let found: Vec<String> = files.iter().map(hash).collect();
+    insta::assert_snapshot!(found.join("\n"));
 }
 
 /// Reading files in another way, or naming a key again, is no new experiment: what was begun goes on. (Hashes of an earlier build.)
@@ -620,7 +650,7 @@ fn servers_versions_and_data_stand_beside_each_other() {
         let scales: HashSet<u32> = plan
             .sites()
             .iter()
-            .map(|at| plan.content.preparation(at).jobs.pgbench.as_ref().unwrap().scale)
+            .map(|at| jobs_of(plan.content.preparation(at)).pgbench.as_ref().unwrap().scale)
             .collect();
         let wanted = if factors.contains("scale") { vec![1, 10] } else { vec![3] };
         assert_eq!(scales, wanted.into_iter().collect(), "{factors}");

@@ -3,63 +3,50 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workloads::Spec;
+
+use super::PlannedWorkload;
 
 use crate::factors::with_options;
 
 /// Name to SHA-256 of a text.
 type Texts = BTreeMap<String, String>;
 
-/// A workload, with the texts it stands for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PlannedWorkload {
-    /// As in the file.
-    pub spec: Spec,
-    /// Its scripts, layers or commands, and the files it reads: name to SHA-256 of its text.
-    pub scripts: BTreeMap<String, String>,
-    /// The same of each level of its options that makes other ones of them: `files = b.sql`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub levels: BTreeMap<String, BTreeMap<String, String>>,
-}
-
 /// What a level of an option is kept under.
 pub(super) fn level_name(option: &str, level: &str) -> String {
     format!("{option} = {level}")
 }
 
-impl PlannedWorkload {
-    /// Hashes of the texts that it asks with these options.
-    pub(crate) fn texts(&self, options: &BTreeMap<String, String>) -> Vec<&String> {
-        let changed =
-            options.iter().filter_map(|(option, level)| self.levels.get(&level_name(option, level)));
-        let texts: Vec<&Texts> = changed.collect();
-        let texts = if texts.is_empty() { vec![&self.scripts] } else { texts };
-        texts.into_iter().flat_map(BTreeMap::values).collect()
-    }
+/// Hashes of the texts that it asks with these options.
+pub(super) fn texts<'p>(planned: &'p PlannedWorkload, options: &BTreeMap<String, String>) -> Vec<&'p String> {
+    let changed = options.iter().filter_map(|(option, level)| planned.levels.get(&level_name(option, level)));
+    let texts: Vec<&Texts> = changed.collect();
+    let texts = if texts.is_empty() { vec![&planned.scripts] } else { texts };
+    texts.into_iter().flat_map(BTreeMap::values).collect()
+}
 
-    /// What it asks for with these options, whatever its scripts are called.
-    pub(super) fn effect(&self, options: &BTreeMap<String, String>) -> String {
-        let spec = with_options(&self.spec, options).unwrap_or_else(|_| self.spec.clone());
-        let mut spec = serde_json::to_value(spec).expect("options are plain data");
-        if let Some(options) = spec.as_object_mut().and_then(|spec| spec.values_mut().next()?.as_object_mut())
-        {
-            options.remove("files");
-        }
-        format!("{spec} {:?}", self.texts(options))
+/// What it asks for with these options, whatever its scripts are called.
+pub(super) fn effect(planned: &PlannedWorkload, options: &BTreeMap<String, String>) -> String {
+    let changed = Spec::of(&planned.spec).and_then(|spec| with_options(&spec, options));
+    let spec = changed.map_or_else(|_| planned.spec.clone(), |spec| spec.options());
+    let mut spec = serde_json::to_value(spec).expect("options are plain data");
+    if let Some(options) = spec.as_object_mut().and_then(|spec| spec.values_mut().next()?.as_object_mut()) {
+        options.remove("files");
     }
+    format!("{spec} {:?}", texts(planned, options))
+}
 
-    /// The workload without the places of its files.
-    pub(super) fn identity(&self) -> Value {
-        let levels = self.levels.iter().map(|(level, texts)| (level.clone(), without_places(texts)));
-        let portable = Self {
-            spec: self.spec.portable(),
-            scripts: without_places(&self.scripts),
-            levels: levels.collect(),
-        };
-        serde_json::to_value(portable).expect("plans are plain data")
-    }
+/// The workload without the places of its files.
+pub(super) fn identity(planned: &PlannedWorkload) -> Value {
+    let levels = planned.levels.iter().map(|(level, texts)| (level.clone(), without_places(texts)));
+    let portable = PlannedWorkload {
+        // Options that this pgdyno does not know are kept unchanged.
+        spec: Spec::of(&planned.spec).map_or_else(|_| planned.spec.clone(), |spec| spec.portable().options()),
+        scripts: without_places(&planned.scripts),
+        levels: levels.collect(),
+    };
+    serde_json::to_value(portable).expect("plans are plain data")
 }
 
 /// Texts by the names of their files; those in whose place another one of that name would stand keep theirs.
@@ -125,7 +112,7 @@ mod tests {
         std::fs::write(folder.path().join("sub/a.sql"), "SELECT 2;\n").unwrap();
         let two = |files: &str| {
             let text = PLAIN.replace("\"a.sql\"", files);
-            plan_of(&folder.path().join("e.toml"), &text).content.workloads["w"].identity()
+            super::identity(&plan_of(&folder.path().join("e.toml"), &text).content.workloads["w"])
         };
         assert_eq!(two("[\"a.sql\", \"sub/a.sql\"]")["scripts"].as_object().unwrap().len(), 2);
     }

@@ -18,7 +18,7 @@ use crate::error::LabError;
 use crate::event::{Progress, Tell};
 use crate::measure::Measured;
 use crate::setup::{Arm, At, Connection, OwnLevel, Placement};
-use crate::target_spec::TargetSpec;
+use crate::target_spec::{TargetAccess, TargetSpec};
 use server::Stop;
 use server::change;
 use server::child::{Account, Watchdog};
@@ -99,12 +99,12 @@ struct InUse {
 impl Stage {
     /// Makes, starts or reaches the servers of an experiment; tells what was found on them that a killed pgdyno left.
     pub(crate) fn open(
-        spec: &TargetSpec,
+        access: &TargetAccess,
         pg_bin: Option<PathBuf>,
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let (mut stage, removed) = Self::reach(spec, pg_bin, Via::Socket, Rights::Mend, stop)?;
+        let (mut stage, removed) = Self::reach(access, pg_bin, Via::Socket, Rights::Mend, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
         for recovered in stage.target.recovered() {
             progress.warn(recovered.words());
@@ -116,12 +116,12 @@ impl Stage {
     /// The same for an experiment, which is to [be alone](Self::be_alone) there; `via` is the most that its clients need to
     /// reach a managed one.
     pub(crate) fn open_to_be_alone(
-        spec: &TargetSpec,
+        access: &TargetAccess,
         (pg_bin, via): (Option<PathBuf>, Via),
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let (stage, removed) = Self::reach(spec, pg_bin, via, Rights::Mend, stop)?;
+        let (stage, removed) = Self::reach(access, pg_bin, via, Rights::Mend, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
         Ok(stage)
     }
@@ -141,13 +141,13 @@ impl Stage {
     }
 
     /// A server by connection string as it is, for somebody who only looks on.
-    pub(crate) fn beside(spec: &TargetSpec) -> Result<Self, LabError> {
-        Ok(Self::reach(spec, None, Via::Socket, Rights::Look, &Stop::new())?.0)
+    pub(crate) fn beside(access: &TargetAccess) -> Result<Self, LabError> {
+        Ok(Self::reach(access, None, Via::Socket, Rights::Look, &Stop::new())?.0)
     }
 
     /// Also tells what was removed of filesystems that killed pgdynos left.
     fn reach(
-        spec: &TargetSpec,
+        TargetAccess { spec, url }: &TargetAccess,
         pg_bin: Option<PathBuf>,
         via: Via,
         least: Rights,
@@ -183,7 +183,8 @@ impl Stage {
                 let redis_place = redis.as_ref().map(Redis::address);
                 (Self::at(target, (redis, redis_place), watchdog, stop), removed)
             }
-            TargetSpec::Url { url, redis, change_server, .. } => {
+            TargetSpec::Url { redis, change_server, .. } => {
+                let url = url.as_ref().expect("a server given by URL was read with its address");
                 let rights = if *change_server { Rights::Change } else { least };
                 let target = Target::url(url.with_secrets(), rights, &[], &home, &watchdog)?;
                 let redis_place = redis.as_deref().map(redis_at).transpose()?;

@@ -1,32 +1,14 @@
 //! Why a change could not be made or undone.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use protocol::postgres::sql::SqlError;
+use spec::plan::change::Part;
 use spec::{Class, Error, advice_on_sqlstate};
 
 use crate::child::Ended;
 use crate::control::ConnectError;
-
-/// Which part of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    Do,
-    Undo,
-    Check,
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Do => "do",
-            Self::Undo => "undo",
-            Self::Check => "check",
-        })
-    }
-}
 
 /// Why a change could not be made or undone.
 #[derive(Debug, thiserror::Error)]

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::Place;
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long, quote_literal};
+use spec::short_sql;
 
 use super::environment::MARK;
 use super::{Change, ChangeError, Environment, Part, Step};
 use crate::child::Watchdog;
-use crate::control::{Control, shown};
+use crate::control::Control;
 use crate::host::proc;
 use crate::stop::Stop;
 
@@ -124,7 +125,7 @@ impl<'a> Executor<'a> {
         let mut control = self.connect()?;
         long(&mut control).execute(sql).map_err(|error| failed(part, sql, error))?;
         if control.in_transaction() {
-            return Err(ChangeError::OpenTransaction { part, what: shown(sql) });
+            return Err(ChangeError::OpenTransaction { part, what: short_sql(sql) });
         }
         Ok(control.take_notices().join("\n"))
     }
@@ -215,7 +216,7 @@ pub(crate) fn see(place: &Place, check: &str) -> Result<(), ChangeError> {
     let sets = long(&mut control).query(check).map_err(|error| failed(Part::Check, check, error))?;
     match sets.last().map(|set| set.rows.as_slice()) {
         Some([row]) if row.len() == 1 && row[0].as_deref() == Some("t") => Ok(()),
-        _ => Err(ChangeError::NotTrue { check: shown(check), got: returned(sets.last()) }),
+        _ => Err(ChangeError::NotTrue { check: short_sql(check), got: returned(sets.last()) }),
     }
 }
 
@@ -225,9 +226,9 @@ fn connect(place: &Place) -> Result<Control, ChangeError> {
 
 fn failed(part: Part, sql: &str, error: SqlError) -> ChangeError {
     if Stop::of_process().ends_waits() {
-        return ChangeError::Stopped { part, what: shown(sql) };
+        return ChangeError::Stopped { part, what: short_sql(sql) };
     }
-    ChangeError::Sql { part, what: shown(sql), error }
+    ChangeError::Sql { part, what: short_sql(sql), error }
 }
 
 fn list(pids: &[u32]) -> String {

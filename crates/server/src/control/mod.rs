@@ -36,7 +36,6 @@ pub use options::with_session_settings;
 pub use patience::{ANSWER_BOUND, HURRY, LOOK_AFTER, LOOK_BOUND, Patience};
 pub use pooling::Pooling;
 pub use resolve::{connect, look_up, places, places_from, resolve};
-pub(crate) use vigil::shown;
 
 /// A blocking connection to a PostgreSQL server; its queries are those of [`protocol::postgres::sql::Sql`].
 #[derive(Debug)]

@@ -19,8 +19,6 @@ const EXPLANATION: Duration = Duration::from_secs(5);
 /// How long the first connection may stay silent after a look saw that its process is gone or stopped: its last words
 /// may be under way.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Characters of a statement that a message shows.
-const SHOWN: usize = 60;
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +80,7 @@ impl Vigil {
             peer,
             pid,
             canceller,
-            what: shown(what),
+            what: spec::short_sql(what),
             length,
             start: now,
             moved: now,
@@ -265,26 +263,5 @@ impl Activity {
             Some(event) => format!("is {state}, waiting for {event}"),
             None => format!("is {state}"),
         }
-    }
-}
-
-/// The beginning of a statement, on one line.
-pub(crate) fn shown(sql: &str) -> String {
-    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("\"{}…\"", line[..end].trim_end()),
-        None => format!("\"{line}\""),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statements_are_shown_short() {
-        assert_eq!(shown("SHOW\n server_version"), "\"SHOW server_version\"");
-        let long = shown(&format!("SELECT {}", "é".repeat(100)));
-        assert!(long.ends_with("é…\"") && long.chars().count() == SHOWN + 3, "{long}");
     }
 }

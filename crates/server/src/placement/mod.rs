@@ -2,7 +2,6 @@
 //!
 //! On one machine with few clients, where the scheduler puts client and server decides more than any setting.
 
-mod cpus;
 mod keeper;
 mod placed;
 mod spread;
@@ -11,12 +10,12 @@ mod spread;
 mod system;
 mod watch;
 
-pub use self::cpus::Cpus;
 pub(crate) use self::keeper::{KEEPER_ARGUMENT, keeper_main};
 pub use self::placed::Placed;
 pub use self::spread::Spread;
 pub use self::system::allowed;
 pub use self::watch::{Seen, Watch};
+pub use spec::plan::Cpus;
 use spec::{Class, Error};
 
 use crate::host::proc::processes;

@@ -2,6 +2,7 @@
 
 use spec::{Class, Error};
 
+use super::options::max_prepared;
 use super::{Options, PoolMode, Version};
 use crate::settings::Wanted;
 
@@ -98,7 +99,7 @@ pub fn carries(
         if version < PREPARED {
             return Err(NotCarried::Prepared { version, mode });
         }
-        if options.max_prepared().unwrap_or(if version < PREPARED_BY_DEFAULT { 0 } else { 200 }) == 0 {
+        if max_prepared(options).unwrap_or(if version < PREPARED_BY_DEFAULT { 0 } else { 200 }) == 0 {
             return Err(NotCarried::PreparedOff { version, mode });
         }
     }

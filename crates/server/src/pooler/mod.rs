@@ -22,8 +22,9 @@ use spec::{Class, Error};
 pub use self::carries::{Load, NotCarried, carries};
 pub use self::config::Upstream;
 pub use self::installed::Installed;
-pub use self::options::{OptionError, Options, PoolMode};
+pub use self::options::{OptionError, check};
 pub use self::version::Version;
+pub use spec::plan::pooler::{Options, PoolMode};
 
 use self::config::Session;
 use crate::child::{Account, Program, StopWay, Watchdog};
@@ -65,7 +66,7 @@ impl Pooler {
         watchdog: &Watchdog,
         stop: &Stop,
     ) -> Result<Self, Error> {
-        options.check()?;
+        check(options)?;
         let Installed { program, version } = Installed::find(watchdog, stop)?;
         let server = &upstream.place.login;
         carries(version, options, &server.parameters, load)?;

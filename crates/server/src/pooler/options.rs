@@ -1,40 +1,7 @@
-//! How a pooler shall be, as plain data.
+//! What options a pooler cannot have.
 
-use std::collections::BTreeMap;
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
+use spec::plan::pooler::Options;
 use spec::{Class, Error};
-
-/// When a server connection goes back to the pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PoolMode {
-    /// When its client disconnects.
-    Session,
-    /// After each transaction.
-    Transaction,
-    /// After each statement; transactions of several statements are refused.
-    Statement,
-}
-
-impl PoolMode {
-    /// As the configuration names it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Transaction => "transaction",
-            Self::Statement => "statement",
-        }
-    }
-}
-
-impl fmt::Display for PoolMode {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.name())
-    }
-}
 
 /// An option that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,18 +15,6 @@ impl From<OptionError> for Error {
     fn from(error: OptionError) -> Self {
         Self::new(Class::BadInput, error.to_string())
     }
-}
-
-/// How a pooler shall be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Options {
-    pub pool_mode: PoolMode,
-    /// Connections to the server at most, 1 to 10000 (`default_pool_size`: the load is one user of one database).
-    pub pool_size: u32,
-    /// Further settings of `pgbouncer.ini`, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub settings: BTreeMap<String, String>,
 }
 
 /// Settings that nobody can choose, or their beginnings (`…*`), and why.
@@ -91,47 +46,36 @@ const KNOWN: &str = "pgdyno tells by its default what reaches the server";
 const LOG: &str = "pgdyno reads the pooler's log";
 const RUN: &str = "pgdyno runs the pooler";
 
-impl Options {
-    /// In words: `transaction pooling, 2 connections to the server, server_lifetime = 60`.
-    #[must_use]
-    pub fn words(&self) -> String {
-        let connections = if self.pool_size == 1 { "connection" } else { "connections" };
-        let settings = self.settings.iter().map(|(name, value)| format!(", {name} = {value}"));
-        let settings: String = settings.collect();
-        format!("{} pooling, {} {connections} to the server{settings}", self.pool_mode, self.pool_size)
+/// Looks for what cannot be, before anything is started.
+///
+/// # Errors
+/// The first one.
+pub fn check(options: &Options) -> Result<(), OptionError> {
+    let wrong = |name: &str, why| Err(OptionError { name: name.to_owned(), why });
+    if !(1..=10_000).contains(&options.pool_size) {
+        return wrong("pool_size", "it takes 1 to 10000");
     }
+    for (name, value) in &options.settings {
+        if let Some(why) = reserved(name) {
+            return wrong(name, why);
+        }
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        if name.is_empty() || !name.bytes().all(fits) {
+            return wrong(name, "settings of PgBouncer have names of small letters, digits and _");
+        }
+        if value.chars().any(char::is_control) {
+            return wrong(name, "a value is one line");
+        }
+    }
+    match options.settings.get(MAX_PREPARED) {
+        Some(value) if value.trim().parse::<u32>().is_err() => wrong(MAX_PREPARED, "it takes a number"),
+        _ => Ok(()),
+    }
+}
 
-    /// Looks for what cannot be, before anything is started.
-    ///
-    /// # Errors
-    /// The first one.
-    pub fn check(&self) -> Result<(), OptionError> {
-        let wrong = |name: &str, why| Err(OptionError { name: name.to_owned(), why });
-        if !(1..=10_000).contains(&self.pool_size) {
-            return wrong("pool_size", "it takes 1 to 10000");
-        }
-        for (name, value) in &self.settings {
-            if let Some(why) = reserved(name) {
-                return wrong(name, why);
-            }
-            let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-            if name.is_empty() || !name.bytes().all(fits) {
-                return wrong(name, "settings of PgBouncer have names of small letters, digits and _");
-            }
-            if value.chars().any(char::is_control) {
-                return wrong(name, "a value is one line");
-            }
-        }
-        match self.settings.get(MAX_PREPARED) {
-            Some(value) if value.trim().parse::<u32>().is_err() => wrong(MAX_PREPARED, "it takes a number"),
-            _ => Ok(()),
-        }
-    }
-
-    /// How many prepared statements it keeps for each server connection; `None` where nothing says so.
-    pub(super) fn max_prepared(&self) -> Option<u32> {
-        self.settings.get(MAX_PREPARED)?.trim().parse().ok()
-    }
+/// How many prepared statements it keeps for each server connection; `None` where nothing says so.
+pub(super) fn max_prepared(options: &Options) -> Option<u32> {
+    options.settings.get(MAX_PREPARED)?.trim().parse().ok()
 }
 
 const MAX_PREPARED: &str = "max_prepared_statements";
@@ -146,6 +90,10 @@ fn reserved(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use spec::plan::pooler::PoolMode;
+
     use super::*;
 
     #[test]
@@ -168,7 +116,7 @@ mod tests {
         ] {
             let settings = BTreeMap::from([(name.to_owned(), value.to_owned())]);
             let options = Options { pool_mode: PoolMode::Session, pool_size: 1, settings };
-            let why = options.check().err().map(|error| error.why);
+            let why = check(&options).err().map(|error| error.why);
             assert_eq!(why, wanted, "{name} = {value}");
         }
     }
@@ -187,7 +135,7 @@ mod tests {
         }
         let none = Options { pool_size: 0, ..options };
         assert_eq!(
-            none.check().unwrap_err().to_string(),
+            check(&none).unwrap_err().to_string(),
             "option pool_size of the pooler: it takes 1 to 10000"
         );
     }

@@ -4,14 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::error::Unavailable;
-use super::label::label;
 use super::made::Made;
-use super::options::{Filesystem, Ground, Kind};
 use super::tools::Tools;
 use super::zfs::{self, By};
 use crate::child::Account;
 use crate::home::Home;
 use crate::host::Disk;
+use spec::plan::storage::{Filesystem, Ground, Kind};
 
 /// How long a look may take.
 const BOUND: Duration = Duration::from_secs(10);
@@ -92,7 +91,7 @@ fn check_filesystem(home: &Home, filesystem: &Filesystem, tools: &Tools<'_>) -> 
         }
     };
     check_room(home, filesystem)?;
-    Ok(label(filesystem, by == Some(By::Fuse)))
+    Ok(filesystem.words(by == Some(By::Fuse)))
 }
 
 /// Mounting is for root, and not for root in every container.

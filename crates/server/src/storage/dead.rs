@@ -2,7 +2,6 @@
 
 use super::dismantle::{Patience, dismantle};
 use super::journal::Journal;
-use super::label::label;
 use super::made::Made;
 use crate::home::Home;
 
@@ -18,7 +17,7 @@ fn remove(made: &Made) -> Option<String> {
     let _lock = made.lock()?;
     let what = Journal::read(made).map_or_else(
         || "a filesystem".to_owned(),
-        |journal| label(&journal.filesystem, journal.pool.is_some() && !journal.kernel),
+        |journal| journal.filesystem.words(journal.pool.is_some() && !journal.kernel),
     );
     let left = dismantle(made, Patience::lost());
     let folder = made.folder.display();

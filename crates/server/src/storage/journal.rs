@@ -5,8 +5,8 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::made::{JOURNAL, Made};
-use super::options::Filesystem;
 use crate::home::Readable;
+use spec::plan::storage::Filesystem;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

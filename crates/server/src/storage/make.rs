@@ -10,12 +10,12 @@ use super::journal::{Journal, Step};
 use super::loop_device::{attach, attached};
 use super::made::{IMAGE, JOURNAL, MOUNTED, Made};
 use super::mount_point;
-use super::options::{Filesystem, Kind};
 use super::order::Order;
 use super::tools::Tools;
 use super::zfs::{self, By};
 use crate::home::Readable;
 use crate::host::is_mounted;
+use spec::plan::storage::{Filesystem, Kind};
 
 /// How long a tool may take to make a filesystem; nothing is written but what describes it.
 const FORMAT_BOUND: Duration = Duration::from_secs(300);

@@ -15,12 +15,12 @@ use super::available::available_below;
 use super::dismantle::{Patience, dismantle};
 use super::error::failed;
 use super::made::Made;
-use super::options::{Filesystem, Ground, Kind};
 use super::order::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, Order, REMOVE};
 use crate::child::{Account, WATCHDOG_ARGUMENT, Watchdog};
 use crate::home::{Home, Part};
 use crate::host::Disk;
 use crate::stop::Stop;
+use spec::plan::storage::{Filesystem, Ground, Kind};
 
 /// How long a keeper may take for all that it is asked to do; its tools have their own bounds.
 const BOUND: Duration = Duration::from_secs(900);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::options::Filesystem;
+use spec::plan::storage::Filesystem;
 
 /// What a watchdog is told to be a keeper of a filesystem by, instead of watching over a child; its [`Order`] follows.
 pub(crate) const KEEPER_ARGUMENT: &str = "--storage";

@@ -11,11 +11,11 @@ use spec::{Class, Error};
 use super::error::{Unavailable, failed, of_file, tool_failed};
 use super::journal::Journal;
 use super::mounted::Mounted;
-use super::options::Kind;
 use super::tools::Tools;
 use super::zfs;
 use crate::host::Disk;
 use crate::stop::Stop;
+use spec::plan::storage::Kind;
 
 /// How long it may take to write everything out and look at every extent.
 const BOUND: Duration = Duration::from_secs(600);

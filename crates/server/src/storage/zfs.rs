@@ -14,12 +14,12 @@ use spec::Error;
 
 use super::error::{Unavailable, of_file, too_slow, tool_failed};
 use super::made::Made;
-use super::options::{Filesystem, Kind};
 use super::tools::Tools;
 use crate::error::file_error;
 use crate::home::{Dir, Home, Part, Readable, no_home};
 use crate::host::proc::{processes, signal_with_variable};
 use crate::lock::{Lock, Taken};
+use spec::plan::storage::{Filesystem, Kind};
 
 /// How long a command of ZFS may take.
 pub(super) const BOUND: Duration = Duration::from_secs(60);

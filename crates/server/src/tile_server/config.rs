@@ -6,6 +6,7 @@ use std::fmt::Write;
 use spec::Error;
 
 use super::dsn::Dsn;
+use super::options::{pool, workers};
 use super::{Before, Installed, Kind, Options};
 use crate::child::{Account, Program};
 use crate::member::Folders;
@@ -38,7 +39,7 @@ pub(super) fn program(
 }
 
 fn tipg(program: Program, dsn: &Dsn, options: &Options, before: &Before<'_>, port: u16) -> Program {
-    let (workers, pool) = (options.workers().to_string(), options.pool(before.clients).to_string());
+    let (workers, pool) = (workers(options).to_string(), pool(options, before.clients).to_string());
     let mut uri = dsn.uri.clone();
     let mut certificate = |name: &str, path: &std::path::Path| {
         let path = protocol::percent_encoded(path.as_os_str().as_encoded_bytes());
@@ -80,7 +81,7 @@ fn martin(dsn: &Dsn, options: &Options, before: &Before<'_>, port: u16) -> Strin
         let _ = writeln!(yaml, "{}{key}: {value}", "  ".repeat(indent));
     };
     line(0, "listen_addresses", &text(&format!("127.0.0.1:{port}")));
-    line(0, "worker_processes", &options.workers().to_string());
+    line(0, "worker_processes", &workers(options).to_string());
     line(0, "cache", "");
     let megabytes = options.cache_mb.unwrap_or(0).to_string();
     line(1, "size_mb", &megabytes);
@@ -94,7 +95,7 @@ fn martin(dsn: &Dsn, options: &Options, before: &Before<'_>, port: u16) -> Strin
         line(1, "ssl_cert", &text(&own.display().to_string()));
         line(1, "ssl_key", &text(&key.display().to_string()));
     }
-    line(1, "pool_size", &options.pool(before.clients).to_string());
+    line(1, "pool_size", &pool(options, before.clients).to_string());
     // Both read tables, at the start and in the middle of a run.
     line(1, "auto_bounds", "skip");
     line(1, "reload_interval", &text("0s"));

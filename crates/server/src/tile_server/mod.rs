@@ -16,8 +16,9 @@ use std::time::Duration;
 use spec::{Class, Error};
 
 pub use self::installed::Installed;
-pub use self::options::{Kind, OptionError, Options};
+pub use self::options::{OptionError, check};
 pub use self::schemas::schemas;
+pub use spec::plan::tile_server::{Kind, Options};
 
 use self::ask::get;
 use crate::child::{Account, Watchdog};
@@ -74,7 +75,7 @@ impl TileServer {
         port: Option<u16>,
         (watchdog, stop): (&Watchdog, &Stop),
     ) -> Result<Self, Error> {
-        options.check()?;
+        check(options)?;
         let account = Account::unprivileged()?;
         let mut wanted = port;
         for _ in 0..PORTS {
@@ -105,7 +106,7 @@ impl TileServer {
             let log = member.log_text();
             log.contains(HOPELESS) || all_ready(options, &log) && is_well(kind, port)
         })?;
-        let words = options.words(before.clients);
+        let words = self::options::words(options, before.clients);
         let mut server = Self { member, kind, port, words, secrets };
         // Somebody else may have answered at the port, or nobody.
         server.member.check_start()?;
@@ -146,7 +147,7 @@ impl TileServer {
     /// # Errors
     /// When it publishes no such table, or makes no tiles; with its last lines.
     pub fn serves(&self, schema: &str, table: &str) -> Result<(), Error> {
-        let known = self.get(&self.kind.description_path(schema, table))?;
+        let known = self.get(&options::description_path(self.kind, schema, table))?;
         if known.status == 404 {
             let what = format!(
                 "{} has no tiles of {schema}.{table}: it publishes tables with a geometry column that the user may read, and \
@@ -155,7 +156,7 @@ impl TileServer {
             );
             return Err(Error::new(Class::Missing, what));
         }
-        let path = self.kind.tile_path(schema, table).replace("{z}/{x}/{y}", PROBE);
+        let path = options::tile_path(self.kind, schema, table).replace("{z}/{x}/{y}", PROBE);
         let answer = self.get(&path)?;
         match answer.status {
             200 | 204 => Ok(()),
@@ -206,13 +207,13 @@ fn is_taken(log: &str) -> bool {
 /// As far as the log tells.
 fn all_ready(options: &Options, log: &str) -> bool {
     match options.kind {
-        Kind::Tipg => log.matches(READY).count() >= options.workers() as usize,
+        Kind::Tipg => log.matches(READY).count() >= options::workers(options) as usize,
         Kind::Martin => true,
     }
 }
 
 fn is_well(kind: Kind, port: u16) -> bool {
-    get(address(port), kind.health_path(), PATIENCE).is_ok_and(|answer| answer.status == 200)
+    get(address(port), options::health_path(kind), PATIENCE).is_ok_and(|answer| answer.status == 200)
 }
 
 /// Removes what tile servers of dead pgdynos left and their watchdogs could not remove.

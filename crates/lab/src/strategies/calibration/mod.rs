@@ -18,7 +18,7 @@ pub(crate) use self::operation::Operation;
 pub use self::placements::{Advised, Placed};
 pub(crate) use self::placements::{Level, Placements, WithPlacements, advised};
 use super::{Block, Done, Next, Strategy, search};
-use crate::plan::PlannedRun;
+use crate::plan::{PlannedRun, single_run};
 use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup};
 use crate::words::count;
 
@@ -127,7 +127,7 @@ impl Calibration {
     }
 
     fn step(&self, number: usize, what: String, part: &str, setup: Setup) -> Next {
-        let mut run = PlannedRun::single(&setup);
+        let mut run = single_run(&setup);
         run.factors.insert("part".to_owned(), part.to_owned());
         Next { run, what, number, takes: self.lengths()[number - 1], setup, more_clients: false }
     }
@@ -203,7 +203,7 @@ pub(crate) fn nothing_to_do(seed: u64, length: Duration) -> (PlannedRun, Setup) 
     let calibration =
         Calibration { time: length, clients: Vec::new(), server: false, driver: DriverChoice::Auto, seed };
     let setup = calibration.setup(Operation::Nothing, LAG_CLIENTS, Some(LAG_RATE), length);
-    (PlannedRun::single(&setup), setup)
+    (single_run(&setup), setup)
 }
 
 /// How late 1 % of the arrivals of a run started, µs.
@@ -219,7 +219,7 @@ pub(crate) mod tests {
         let calibration = calibration(true);
         let length = Duration::from_secs(1);
         let setup = calibration.setup(Operation::SinkSimple, 1, Some(rate), length);
-        let run = PlannedRun::single(&setup);
+        let run = single_run(&setup);
         Run { offered_rate: Some(rate), measured_s: 1.0, ..Run::new(spec::RunKind::Client, run.key()) }
     }
 

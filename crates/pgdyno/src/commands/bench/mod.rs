@@ -17,7 +17,7 @@ use std::time::Duration;
 use engine::Until;
 use lab::LabError;
 use lab::bench;
-use lab::target_spec::TargetSpec;
+use lab::target_spec::TargetAccess;
 use results::{ExperimentId, Store};
 use script::{Seed, Weighted};
 use spec::{Profile, ProfileError, Reason, shell};
@@ -81,11 +81,11 @@ fn alone(args: &Args) -> Outcome {
         Some(_) => args.given.is_ours(&results)?,
         None => args.given.check(args.tables.initialize, &results)?,
     }
-    let target = Server::of(&Asked::of(args))?.spec();
+    let target = Server::of(&Asked::of(args))?.access();
     if args.tables.initialize { initialize(args, &target) } else { measure(args, target) }
 }
 
-fn initialize(args: &Args, target: &TargetSpec) -> Outcome {
+fn initialize(args: &Args, target: &TargetAccess) -> Outcome {
     let mut options = args.tables.options()?;
     if args.conduct.no_vacuum {
         options.steps.retain(|step| *step != init::Step::Vacuum);
@@ -128,7 +128,7 @@ impl Tables {
     }
 }
 
-fn measure(args: &Args, target: TargetSpec) -> Outcome {
+fn measure(args: &Args, target: TargetAccess) -> Outcome {
     let options = options(args, target)?;
     let stop = signals::listen_at_once()?;
     let mut screen = Watched::new(Screen::new(args.output.verbose), &args.conduct, &options);
@@ -253,7 +253,7 @@ fn preparation(args: &Args) -> anyhow::Result<Preparation> {
     Ok(Preparation { pgbench, sql: args.target.prepare.clone(), ..Preparation::default() })
 }
 
-fn options(args: &Args, target: TargetSpec) -> anyhow::Result<bench::Options> {
+fn options(args: &Args, target: TargetAccess) -> anyhow::Result<bench::Options> {
     check_bounds(args)?;
     let until = match (args.load.time, args.load.transactions) {
         (Some(seconds), _) => Until::Elapsed(seconds.saturating_mul(1_000_000_000)),

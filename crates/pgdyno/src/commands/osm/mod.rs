@@ -7,7 +7,7 @@ mod watched;
 use std::path::{Path, PathBuf};
 
 use lab::bench::{self, KeepIn};
-use lab::target_spec::TargetSpec;
+use lab::target_spec::TargetAccess;
 use osm::synth::Scale;
 
 use super::bench::{phases, stored, told_where};
@@ -142,8 +142,8 @@ pub(crate) fn run(command: &Command) -> Outcome {
 /// `pgdyno osm load`: one OSM load with its phases.
 fn load(args: &Load) -> Outcome {
     let target = match &args.url {
-        Some(url) => bench::at(Some(url), None, None, None)?,
-        None => TargetSpec::managed("default", &["postgis"]),
+        Some(url) => TargetAccess::url(bench::at(Some(url), None, None, None)?),
+        None => TargetAccess::managed("default", &["postgis"]),
     };
     let extract = args.extract.as_deref().filter(|extract| !args.is_only_in_environment(extract));
     let mut options = args.how.options(extract.unwrap_or(Path::new("")), args.replace);

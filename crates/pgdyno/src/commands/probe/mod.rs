@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lab::bench;
 use lab::probe::{Options, run as probe};
-use lab::target_spec::TargetSpec;
+use lab::target_spec::TargetAccess;
 use workloads::probe::Probed;
 
 use super::bench::stored;
@@ -56,8 +56,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return compared::run(which, &args.output);
     }
     let target = match &args.managed {
-        Some(name) => TargetSpec::managed(name, &[]),
-        None => bench::at(args.dsn.as_deref(), None, None, None)?,
+        Some(name) => TargetAccess::managed(name, &[]),
+        None => TargetAccess::url(bench::at(args.dsn.as_deref(), None, None, None)?),
     };
     let options = Options {
         target,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab::bench;
 use lab::experiment::{Managed, Target};
-use lab::target_spec::TargetSpec;
+use lab::target_spec::TargetAccess;
 use protocol::postgres::conninfo::ConnectionString;
 use script::Weighted;
 use toml::Value;
@@ -56,16 +56,13 @@ impl Server {
         port: Option<&str>,
         user: Option<&str>,
     ) -> anyhow::Result<Self> {
-        match bench::at(dsn, host, port, user)? {
-            TargetSpec::Url { url, .. } => Ok(Self::Url(url)),
-            TargetSpec::Managed { name, .. } => Ok(Self::managed(name)),
-        }
+        Ok(Self::Url(bench::at(dsn, host, port, user)?))
     }
 
-    pub(in crate::commands) fn spec(&self) -> TargetSpec {
+    pub(in crate::commands) fn access(&self) -> TargetAccess {
         match self {
-            Self::Managed { name, extensions, .. } => TargetSpec::managed(name, extensions),
-            Self::Url(url) => TargetSpec::url(url.clone(), None, false),
+            Self::Managed { name, extensions, .. } => TargetAccess::managed(name, extensions),
+            Self::Url(url) => TargetAccess::url(url.clone()),
         }
     }
 
@@ -88,7 +85,7 @@ impl Server {
 
     /// Whether both lead to one place, however they are written.
     pub(in crate::commands) fn is_same(&self, other: &Self) -> bool {
-        self.spec().is_place_of(&other.spec())
+        self.access().spec.is_place_of(&other.access().spec)
     }
 
     /// As an experiment has it. A dollar in an address is no variable.

@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use server::change::Change;
-use server::pooler;
-use server::storage::Storage;
 
-use crate::setup::Placement;
-use crate::target_spec::{Build, TargetSpec};
+use super::change::Change;
+use super::storage::Storage;
+use super::{Build, Placement, TargetSpec, pooler};
 
 /// Each kind by its names.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

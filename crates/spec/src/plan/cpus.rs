@@ -5,7 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use spec::{Class, Error};
+
+use crate::{Class, Error};
 
 /// More CPUs than that no system here has.
 const MOST: usize = 1024;

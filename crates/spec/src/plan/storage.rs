@@ -1,17 +1,86 @@
-//! A filesystem in words.
+//! What a server's files shall stand on, as plain data: a folder, or a filesystem that is made for it.
 
-use super::options::{Filesystem, Ground, Holds, Kind, Storage};
-use crate::host::Disk;
+use std::path::PathBuf;
 
-/// Options with which a crash costs more than without.
-const WEAKENING: [(&str, &str); 6] = [
-    ("nobarrier", "a power failure loses what was synced"),
-    ("barrier=0", "a power failure loses what was synced"),
-    ("data=writeback", "a crash can leave old blocks in files"),
-    ("nointegrity", "a crash can damage the filesystem"),
-    ("norecovery", "nothing is repaired after a crash"),
-    ("sync=disabled", "a crash loses the last commits"),
-];
+use serde::{Deserialize, Serialize};
+
+/// Which files of a server stand on what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Storage {
+    /// Which of its files.
+    pub holds: Holds,
+    /// What they stand on.
+    pub on: Ground,
+}
+
+/// Which files of a server; the others stay where they are without storage of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Holds {
+    /// All: the data folder.
+    #[default]
+    Data,
+    /// The databases: a tablespace that they are made in. Log and catalogs that databases share stay.
+    Tablespace,
+    /// The write-ahead log.
+    Wal,
+}
+
+/// What files stand on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ground {
+    /// A folder that is there, on whatever it is mounted from. Files stand in a folder of ours within.
+    Folder(PathBuf),
+    /// A filesystem on a loop device: made, mounted, used, unmounted and removed with its data.
+    Filesystem(Filesystem),
+}
+
+/// A filesystem to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filesystem {
+    /// Which, with its options.
+    pub kind: Kind,
+    /// Bytes of the device; its file is sparse.
+    pub size_bytes: u64,
+    /// Further options of `mount`, or properties of a ZFS dataset (`atime=off`), separated by commas; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mount_options: String,
+}
+
+/// A kind of filesystem; what is not said is the default of its tools.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Ext4 {
+        /// 1024, 2048 or 4096.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        block_size_bytes: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        journal: Option<bool>,
+    },
+    Xfs {
+        /// Whether blocks can be shared.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reflink: Option<bool>,
+    },
+    Btrfs {
+        /// As `mount -o compress-force=` takes it: `zstd`, `zstd:9`, `lzo`, `zlib:3`; `None` for none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        compression: Option<String>,
+        /// Whether files are overwritten in place (`chattr +C`); then nothing is compressed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nodatacow: Option<bool>,
+    },
+    Zfs {
+        /// 512 to 1 MiB, a power of two.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        recordsize_bytes: Option<u64>,
+        /// As `zfs set compression=` takes it: `off`, `lz4`, `lzjb`, `gzip-1`, `zstd`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        compression: Option<String>,
+    },
+}
 
 impl Kind {
     /// Its name as the kernel knows it.
@@ -56,19 +125,20 @@ fn short(bytes: u64) -> String {
     }
 }
 
-/// `zfs (zfs-fuse), recordsize 8k, compression lzjb (says nothing about kernel ZFS)`.
-pub(super) fn label(filesystem: &Filesystem, by_fuse: bool) -> String {
-    let fuse = if by_fuse { " (zfs-fuse)" } else { "" };
-    let mut parts = vec![format!("{}{fuse}", filesystem.kind.name())];
-    parts.extend(filesystem.kind.options());
-    parts.extend(filesystem.options().map(str::to_owned));
-    let caution = if by_fuse { " (says nothing about kernel ZFS)" } else { "" };
-    parts.join(", ") + caution
-}
-
 impl Filesystem {
+    /// `zfs (zfs-fuse), recordsize 8k, compression lzjb (says nothing about kernel ZFS)`.
+    #[must_use]
+    pub fn words(&self, by_fuse: bool) -> String {
+        let fuse = if by_fuse { " (zfs-fuse)" } else { "" };
+        let mut parts = vec![format!("{}{fuse}", self.kind.name())];
+        parts.extend(self.kind.options());
+        parts.extend(self.options().map(str::to_owned));
+        let caution = if by_fuse { " (says nothing about kernel ZFS)" } else { "" };
+        parts.join(", ") + caution
+    }
+
     /// Its mount options, or properties, one by one.
-    pub(super) fn options(&self) -> impl Iterator<Item = &str> {
+    pub fn options(&self) -> impl Iterator<Item = &str> {
         self.mount_options.split(',').map(str::trim).filter(|option| !option.is_empty())
     }
 }
@@ -85,29 +155,7 @@ impl Storage {
         match &self.on {
             Ground::Folder(folder) => format!("{what} in {}", folder.display()),
             Ground::Filesystem(filesystem) => {
-                format!("{what} on {}, made for it", label(filesystem, false))
-            }
-        }
-    }
-
-    /// What of it weakens crash safety, in words; nothing where a crash costs what it would cost anyway.
-    #[must_use]
-    pub fn weakens(&self) -> Vec<String> {
-        match &self.on {
-            Ground::Folder(folder) => {
-                let filesystem = Disk::of(folder).and_then(|disk| disk.filesystem);
-                let in_memory = filesystem.filter(|name| matches!(name.as_str(), "tmpfs" | "ramfs"));
-                let words = |name| format!("{name} (it is memory: all is lost when the machine stops)");
-                in_memory.map(words).into_iter().collect()
-            }
-            Ground::Filesystem(filesystem) => {
-                let has_none = matches!(filesystem.kind, Kind::Ext4 { journal: Some(false), .. });
-                let journal = has_none.then(|| "ext4 without a journal (a crash can damage it)".to_owned());
-                let known = |option: &str| {
-                    let (_, what) = WEAKENING.iter().find(|(name, _)| *name == option)?;
-                    Some(format!("{option} ({what})"))
-                };
-                journal.into_iter().chain(filesystem.options().filter_map(known)).collect()
+                format!("{what} on {}, made for it", filesystem.words(false))
             }
         }
     }
@@ -155,28 +203,7 @@ mod tests {
             ),
         ];
         for (filesystem, by_fuse, wanted) in cases {
-            assert_eq!(label(&filesystem, by_fuse), wanted);
+            assert_eq!(filesystem.words(by_fuse), wanted);
         }
-    }
-
-    #[test]
-    fn what_weakens_crash_safety_is_named() {
-        let made = |kind, mount_options: &str| Storage {
-            holds: Holds::Data,
-            on: Ground::Filesystem(Filesystem {
-                kind,
-                size_bytes: 1 << 30,
-                mount_options: mount_options.into(),
-            }),
-        };
-        let ext4 = |journal| Kind::Ext4 { block_size_bytes: None, journal };
-        assert!(made(ext4(None), "noatime").weakens().is_empty());
-        let weak = made(ext4(Some(false)), "noatime,nobarrier").weakens();
-        let wanted = [
-            "ext4 without a journal (a crash can damage it)",
-            "nobarrier (a power failure loses what was synced)",
-        ];
-        assert_eq!(weak, wanted);
-        assert!(made(Kind::Xfs { reflink: None }, "").weakens().is_empty());
     }
 }

@@ -1,0 +1,36 @@
+//! A preparation of a plan, with the content of the files it reads.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use workloads::Preparation;
+use workloads::jobs::Job;
+
+use super::PlannedPreparation;
+use super::inputs::fingerprint;
+use crate::error::LabError;
+
+/// The jobs of a preparation that this pgdyno planned.
+pub(crate) fn jobs_of(prepare: &PlannedPreparation) -> Preparation {
+    Preparation::of(&prepare.jobs).expect("they were read when it was planned")
+}
+
+/// The preparation with the content of its files, read now.
+pub(crate) fn planned_preparation(jobs: &Preparation) -> Result<PlannedPreparation, LabError> {
+    let files: Vec<(String, PathBuf)> = jobs.jobs().iter().flat_map(|job| files(&**job)).collect();
+    let inputs = files.into_iter().map(|(name, path)| Ok((name, fingerprint(&path)?)));
+    let inputs = inputs.collect::<Result<_, LabError>>()?;
+    Ok(PlannedPreparation { jobs: jobs.options(), inputs })
+}
+
+/// The preparation without the places of its files; options that this pgdyno does not know are kept unchanged.
+pub(crate) fn identity(prepare: &PlannedPreparation) -> Value {
+    let jobs = Preparation::of(&prepare.jobs)
+        .map_or_else(|_| prepare.jobs.clone(), |jobs| jobs.portable().options());
+    let portable = PlannedPreparation { jobs, inputs: prepare.inputs.clone() };
+    serde_json::to_value(portable).expect("plans are plain data")
+}
+
+fn files(job: &dyn Job) -> Vec<(String, PathBuf)> {
+    job.files().into_iter().map(|(name, path)| (name, path.to_owned())).collect()
+}

@@ -1,0 +1,97 @@
+//! One's own change to a server: SQL or a command with its undo, and a check that must hold while it is made.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::short_sql;
+
+/// What is done to a server, how it is undone, and how it is seen that it is done.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Change {
+    /// `None`: nothing, as in the arm without the index.
+    #[serde(rename = "do", default, skip_serializing_if = "Option::is_none")]
+    pub do_: Option<Step>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Step>,
+    /// One SQL statement that returns true while the change is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+}
+
+/// One step of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// One or more statements, sent as one: all of them or none, where PostgreSQL allows that. What cannot run in a
+    /// transaction (`CREATE INDEX CONCURRENTLY`, `VACUUM`) must stand alone.
+    Sql(String),
+    /// Given to `/bin/sh -c` on pgdyno's machine, as the user that runs pgdyno, or as the account that runs servers where
+    /// that is root.
+    Command(String),
+}
+
+/// Which part of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Do,
+    Undo,
+    Check,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Do => "do",
+            Self::Undo => "undo",
+            Self::Check => "check",
+        })
+    }
+}
+
+impl Change {
+    /// All that it says: `do "CREATE INDEX i ON t (x)", undo "DROP INDEX IF EXISTS i", check "SELECT …"`.
+    #[must_use]
+    pub fn all_words(&self) -> String {
+        let step =
+            |part: Part, step: &Option<Step>| step.as_ref().map(|step| format!("{part} {}", step.words()));
+        let check = self.check.as_ref().map(|check| format!("{} {}", Part::Check, short_sql(check)));
+        let parts = [step(Part::Do, &self.do_), step(Part::Undo, &self.undo), check];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { self.words() } else { parts.join(", ") }
+    }
+
+    /// What it does, in short: `"CREATE INDEX i ON t (x)"`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        self.do_.as_ref().map_or_else(|| "nothing".to_owned(), Step::words)
+    }
+}
+
+impl Step {
+    /// Its beginning on one line.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Sql(sql) => short_sql(sql),
+            Self::Command(command) => format!("command {}", short_sql(command)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_plain_data() {
+        let change = Change {
+            do_: Some(Step::Sql("CREATE INDEX i ON t (x)".to_owned())),
+            undo: Some(Step::Command("psql -c '…'".to_owned())),
+            check: None,
+        };
+        let text = serde_json::to_string(&change).unwrap();
+        assert_eq!(text, r#"{"do":{"sql":"CREATE INDEX i ON t (x)"},"undo":{"command":"psql -c '…'"}}"#);
+        assert_eq!(serde_json::from_str::<Change>(&text).unwrap(), change);
+    }
+}

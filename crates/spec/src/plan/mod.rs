@@ -1,0 +1,29 @@
+//! The plan of an experiment, as plain data: what is measured, in which order, and what was decided for it.
+
+pub mod change;
+mod content;
+mod cpus;
+mod generator;
+mod measure;
+mod named;
+mod placement;
+pub mod pooler;
+mod run;
+mod slicing;
+mod standing;
+pub mod storage;
+mod target;
+pub mod tile_server;
+mod workload;
+
+pub use content::{Arm, Beside, NotRun};
+pub use cpus::Cpus;
+pub use generator::{AskedDriver, Generator, Waiting};
+pub use measure::{CellOrder, PlannedComparison, PlannedLoad, PlannedMeasure, Scheme, Slices};
+pub use named::Named;
+pub use placement::{ChosenPlacement, Placement};
+pub use run::{PlannedRun, SHOWN_APART};
+pub use slicing::{Facts, Slicing};
+pub use standing::{Copies, Standing};
+pub use target::{Build, TargetSpec};
+pub use workload::{Options, PlannedPreparation, PlannedWorkload};

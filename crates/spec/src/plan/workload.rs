@@ -1,0 +1,63 @@
+//! Workloads and jobs of a plan, with the texts and files they stand for.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Options as they are written, for the crate that knows what they mean.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Options(Map<String, Value>);
+
+impl Options {
+    /// Options as they are stored.
+    ///
+    /// # Panics
+    /// When they are no table, or have keys that are no texts.
+    #[must_use]
+    pub fn of(options: &impl Serialize) -> Self {
+        match serde_json::to_value(options) {
+            Ok(Value::Object(table)) => Self(table),
+            other => panic!("options are a table, not {other:?}"),
+        }
+    }
+
+    /// Options as their crate has them.
+    ///
+    /// # Errors
+    /// What it must be, where something is none of them.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, String> {
+        T::deserialize(Value::Object(self.0.clone())).map_err(|error| error.to_string())
+    }
+
+    /// One of them by its name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+}
+
+/// A workload, with the texts it stands for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedWorkload {
+    /// As in the file.
+    pub spec: Options,
+    /// Its scripts, layers or commands, and the files it reads: name to SHA-256 of its text.
+    pub scripts: BTreeMap<String, String>,
+    /// The same of each level of its options that makes other ones of them: `files = b.sql`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// What is put on the target first.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct PlannedPreparation {
+    /// The jobs; the paths in them are those of this machine and no part of the identity.
+    #[serde(flatten)]
+    pub jobs: Options,
+    /// Content of the files they read: SHA-256 by the file's name.
+    #[serde(default)]
+    pub inputs: BTreeMap<String, String>,
+}
