@@ -16,7 +16,7 @@ const OF_THE_LOAD: [&str; 8] =
 /// all that was compared was the same. `cell` has the levels that make another question, or other data, of it.
 #[must_use]
 pub fn answers(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "workload",
         "cell",
         "arm",
@@ -32,7 +32,7 @@ pub fn answers(data: &ReportData) -> Table {
         "error_greatest_pct",
         "error_undefined",
     ]);
-    table.optional.push("cell".to_owned());
+    table.optional(["cell"]);
     // Each run of an arm says it.
     let mut told: BTreeSet<(Cell, &str, &str)> = BTreeSet::new();
     for run in data.measured_runs() {

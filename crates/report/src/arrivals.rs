@@ -4,11 +4,9 @@
 use std::fmt::Display;
 
 use results::{Table, Value};
-use serde::Serialize;
 use spec::{Arrivals, Promise, Run};
 
 use crate::numbers;
-use crate::sheet::Cell;
 
 /// `offered 23,816/s, in time 399/s (1.6 %), late 42,900, skipped 50,769, unfinished 0`; what was done only after the
 /// end, where there is any.
@@ -70,7 +68,7 @@ pub(crate) const STARTED_ONLY: &str = "Overloaded: response times are those of t
 pub(crate) const CAPTION_OF_STARTED: &str = " Overloaded: of the transactions that were started only.";
 
 /// All that is known of some runs about being in time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct InTime {
     /// What became of the arrivals, where the load is open.
     pub(crate) arrivals: Option<Arrivals>,
@@ -138,7 +136,7 @@ struct Column {
 }
 
 /// The same for programs and on a page.
-type Shown = (Value, Cell);
+type Shown = (Value, Value);
 
 fn per_second(rate: f64) -> Option<Shown> {
     Some((rate.into(), numbers::figure(rate).into()))
@@ -149,7 +147,7 @@ fn count(number: u64) -> Option<Shown> {
 }
 
 fn doubtful(value: impl Into<Value>, text: impl Display, is_doubtful: bool) -> Option<Shown> {
-    Some((value.into(), Cell::classed(text, if is_doubtful { "doubt" } else { "" })))
+    Some((value.into(), Value::marked(text, if is_doubtful { "doubt" } else { "" })))
 }
 
 fn late_share_of(promise: &Promise) -> Option<Shown> {
@@ -217,22 +215,22 @@ impl Columns {
     }
 
     /// A row's cells on a page.
-    pub(crate) fn cells(self, row: &InTime) -> impl Iterator<Item = Cell> {
-        self.needed().map(|column| (column.of)(row).map_or_else(Cell::default, |(_, cell)| cell))
+    pub(crate) fn cells(self, row: &InTime) -> impl Iterator<Item = Value> {
+        self.needed().map(|column| (column.of)(row).map_or_else(Value::default, |(_, cell)| cell))
     }
 }
 
 /// What percentiles speak of; nothing where no load is open.
-pub(crate) fn percentiles_cell(row: &InTime) -> Cell {
-    row.arrivals.as_ref().and_then(times_of).map_or_else(Cell::default, |(_, cell)| cell)
+pub(crate) fn percentiles_cell(row: &InTime) -> Value {
+    row.arrivals.as_ref().and_then(times_of).map_or_else(Value::default, |(_, cell)| cell)
 }
 
 /// Adds to a table, behind its column `after`, what became of the arrivals of each row and how its promise was kept;
 /// nothing where no load is open and nothing was promised.
 pub(crate) fn insert(table: &mut Table, after: &str, rows: &[InTime]) {
     let Some(columns) = Columns::of(rows) else { return };
-    let at = table.columns.iter().position(|name| name == after).map_or(table.columns.len(), |at| at + 1);
-    table.columns.splice(at..at, columns.names(""));
+    let at = table.at(after).map_or(table.columns.len(), |at| at + 1);
+    table.columns.splice(at..at, Table::new(columns.names("")).columns);
     for (row, in_time) in table.rows.iter_mut().zip(rows) {
         row.splice(at..at, columns.values(in_time));
     }

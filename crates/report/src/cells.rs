@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use results::comparison::{Cell, Grouped, Summary};
-use serde::Serialize;
 use spec::{Arrivals, Load, Profile, Run, Term, Validity};
 use stats::{Histogram, TooFew};
 
@@ -18,7 +17,7 @@ pub const BOUND: f64 = 0.01;
 const QUANTILES: [f64; 9] = [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0];
 
 /// Figures of the runs of one cell and arm; of invalid runs only their number.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CellFigures {
     pub(crate) cell: Cell,
     pub(crate) arm: Option<String>,
@@ -46,20 +45,16 @@ pub struct CellFigures {
     /// Of these runs one by one: share that was late, skipped, failed or unfinished; none where nothing was promised.
     pub(crate) bad_shares: Vec<f64>,
     /// What the load generator or its host lacked, in most of these runs: of one of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) generator: Option<String>,
     /// Transactions that failed; `None` where all runs are invalid.
     pub(crate) failed: Option<u64>,
     /// Bytes received, where counted.
     pub(crate) bytes_per_transaction: Option<f64>,
     /// Commands per second over rounds, where a transaction is a pipeline of several.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) commands_per_s: Option<f64>,
     /// Share of what was looked for in a cache and found there, percent, all rounds together, where it may be missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hit_pct: Option<f64>,
     /// Keys that a cache threw out for want of memory, all rounds together, where it counted some.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) evicted: Option<f64>,
     pub(crate) groups: Option<Grouped>,
     /// Whether response times are from slices.
@@ -69,14 +64,13 @@ pub struct CellFigures {
     /// (second, throughput): the mean over rounds; a shorter last second counts by its length.
     pub(crate) by_second: Vec<(f64, f64)>,
     /// The rate that was offered, where it changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changing_rate: Option<Profile>,
     /// When each run began, UTC as stored, and its throughput.
     pub(crate) each: Vec<(String, f64)>,
 }
 
 /// Response times, as far as something shows them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Response {
     pub(crate) count: u64,
     pub(crate) mean_ns: Option<f64>,

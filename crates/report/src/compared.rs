@@ -2,7 +2,6 @@
 
 use results::answer::SuspectRuns;
 use results::comparison::{ArmComparison, Cell, CellComparison, Comparison, Figure, Grouped, Metric, Tally};
-use serde::Serialize;
 use stats::{Estimate, Group, Verdict};
 
 use crate::data::cell_text;
@@ -271,7 +270,7 @@ pub(crate) fn groups_of_pair(all: &[Grouped], cell: &Cell, arms: [&str; 2]) -> O
 }
 
 /// What a verdict feels like: for colour and shape, never alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Better,
     Worse,

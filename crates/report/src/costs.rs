@@ -7,7 +7,6 @@ use spec::{Price, Prices};
 use crate::cells::CellFigures;
 use crate::data::{ReportData, levels};
 use crate::numbers::money;
-use crate::sheet::{Cell, Sheet};
 
 /// An offer beside a rate that it may be paid for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,21 +70,19 @@ impl Costs {
         )
     }
 
-    pub(crate) fn sheet(&self) -> Sheet {
-        let mut sheet = Sheet::new(self.caption()).text(["workload", "cell", "arm", "offer"]).numbers([
-            "per second",
-            "a month",
-            "a million",
-        ]);
+    pub(crate) fn sheet(&self) -> Table {
+        let mut sheet = Table::captioned(self.caption())
+            .text(["workload", "cell", "arm", "offer"])
+            .numbers(["per second", "a month", "a million"]);
         for cost in &self.costs {
-            sheet.row([
-                Cell::from(&cost.workload),
-                Cell::from(&cost.cell),
-                Cell::from(cost.arm.as_deref().unwrap_or_default()),
-                Cell::from(&cost.offer),
-                Cell::from(crate::numbers::figure(cost.rate)),
-                Cell::from(money(cost.per_month)),
-                Cell::from(money(cost.per_million)),
+            sheet.push([
+                Value::from(&cost.workload),
+                Value::from(&cost.cell),
+                Value::from(cost.arm.as_deref().unwrap_or_default()),
+                Value::from(&cost.offer),
+                Value::from(crate::numbers::figure(cost.rate)),
+                Value::from(money(cost.per_month)),
+                Value::from(money(cost.per_million)),
             ]);
         }
         sheet
@@ -103,7 +100,7 @@ fn is_of(offer: &Price, figures: &CellFigures, compared: Option<&str>) -> bool {
 /// A line for each offer beside each cell and arm. Empty without a price list.
 #[must_use]
 pub fn costs(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "workload",
         "cell",
         "arm",
@@ -114,7 +111,7 @@ pub fn costs(data: &ReportData) -> Table {
         "currency",
         "prices_of",
     ]);
-    table.optional.extend(["cell", "arm"].map(str::to_owned));
+    table.optional(["cell", "arm"]);
     let Some(found) = Costs::of(data) else { return table };
     for cost in found.costs {
         table.push(vec![

@@ -8,7 +8,7 @@ use results::comparison::{
 };
 use results::limits::Limits;
 use results::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use spec::{Error, Experiment, FileCommand, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
 
 use crate::arrivals::InTime;
@@ -307,7 +307,7 @@ impl ReportData {
 }
 
 /// Levels that could not be had, and why.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(crate) struct NotRun {
     pub(crate) what: String,
     pub(crate) why: String,

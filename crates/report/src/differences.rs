@@ -80,7 +80,7 @@ pub(crate) fn told(all: &[Difference], workload: &str, arm: &str, base: &str) ->
 /// The same for every arm and workload of a comparison, to stand below its table: empty where nothing differs much.
 #[must_use]
 pub fn table_in_words(data: &ReportData, found: &Comparison) -> Table {
-    let mut table = Table::new(&["arm", "workload", "what differs most besides"]);
+    let mut table = Table::new(["arm", "workload", "what differs most besides"]);
     for arm in &found.arms {
         for workload in arm.workload_names() {
             for line in told(&data.differences, workload, &arm.arm, &found.base) {
@@ -94,7 +94,7 @@ pub fn table_in_words(data: &ReportData, found: &Comparison) -> Table {
 /// All that was counted in each arm and workload, large or not; what differs most surely stands first.
 #[must_use]
 pub fn differences(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "arm",
         "workload",
         "figure",
@@ -120,7 +120,7 @@ pub fn differences(data: &ReportData) -> Table {
             real(own.over_noise()),
             if own.large { "yes" } else { "no" }.into(),
         ];
-        table.push(head.into_iter().chain(figures).chain(judged).collect());
+        table.push(head.into_iter().chain(figures).chain(judged));
     }
     table
 }

@@ -2,6 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
+use crate::block::Block;
 use crate::data::{ReportData, when};
 use crate::sections::answer::Answer;
 use crate::sections::{SECTIONS, Section, load};
@@ -16,8 +17,11 @@ pub(crate) const STYLE: &str = include_str!("style.css");
 #[must_use]
 pub fn page(data: &ReportData) -> String {
     let answer = Answer::of(data);
-    let drawn = |section: &'static Section| Some((section, (section.draw)(data)?));
-    let sections: Vec<(&Section, Markup)> = SECTIONS.iter().filter_map(drawn).collect();
+    let sections: Vec<(&Section, Vec<Block>)> = SECTIONS
+        .iter()
+        .map(|section| (section, (section.blocks)(data)))
+        .filter(|(_, blocks)| !blocks.is_empty())
+        .collect();
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
         html lang="en" {
@@ -42,21 +46,21 @@ fn head(answer: &Answer) -> Markup {
     }
 }
 
-fn body(data: &ReportData, answer: &Answer, sections: &[(&Section, Markup)]) -> Markup {
+fn body(data: &ReportData, answer: &Answer, sections: &[(&Section, Vec<Block>)]) -> Markup {
     html! {
         header {
             p.kicker { (kicker(data)) }
             h1 { (answer.question) }
-            (answer.draw())
+            @for block in answer.blocks() { (block) }
         }
         nav aria-label="On this page" {
             @for (section, _) in sections { a href=(format!("#{}", section.anchor)) { (section.heading) } }
         }
         main {
-            @for (section, content) in sections {
+            @for (section, blocks) in sections {
                 section id=(section.anchor) {
                     h2 { (section.heading) }
-                    (content)
+                    @for block in blocks { (block) }
                 }
             }
         }

@@ -3,16 +3,14 @@
 
 use std::cmp::Ordering;
 
-use maud::{Markup, Render, html};
 use results::{Table, Value};
-use serde::Serialize;
 use spec::Arrivals;
 
 use crate::arrivals::{InTime, percentiles_of};
+use crate::block::Block;
 pub use crate::cells::BOUND;
 use crate::cells::CellFigures;
 use crate::data::{ReportData, split};
-use crate::format;
 use crate::numbers::{self, real};
 
 const RATE: &str = "rate";
@@ -20,7 +18,7 @@ const PER_CLIENT: &str = "rate_per_client";
 const CLIENTS: &str = "clients";
 
 /// Runs at rising rates or numbers of clients, all else alike.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Ladder {
     pub(crate) workload: String,
     /// Levels of what else varies, in words; empty where nothing does.
@@ -34,7 +32,7 @@ pub struct Ladder {
 }
 
 /// A step of a ladder: all its rounds together.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 struct Rung {
     clients: u32,
     /// Asked for, per second; open load only.
@@ -60,13 +58,11 @@ struct Rung {
     rounds_broken: usize,
     quality: Quality,
     /// What the load generator or its host lacked, where it did.
-    #[serde(skip_serializing_if = "Option::is_none")]
     generator: Option<String>,
     started_only: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quality {
     /// Nothing was promised.
     NotAsked,
@@ -294,7 +290,7 @@ impl Ladder {
 
     /// Rungs with what people want of them, within the width of a terminal.
     pub(crate) fn table(&self) -> Table {
-        let mut table = Table::new(&[
+        let mut table = Table::captioned(format_args!("Ladder: {}", self.name())).named([
             "clients",
             "rate",
             "tps",
@@ -306,7 +302,7 @@ impl Ladder {
             "p99_us",
             "quality",
         ]);
-        table.optional.extend(["rate", "late_pct", "skipped_pct", "quality"].map(str::to_owned));
+        table.optional(["rate", "late_pct", "skipped_pct", "quality"]);
         for rung in &self.rungs {
             let [p50, _, p99] = rung.percentiles_ns.map(micros);
             table.push(vec![
@@ -401,7 +397,7 @@ impl Rung {
 /// One line per rung of every ladder, for programs.
 #[must_use]
 pub fn ladder(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "workload",
         "cell",
         "arm",
@@ -426,10 +422,17 @@ pub fn ladder(data: &ReportData) -> Table {
         "percentiles_of",
         "invalid",
     ]);
-    table.optional.extend(
-        ["cell", "arm", "promise_ms", "bound_pct", "rate", "late", "skipped", "generator", "invalid"]
-            .map(str::to_owned),
-    );
+    table.optional([
+        "cell",
+        "arm",
+        "promise_ms",
+        "bound_pct",
+        "rate",
+        "late",
+        "skipped",
+        "generator",
+        "invalid",
+    ]);
     for of in ladders(data) {
         for rung in &of.rungs {
             let [p50, p95, p99] = rung.percentiles_ns.map(micros);
@@ -466,19 +469,16 @@ pub fn ladder(data: &ReportData) -> Table {
     table
 }
 
-/// The ladders for people: of each its name, its rungs, and what is to be said of it. `judged_only` leaves out those that
-/// nothing was promised of.
+/// The ladders for people: of each its rungs, and what is to be said of it. `judged_only` leaves out those that nothing was
+/// promised of.
 #[must_use]
-pub fn ladders_in_words(data: &ReportData, judged_only: bool) -> Vec<(String, Table, Vec<String>)> {
+pub fn ladders_in_words(data: &ReportData, judged_only: bool) -> Vec<Block> {
     let shown = ladders(data).into_iter().filter(|ladder| ladder.is_judged() || !judged_only);
-    shown.map(|ladder| (ladder.name(), ladder.table(), ladder.words())).collect()
+    shown.flat_map(|ladder| ladder.blocks()).collect()
 }
 
-impl Render for Ladder {
-    fn render(&self) -> Markup {
-        html! {
-            (format::sheet(format_args!("Ladder: {}", self.name()), &self.table()))
-            @for sentence in self.words() { p.remark { (sentence) } }
-        }
+impl Ladder {
+    pub(crate) fn blocks(&self) -> Vec<Block> {
+        [self.table().into()].into_iter().chain(self.words().into_iter().map(Block::remark)).collect()
     }
 }

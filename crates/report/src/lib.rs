@@ -11,6 +11,7 @@
 mod alone;
 mod answers;
 pub mod arrivals;
+mod block;
 mod cells;
 mod chart;
 mod compared;
@@ -32,7 +33,6 @@ pub mod repeat;
 mod scaling;
 mod scripts;
 mod sections;
-mod sheet;
 mod spread;
 mod stages;
 pub mod tables;
@@ -42,6 +42,7 @@ mod worth;
 mod zooms;
 
 pub use alone::{Alone, Picture, PictureError, charts};
+pub use block::{Block, Paragraph};
 pub use compared::control;
 pub use data::ReportData;
 pub use format::Format;

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use results::Course;
 use results::answer::{Line, Part};
 use results::comparison::{Comparison, TakenApart};
-use serde::Serialize;
 use spec::shell::Command;
 use spec::{Reason, Run};
 use stats::{Estimate, TooFew, Verdict};
@@ -28,7 +27,7 @@ const AMPLE: f64 = 1.5;
 const LENGTHS: [&str; 5] = ["-T", "--time", "--duration", "-t", "--transactions"];
 
 /// The next step of an experiment whose answer is inconclusive.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Next {
     /// The parts that are open, where the answer has several lines.
     of: Vec<String>,
@@ -41,7 +40,7 @@ pub(crate) struct Next {
     taken_apart: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 enum Step {
     /// So many rounds in all, even, take so many seconds more.
     MoreRounds {

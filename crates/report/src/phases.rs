@@ -4,6 +4,7 @@ use results::comparison::Cell;
 use results::{Table, Value};
 use spec::{Phase, PhaseSource, Run, RunKind, Validity};
 
+use crate::block::Block;
 use crate::data::{ReportData, cell_text, levels};
 use crate::numbers::{self, real};
 
@@ -21,7 +22,7 @@ pub(crate) fn took(phase: &Phase) -> String {
 /// Phases of all jobs in milliseconds.
 #[must_use]
 pub fn phases(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "job",
         "cell",
         "arm",
@@ -33,7 +34,7 @@ pub fn phases(data: &ReportData) -> Table {
         "count",
         "source",
     ]);
-    table.optional.extend(["cell", "arm", "round"].map(str::to_owned));
+    table.optional(["cell", "arm", "round"]);
     for job in data.jobs() {
         for phase in &job.phases {
             table.push(vec![
@@ -91,7 +92,7 @@ impl Group<'_> {
 
 /// Phases of each job as means over its rounds, for people.
 #[must_use]
-pub fn phases_in_words(data: &ReportData) -> Vec<(String, Table, Vec<String>)> {
+pub fn phases_in_words(data: &ReportData) -> Vec<Block> {
     let mut workloads: Vec<(&str, Vec<Group<'_>>)> = Vec::new();
     let prepared = data.jobs().filter(|job| !job.is_measured());
     let counted = prepared.chain(data.grid_runs().filter(|run| run.kind == RunKind::Job));
@@ -112,13 +113,13 @@ pub fn phases_in_words(data: &ReportData) -> Vec<(String, Table, Vec<String>)> {
             1 => "phases in milliseconds",
             _ => "phases in milliseconds: means over rounds [95 %], invalid runs left out",
         };
-        (format!("{workload}: {what}"), laid_out(&groups), Vec::new())
+        laid_out(&format!("{workload}: {what}"), &groups).into()
     };
     workloads.into_iter().map(words).collect()
 }
 
 /// Phases go down, groups across; more groups than fit stand below each other.
-fn laid_out(groups: &[Group<'_>]) -> Table {
+fn laid_out(caption: &str, groups: &[Group<'_>]) -> Table {
     let mut known: Vec<(&str, &str)> = Vec::new();
     for phase in groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.phases) {
         if !known.contains(&(&phase.name, &phase.item)) {
@@ -127,22 +128,18 @@ fn laid_out(groups: &[Group<'_>]) -> Table {
     }
     let labels: Vec<String> = groups.iter().map(Group::label).collect();
     let across = groups.len() <= MOST_ACROSS;
-    let mut head = vec!["phase", "item"];
-    match across {
-        true => head.extend(labels.iter().map(String::as_str)),
-        false => head.extend(["cell", "took"]),
-    }
-    let mut table = Table::new(&head);
+    let table = Table::captioned(caption).named(["phase", "item"]);
+    let mut table = if across { table.named(labels.iter()) } else { table.named(["cell", "took"]) };
     for phase in known {
         let named: [Value; 2] = [phase.0.into(), phase.1.into()];
         let each = || groups.iter().map(|group| group.took(phase));
         if across {
-            table.push(named.into_iter().chain(each().map(Into::into)).collect());
+            table.push(named.into_iter().chain(each().map(Value::from)));
             continue;
         }
         for (label, took) in labels.iter().zip(each()) {
             let own = [label.clone().into(), took.into()];
-            table.push(named.iter().cloned().chain(own).collect());
+            table.push(named.iter().cloned().chain(own));
         }
     }
     table
@@ -185,7 +182,7 @@ mod tests {
         assert_eq!(groups[1].took(("node", "")), "500.0");
         assert_eq!(groups[0].took(("index", "point")), "under 1 s");
         assert_eq!(groups[1].took(("index", "point")), numbers::ABSENT);
-        let table = laid_out(&groups);
+        let table = laid_out("", &groups);
         assert_eq!((table.columns.len(), table.rows.len()), (4, 2));
     }
 }

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use ::tile::Tile;
 use results::comparison::{Cell, Level};
 use results::{StoredTile, TilesOf};
-use serde::Serialize;
 use spec::TileFigures;
 
 /// What requests of one place came to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Figures {
     pub(crate) requests: u64,
     sum_us: f64,

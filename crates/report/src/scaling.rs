@@ -1,27 +1,23 @@
 //! How throughput grows with clients in closed load: the universal scalability law, fitted to each curve.
 
-use maud::{Markup, Render, html};
 use results::{Table, Value};
-use serde::Serialize;
 use spec::Load;
 use stats::{FitDoubt, Rung, Scaling};
 
+use crate::block::Block;
 use crate::cells::CellFigures;
 use crate::data::{ReportData, split};
-use crate::format;
 use crate::numbers::{self, real};
 
 /// The law of one workload, all but clients alike.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Law {
     workload: String,
     /// Levels of what else varies, in words.
     cell: String,
     pub(crate) arm: Option<String>,
-    #[serde(flatten)]
     pub(crate) scaling: Scaling,
     /// Numbers of clients with which the load generator or its host had reached its own limit.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     by_generator: Vec<u32>,
 }
 
@@ -160,7 +156,7 @@ fn name(doubt: FitDoubt) -> &'static str {
 /// One line per fit: parameters and peak with their 95 % intervals.
 #[must_use]
 pub fn scaling(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "workload",
         "cell",
         "arm",
@@ -223,16 +219,26 @@ fn with_interval(value: f64, interval: Option<(f64, f64)>) -> String {
     format!("{}{}", figure(value), around.unwrap_or_default())
 }
 
-/// The parameters of a fit for people, and what is to be said of it.
+/// The parameters of each fit for people, with what is to be said of it.
 #[must_use]
-pub fn scalings_in_words(data: &ReportData) -> Vec<(String, Table, Vec<String>)> {
-    laws(data).into_iter().map(|law| (law.name(), law.table(), law.words())).collect()
+pub fn scalings_in_words(data: &ReportData) -> Vec<Block> {
+    blocks(&laws(data))
+}
+
+/// Some laws; nothing without any.
+pub(crate) fn blocks(laws: &[Law]) -> Vec<Block> {
+    let head = (!laws.is_empty()).then(|| Block::remark(LIMITS));
+    let of = |law: &Law| {
+        [law.table().into()].into_iter().chain(law.words().into_iter().map(Block::remark)).collect::<Vec<_>>()
+    };
+    head.into_iter().chain(laws.iter().flat_map(of)).collect()
 }
 
 impl Law {
     pub(crate) fn table(&self) -> Table {
         let scaling = &self.scaling;
-        let mut table = Table::new(&["parameter", "value", "what"]);
+        let caption = format_args!("Throughput over clients: {}", self.name());
+        let mut table = Table::captioned(caption).named(["parameter", "value", "what"]);
         let rows = [
             ("lambda", scaling.lambda, "per second of one client"),
             ("sigma", scaling.sigma, "contention: the share that waits for its turn"),
@@ -242,14 +248,5 @@ impl Law {
             table.push(vec![parameter.into(), with_interval(of.value, of.interval).into(), what.into()]);
         }
         table
-    }
-}
-
-impl Render for Law {
-    fn render(&self) -> Markup {
-        html! {
-            (format::sheet(format_args!("Throughput over clients: {}", self.name()), &self.table()))
-            @for sentence in self.words() { p.remark { (sentence) } }
-        }
     }
 }

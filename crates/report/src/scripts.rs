@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 
 use results::comparison::Summary;
-use serde::Serialize;
 use spec::Run;
 use stats::Histogram;
 
 /// One script (or layer of tiles) among several.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ScriptFigures {
     pub(crate) name: String,
     pub(crate) weight: u32,
     /// Whether it asks for a part of a map, which stands by layer and zoom elsewhere.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) of_map: bool,
     /// Succeeded, in time or late.
     pub(crate) transactions: u64,

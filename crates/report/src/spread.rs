@@ -15,7 +15,7 @@ pub fn repeats(data: &ReportData, metric: Metric) -> Vec<Spread> {
 /// For programs: a line per cell, figures per second, or in µs or (jobs) seconds, as the column `unit` says.
 #[must_use]
 pub fn spread(found: &[Spread], metric: Metric) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "workload", "cell", "unit", "runs", "invalid", "mean", "low", "high", "least", "most", "outliers",
         "doubt",
     ]);
@@ -51,8 +51,8 @@ pub fn spread(found: &[Spread], metric: Metric) -> Table {
 #[must_use]
 pub fn spread_in_words(found: &[Spread], metric: Metric) -> Table {
     let mut table =
-        Table::new(&["workload", "cell", "runs", "invalid", "mean [95 %]", "least", "most", "outliers"]);
-    table.optional.push("invalid".to_owned());
+        Table::new(["workload", "cell", "runs", "invalid", "mean [95 %]", "least", "most", "outliers"]);
+    table.optional(["invalid"]);
     for of in found {
         let summary = of.summary();
         let words = |value: Option<f64>| value.map_or(numbers::ABSENT.to_owned(), value_in_words(of, metric));

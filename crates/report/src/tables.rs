@@ -7,7 +7,7 @@ pub use crate::differences::{differences, table_in_words as differences_in_words
 pub use crate::explained::{plan_shares, plans};
 pub use crate::ladder::{ladder, ladders_in_words};
 pub use crate::phases::{phases, phases_in_words};
-pub use crate::scaling::{LIMITS as SCALING_LIMITS, scaling, scalings_in_words};
+pub use crate::scaling::{scaling, scalings_in_words};
 pub use crate::sections::crosstabs::crosstab;
 pub use crate::sections::limit::{limits, none as no_limits};
 pub use crate::sections::load::sizes;

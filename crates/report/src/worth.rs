@@ -2,16 +2,16 @@
 
 use results::comparison::{ArmComparison, Comparison, Setting, TakenApart};
 use results::{Table, Value};
-use serde::Serialize;
 use spec::Experiment;
 use stats::{Estimate, Verdict};
 
+use crate::block::Block;
 use crate::compared::{self, Part};
 use crate::data::ReportData;
 use crate::numbers::real;
 
 /// Of a workload, or of the whole grid where there are several.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Worth {
     pub(crate) of: String,
     /// The arm that has all settings.
@@ -26,9 +26,8 @@ pub(crate) struct Worth {
 }
 
 /// One setting.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Worths {
-    #[serde(flatten)]
     setting: Setting,
     /// The base with it, against the base.
     alone: Change,
@@ -37,7 +36,7 @@ pub(crate) struct Worths {
 }
 
 /// A figure of one arm against another; without one where no pair is valid.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy)]
 struct Change {
     estimate: Option<Estimate>,
     verdict: Verdict,
@@ -124,7 +123,7 @@ pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
 
 impl Worth {
     /// What the table shows.
-    pub(crate) fn caption(&self) -> String {
+    fn caption(&self) -> String {
         format!(
             "What each setting of {} is worth in {}: change of {} with it alone against {}, and of all but it against all",
             self.whole, self.of, self.noun, self.base
@@ -132,8 +131,9 @@ impl Worth {
     }
 
     /// For people.
-    pub(crate) fn table(&self) -> Table {
-        let mut table = Table::new(&["setting", "value", "alone", "without it", "risk"]);
+    fn table(&self) -> Table {
+        let mut table =
+            Table::captioned(self.caption()).named(["setting", "value", "alone", "without it", "risk"]);
         let all = format!("all {}", self.settings.len());
         table.push(vec![all.into(), "".into(), self.all.words(self.margin).into(), "".into(), "".into()]);
         for Worths { setting, alone, without } in &self.settings {
@@ -156,7 +156,7 @@ impl Worth {
 /// 95 % intervals. Intervals and verdicts allow for there being many.
 #[must_use]
 pub fn settings(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "workload",
         "arm",
         "setting",
@@ -176,7 +176,7 @@ pub fn settings(data: &ReportData) -> Table {
         let all: [Value; 5] =
             [worth.of.clone().into(), worth.whole.clone().into(), Value::Null, Value::Null, Value::Null];
         let nothing = std::iter::repeat_n(Value::Null, 5);
-        table.push(all.into_iter().chain(worth.all.values(worth.margin)).chain(nothing).collect());
+        table.push(all.into_iter().chain(worth.all.values(worth.margin)).chain(nothing));
         for Worths { setting, alone, without } in &worth.settings {
             let start: [Value; 5] = [
                 worth.of.clone().into(),
@@ -186,16 +186,16 @@ pub fn settings(data: &ReportData) -> Table {
                 setting.base.clone().into(),
             ];
             let changes = [alone, without].into_iter().flat_map(|change| change.values(worth.margin));
-            table.push(start.into_iter().chain(changes).chain([setting.risk.clone().into()]).collect());
+            table.push(start.into_iter().chain(changes).chain([setting.risk.clone().into()]));
         }
     }
     table
 }
 
-/// For people: a caption and a table for each workload.
+/// For people: a table for each workload.
 #[must_use]
-pub fn settings_in_words(data: &ReportData) -> Vec<(String, Table, Vec<String>)> {
-    worth(data).into_iter().map(|worth| (worth.caption(), worth.table(), Vec::new())).collect()
+pub fn settings_in_words(data: &ReportData) -> Vec<Block> {
+    worth(data).iter().map(|worth| worth.table().into()).collect()
 }
 
 /// The same as lines of a terminal.
@@ -269,7 +269,7 @@ mod tests {
     fn alone_is_against_the_base_and_without_against_all() {
         let table = settings(&data());
         let of = |setting: usize, column: &str| {
-            let place = table.columns.iter().position(|name| name == column).expect("a column");
+            let place = table.at(column).expect("a column");
             table.rows[setting][place].clone()
         };
         let pct = |setting, column| match of(setting, column) {

@@ -142,7 +142,7 @@ fn a_percentile_of_few_transactions_is_no_figure_and_has_no_verdict() {
         }
     }
     let runs = tables::runs(&data);
-    let at = runs.columns.iter().position(|name| name == "p99_us").unwrap();
+    let at = runs.at("p99_us").unwrap();
     assert!(runs.rows.iter().all(|row| row[at] == results::Value::Null), "no figure of a run");
     // One to three transactions in each of 8 rounds.
     assert!(html::page(&data).contains("too few (17 of 1,000)"));

@@ -81,7 +81,7 @@ fn a_comparison_of_open_loads_shows_the_arrivals_of_both_arms() {
     let data = ladder(vec![("stock", 0.0), ("gis", 0.06)], &STEPS);
     let found = data.throughput.as_ref().expect("two arms");
     let table = tables::compared(&data, found);
-    let at = |name: &str| table.columns.iter().position(|own| own == name).expect(name);
+    let at = |name: &str| table.at(name).expect(name);
     let row =
         table.rows.iter().find(|row| row[at("cell")] == "clients 16, rate 16000".into()).expect("a row");
     for arm in ["base_", ""] {
@@ -99,7 +99,7 @@ fn a_closed_load_shows_nothing_of_arrivals() {
     let data = data(&Shape::small());
     let compared = tables::compared(&data, data.throughput.as_ref().expect("two arms"));
     for table in [tables::runs(&data), tables::cells(&data), compared] {
-        assert!(!table.columns.iter().any(|name| name.contains("offered")), "{:?}", table.columns);
+        assert!(!table.names().iter().any(|name| name.contains("offered")), "{:?}", table.columns);
     }
     let page = html::page(&data);
     assert!(!page.contains("offered") && !summary::text(&data).contains("offered"));

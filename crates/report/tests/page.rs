@@ -166,7 +166,7 @@ fn a_page_has_one_value_of_each_figure() {
     let data = remade(data);
     let page = html::page(&data);
     let cells = report::tables::cells(&data);
-    let column = |name: &str| cells.columns.iter().position(|column| column == name).expect("a column");
+    let column = |name: &str| cells.at(name).expect("a column");
     for row in &cells.rows {
         let results::Value::Real(p99_us) = row[column("p99_us")] else { panic!("a figure") };
         let p99 = report::numbers::latency_us(p99_us);

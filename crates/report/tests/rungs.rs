@@ -3,8 +3,8 @@
 mod fixture;
 
 use fixture::{Shape, data};
-use report::format::{Format, print};
-use report::{Outcome, ReportData, charts, html, ladders, tables};
+use report::format::{Format, blocks, print};
+use report::{Block, Outcome, ReportData, charts, html, ladders, tables};
 use results::Value;
 use spec::{Doubt, Reason, Run, RunEvent, Validity};
 
@@ -46,8 +46,17 @@ fn in_step(rungs: &[Rung], bound: Option<f64>) -> ReportData {
 
 fn column(data: &ReportData, name: &str) -> Vec<Value> {
     let table = tables::ladder(data);
-    let at = table.columns.iter().position(|own| own == name).expect(name);
+    let at = table.at(name).expect(name);
     table.rows.iter().map(|row| row[at].clone()).collect()
+}
+
+/// The sentences below the tables.
+fn sentences(blocks: &[Block]) -> Vec<String> {
+    let words = |block: &Block| match block {
+        Block::Paragraph(paragraph) => Some(paragraph.words()),
+        _ => None,
+    };
+    blocks.iter().filter_map(words).collect()
 }
 
 #[test]
@@ -61,13 +70,15 @@ fn quality_breaks_at_the_first_rung_from_which_on_it_stays_broken() {
     // As in pgbench: late of what was processed, skipped of all.
     assert_eq!(column(&data, "late_share_pct")[3], (300.0 / 990.0 * 100.0).into());
     assert_eq!(column(&data, "skipped_share_pct")[3], 1.0.into());
-    let told = &tables::ladders_in_words(&data, true)[0];
-    assert_eq!(told.0, "reporting, promise 250 ms");
+    let told = tables::ladders_in_words(&data, true);
     assert_eq!(
-        told.2[0],
+        sentences(&told)[0],
         "Quality breaks at 10 clients, 10/s: 2 % late, skipped, failed or unfinished (bound 1 %)."
     );
-    let text = print(&told.1, Format::Text);
+    let text = blocks(&told, Format::Text);
+    assert!(text.contains("Ladder: reporting, promise 250 ms"), "{text}");
+    let [Block::Table(table), ..] = &told[..] else { panic!("{text}") };
+    let text = print(table, Format::Text);
     assert!(text.contains("BREAKS") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let page = html::page(&data);
     assert!(page.contains("Ladder: reporting, promise 250 ms") && page.contains("BREAKS"));
@@ -84,7 +95,7 @@ fn a_rung_that_the_generator_broke_is_no_limit_of_the_server() {
     let data = ReportData::new(data.experiment, data.host, data.target, data.runs);
     assert_eq!(ladders(&data)[0].outcome(), Outcome::ByGenerator);
     let said = "The generator ended it there, so the server may hold more (client saturated: busy).";
-    assert_eq!(tables::ladders_in_words(&data, true)[0].2[1], said);
+    assert_eq!(sentences(&tables::ladders_in_words(&data, true))[1], said);
     assert!(html::page(&data).contains(said));
     assert_eq!(column(&data, "generator")[2], Value::from("client saturated: busy".to_owned()));
 }
@@ -100,7 +111,7 @@ fn a_bound_of_ones_own_and_ladders_that_never_break_or_never_hold() {
     for (bound, outcome, words) in wanted {
         let data = in_step(&rungs, bound);
         assert_eq!(ladders(&data)[0].outcome(), outcome);
-        let told = &tables::ladders_in_words(&data, true)[0].2;
+        let told = sentences(&tables::ladders_in_words(&data, true));
         assert!(told[0].contains(words), "{told:?}");
     }
 }
@@ -110,7 +121,7 @@ fn what_is_broken_below_a_rung_that_holds_is_irregular() {
     let data = in_step(&[(3, 20, 0), (8, 0, 0), (10, 300, 0)], None);
     assert_eq!(column(&data, "quality"), ["broken here only", "kept", "breaks here"].map(Value::from));
     assert_eq!(ladders(&data)[0].outcome(), Outcome::Irregular);
-    let told = &tables::ladders_in_words(&data, true)[0].2;
+    let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].contains("Irregular: broken at 3 clients, 3/s, and kept higher up."), "{told:?}");
 }
 
@@ -121,13 +132,13 @@ fn a_rung_without_a_valid_run_is_no_answer() {
     let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
     assert_eq!(column(&data, "quality"), ["kept", "no valid run", "breaks here"].map(Value::from));
     assert_eq!(ladders(&data)[0].outcome(), Outcome::Invalid);
-    let told = &tables::ladders_in_words(&data, true)[0].2;
+    let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].ends_with("Not known, since no run there is valid: 8 clients, 8/s."), "{told:?}");
     // The same where nothing else breaks.
     let mut made = in_step(&[(3, 0, 0), (8, 0, 0)], None);
     made.runs.iter_mut().filter(|run| run.clients == 8).for_each(|run| run.validity = Validity::Invalid);
     let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
-    let told = &tables::ladders_in_words(&data, true)[0].2;
+    let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].starts_with("Quality holds at 3 clients, 3/s (bound 1 %). Not known"), "{told:?}");
 }
 
@@ -165,7 +176,7 @@ fn too_few_clients_for_a_rate_are_not_irregular() {
     }
     let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
     assert_eq!(ladders(&data)[0].outcome(), Outcome::Told);
-    let told = &tables::ladders_in_words(&data, true)[0].2;
+    let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].starts_with("Quality holds from 8 clients, 100/s on"), "{told:?}");
 }
 
@@ -173,7 +184,7 @@ fn too_few_clients_for_a_rate_are_not_irregular() {
 fn what_is_broken_below_and_kept_on_top_does_not_hold_on_every_rung() {
     let data = in_step(&[(3, 20, 0), (8, 0, 0), (10, 0, 0)], None);
     assert_eq!(ladders(&data)[0].outcome(), Outcome::Irregular);
-    let told = &tables::ladders_in_words(&data, true)[0].2;
+    let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].starts_with("Quality holds at 8 clients, 8/s; 10 clients, 10/s"), "{told:?}");
     assert!(told[0].contains("Irregular: broken at 3 clients"), "{told:?}");
 }
@@ -187,7 +198,7 @@ fn rungs_that_are_too_short_for_the_bound_are_named() {
         run.counts.extend([("due".to_owned(), 20), ("ok".to_owned(), 20)]);
     }
     let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
-    let told = &tables::ladders_in_words(&data, true)[0].2;
+    let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(
         told[1].contains("With 40 transactions (3 clients, 3/s) a single bad one passes the bound"),
         "{told:?}"
@@ -205,7 +216,7 @@ fn the_scalability_law_stands_in_table_page_and_chart() {
     };
     let made = data(&shape);
     let table = tables::scaling(&made);
-    let at = |name: &str| table.columns.iter().position(|own| own == name).expect(name);
+    let at = |name: &str| table.at(name).expect(name);
     let real = |name: &str| match table.rows[0][at(name)] {
         Value::Real(number) => number,
         ref other => panic!("{name}: {other:?}"),
@@ -213,13 +224,12 @@ fn the_scalability_law_stands_in_table_page_and_chart() {
     assert_eq!(table.rows.len(), 1);
     assert!(real("sigma_low") <= real("sigma") && real("sigma") <= real("sigma_high"));
     assert_eq!(table.rows[0][at("clients_levels")], 6_i64.into());
-    let told = &tables::scalings_in_words(&made)[0];
-    assert_eq!(told.0, "tpcb");
+    let told = sentences(&tables::scalings_in_words(&made));
     let page = html::page(&made);
     for words in ["Throughput over clients: tpcb", "it says nothing of p99", "contention", "fitted"] {
         assert!(page.contains(words), "{words}");
     }
-    assert!(page.contains(&told.2[0]), "{:?}", told.2);
+    assert!(page.contains(&told[1]), "{told:?}");
     let drawn = charts(&made).iter().any(|chart| chart.svg.contains("fitted"));
     assert!(drawn, "the curve stands in the chart of throughput over clients");
     // A ladder of clients without a promise is a table too, and no verdict.

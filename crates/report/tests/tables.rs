@@ -16,7 +16,7 @@ fn compared(data: &ReportData) -> Table {
 }
 
 fn column<'a>(table: &'a Table, name: &str) -> Vec<&'a Value> {
-    let at = table.columns.iter().position(|own| own == name).expect(name);
+    let at = table.at(name).expect(name);
     table.rows.iter().map(|row| &row[at]).collect()
 }
 
@@ -536,7 +536,7 @@ fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
             let first = |name: &str| column(&table, &format!("{before}{name}"))[0];
             assert_eq!((first("promise_ms"), first("late_share_pct")), (&0.05.into(), &100.0.into()));
             assert!(matches!(first("late"), Value::Int(1..)));
-            assert!(!table.columns.iter().any(|name| name.contains("offered")));
+            assert!(!table.names().iter().any(|name| name.contains("offered")));
             assert!(print(&table, Format::Text).contains("100 %"));
         }
         assert!(csv(&tables::crosstab(&data)).contains("late ones are in it"));

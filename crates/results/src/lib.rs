@@ -17,4 +17,4 @@ pub use store::{
     Alone, Collection, Course, Earlier, ExperimentId, ExperimentSummary, Finished, Imported, Known, Store,
     StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf,
 };
-pub use table::{Table, Value};
+pub use table::{Column, Kind, Marked, Table, Value};

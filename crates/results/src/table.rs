@@ -1,4 +1,6 @@
-//! Rows and columns: what queries give and printers take.
+//! Rows and columns: what queries give and printers take. The only table type.
+
+use std::fmt::Display;
 
 use serde::Serialize;
 
@@ -14,6 +16,46 @@ pub enum Value {
     Blob(Vec<u8>),
     /// Lists and objects: nested in JSON, elsewhere their text.
     Data(serde_json::Value),
+    Marked(Marked),
+}
+
+/// A text that looks different on a page.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Marked {
+    pub text: String,
+    /// For colour, e.g. that of a verdict. The text says the same.
+    pub class: &'static str,
+    /// Address that the text links to.
+    pub link: Option<String>,
+}
+
+impl Serialize for Marked {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl Value {
+    /// A text as it is written.
+    pub fn shown(text: impl Display) -> Self {
+        Self::Text(text.to_string())
+    }
+
+    /// A text with a class of the page's style sheet.
+    pub fn marked(text: impl Display, class: &'static str) -> Self {
+        Self::Marked(Marked { text: text.to_string(), class, link: None })
+    }
+
+    /// A text that links to a place outside of the page.
+    pub fn linked(text: impl Display, address: String) -> Self {
+        Self::Marked(Marked { text: text.to_string(), class: "", link: Some(address) })
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
 }
 
 impl From<&str> for Value {
@@ -58,26 +100,127 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
+/// What a column holds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Column {
+    /// The head.
+    pub name: String,
+    pub kind: Kind,
+    /// People need not see it where no row has a value but 0; programs always get it.
+    pub optional: bool,
+}
+
+/// How a column's head and values are written for people.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// The name ends with the unit (`p99_us`): numbers get the unit that suits them.
+    #[default]
+    Named,
+    /// Head and texts as they are.
+    Text,
+    /// The same, aligned to the right.
+    Number,
+}
+
 /// Named columns and rows of as many values.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    pub columns: Vec<String>,
+    /// What it shows, for people.
+    pub caption: String,
+    pub columns: Vec<Column>,
     /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Value>>,
-    /// Columns that people need not see where no row has a value but 0; programs always get them.
-    pub optional: Vec<String>,
+    /// On a phone each row is a block, however many there are.
+    pub stacked: bool,
 }
 
 impl Table {
-    /// An empty table with these columns.
+    /// An empty table with these columns, whose names end with their units.
+    pub fn new<S: Display>(columns: impl IntoIterator<Item = S>) -> Self {
+        Self::default().named(columns)
+    }
+
+    /// An empty table for people, which says in its caption what it shows.
+    pub fn captioned(caption: impl Display) -> Self {
+        Self { caption: caption.to_string(), ..Self::default() }
+    }
+
+    /// Adds columns whose names end with their units.
     #[must_use]
-    pub fn new(columns: &[&str]) -> Self {
-        Self { columns: columns.iter().map(|&name| name.to_owned()).collect(), ..Self::default() }
+    pub fn named<S: Display>(self, names: impl IntoIterator<Item = S>) -> Self {
+        self.with(names, Kind::Named)
+    }
+
+    /// Adds columns of text for people.
+    #[must_use]
+    pub fn text<S: Display>(self, names: impl IntoIterator<Item = S>) -> Self {
+        self.with(names, Kind::Text)
+    }
+
+    /// Adds columns of numbers that are written out for people.
+    #[must_use]
+    pub fn numbers<S: Display>(self, names: impl IntoIterator<Item = S>) -> Self {
+        self.with(names, Kind::Number)
+    }
+
+    fn with<S: Display>(mut self, names: impl IntoIterator<Item = S>, kind: Kind) -> Self {
+        let column = |name: S| Column { name: name.to_string(), kind, optional: false };
+        self.columns.extend(names.into_iter().map(column));
+        self
+    }
+
+    /// Makes columns optional.
+    pub fn optional<S: AsRef<str>>(&mut self, names: impl IntoIterator<Item = S>) {
+        for name in names {
+            let of_name = self.columns.iter_mut().filter(|column| column.name == name.as_ref());
+            of_name.for_each(|column| column.optional = true);
+        }
     }
 
     /// Adds a row; it must be as long as the columns.
-    pub fn push(&mut self, row: Vec<Value>) {
+    pub fn push(&mut self, row: impl IntoIterator<Item = Value>) {
+        let row: Vec<Value> = row.into_iter().collect();
         debug_assert_eq!(row.len(), self.columns.len(), "a row has one value per column");
         self.rows.push(row);
+    }
+
+    /// The heads.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(|column| column.name.as_str()).collect()
+    }
+
+    /// The place of a column.
+    #[must_use]
+    pub fn at(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
+    }
+
+    /// Keeps only some columns, by their place.
+    #[must_use]
+    pub fn only(mut self, kept: impl Fn(&Self, usize) -> bool) -> Self {
+        let kept: Vec<bool> = (0..self.columns.len()).map(|at| kept(&self, at)).collect();
+        let mut keeps = kept.iter().copied();
+        self.columns.retain(|_| keeps.next().unwrap_or_default());
+        for row in &mut self.rows {
+            let mut keeps = kept.iter().copied();
+            row.retain(|_| keeps.next().unwrap_or_default());
+        }
+        self
+    }
+
+    /// Whether a column's values are numbers, which are aligned to the right: as its kind says, or every value is a number or
+    /// absent, and one is a number.
+    #[must_use]
+    pub fn is_numeric(&self, at: usize) -> bool {
+        match self.columns[at].kind {
+            Kind::Text => false,
+            Kind::Number => true,
+            Kind::Named => {
+                let own = self.rows.iter().filter_map(|row| row.get(at)).filter(|v| **v != Value::Null);
+                let mut own = own.peekable();
+                own.peek().is_some() && own.all(|v| matches!(v, Value::Int(_) | Value::Real(_)))
+            }
+        }
     }
 }

@@ -71,7 +71,7 @@ impl Plan {
                 run.seed.into(),
             ];
             let copy = copy.map(|_| Value::from(self.setup(run).at().copy));
-            table.push(first.into_iter().chain(levels).chain(copy).chain(last).collect());
+            table.push(first.into_iter().chain(levels).chain(copy).chain(last));
         }
         table
     }
@@ -89,15 +89,7 @@ impl Plan {
     /// The same for people: the seed of each run, 19 digits that follow from the plan's, is left out.
     #[must_use]
     pub fn short_table(&self) -> Table {
-        let whole = self.table();
-        let columns: Vec<&str> =
-            whole.columns[..whole.columns.len() - 1].iter().map(String::as_str).collect();
-        let mut short = Table::new(&columns);
-        for mut row in whole.rows {
-            row.pop();
-            short.push(row);
-        }
-        short
+        self.table().only(|table, at| table.columns[at].name != "seed")
     }
 
     /// The row of a change of the server's state before a run.

@@ -182,7 +182,7 @@ fn arms_stand_next_to_each_other_unless_switching_takes_a_restart() {
 fn the_seed_stands_once_in_what_people_read() {
     let plan = plan(&text(1, &[1, 2], 2, false, 2));
     let (whole, short) = (plan.table(), plan.short_table());
-    assert_eq!(whole.columns.last().map(String::as_str), Some("seed"));
+    assert_eq!(whole.names().last().copied(), Some("seed"));
     assert_eq!(short.columns, whole.columns[..whole.columns.len() - 1]);
     assert!(short.rows.iter().all(|row| row.len() == short.columns.len()));
     let line = format!("seed {}; each run's own is made from it", plan.seed);

@@ -1,9 +1,9 @@
 //! What is shown of tiles beside the answer: figures by layer and zoom, where the time goes, and the slowest tiles.
 
-use report::{ReportData, tables};
+use report::{Block, ReportData, tables};
 use results::{ExperimentId, Store, Table};
 
-use super::print_parts;
+use super::print_blocks;
 use crate::options::Format;
 
 /// For programs each layer at each zoom; where there is none, as of random boxes that failed, the cells.
@@ -36,22 +36,22 @@ pub(super) fn print_below(
         ("Slowest tiles:", slowest, said),
     ];
     let parts = parts.into_iter().filter(|(_, table, _)| !table.rows.is_empty());
-    let parts: Vec<_> = parts.map(|(name, table, said)| (name.to_owned(), in_short(table), said)).collect();
-    print_parts(&parts, format)?;
-    Ok(!parts.is_empty())
+    let of = |(caption, table, said): (&str, Table, Vec<String>)| {
+        let table = Table { caption: caption.to_owned(), ..in_short(table) };
+        [table.into()].into_iter().chain(said.into_iter().map(Block::remark)).collect::<Vec<_>>()
+    };
+    let blocks: Vec<Block> = parts.flat_map(of).collect();
+    print_blocks(&blocks, format)?;
+    Ok(!blocks.is_empty())
 }
 
 /// Without what is the same in all rows and said above.
-fn in_short(mut table: Table) -> Table {
-    for column in ["workload", "cell", "arm", "weight", "sliced"] {
-        let alike = |place: &usize| table.rows.windows(2).all(|two| two[0][*place] == two[1][*place]);
-        let place = table.columns.iter().position(|name| name == column).filter(alike);
-        if let Some(place) = place {
-            table.columns.remove(place);
-            table.rows.iter_mut().for_each(|row| drop(row.remove(place)));
-        }
-    }
-    table
+fn in_short(table: Table) -> Table {
+    let said = ["workload", "cell", "arm", "weight", "sliced"];
+    table.only(|table, at| {
+        let is_alike = table.rows.windows(2).all(|two| two[0][at] == two[1][at]);
+        !(is_alike && said.contains(&table.columns[at].name.as_str()))
+    })
 }
 
 #[cfg(test)]
@@ -60,10 +60,10 @@ mod tests {
 
     #[test]
     fn what_is_alike_in_all_rows_is_left_out() {
-        let mut table = Table::new(&["workload", "arm", "script", "weight"]);
+        let mut table = Table::new(["workload", "arm", "script", "weight"]);
         for arm in ["old", "new"] {
             table.push(vec!["tiles".into(), arm.into(), "roads".into(), 1_u64.into()]);
         }
-        assert_eq!(in_short(table).columns, ["arm", "script"]);
+        assert_eq!(in_short(table).names(), ["arm", "script"]);
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use report::{ReportData, tables};
+use report::{Block, ReportData, tables};
 use results::Store;
 use results::comparison::{Comparison, Measured, Metric};
 
 use super::report as page;
-use super::{chosen, load, loaded, print, print_below, print_compared};
+use super::{chosen, load, loaded, print, print_blocks, print_compared};
 use crate::exit::{self, BAD_INPUT, Failure, Outcome, USAGE};
 use crate::options::{Format, FormatOption, Selection};
 use crate::print::{data, talk, warning};
@@ -115,8 +115,9 @@ fn repeats(found: &ReportData, metric: Metric, args: &Args) -> Outcome {
     let format = args.format.format;
     if format.is_for_people() {
         headline(found, None, format)?;
-        print(&tables::spread_in_words(&spreads, metric), format)?;
-        print_below(&tables::below_spread(&spreads, metric), format)?;
+        let below = tables::below_spread(&spreads, metric).into_iter().map(Block::remark);
+        let table = tables::spread_in_words(&spreads, metric).into();
+        print_blocks(&[table].into_iter().chain(below).collect::<Vec<_>>(), format)?;
     } else {
         print(&tables::spread(&spreads, metric), format)?;
     }

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn of_programs(programs: &[Program]) -> Table {
-    let mut table = Table::new(&["program", "found", "needed for"]);
+    let mut table = Table::new(["program", "found", "needed for"]);
     for program in programs {
         let found = program.found.as_deref().unwrap_or("missing");
         table.push(vec![program.name.into(), found.into(), program.needed_for.into()]);
@@ -68,7 +68,7 @@ fn advice(programs: &[Program]) -> String {
 }
 
 fn of_parts(parts: &[Part]) -> Table {
-    let mut table = Table::new(&["system", "state"]);
+    let mut table = Table::new(["system", "state"]);
     for part in parts {
         table.push(vec![part.name.into(), part.state.as_str().into()]);
     }
@@ -80,7 +80,7 @@ fn yes(has: bool) -> &'static str {
 }
 
 fn of_rights(examined: &Examined) -> Table {
-    let mut table = Table::new(&["right", "has", "allows"]);
+    let mut table = Table::new(["right", "has", "allows"]);
     for right in &examined.rights {
         table.push(vec![right.name.into(), yes(right.has).into(), right.allows.into()]);
     }
@@ -101,7 +101,7 @@ fn grants(examined: &Examined) -> String {
 }
 
 fn of_uses(examined: &Examined) -> Table {
-    let mut table = Table::new(&["command", "works", "limits"]);
+    let mut table = Table::new(["command", "works", "limits"]);
     for it in &examined.uses {
         table.push(vec![it.command.into(), it.doubt.word().into(), it.doubt.why().into()]);
     }
@@ -110,7 +110,7 @@ fn of_uses(examined: &Examined) -> Table {
 
 /// All of it as one table, for programs.
 fn all(programs: &[Program], parts: &[Part], examined: Option<&Examined>) -> Table {
-    let mut table = Table::new(&["kind", "name", "state", "detail", "about"]);
+    let mut table = Table::new(["kind", "name", "state", "detail", "about"]);
     for program in programs {
         let state = if program.found.is_some() { "found" } else { "missing" };
         let found = program.found.as_deref();

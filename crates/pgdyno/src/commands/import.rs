@@ -126,7 +126,7 @@ fn earlier(args: &Args, ran: &import::Options, path: &Path) -> Outcome {
         let what = format!("{}: no experiments that {} lacks", file.display(), path.display());
         return Err(Failure::with_code(USAGE, what, None));
     }
-    let mut table = Table::new(&["experiment", "name", "runs"]);
+    let mut table = Table::new(["experiment", "name", "runs"]);
     for experiment in store.experiments()?.into_iter().filter(|experiment| copied.contains(&experiment.id)) {
         table.push(vec![experiment.id.0.into(), experiment.name.into(), experiment.runs.into()]);
     }
@@ -212,7 +212,7 @@ fn say_known(found: &Found, imported: &Imported, args: &Args) -> anyhow::Result<
 }
 
 fn table<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "run",
         "source",
         "workload",

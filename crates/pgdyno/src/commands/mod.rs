@@ -267,45 +267,15 @@ fn print_compared(data: &ReportData, found: &Comparison, format: Format) -> anyh
     if !format.is_for_people() {
         return print(&tables::compared(data, found), format);
     }
-    print(&tables::compared_in_words(data, found), format)?;
     let besides = tables::differences_in_words(data, found);
-    if !besides.rows.is_empty() {
-        crate::print::data("\n")?;
-        print(&besides, format)?;
-    }
-    for paragraph in tables::below(data, found, of(format)) {
-        crate::print::data(&format!("\n{paragraph}\n"))?;
-    }
-    Ok(())
+    let besides = (!besides.rows.is_empty()).then(|| besides.into());
+    let compared = [tables::compared_in_words(data, found).into()].into_iter().chain(besides);
+    print_blocks(&compared.chain(tables::below(data, found)).collect::<Vec<_>>(), format)
 }
 
-/// Tables with the name of each above and what is to be said of it below.
-fn print_parts(parts: &[(String, results::Table, Vec<String>)], format: Format) -> anyhow::Result<()> {
-    for (name, table, said) in parts {
-        crate::print::data(&(paragraph(name, format) + "\n"))?;
-        print(table, format)?;
-        print_below(said, format)?;
-    }
-    Ok(())
-}
-
-/// What is to be said below a table, for people.
-fn print_below(said: &[String], format: Format) -> anyhow::Result<()> {
-    let said: String = said.iter().map(|text| paragraph(text, format)).collect();
-    Ok(crate::print::data(&said)?)
-}
-
-fn paragraph(text: &str, format: Format) -> String {
-    format!("\n{}\n", ::report::format::line(text, of(format)))
-}
-
-/// How throughput grows with clients, for people; nothing where there is no such ladder.
-fn print_scalings(data: &ReportData, format: Format) -> anyhow::Result<()> {
-    let laws = ::report::tables::scalings_in_words(data);
-    if !laws.is_empty() {
-        crate::print::data(&format!("\n{}\n", ::report::tables::SCALING_LIMITS))?;
-    }
-    print_parts(&laws, format)
+/// Prints for people.
+fn print_blocks(blocks: &[::report::Block], format: Format) -> anyhow::Result<()> {
+    Ok(crate::print::data(&::report::format::blocks(blocks, of(format)))?)
 }
 
 fn print(table: &results::Table, format: Format) -> anyhow::Result<()> {

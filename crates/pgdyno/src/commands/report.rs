@@ -79,7 +79,7 @@ fn list(args: &Args) -> Outcome {
         print::data(&whole_lines(&charts.collect::<Vec<_>>()))?;
         return Ok(SAME_OR_BETTER);
     }
-    let mut table = Table::new(&["chart", "shows"]);
+    let mut table = Table::new(["chart", "shows"]);
     charts.for_each(|chart| table.push(chart.map(Into::into).to_vec()));
     super::print(&table, args.format)?;
     Ok(SAME_OR_BETTER)

@@ -14,10 +14,7 @@ use server::Stop;
 use server::settings::Machine;
 use spec::Class;
 
-use super::{
-    allowed, by_zoom, loaded, print, print_compared, print_parts, print_scalings, report as page, signals,
-    typed,
-};
+use super::{allowed, by_zoom, loaded, print, print_blocks, print_compared, report as page, signals, typed};
 use crate::exit::{self, INVALID, Outcome, SAME_OR_BETTER};
 use crate::options::{Format, Output, Programs, WrittenSlices};
 use crate::print::{data, talk, warning};
@@ -312,6 +309,9 @@ fn to_try(found: &ReportData, is_compared: bool) -> String {
 /// The ladders, each with its name above and where it breaks below; where all are shown, how throughput grows with clients.
 fn print_ladders(found: &ReportData, format: Format, shown: Shown) -> anyhow::Result<()> {
     let all = shown == Shown::Ladders;
-    print_parts(&report::tables::ladders_in_words(found, !all), format)?;
-    if all { print_scalings(found, format) } else { Ok(()) }
+    let mut blocks = report::tables::ladders_in_words(found, !all);
+    if all {
+        blocks.extend(report::tables::scalings_in_words(found));
+    }
+    print_blocks(&blocks, format)
 }

@@ -1,9 +1,9 @@
 //! `pgdyno table`: stored results as rows and columns.
 
-use report::{ReportData, tables};
+use report::{Block, ReportData, tables};
 use results::{Store, Table};
 
-use super::{chosen, load, print, print_below, print_parts, print_scalings};
+use super::{chosen, load, print, print_blocks};
 use crate::exit::{Outcome, SAME_OR_BETTER};
 use crate::options::{Format, FormatOption, Selection};
 use crate::print::talk;
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let below = tables::below_percentiles(&data).filter(|_| has_percentiles && !table.rows.is_empty());
     let void = tables::below_tiles(&data).into_iter().filter(|_| args.kind == Kind::Tiles);
     if format.is_for_people() {
-        print_below(&below.into_iter().chain(void).collect::<Vec<_>>(), format)?;
+        print_blocks(&below.into_iter().chain(void).map(Block::remark).collect::<Vec<_>>(), format)?;
     }
     Ok(SAME_OR_BETTER)
 }
@@ -150,7 +150,7 @@ fn single_tiles(args: &Args) -> anyhow::Result<()> {
     let (table, more) = tables::slowest_tiles(store.slowest_tiles(experiment, tables::MOST_TILES)?, &counts);
     print(&table, format)?;
     let void = tables::below_tiles(&ReportData::load(&store, experiment)?);
-    print_below(&more.into_iter().chain(void).collect::<Vec<_>>(), format)
+    print_blocks(&more.into_iter().chain(void).map(Block::remark).collect::<Vec<_>>(), format)
 }
 
 fn experiments(args: &Args) -> anyhow::Result<()> {
@@ -165,25 +165,20 @@ fn experiments(args: &Args) -> anyhow::Result<()> {
 
 /// What people read otherwise than programs, if it is that and there is some.
 fn in_words(kind: Kind, data: &ReportData, format: Format) -> anyhow::Result<bool> {
-    let parts = match kind {
+    let blocks = match kind {
         Kind::Limits if tables::limits(data).is_some() => {
             crate::print::data(&report::summary::text(data))?;
             return Ok(true);
         }
-        Kind::Scaling if !tables::scaling(data).rows.is_empty() => {
-            print_scalings(data, format)?;
-            return Ok(true);
-        }
+        Kind::Scaling => tables::scalings_in_words(data),
         Kind::Ladder => tables::ladders_in_words(data, false),
         Kind::Settings => tables::settings_in_words(data),
         Kind::Jobs => tables::jobs_in_words(data),
         Kind::Phases => tables::phases_in_words(data),
         _ => return Ok(false),
     };
-    if !parts.is_empty() {
-        print_parts(&parts, format)?;
-    }
-    Ok(!parts.is_empty())
+    print_blocks(&blocks, format)?;
+    Ok(!blocks.is_empty())
 }
 
 fn table(kind: Kind, data: &ReportData) -> Table {

@@ -337,7 +337,7 @@ fn tell(
 }
 
 fn restored_table() -> Table {
-    Table::new(&["server", "put back", "as before already", "left alone"])
+    Table::new(["server", "put back", "as before already", "left alone"])
 }
 
 /// What could not be put back, and why.

@@ -8,6 +8,7 @@ use maud::{Markup, PreEscaped, html};
 
 pub use picture::{Picture, PictureError};
 
+use crate::block;
 use crate::chart::{Chart, Drawing, FONT, coordinate, text_width, wrapped};
 use crate::data::ReportData;
 use crate::sections::SECTIONS;
@@ -33,7 +34,7 @@ pub struct Alone {
 #[must_use]
 pub fn charts(data: &ReportData) -> Vec<Alone> {
     let mut found: Vec<Alone> = Vec::new();
-    for chart in SECTIONS.iter().flat_map(|section| (section.charts)(data)) {
+    for chart in SECTIONS.iter().flat_map(|section| block::charts((section.blocks)(data))) {
         let Some(drawing) = chart.draw(chart.width()) else { continue };
         let plain = name_of(chart.title());
         let taken = |name: &str| found.iter().any(|other| other.name == name);

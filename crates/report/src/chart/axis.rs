@@ -3,7 +3,7 @@
 use super::text_width;
 
 /// How values are laid out along a length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spacing {
     /// Equal steps.
     Linear,
@@ -22,7 +22,7 @@ pub(crate) struct Scale {
 }
 
 /// A place on an axis with its label.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tick {
     pub(crate) value: f64,
     pub(crate) label: String,

@@ -1,16 +1,15 @@
 //! Phases of a job as bars along its time.
 
-use maud::{Markup, Render, html};
-use serde::Serialize;
+use maud::{Markup, html};
+use results::Table;
 use spec::Phase;
 
 use super::axis::{Scale, Spacing, Tick, round_ticks, without_overlap};
 use super::{
-    Chart, Drawing, END, FONT, LINE, MIDDLE, START, figure, label, labels, rectangle, rule, text_width,
-    widest, wrapped,
+    Chart, Drawing, END, FONT, LINE, MIDDLE, START, label, labels, rectangle, rule, text_width, widest,
+    wrapped,
 };
 use crate::numbers;
-use crate::sheet::Sheet;
 
 /// Height of a bar with its gap.
 const ROW: f64 = 24.0;
@@ -18,12 +17,12 @@ const BAR: f64 = 15.0;
 /// Share of the width that names may take before they are broken into lines.
 const NAMES: f64 = 0.41;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bars {
     pub(crate) title: String,
     /// At least one.
     pub(crate) phases: Vec<Phase>,
-    pub(crate) data: Sheet,
+    pub(crate) data: Table,
 }
 
 fn end_us(phase: &Phase) -> u64 {
@@ -39,12 +38,6 @@ impl Bars {
     /// When the last phase ended, µs.
     fn end_us(&self) -> u64 {
         self.phases.iter().map(end_us).max().unwrap_or(0)
-    }
-}
-
-impl Render for Bars {
-    fn render(&self) -> Markup {
-        figure(self)
     }
 }
 
@@ -65,7 +58,7 @@ impl Chart for Bars {
         )
     }
 
-    fn data(&self) -> &Sheet {
+    fn data(&self) -> &Table {
         &self.data
     }
 

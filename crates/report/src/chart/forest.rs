@@ -1,17 +1,16 @@
 //! Changes with their intervals beside the band of the margin, on an axis of ratios: twice and half are equally far
 //! from no change, and nothing can be below -100 %.
 
-use maud::{Markup, Render, html};
-use serde::Serialize;
+use maud::{Markup, html};
+use results::Table;
 
 use super::axis::{Scale, Spacing, Tick, ratio_ticks};
 use super::{
-    Anchor, Chart, Drawing, END, FONT, LINE, MIDDLE, START, WIDE, figure, label, labels, rectangle, rule,
-    shape, text_width, widest, wrapped,
+    Anchor, Chart, Drawing, END, FONT, LINE, MIDDLE, START, WIDE, label, labels, rectangle, rule, shape,
+    text_width, widest, wrapped,
 };
 use crate::compared::Tone;
 use crate::numbers;
-use crate::sheet::Sheet;
 
 /// Height of a row beside that of its lines of text.
 const ROW: f64 = 10.0;
@@ -24,7 +23,7 @@ const LEAST_PLOT: f64 = 180.0;
 const GAP: f64 = 14.0;
 
 /// One line of the plot.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) label: String,
     /// In percent.
@@ -36,7 +35,7 @@ pub(crate) struct Row {
     pub(crate) total: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Forest {
     pub(crate) title: String,
     pub(crate) caption: String,
@@ -45,7 +44,7 @@ pub(crate) struct Forest {
     /// Margin in percent.
     pub(crate) margin: f64,
     pub(crate) rows: Vec<Row>,
-    pub(crate) data: Sheet,
+    pub(crate) data: Table,
 }
 
 /// A row with its texts and its place.
@@ -140,12 +139,6 @@ impl Forest {
     }
 }
 
-impl Render for Forest {
-    fn render(&self) -> Markup {
-        figure(self)
-    }
-}
-
 impl Chart for Forest {
     fn title(&self) -> &str {
         &self.title
@@ -159,7 +152,7 @@ impl Chart for Forest {
         format!("{}{arrows}", self.caption)
     }
 
-    fn data(&self) -> &Sheet {
+    fn data(&self) -> &Table {
         &self.data
     }
 
@@ -337,7 +330,7 @@ mod tests {
             x_name: "change of throughput against stock".into(),
             margin: 3.0,
             rows,
-            data: Sheet::new("d"),
+            data: Table::captioned("d"),
         };
         let drawings = [WIDE, SLIM].map(|width| forest.draw(width).expect("changes to draw").markup.0);
         assert!(

@@ -1,12 +1,11 @@
 //! Lines with markers and whiskers over a common x.
 
-use maud::{Markup, Render, html};
-use serde::Serialize;
+use maud::{Markup, html};
+use results::Table;
 
 use super::axis::{Scale, Spacing, Tick, log_ticks, round_ticks, without_overlap};
-use super::{Chart, Drawing, END, FONT, MIDDLE, START, figure, label, mark, rule, text_width};
+use super::{Chart, Drawing, END, FONT, MIDDLE, START, label, mark, rule, text_width};
 use crate::numbers;
-use crate::sheet::Sheet;
 
 /// Height of the plotting area.
 const PLOT: f64 = 230.0;
@@ -14,14 +13,14 @@ const BOTTOM: f64 = 46.0;
 const RIGHT: f64 = 14.0;
 
 /// A point; whiskers where `range` is given, or a part of its line's band.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Point {
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) range: Option<(f64, f64)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Series {
     /// Its name; empty where there is only one.
     pub(crate) name: String,
@@ -29,7 +28,6 @@ pub(crate) struct Series {
     /// Whether it is computed, not measured: a line without markers.
     pub(crate) computed: bool,
     /// Whether ranges are drawn as a band about the line, and not as whiskers.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) banded: bool,
 }
 
@@ -48,7 +46,7 @@ impl Series {
 }
 
 /// What y is measured in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     PerSecond,
     Nanoseconds,
@@ -74,7 +72,7 @@ impl Unit {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LineChart {
     pub(crate) title: String,
     pub(crate) caption: String,
@@ -87,13 +85,7 @@ pub(crate) struct LineChart {
     /// Whether points are marked; lines of many points are clearer without.
     pub(crate) markers: bool,
     pub(crate) series: Vec<Series>,
-    pub(crate) data: Sheet,
-}
-
-impl Render for LineChart {
-    fn render(&self) -> Markup {
-        figure(self)
-    }
+    pub(crate) data: Table,
 }
 
 impl Chart for LineChart {
@@ -105,7 +97,7 @@ impl Chart for LineChart {
         self.caption.clone()
     }
 
-    fn data(&self) -> &Sheet {
+    fn data(&self) -> &Table {
         &self.data
     }
 

@@ -12,8 +12,7 @@ mod mark;
 pub(crate) mod stacks;
 
 use maud::{Markup, html};
-
-use crate::sheet::Sheet;
+use results::Table;
 
 /// Width of most drawings in full, in their own units; the page scales them.
 const WIDTH: f64 = 560.0;
@@ -23,17 +22,18 @@ const WIDE: f64 = 680.0;
 pub(crate) const FONT: f64 = 13.0;
 
 /// Width on a phone, where labels keep their size.
-const SLIM: f64 = 360.0;
+pub(crate) const SLIM: f64 = 360.0;
 
 /// What can be drawn: on a page in two widths, of which the screen chooses one, and alone as a file.
-pub(crate) trait Chart {
+pub trait Chart {
+    /// Above it.
     fn title(&self) -> &str;
 
     /// A sentence that says what one sees.
     fn caption(&self) -> String;
 
     /// The same as a table.
-    fn data(&self) -> &Sheet;
+    fn data(&self) -> &Table;
 
     /// Width in full, in the drawing's own units.
     fn width(&self) -> f64 {
@@ -45,38 +45,9 @@ pub(crate) trait Chart {
 }
 
 /// A drawing, from the origin on.
-pub(crate) struct Drawing {
+pub struct Drawing {
     pub(crate) markup: Markup,
     pub(crate) height: f64,
-}
-
-/// A chart on a page; nothing where there is nothing to draw.
-fn figure(chart: &impl Chart) -> Markup {
-    let caption = chart.caption();
-    let svg = |class: &str, width: f64| {
-        let Drawing { markup, height } = chart.draw(width)?;
-        let view = format!("0 0 {} {}", coordinate(width), coordinate(height));
-        Some(html! {
-            svg class=(class) viewBox=(view) role="img" {
-                title { (chart.title()) }
-                desc { (caption) }
-                (markup)
-            }
-        })
-    };
-    html! {
-        @if let (Some(broad), Some(slim)) = (svg("broad", chart.width()), svg("slim", SLIM)) {
-            figure.chart {
-                h4 { (chart.title()) }
-                div.drawing { (broad) (slim) }
-                figcaption { (caption) }
-                details {
-                    summary { "Data of this chart" }
-                    (chart.data())
-                }
-            }
-        }
-    }
 }
 
 /// A coordinate with one decimal: enough for a screen, short in the file.

@@ -1,15 +1,14 @@
 //! Stacked bars: what a time is made of, one bar below the other, each with the interval of the whole.
 
-use maud::{Markup, Render, html};
-use serde::Serialize;
+use maud::{Markup, html};
+use results::Table;
 
 use super::axis::{Scale, Spacing, Tick, round_ticks, without_overlap};
 use super::{
-    Chart, Drawing, END, FONT, LINE, MIDDLE, START, coordinate, figure, label, labels, rule, text_width,
-    widest, wrapped,
+    Chart, Drawing, END, FONT, LINE, MIDDLE, START, coordinate, label, labels, rule, text_width, widest,
+    wrapped,
 };
 use crate::numbers;
-use crate::sheet::Sheet;
 use crate::stages;
 
 const ROW: f64 = 30.0;
@@ -20,7 +19,7 @@ const NAMES: f64 = 0.36;
 const LOOKS: [&str; 7] = ["part p0", "part p1", "part p2", "part p3", "part p4", "part p5", "part p6"];
 
 /// One bar.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Stack {
     pub(crate) name: String,
     /// Length of each part, by its place among the names of parts.
@@ -29,17 +28,17 @@ pub(crate) struct Stack {
     pub(crate) interval: Option<(f64, f64)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Stacks {
     pub(crate) title: String,
     pub(crate) parts: Vec<&'static str>,
     pub(crate) stacks: Vec<Stack>,
     pub(crate) scale: StackScale,
-    pub(crate) data: Sheet,
+    pub(crate) data: Table,
 }
 
 /// What the length of a bar is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum StackScale {
     /// Seconds of a job, over rounds.
     Seconds,
@@ -73,12 +72,6 @@ impl Stack {
     }
 }
 
-impl Render for Stacks {
-    fn render(&self) -> Markup {
-        figure(self)
-    }
-}
-
 impl Chart for Stacks {
     fn title(&self) -> &str {
         &self.title
@@ -93,7 +86,7 @@ impl Chart for Stacks {
         format!("{}: {}.{whiskers}", self.scale.means(), self.parts.join(", "))
     }
 
-    fn data(&self) -> &Sheet {
+    fn data(&self) -> &Table {
         &self.data
     }
 

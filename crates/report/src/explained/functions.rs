@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
 use spec::{FunctionTime, Part};
 
 use super::{Spread, Transaction};
 
 /// What a transaction's calls of a function took.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FunctionFigures {
     pub(crate) name: String,
     pub(crate) part: Part,

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use results::comparison::{Cell, zooms};
 use results::{Table, Value};
-use serde::Serialize;
 use spec::{MapPart, Part, Run, StatementPlan, Target};
 
 pub(crate) use self::changed::{change, of_base, told};
@@ -18,7 +17,7 @@ use crate::data::{ReportData, levels};
 use crate::numbers::real;
 
 /// A script's sample in one cell and arm.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Explained {
     pub(crate) cell: Cell,
     pub(crate) arm: Option<String>,
@@ -59,7 +58,7 @@ pub(crate) struct Explained {
     pub(crate) rows_rounding: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PartFigures {
     pub(crate) part: Part,
     pub(crate) ms: Spread,
@@ -73,7 +72,7 @@ pub(crate) struct PartFigures {
 pub(crate) const A_FIFTH: f64 = 0.2;
 
 /// Over the transactions of a sample.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) mean: f64,
     pub(crate) median: f64,
@@ -282,7 +281,7 @@ fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
 /// counted (`part` is `function`), with its calls on average: what is booked, or where nothing is, as it was measured.
 #[must_use]
 pub fn plans(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "workload",
         "cell",
         "arm",
@@ -305,7 +304,7 @@ pub fn plans(data: &ReportData) -> Table {
         "below_20_pct",
     ]);
     let of_maps = ["layer", "zoom", "share_p25_pct", "share_p75_pct", "below_20_pct"];
-    table.optional.extend(of_maps.map(str::to_owned));
+    table.optional(of_maps);
     for own in Explained::all(data) {
         let head: [Value; 5] = [
             own.cell.workload.as_str().into(),
@@ -334,7 +333,7 @@ pub fn plans(data: &ReportData) -> Table {
                 }
             };
             let line = head.iter().cloned().chain([name.into()]).chain(ms).chain(shares).chain(calls);
-            table.push(line.chain(of_map).collect());
+            table.push(line.chain(of_map));
         };
         for part in &own.parts {
             line(part.part.name(), &part.ms, Some(&part.share), None, Some(part.below_a_fifth));

@@ -14,10 +14,9 @@ pub fn plan_shares(data: &ReportData) -> Table {
     let all = Explained::all(data);
     let parts: Vec<Part> =
         Part::ALL.into_iter().filter(|part| all.iter().any(|own| own.part(*part).is_some())).collect();
-    let names = parts.iter().map(|part| format!("{}_pct", part.name()));
-    let head = ["workload", "cell", "arm", "script", "median_ms"].map(str::to_owned);
-    let mut table = Table { columns: head.into_iter().chain(names).collect(), ..Table::default() };
-    table.optional.push("arm".to_owned());
+    let mut table = Table::new(["workload", "cell", "arm", "script", "median_ms"])
+        .named(parts.iter().map(|part| format!("{}_pct", part.name())));
+    table.optional(["arm"]);
     for own in &all {
         let shares = parts.iter().map(|part| real(own.part(*part).map(|own| 100.0 * own.share.median)));
         let head: [Value; 5] = [
@@ -27,7 +26,7 @@ pub fn plan_shares(data: &ReportData) -> Table {
             own.script.as_str().into(),
             real(Some(own.total_ms.median)),
         ];
-        table.push(head.into_iter().chain(shares).collect());
+        table.push(head.into_iter().chain(shares));
     }
     table
 }
@@ -42,7 +41,7 @@ mod tests {
         let index = (Part::Index, "Index Scan", "i");
         let scan = (Part::SeqScan, "Seq Scan", "");
         let table = plan_shares(&data(vec![run("b", 1, index, &[1.0]), run("a", 1, scan, &[1.0, 2.0, 9.0])]));
-        let has = |name: &str| table.columns.iter().position(|column| column == name);
+        let has = |name: &str| table.at(name);
         let [scans, indexes] =
             ["seq_scan_pct", "index_pct"].map(|name| has(name).unwrap_or_else(|| panic!("{table:?}")));
         assert_eq!((has("joins_pct"), table.rows.len()), (None, 2));

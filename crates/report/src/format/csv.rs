@@ -1,6 +1,6 @@
 //! Comma-separated values, RFC 4180: CRLF, quotes doubled. A row is always one line: line breaks in texts are escaped.
 
-use results::{Table, Value};
+use results::{Marked, Table, Value};
 
 use super::hex;
 use crate::visible;
@@ -14,7 +14,7 @@ pub(super) enum Formulas {
 }
 
 pub(super) fn print(table: &Table, formulas: Formulas) -> String {
-    let mut out = line(table.columns.iter().map(|name| formulas.text(name)));
+    let mut out = line(table.columns.iter().map(|column| formulas.text(&column.name)));
     for row in &table.rows {
         out.push_str(&line(row.iter().map(|value| field(value, formulas))));
     }
@@ -54,7 +54,7 @@ fn field(value: &Value, formulas: Formulas) -> String {
                 String::new()
             }
         }
-        Value::Text(text) => formulas.text(text),
+        Value::Text(text) | Value::Marked(Marked { text, .. }) => formulas.text(text),
         Value::Blob(bytes) => hex(bytes),
         Value::Data(data) => quoted(&visible::json(&data.to_string())),
     }
@@ -95,15 +95,15 @@ mod tests {
         assert_eq!(Formulas::Kept.text("=1+2"), "=1+2");
         assert_eq!(field(&Value::Real(-1.4), Formulas::Neutralised), "-1.4");
         assert_eq!(field(&Value::Int(-3), Formulas::Neutralised), "-3");
-        let table = Table::new(&["=a", "b"]);
+        let table = Table::new(["=a", "b"]);
         assert_eq!(print(&table, Formulas::Neutralised), "'=a,b\r\n");
     }
 
     proptest! {
         #[test]
         fn a_row_is_one_line_without_formulas(cells in prop::collection::vec("\\PC{0,5}|[-=+@,\"\r\n\t ;a1\u{9b}\u{202e}]{0,6}", 1..5)) {
-            let mut table = Table::new(&vec!["c"; cells.len()]);
-            table.push(cells.iter().map(|cell| cell.as_str().into()).collect());
+            let mut table = Table::new(vec!["c"; cells.len()]);
+            table.push(cells.iter().map(Value::from));
             let text = print(&table, Formulas::Neutralised);
             let row = text.strip_suffix("\r\n").and_then(|text| text.split_once("\r\n")).expect("a head and a row").1;
             prop_assert!(!row.contains(visible::is_hostile), "{:?}", row);

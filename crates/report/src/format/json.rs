@@ -9,7 +9,7 @@ use super::hex;
 use crate::visible;
 
 pub(super) fn print(table: &Table) -> String {
-    let rows: Vec<String> = table.rows.iter().map(|row| object(&table.columns, row)).collect();
+    let rows: Vec<String> = table.rows.iter().map(|row| object(&table.names(), row)).collect();
     if rows.is_empty() { "[]\n".to_owned() } else { format!("[\n  {}\n]\n", rows.join(",\n  ")) }
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn document(data: &impl Serialize) -> String {
     visible::json(&text).into_owned() + "\n"
 }
 
-fn object(columns: &[String], row: &[Value]) -> String {
+fn object(columns: &[&str], row: &[Value]) -> String {
     let mut serializer = serde_json::Serializer::with_formatter(Vec::new(), Spaced);
     let members = columns.iter().zip(row.iter().map(Member));
     serializer.collect_map(members).expect("names are texts, and memory takes all of it");
@@ -60,7 +60,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_escaped_has_the_same_value(name in "\\PC{0,5}|[\\x00-\\x9f\u{2000}-\u{206f}\u{e0001}]{0,6}", text in "[\"\\\\\\x00-\\x9f\u{202e}a\u{feff}]{0,9}") {
-            let mut table = Table::new(&[&name]);
+            let mut table = Table::new([&name]);
             table.push(vec![text.as_str().into()]);
             let printed = print(&table);
             prop_assert_eq!(printed.lines().count(), 3);

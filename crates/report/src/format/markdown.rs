@@ -2,14 +2,14 @@
 
 use results::Table;
 
-use super::{Units, is_numeric};
+use super::Units;
 use crate::visible;
 
 pub(super) fn print(table: &Table, units: Units) -> String {
-    let mut out = line(table.columns.iter().map(|name| escaped(&visible::line(units.heading(name)))));
+    let mut out = line(table.columns.iter().map(|column| escaped(&visible::line(units.heading(column)))));
     out.push_str(&line(
         (0..table.columns.len())
-            .map(|column| if is_numeric(table, column) { "---:".to_owned() } else { "---".to_owned() }),
+            .map(|column| if table.is_numeric(column) { "---:".to_owned() } else { "---".to_owned() }),
     ));
     for row in &table.rows {
         let cells = row.iter().zip(&table.columns);
@@ -84,7 +84,7 @@ mod tests {
             assert_eq!(escaped(text), wanted);
         }
         assert_eq!([code("a b"), code("'`x``'")], ["`a b`", "``` '`x``' ```"]);
-        let table = Table::new(&["tps_mean", "tps_max"]);
+        let table = Table::new(["tps_mean", "tps_max"]);
         assert!(print(&table, Units::Suited).starts_with("| tps_mean | tps_max |\n"));
     }
 }

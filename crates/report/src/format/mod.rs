@@ -1,21 +1,22 @@
 //! Printing of any table: one format, one small file.
 
 mod csv;
+mod html;
 mod json;
 mod markdown;
 mod text;
 mod units;
 
-use std::fmt::Display;
-
 use csv::Formulas;
-use results::{Table, Value};
+use results::Table;
 
+#[cfg(test)]
+pub(crate) use html::page;
 pub(crate) use json::document as json;
 pub(crate) use markdown::escaped as markdown_text;
 use units::Units;
 
-use crate::sheet::Sheet;
+use crate::block::{Block, Paragraph, Span};
 use crate::visible;
 
 /// How a table is printed.
@@ -40,13 +41,45 @@ pub fn line(text: &str, format: Format) -> String {
     if format == Format::Md { markdown_text(&text) } else { text.into_owned() }
 }
 
-/// The same with a command behind it.
-pub(crate) fn line_with_command(text: &str, command: &str, format: Format) -> String {
-    let (text, command) = (line(text, format), visible::line(command));
-    match format {
-        Format::Md => format!("{text} {}", markdown::code(&command)),
-        _ => format!("{text} {command}"),
+/// Blocks for people, in text or Markdown: an empty line before each paragraph and below each caption. Charts and pictures are
+/// on pages only.
+#[must_use]
+pub fn blocks(blocks: &[Block], format: Format) -> String {
+    let gap = |at: usize| if at > 0 && is_bare(&blocks[at]) { "\n" } else { "" };
+    blocks.iter().enumerate().map(|(at, block)| gap(at).to_owned() + &written(block, format)).collect()
+}
+
+fn is_bare(block: &Block) -> bool {
+    matches!(block, Block::Table(table) if table.caption.is_empty())
+}
+
+fn written(block: &Block, format: Format) -> String {
+    match block {
+        Block::Heading(text) => format!("\n{}\n", line(text, format)),
+        Block::Paragraph(paragraph) => format!("\n{}\n", spans(paragraph, format)),
+        Block::List(items) => items.iter().map(|item| format!("- {}\n", line(item, format))).collect(),
+        Block::Table(table) if table.caption.is_empty() => print(table, format),
+        Block::Table(table) => format!("\n{}\n\n{}", line(&table.caption, format), print(table, format)),
+        Block::Code(text) => format!("\n{}\n", code(text, format)),
+        Block::Chart(_) | Block::Picture(_) => String::new(),
+        Block::Details { summary, blocks: own, .. } => {
+            format!("\n{}\n{}", line(summary, format), blocks(own, format))
+        }
+        Block::Group { blocks: own, .. } => blocks(own, format),
     }
+}
+
+fn spans(paragraph: &Paragraph, format: Format) -> String {
+    let text = |span: &Span| match span {
+        Span::Plain(text) | Span::Strong(text) | Span::Warning(text) => line(text, format),
+        Span::Code(text) => code(text, format),
+    };
+    paragraph.spans().iter().map(text).collect()
+}
+
+fn code(text: &str, format: Format) -> String {
+    let text = visible::line(text);
+    if format == Format::Md { markdown::code(&text) } else { text.into_owned() }
 }
 
 /// Prints a table; the result ends with a line break.
@@ -64,20 +97,6 @@ pub fn print_as_named(table: &Table, format: Format) -> String {
     printed(table, format, Units::Named)
 }
 
-/// A table for people as it stands on a page.
-pub(crate) fn sheet(caption: impl Display, table: &Table) -> Sheet {
-    let table = Units::Suited.columns(table);
-    let mut sheet = Sheet::new(caption);
-    for (at, name) in table.columns.iter().enumerate() {
-        let heading = Units::Suited.heading(name);
-        sheet = if is_numeric(&table, at) { sheet.numbers([heading]) } else { sheet.text([heading]) };
-    }
-    for row in &table.rows {
-        sheet.row(row.iter().zip(&table.columns).map(|(value, name)| Units::Suited.text(value, name).into()));
-    }
-    sheet
-}
-
 fn printed(table: &Table, format: Format, units: Units) -> String {
     match format {
         Format::Text => text::print(&units.columns(table), units),
@@ -88,13 +107,6 @@ fn printed(table: &Table, format: Format, units: Units) -> String {
     }
 }
 
-/// Whether every value of a column is a number or absent, and one is a number.
-fn is_numeric(table: &Table, column: usize) -> bool {
-    let mut values =
-        table.rows.iter().filter_map(|row| row.get(column)).filter(|v| **v != Value::Null).peekable();
-    values.peek().is_some() && values.all(|v| matches!(v, Value::Int(_) | Value::Real(_)))
-}
-
 /// Bytes as `\x` and hexadecimal digits, as PostgreSQL writes them.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold("\\x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
@@ -103,11 +115,12 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use results::Value;
 
     use super::*;
 
     fn sample() -> Table {
-        let mut table = Table::new(&["workload", "clients", "tps", "doubt"]);
+        let mut table = Table::new(["workload", "clients", "tps", "doubt"]);
         table.push(vec!["polygons".into(), 4_i64.into(), 17.332_67.into(), Value::Null]);
         table.push(vec![
             "tpcb, \"own\"\u{1b}[2J|x".into(),
@@ -128,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_table_without_rows_still_has_its_columns() {
-        let table = Table::new(&["a", "b"]);
+        let table = Table::new(["a", "b"]);
         assert_eq!(print(&table, Format::Csv), "a,b\r\n");
         assert_eq!(print(&table, Format::Json), "[]\n");
         assert!(print(&table, Format::Text).contains("(0 rows)"));
@@ -137,7 +150,7 @@ mod tests {
 
     #[test]
     fn text_fits_80_columns() {
-        let mut table = Table::new(&["name", "detail"]);
+        let mut table = Table::new(["name", "detail"]);
         table.push(vec!["n".into(), "word ".repeat(60).into()]);
         assert!(print(&table, Format::Text).lines().all(|line| line.chars().count() <= 80));
     }
@@ -148,8 +161,8 @@ mod tests {
             name in "\\PC{0,6}|[\\x00-\\x9f\u{2028}-\u{202e}|`<a]{0,8}",
             cells in prop::collection::vec("\\PC{0,6}|[\\x00-\\x9f\u{2028}\u{2066}|`<a]{0,8}", 1..4),
         ) {
-            let mut table = Table::new(&vec![name.as_str(); cells.len()]);
-            table.push(cells.iter().map(|cell| cell.as_str().into()).collect());
+            let mut table = Table::new(vec![name.as_str(); cells.len()]);
+            table.push(cells.iter().map(Value::from));
             for format in [Format::Text, Format::Json, Format::Csv, Format::CsvFormulas, Format::Md] {
                 let printed = print_as_named(&table, format).replace("\r\n", "\n");
                 prop_assert!(!printed.contains(|c| c != '\n' && visible::is_hostile(c)), "{:?}", printed);
@@ -160,9 +173,8 @@ mod tests {
                     Format::Csv | Format::CsvFormulas => 2,
                 };
                 prop_assert_eq!(printed.lines().count(), lines, "{:?}", printed);
-                for said in [line(&name, format), line_with_command(&name, &cells[0], format)] {
-                    prop_assert!(!said.contains(visible::is_hostile), "{:?}", said);
-                }
+                let said = spans(&Paragraph::new("").plain(&name).code(&cells[0]), format);
+                prop_assert!(!said.contains(visible::is_hostile), "{:?}", said);
             }
         }
     }

@@ -6,7 +6,7 @@ use comfy_table::{
 };
 use results::{Table, Value};
 
-use super::{Units, is_numeric};
+use super::Units;
 use crate::visible;
 
 /// Width of a table, in characters, where its columns can be made to fit.
@@ -54,10 +54,10 @@ struct Column {
 
 impl Column {
     fn of(table: &Table, at: usize, units: Units) -> Self {
-        let name = &table.columns[at];
-        let text = |row: &Vec<Value>| row.get(at).map_or(String::new(), |value| units.text(value, name));
+        let own = &table.columns[at];
+        let text = |row: &Vec<Value>| row.get(at).map_or(String::new(), |value| units.text(value, own));
         let texts = table.rows.iter().map(text).collect();
-        Self { texts, numeric: is_numeric(table, at), name: visible::line(units.heading(name)).into_owned() }
+        Self { texts, numeric: table.is_numeric(at), name: visible::line(units.heading(own)).into_owned() }
     }
 
     /// Width that breaks nothing.

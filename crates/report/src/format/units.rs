@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use results::{Table, Value};
+use results::{Column, Kind as Of, Marked, Table, Value};
 
 use crate::{numbers, visible};
 
@@ -33,28 +33,31 @@ enum Kind {
 
 impl Units {
     /// The column's name above numbers written by [`Self::text`].
-    pub(super) fn heading(self, column: &str) -> &str {
-        match self {
-            Self::Suited => kind(column).1,
-            Self::Named => column,
+    pub(super) fn heading(self, column: &Column) -> &str {
+        match (self, column.kind) {
+            (Self::Suited, Of::Named) => kind(&column.name).1,
+            _ => &column.name,
         }
     }
 
-    pub(super) fn text(self, value: &Value, column: &str) -> String {
-        let kind = if self == Self::Suited { kind(column).0 } else { Kind::Plain };
+    pub(super) fn text(self, value: &Value, column: &Column) -> String {
+        let kind = match (self, column.kind) {
+            (Self::Suited, Of::Named) => kind(&column.name).0,
+            _ => Kind::Plain,
+        };
         match (value, kind) {
             (Value::Int(number), Kind::Plain) => number.to_string(),
-            (Value::Real(number), Kind::Plain) if column.ends_with("_pct") => {
+            (Value::Real(number), Kind::Plain) if column.name.ends_with("_pct") => {
                 numbers::fixed(*number, 1).replace(',', "")
             }
-            (Value::Real(number), Kind::Plain) if column.starts_with("cost_") => {
+            (Value::Real(number), Kind::Plain) if column.name.starts_with("cost_") => {
                 numbers::money(*number).replace(',', "")
             }
             (Value::Real(number), Kind::Plain) => numbers::figure(*number).replace(',', ""),
             (Value::Int(number), kind) => suited(*number as f64, kind),
             (Value::Real(number), kind) => suited(*number, kind),
             (Value::Null, _) => String::new(),
-            (Value::Text(text), _) => visible::line(text).into_owned(),
+            (Value::Text(text) | Value::Marked(Marked { text, .. }), _) => visible::line(text).into_owned(),
             (Value::Blob(bytes), _) => format!("({} bytes)", bytes.len()),
             (Value::Data(data), _) => visible::line(&data.to_string()).into_owned(),
         }
@@ -68,18 +71,11 @@ impl Units {
                 other => matches!(other, None | Some(Value::Null | Value::Int(0))),
             })
         };
-        let kept: Vec<usize> = (0..table.columns.len())
-            .filter(|&at| !table.optional.contains(&table.columns[at]) || !empty(at))
-            .collect();
-        if kept.len() == table.columns.len() {
+        let is_kept = |at: usize| !table.columns[at].optional || !empty(at);
+        if (0..table.columns.len()).all(is_kept) {
             return Cow::Borrowed(table);
         }
-        let row = |row: &Vec<Value>| kept.iter().map(|&at| row[at].clone()).collect();
-        Cow::Owned(Table {
-            columns: kept.iter().map(|&at| table.columns[at].clone()).collect(),
-            rows: table.rows.iter().map(row).collect(),
-            ..Table::default()
-        })
+        Cow::Owned(table.clone().only(|_, at| is_kept(at)))
     }
 }
 
@@ -147,22 +143,23 @@ mod tests {
             ("cost_per_million", Value::Real(0.000_42), "cost_per_million", "4.20e-4"),
             ("p99_us", Value::Null, "p99", ""),
         ] {
-            assert_eq!(
-                (Units::Suited.heading(column), Units::Suited.text(&value, column)),
-                (heading, text.to_owned())
-            );
+            let table = Table::new([column]);
+            let column = &table.columns[0];
+            let shown = (Units::Suited.heading(column), Units::Suited.text(&value, column));
+            assert_eq!(shown, (heading, text.to_owned()));
         }
-        assert_eq!(Units::Named.heading("p99_us"), "p99_us");
-        assert_eq!(Units::Named.text(&Value::Real(272_630.4), "p99_us"), "272630");
+        let table = Table::new(["p99_us"]);
+        assert_eq!(Units::Named.heading(&table.columns[0]), "p99_us");
+        assert_eq!(Units::Named.text(&Value::Real(272_630.4), &table.columns[0]), "272630");
     }
 
     #[test]
     fn optional_columns_stand_only_where_they_say_something() {
-        let mut table = Table::new(&["a", "groups"]);
-        table.optional.push("groups".to_owned());
+        let mut table = Table::new(["a", "groups"]);
+        table.optional(["groups"]);
         table.push(vec![1_i64.into(), Value::Null]);
-        assert_eq!(Units::Suited.columns(&table).columns, ["a"]);
+        assert_eq!(Units::Suited.columns(&table).names(), ["a"]);
         table.push(vec![1_i64.into(), "two".into()]);
-        assert_eq!(Units::Suited.columns(&table).columns, ["a", "groups"]);
+        assert_eq!(Units::Suited.columns(&table).names(), ["a", "groups"]);
     }
 }

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ::tile::Tile;
 use results::StoredTile;
-use serde::Serialize;
 
 use crate::places::{self, Figures};
 
@@ -25,7 +24,7 @@ const MOST_ACROSS_SPARSE: u32 = 50;
 const SPARSE: f64 = 0.1;
 
 /// Tiles of one zoom: a map of each arm, on one scale.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Heat {
     /// Of the tiles.
     pub(crate) zoom: u8,
@@ -38,7 +37,7 @@ pub(crate) struct Heat {
     maps: Vec<Map>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 struct Map {
     /// Empty where nothing is compared.
     arm: String,
@@ -50,7 +49,7 @@ struct Map {
 }
 
 /// One rectangle.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 struct Spot {
     tile: Tile,
     step: usize,

@@ -1,7 +1,5 @@
 //! From a figure to one of a few colours.
 
-use serde::Serialize;
-
 /// Colours of the scale: classes `h0` to `h6`.
 pub(crate) const STEPS: usize = 7;
 
@@ -9,7 +7,7 @@ pub(crate) const STEPS: usize = 7;
 const WIDE: f64 = 8.0;
 
 /// Steps between two figures, even by difference or by ratio.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
     low: f64,
     high: f64,

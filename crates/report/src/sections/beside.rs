@@ -1,34 +1,21 @@
 //! Runs beside the grid, e.g. a cache: measured, not compared.
 
-use maud::{Markup, html};
-use serde::Serialize;
-
-use super::View;
 use super::workloads::Figures;
+use crate::block::Block;
 use crate::data::ReportData;
 
-#[derive(Debug, Serialize)]
-pub(super) struct Beside {
-    workloads: Vec<Figures>,
-}
-
-impl View for Beside {
-    fn of(data: &ReportData) -> Option<Self> {
-        let mut names: Vec<&str> = data.beside.iter().map(|figures| figures.cell.workload.as_str()).collect();
-        names.dedup();
-        let figures = |name: &str| Figures::of(name, &data.beside);
-        (!names.is_empty()).then(|| Self { workloads: names.into_iter().map(figures).collect() })
-    }
-
-    fn draw(&self) -> Markup {
-        html! {
-            p { "Measured once beside the grid; no arm applies to it, so nothing is compared." }
-            @for figures in &self.workloads {
-                h3 { (figures.workload) }
-                (figures.sheet())
-                (figures.by_script())
-                (figures.in_time())
-            }
-        }
-    }
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    let mut names: Vec<&str> = data.beside.iter().map(|figures| figures.cell.workload.as_str()).collect();
+    names.dedup();
+    let how = "Measured once beside the grid; no arm applies to it, so nothing is compared.";
+    let of = |name: &&str| {
+        let figures = Figures::of(name, &data.beside);
+        let rest = figures.by_script().into_iter().chain(figures.in_time());
+        [Block::Heading((*name).to_owned()), figures.table().into()]
+            .into_iter()
+            .chain(rest)
+            .collect::<Vec<_>>()
+    };
+    let head = (!names.is_empty()).then(|| Block::text(how));
+    head.into_iter().chain(names.iter().flat_map(of)).collect()
 }

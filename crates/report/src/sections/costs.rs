@@ -1,20 +1,9 @@
 //! What it costs, where the experiment has a price list.
 
-use maud::Markup;
-use serde::Serialize;
-
-use super::View;
+use crate::block::Block;
+use crate::costs::Costs;
 use crate::data::ReportData;
 
-#[derive(Debug, Serialize)]
-pub(super) struct Costs(crate::costs::Costs);
-
-impl View for Costs {
-    fn of(data: &ReportData) -> Option<Self> {
-        crate::costs::Costs::of(data).map(Self)
-    }
-
-    fn draw(&self) -> Markup {
-        maud::Render::render(&self.0.sheet())
-    }
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    Costs::of(data).map(|costs| costs.sheet().into()).into_iter().collect()
 }

@@ -1,14 +1,11 @@
 //! Crosstabs: levels of a factor across, arms down, mean and maximum, and the change against the base.
 
-use maud::{Markup, html};
-use results::Table;
 use results::comparison::{self, Crosstab, Metric, Summary};
-use serde::Serialize;
+use results::{Table, Value};
 
-use super::View;
+use crate::block::Block;
 use crate::data::ReportData;
 use crate::numbers::{self, real};
-use crate::sheet::{Cell, Sheet};
 
 /// What must be said of the throughput of an open load.
 const OPEN: &str =
@@ -17,14 +14,7 @@ const OPEN: &str =
 /// The same where a promise was not always kept.
 const LATE: &str = "late ones are in it, how many is in the table of cells";
 
-#[derive(Debug, Serialize)]
-pub(super) struct Crosstabs {
-    tabs: Vec<Tab>,
-    compares: bool,
-}
-
 /// A workload by throughput.
-#[derive(Debug, Serialize)]
 struct Tab {
     workload: String,
     factor: String,
@@ -43,7 +33,6 @@ struct Tab {
 }
 
 /// A level's figures, one per arm; changes are those of all arms but the base, in percent.
-#[derive(Debug, Serialize)]
 struct Row {
     /// `None` for the geometric mean over all of them.
     level: Option<String>,
@@ -101,43 +90,37 @@ impl Tab {
     }
 }
 
-impl View for Crosstabs {
-    fn of(data: &ReportData) -> Option<Self> {
-        let tabs: Vec<Tab> = Tab::all(data).into_iter().filter(Tab::tells_something).collect();
-        (!tabs.is_empty()).then(|| Self { tabs, compares: data.compares() })
-    }
-
-    fn draw(&self) -> Markup {
-        let any = |of: fn(&Tab) -> bool| self.tabs.iter().any(of);
-        html! {
-            p { "Plain means and maxima, as a spreadsheet would give them." }
-            @if self.compares {
-                p {
-                    "The changes are those of the verdicts above, from runs that belong together; the quotient of two \
-                     means can differ from them."
-                }
-            }
-            @if any(|tab| tab.open) {
-                p { "No mean is taken over offered rates: it would be one over what was asked for." }
-            }
-            @if any(|tab| tab.has_late && !tab.has_arrivals) {
-                p { "Late transactions are in them; how many were late is told above." }
-            }
-            @if any(|tab| tab.has_arrivals) {
-                p {
-                    "Where the load was open, late transactions are in them; what was offered and done in time is told \
-                     above."
-                }
-            }
-            div.pair { @for tab in &self.tabs { (sheet(tab)) } }
-        }
-    }
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    let tabs: Vec<Tab> = Tab::all(data).into_iter().filter(Tab::tells_something).collect();
+    let any = |of: fn(&Tab) -> bool| tabs.iter().any(of);
+    let said = [
+        (!tabs.is_empty(), "Plain means and maxima, as a spreadsheet would give them."),
+        (
+            !tabs.is_empty() && data.compares(),
+            "The changes are those of the verdicts above, from runs that belong together; the quotient of two means can differ \
+             from them.",
+        ),
+        (
+            any(|tab| tab.open),
+            "No mean is taken over offered rates: it would be one over what was asked for.",
+        ),
+        (
+            any(|tab| tab.has_late && !tab.has_arrivals),
+            "Late transactions are in them; how many were late is told above.",
+        ),
+        (
+            any(|tab| tab.has_arrivals),
+            "Where the load was open, late transactions are in them; what was offered and done in time is told above.",
+        ),
+    ];
+    let said = said.into_iter().filter(|(is_said, _)| *is_said).map(|(_, text)| Block::text(text));
+    said.chain(Block::group("pair", tabs.iter().map(|tab| sheet(tab).into()))).collect()
 }
 
-fn sheet(tab: &Tab) -> Sheet {
+fn sheet(tab: &Tab) -> Table {
     // Of a job there may be one cell, which is of no level.
     let varies = tab.rows.iter().any(|row| row.level.as_deref() != Some(""));
-    let mut sheet = Sheet::new(format_args!(
+    let mut sheet = Table::captioned(format_args!(
         "{}: {}{}; mean and maximum over {}",
         tab.workload,
         if tab.job { "time from start to end" } else { "transactions per second" },
@@ -151,8 +134,8 @@ fn sheet(tab: &Tab) -> Sheet {
         None => "geometric mean",
     }));
     let mut row = |name: String, values: &dyn Fn(&Row) -> Option<f64>, text: fn(f64) -> String, class| {
-        let cell = |row| Cell::classed(values(row).map_or(numbers::ABSENT.to_owned(), text), class);
-        sheet.row([name.into()].into_iter().chain(tab.rows.iter().map(cell)));
+        let cell = |row| Value::marked(values(row).map_or(numbers::ABSENT.to_owned(), text), class);
+        sheet.push([name.into()].into_iter().chain(tab.rows.iter().map(cell)));
     };
     let figure = if tab.job { numbers::duration } else { numbers::tps };
     let named =
@@ -178,19 +161,21 @@ fn sheet(tab: &Tab) -> Sheet {
 pub fn crosstab(data: &ReportData) -> Table {
     let tabs = Tab::all(data);
     let arms = tabs.iter().map(|tab| tab.arms.clone()).max_by_key(Vec::len).unwrap_or_default();
-    let mut table = Table::new(&["workload", "figure", "level"]);
     let named =
         |arm: &String, unit: &str| if arm.is_empty() { unit.to_owned() } else { format!("{arm}_{unit}") };
     let of_unit = |unit: &'static str| arms.iter().map(move |arm| named(arm, unit)).collect::<Vec<_>>();
     // One of both is there for a workload.
     let has_jobs = tabs.iter().any(|tab| tab.job);
-    table.columns.extend(of_unit("tps"));
+    let took = if has_jobs { of_unit("took_s") } else { Vec::new() };
+    let changes = arms.iter().skip(1).map(|arm| format!("{arm}_change_pct"));
+    let mut table = Table::new(["workload", "figure", "level"])
+        .named(of_unit("tps"))
+        .named(&took)
+        .named(changes)
+        .named(["over"]);
     if has_jobs {
-        table.columns.extend(of_unit("took_s"));
-        table.optional.extend(of_unit("tps").into_iter().chain(of_unit("took_s")));
+        table.optional(of_unit("tps").iter().chain(&took));
     }
-    table.columns.extend(arms.iter().skip(1).map(|arm| format!("{arm}_change_pct")));
-    table.columns.push("over".to_owned());
     for tab in tabs.iter().filter(|tab| tab.arms == arms) {
         let over = match tab {
             Tab { has_arrivals: true, .. } => format!("{}; {OPEN}", tab.over),
@@ -211,7 +196,7 @@ pub fn crosstab(data: &ReportData) -> Table {
             let took = took.iter().filter(|_| has_jobs);
             let figures = tps.iter().chain(took).copied().chain(changes).map(real);
             let head = [tab.workload.clone().into(), word.into(), level.into()];
-            table.push(head.into_iter().chain(figures).chain([over.clone().into()]).collect());
+            table.push(head.into_iter().chain(figures).chain([over.clone().into()]));
         }
     }
     table

@@ -2,24 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use maud::{Markup, html};
 use results::answer::SuspectRuns;
 use results::limits::{
     ArmLimit, Broke, Cause, Confirmed, FarPeak, Found, GeneratorLimit, LimitState, Limits, Ratio,
     RatioVerdict, Shaped, WhyFar,
 };
 use results::{Table, Value};
-use serde::Serialize;
 use spec::{PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT, Run, Term};
 use stats::{LimitClass, LimitEnded};
 
-use super::View;
+use crate::block::{Block, Paragraph};
 use crate::compared::with_doubt;
 use crate::data::{ReportData, cell_text};
 use crate::numbers::{self, real};
-use crate::sheet::Sheet;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Limit {
     promise: String,
     margin: f64,
@@ -28,7 +25,7 @@ pub(crate) struct Limit {
     cells: Vec<CellView>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct CellView {
     /// In words.
     cell: String,
@@ -47,7 +44,7 @@ struct CellView {
     far_peak: Option<FarPeak>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct ArmView {
     arm: Option<String>,
     state: LimitState,
@@ -80,9 +77,8 @@ struct ArmView {
 }
 
 /// Trials under a rate that changes.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct ShapeView {
-    #[serde(flatten)]
     shaped: Shaped,
     state: ShapeState,
     /// Whether it never goes above the limit.
@@ -94,8 +90,7 @@ struct ShapeView {
     bad_pct: Option<f64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ShapeState {
     Holds,
     Breaks,
@@ -104,7 +99,7 @@ enum ShapeState {
     Open,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Rate {
     rate_per_s: f64,
     good: usize,
@@ -115,29 +110,27 @@ struct Rate {
     achieved_per_s: f64,
 }
 
-impl View for Limit {
-    fn of(data: &ReportData) -> Option<Self> {
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    let Some(limit) = Limit::of(data) else { return Vec::new() };
+    let head = Paragraph::new("").plain("The highest rate at which ").strong(limit.promise).plain(
+        " holds: a rate counts as one that keeps it, or that does not, by three trials of five or more, each of full length, with \
+         arrivals on a schedule. Errors, skipped and unfinished transactions count against it. Charts of response times and of what \
+         was achieved stand below, with the workload.",
+    );
+    let of_cell = |cell: &CellView| {
+        let head = [Block::Heading(cell.cell.clone())];
+        head.into_iter().chain(cell.arms.iter().map(|arm| arm.sheet(&cell.cell).into())).collect::<Vec<_>>()
+    };
+    [head.into()].into_iter().chain(limit.cells.iter().flat_map(of_cell)).collect()
+}
+
+impl Limit {
+    pub(super) fn of(data: &ReportData) -> Option<Self> {
         let limits = data.limits()?;
         let cells = limits.cells.iter().map(|found| CellView::of(&limits, found)).collect();
         Some(Self { promise: limits.asked.words(), margin: limits.margin, width: limits.asked.width, cells })
     }
 
-    fn draw(&self) -> Markup {
-        html! {
-            p {
-                "The highest rate at which " strong { (self.promise) } " holds: a rate counts as one that keeps it, or that does not, by three \
-                 trials of five or more, each of full length, with arrivals on a schedule. Errors, skipped and unfinished transactions \
-                 count against it. Charts of response times and of what was achieved stand below, with the workload."
-            }
-            @for cell in &self.cells {
-                h3 { (cell.cell) }
-                @for arm in &cell.arms { (arm.sheet(&cell.cell)) }
-            }
-        }
-    }
-}
-
-impl Limit {
     /// What was found, a line each.
     pub(crate) fn lines(&self) -> Vec<String> {
         if self.cells.is_empty() {
@@ -378,9 +371,9 @@ impl ArmView {
         })
     }
 
-    fn sheet(&self, cell: &str) -> Sheet {
+    fn sheet(&self, cell: &str) -> Table {
         let arm = self.arm.as_ref().map(|arm| format!(", {arm}")).unwrap_or_default();
-        let mut sheet = Sheet::new(format_args!("{cell}{arm}: trials at each rate")).numbers([
+        let mut sheet = Table::captioned(format_args!("{cell}{arm}: trials at each rate")).numbers([
             "rate",
             "kept",
             "broke",
@@ -391,10 +384,10 @@ impl ArmView {
         ]);
         for rate in &self.rates {
             let p99 = rate.p99_ms.map_or(numbers::ABSENT.to_owned(), |ms| numbers::latency_ns(ms * 1e6));
-            sheet.row([
+            sheet.push([
                 numbers::as_given(rate.rate_per_s).into(),
-                rate.good.into(),
-                rate.bad.into(),
+                (rate.good as u64).into(),
+                (rate.bad as u64).into(),
                 numbers::percent(rate.bad_pct[0] / 100.0).into(),
                 numbers::percent(rate.bad_pct[1] / 100.0).into(),
                 p99.into(),
@@ -589,7 +582,7 @@ fn rates(trials: &[&Run]) -> Vec<Rate> {
 /// The table of limits without a row.
 #[must_use]
 pub fn none() -> Table {
-    Table::new(&[
+    Table::new([
         "cell",
         "arm",
         "promise",

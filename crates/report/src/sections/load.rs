@@ -1,37 +1,16 @@
 //! Jobs: phases as chart and table, and the sizes they left.
 
-use maud::{Markup, html};
-use results::Table;
-use serde::Serialize;
-use spec::{Phase, Relation, RelationKind, Run, RunEvent, RunKind};
+use results::{Table, Value};
+use spec::{Relation, RelationKind, Run, RunEvent, RunKind};
 
-use super::{View, tiles};
-use crate::chart::Chart;
+use super::tiles;
+use crate::block::Block;
 use crate::chart::bars::Bars;
 use crate::data::ReportData;
 use crate::numbers;
 use crate::phases;
-use crate::sheet::{Cell, Sheet};
-
-#[derive(Debug, Serialize)]
-pub(super) struct Load {
-    jobs: Vec<Job>,
-    sizes: Vec<Sizes>,
-}
-
-#[derive(Debug, Serialize)]
-struct Job {
-    workload: String,
-    arm: Option<String>,
-    /// 0 for preparation.
-    round: u32,
-    took_s: f64,
-    server_cpu_s: Option<f64>,
-    phases: Vec<Phase>,
-}
 
 /// What takes how much of a disk: of one server or arm.
-#[derive(Debug, Clone, PartialEq, Serialize)]
 struct Sizes {
     /// Arm, or server of levels that are not compared, with the levels of what was prepared; empty where all runs had the same relations
     /// before them.
@@ -120,66 +99,44 @@ fn is_synthetic(load: &Run) -> bool {
     !names.is_empty() && names.iter().all(is_made)
 }
 
-fn bars(job: &Job) -> Bars {
-    Bars { title: format!("{}: phases", job.workload), phases: job.phases.clone(), data: phase_sheet(job) }
-}
-
-impl View for Load {
-    fn of(data: &ReportData) -> Option<Self> {
-        // Those of the grid stand with their workload.
-        let prepared = data.jobs().filter(|job| !job.is_measured());
-        let jobs = prepared.filter(|job| !job.phases.is_empty()).map(|job| Job {
-            workload: job.workload.clone(),
-            arm: job.arm.clone(),
-            round: job.round,
-            took_s: job.measured_s,
-            server_cpu_s: job.figures.get("server_cpu_s").copied(),
-            phases: job.phases.clone(),
-        });
-        let load = Self { jobs: jobs.collect(), sizes: Sizes::all(data) };
-        (!load.jobs.is_empty() || !load.sizes.is_empty()).then_some(load)
-    }
-
-    fn charts(self) -> Vec<Box<dyn Chart>> {
-        self.jobs.iter().map(|job| Box::new(bars(job)) as Box<dyn Chart>).collect()
-    }
-
-    fn draw(&self) -> Markup {
-        html! {
-            @for job in &self.jobs {
-                h3 { (job.workload) }
-                p { (took(job)) }
-                (bars(job))
-            }
-            @if !self.sizes.is_empty() { h3 { "Sizes" } }
-            @match &self.sizes[..] {
-                [] => {}
-                [only] => (only.draw())
-                several => (sizes_of_arms(several))
-            }
-        }
-    }
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    // Jobs of the grid are shown with their workload.
+    let prepared = data.jobs().filter(|job| !job.is_measured() && !job.phases.is_empty());
+    let of_job = |job: &Run| {
+        let title = format!("{}: phases", job.workload);
+        let bars = Bars { title, phases: job.phases.clone(), data: phase_sheet(job) };
+        [Block::Heading(job.workload.clone()), Block::text(took(job)), bars.into()]
+    };
+    let sizes = Sizes::all(data);
+    let head = (!sizes.is_empty()).then(|| Block::Heading("Sizes".to_owned()));
+    let sizes = match &sizes[..] {
+        [] => None,
+        [only] => only.blocks(),
+        several => Some(sizes_of_arms(several).into()),
+    };
+    prepared.flat_map(of_job).chain(head).chain(sizes).collect()
 }
 
 /// `Took 14.2 s, server CPU 11.9 s; round 1, arm gis.`
-fn took(job: &Job) -> String {
-    let cpu = job.server_cpu_s.map(|seconds| format!(", server CPU {}", numbers::duration(seconds)));
+fn took(job: &Run) -> String {
+    let cpu = job.figures.get("server_cpu_s");
+    let cpu = cpu.map(|seconds| format!(", server CPU {}", numbers::duration(*seconds)));
     let round = (job.round > 0).then(|| format!("round {}", job.round));
     let arm = job.arm.as_ref().map(|arm| format!("arm {arm}"));
     let place = round.into_iter().chain(arm).collect::<Vec<_>>().join(", ");
     let place = if place.is_empty() { place } else { format!("; {place}") };
-    format!("Took {}{}{place}.", numbers::duration(job.took_s), cpu.unwrap_or_default())
+    format!("Took {}{}{place}.", numbers::duration(job.measured_s), cpu.unwrap_or_default())
 }
 
-fn phase_sheet(job: &Job) -> Sheet {
-    let mut sheet = Sheet::new(format_args!("{}: phases in milliseconds", job.workload))
+fn phase_sheet(job: &Run) -> Table {
+    let mut sheet = Table::captioned(format_args!("{}: phases in milliseconds", job.workload))
         .text(["phase", "of"])
         .numbers(["start", "duration", "objects", "objects per second"])
         .text(["timed by"]);
     for phase in &job.phases {
         let seconds = phase.duration_us as f64 / 1e6;
         let rate = phase.count.filter(|_| seconds > 0.0).map(|count| numbers::tps(count as f64 / seconds));
-        sheet.row([
+        sheet.push([
             (&phase.name).into(),
             (&phase.item).into(),
             numbers::milliseconds(phase.start_us).into(),
@@ -193,15 +150,12 @@ fn phase_sheet(job: &Job) -> Sheet {
 }
 
 impl Sizes {
-    fn draw(&self) -> Markup {
+    fn blocks(&self) -> Option<Block> {
         let (indexes, tables): (Vec<&Relation>, Vec<&Relation>) =
             self.relations.iter().partition(|relation| is_index(relation));
-        html! {
-            div.pair {
-                @if !tables.is_empty() { (table_sizes(&tables, &indexes)) }
-                @if !indexes.is_empty() { (index_sizes(&indexes)) }
-            }
-        }
+        let of_tables = (!tables.is_empty()).then(|| table_sizes(&tables, &indexes).into());
+        let of_indexes = (!indexes.is_empty()).then(|| index_sizes(&indexes).into());
+        Block::group("pair", of_tables.into_iter().chain(of_indexes))
     }
 
     fn bytes(&self, name: &str) -> Option<u64> {
@@ -210,8 +164,8 @@ impl Sizes {
 }
 
 /// The sizes of several arms beside each other: a relation may be there in some of them only.
-fn sizes_of_arms(arms: &[Sizes]) -> Sheet {
-    let mut sheet = Sheet::new("Tables and indexes per arm: bytes on disk, an index beside its table")
+fn sizes_of_arms(arms: &[Sizes]) -> Table {
+    let mut sheet = Table::captioned("Tables and indexes per arm: bytes on disk, an index beside its table")
         .text(["name", "kind", "of table"])
         .numbers(arms.iter().map(|arm| &arm.of));
     let mut known: Vec<&Relation> = Vec::new();
@@ -221,26 +175,27 @@ fn sizes_of_arms(arms: &[Sizes]) -> Sheet {
         }
     }
     known.sort_by_key(|relation| (is_index(relation), &relation.table, &relation.name));
-    let cell = |bytes: Option<u64>| Cell::from(bytes.map_or(numbers::ABSENT.to_owned(), numbers::bytes));
+    let cell = |bytes: Option<u64>| Value::from(bytes.map_or(numbers::ABSENT.to_owned(), numbers::bytes));
     for relation in known {
-        let named = [&relation.name, relation.kind.name(), &relation.table].map(Cell::from);
-        sheet.row(named.into_iter().chain(arms.iter().map(|arm| cell(arm.bytes(&relation.name)))));
+        let named = [&relation.name, relation.kind.name(), &relation.table].map(Value::from);
+        sheet.push(named.into_iter().chain(arms.iter().map(|arm| cell(arm.bytes(&relation.name)))));
     }
     let all = |arm: &Sizes| arm.relations.iter().fold(0, |sum: u64, own| sum.saturating_add(own.bytes));
-    let blank = Cell::default;
-    sheet
-        .row(["all".into(), blank(), blank()].into_iter().chain(arms.iter().map(|arm| cell(Some(all(arm))))));
+    let blank = Value::default;
+    sheet.push(
+        ["all".into(), blank(), blank()].into_iter().chain(arms.iter().map(|arm| cell(Some(all(arm))))),
+    );
     sheet
 }
 
-fn table_sizes(tables: &[&Relation], indexes: &[&Relation]) -> Sheet {
-    let mut sheet = Sheet::new("Tables: bytes on disk without and with their indexes, estimated rows")
+fn table_sizes(tables: &[&Relation], indexes: &[&Relation]) -> Table {
+    let mut sheet = Table::captioned("Tables: bytes on disk without and with their indexes, estimated rows")
         .text(["table"])
         .numbers(["size", "indexes", "together", "rows"]);
     for table in tables {
         let of_indexes: u64 =
             indexes.iter().filter(|index| index.table == table.name).map(|index| index.bytes).sum();
-        sheet.row([
+        sheet.push([
             (&table.name).into(),
             numbers::bytes(table.bytes).into(),
             numbers::bytes(of_indexes).into(),
@@ -250,16 +205,16 @@ fn table_sizes(tables: &[&Relation], indexes: &[&Relation]) -> Sheet {
     }
     let total = tables.iter().chain(indexes).fold(0, |sum: u64, relation| sum.saturating_add(relation.bytes));
     if tables.len() > 1 {
-        let blank = Cell::default;
-        sheet.row(["all".into(), blank(), blank(), numbers::bytes(total).into(), blank()]);
+        let blank = Value::default;
+        sheet.push(["all".into(), blank(), blank(), numbers::bytes(total).into(), blank()]);
     }
     sheet
 }
 
-fn index_sizes(indexes: &[&Relation]) -> Sheet {
-    let mut sheet = Sheet::new("Indexes: bytes on disk").text(["index", "table"]).numbers(["size"]);
+fn index_sizes(indexes: &[&Relation]) -> Table {
+    let mut sheet = Table::captioned("Indexes: bytes on disk").text(["index", "table"]).numbers(["size"]);
     for index in indexes {
-        sheet.row([(&index.name).into(), (&index.table).into(), numbers::bytes(index.bytes).into()]);
+        sheet.push([(&index.name).into(), (&index.table).into(), numbers::bytes(index.bytes).into()]);
     }
     sheet
 }
@@ -267,13 +222,19 @@ fn index_sizes(indexes: &[&Relation]) -> Sheet {
 /// Sizes of tables and indexes in bytes, with estimated rows; of each arm, where they may differ.
 #[must_use]
 pub fn sizes(data: &ReportData) -> Table {
-    let mut table = Table::new(&["arm", "name", "kind", "table", "size_bytes", "rows"]);
-    table.optional.push("arm".to_owned());
+    let mut table = Table::new(["arm", "name", "kind", "table", "size_bytes", "rows"]);
+    table.optional(["arm"]);
     for Sizes { of: arm, relations } in Sizes::all(data) {
         let arm = (!arm.is_empty()).then_some(arm);
         for Relation { name, kind, table: of, bytes, rows } in relations {
-            let own = [name.into(), kind.name().into(), of.into(), bytes.into(), rows.into()];
-            table.push([arm.clone().into()].into_iter().chain(own).collect());
+            table.push([
+                arm.clone().into(),
+                name.into(),
+                kind.name().into(),
+                of.into(),
+                bytes.into(),
+                rows.into(),
+            ]);
         }
     }
     table

@@ -1,19 +1,14 @@
 //! Where the time of statements goes: a bar per arm in each cell, what plans differ in, and the slowest plan node by node.
 
-use std::collections::BTreeSet;
-
-use maud::{Markup, Render, html};
-use serde::Serialize;
+use results::{Table, Value};
 use spec::{Part, PlanNode, RunEvent, StatementPlan};
 
-use super::View;
-use super::shares::{self, Shares};
-use crate::chart::Chart;
+use super::shares;
+use crate::block::Block;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
 use crate::data::{ReportData, cell_text};
 use crate::explained::{Explained, FunctionFigures, Spread, change, of_base};
 use crate::numbers;
-use crate::sheet::{Cell, Sheet};
 use crate::stages::REST;
 
 /// Cells that stand open; the rest is folded.
@@ -25,18 +20,8 @@ const FAR_APART: f64 = 4.0;
 /// From this share on it is told that times per loop are rounded.
 const ROUNDED: f64 = 0.05;
 
-#[derive(Debug, Serialize)]
-pub(crate) struct Plans {
-    /// What index scans take of tiles, by workload and layer.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    shares: Vec<Shares>,
-    cells: Vec<PlansOfCell>,
-    /// What was not explained, and why.
-    missing: BTreeSet<String>,
-}
-
 /// One cell, its arms next to each other; of tiles one layer of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct PlansOfCell {
     label: String,
     /// Place of the layer, of tiles.
@@ -47,51 +32,18 @@ struct PlansOfCell {
     changes: Vec<String>,
 }
 
-impl View for Plans {
-    fn of(data: &ReportData) -> Option<Self> {
-        let missing = data.remarks(RunEvent::NO_PLANS).into_iter().map(str::to_owned).collect();
-        let all = Explained::all(data);
-        let shares = shares::of(&all);
-        let mut cells: Vec<PlansOfCell> = Vec::new();
-        for own in by_layer(all) {
-            let is_with =
-                |last: &&mut PlansOfCell| last.arms[0].cell == own.cell && last.layer == own.layer();
-            match cells.last_mut().filter(is_with) {
-                Some(last) => last.arms.push(own),
-                None => cells.push(PlansOfCell::starting_with(own)),
-            }
-        }
-        if let Some(base) = data.base() {
-            cells.iter_mut().for_each(|cell| cell.changes = changes(&cell.arms, base));
-        }
-        let plans = Self { shares, cells, missing };
-        (!plans.cells.is_empty() || !plans.missing.is_empty()).then_some(plans)
-    }
-
-    fn charts(self) -> Vec<Box<dyn Chart>> {
-        let stacks = self.cells.iter().flat_map(PlansOfCell::charts);
-        let stacks = stacks.map(|chart| Box::new(chart) as Box<dyn Chart>).collect::<Vec<_>>();
-        let shares = self.shares.into_iter().filter_map(|own| own.chart);
-        shares.map(|chart| Box::new(chart) as Box<dyn Chart>).chain(stacks).collect()
-    }
-
-    fn draw(&self) -> Markup {
-        let (open, folded) = self.cells.split_at(self.cells.len().min(OPEN));
-        html! {
-            @if !self.cells.is_empty() { p { (HOW) } }
-            @for own in &self.shares { (own) }
-            @for cell in open { (cell.draw()) }
-            @if !folded.is_empty() {
-                details {
-                    summary { "Plans of " (folded.len()) " more" }
-                    @for cell in folded { (cell.draw()) }
-                }
-            }
-            @if !self.missing.is_empty() {
-                p.remark { "Not everything was explained: " (self.missing.iter().cloned().collect::<Vec<_>>().join("; ")) "." }
-            }
-        }
-    }
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    let cells = PlansOfCell::all(data);
+    let (open, folded) = cells.split_at(cells.len().min(OPEN));
+    let head = (!cells.is_empty()).then(|| Block::text(HOW));
+    let shares = shares::of(&Explained::all(data)).into_iter().flat_map(shares::Shares::blocks);
+    let summary = format!("Plans of {} more", folded.len());
+    let folded = Block::details(summary, folded.iter().flat_map(PlansOfCell::blocks).collect());
+    let missing: Vec<&str> = data.remarks(RunEvent::NO_PLANS).into_iter().collect();
+    let missing = (!missing.is_empty())
+        .then(|| Block::remark(format!("Not everything was explained: {}.", missing.join("; "))));
+    let open = open.iter().flat_map(PlansOfCell::blocks);
+    head.into_iter().chain(shares).chain(open).chain(folded).chain(missing).collect()
 }
 
 /// What stands above functions.
@@ -116,6 +68,21 @@ fn by_layer(mut all: Vec<Explained>) -> Vec<Explained> {
 }
 
 impl PlansOfCell {
+    fn all(data: &ReportData) -> Vec<Self> {
+        let mut cells: Vec<Self> = Vec::new();
+        for own in by_layer(Explained::all(data)) {
+            let is_with = |last: &&mut Self| last.arms[0].cell == own.cell && last.layer == own.layer();
+            match cells.last_mut().filter(is_with) {
+                Some(last) => last.arms.push(own),
+                None => cells.push(Self::starting_with(own)),
+            }
+        }
+        if let Some(base) = data.base() {
+            cells.iter_mut().for_each(|cell| cell.changes = changes(&cell.arms, base));
+        }
+        cells
+    }
+
     fn starting_with(own: Explained) -> Self {
         let cell = cell_text(&own.cell);
         let label = match &own.map {
@@ -177,23 +144,24 @@ impl PlansOfCell {
         }
     }
 
-    fn sheet(&self) -> Sheet {
+    fn sheet(&self) -> Table {
         let caption = "Own times in milliseconds, median over the sample [10th, 90th percentile], and shares of the whole";
-        let mut sheet = Sheet::new(caption).text(["part"]).numbers(self.arms.iter().map(Explained::name));
+        let mut sheet =
+            Table::captioned(caption).text(["part"]).numbers(self.arms.iter().map(Explained::name));
         for part in Part::ALL {
             let own: Vec<_> = self.arms.iter().map(|arm| arm.part(part)).collect();
             if own.iter().any(Option::is_some) {
                 let cell = |own: &Option<_>| own.map_or_else(|| numbers::ABSENT.into(), figures_of);
-                sheet.row([part.words().into()].into_iter().chain(own.iter().map(cell)));
+                sheet.push([part.words().into()].into_iter().chain(own.iter().map(cell)));
             }
         }
-        let totals = self.arms.iter().map(|own| Cell::from(milliseconds(&own.total_ms)));
-        sheet.row([Cell::from("planning and execution")].into_iter().chain(totals));
+        let totals = self.arms.iter().map(|own| Value::from(milliseconds(&own.total_ms)));
+        sheet.push([Value::from("planning and execution")].into_iter().chain(totals));
         sheet
     }
 
     /// What the server counted of functions; `None` where it counted none.
-    fn functions(&self) -> Option<Sheet> {
+    fn functions(&self) -> Option<Table> {
         // The base's order, then what only others call.
         let mut names: Vec<&str> = Vec::new();
         for own in self.arms.iter().flat_map(|arm| &arm.function_times) {
@@ -201,7 +169,7 @@ impl PlansOfCell {
                 names.push(&own.name);
             }
         }
-        let mut sheet = Sheet::new(FUNCTIONS)
+        let mut sheet = Table::captioned(FUNCTIONS)
             .text(["function", "booked under"])
             .numbers(self.arms.iter().map(Explained::name));
         for name in &names {
@@ -211,35 +179,30 @@ impl PlansOfCell {
             let part = booked.map_or(numbers::ABSENT, |own| own.part.words());
             let cells =
                 of_arms.iter().map(|own| own.map_or_else(|| numbers::ABSENT.into(), figures_of_function));
-            sheet.row([Cell::from(*name), part.into()].into_iter().chain(cells));
+            sheet.push([Value::from(*name), part.into()].into_iter().chain(cells));
         }
         (!names.is_empty()).then_some(sheet)
     }
 
-    fn draw(&self) -> Markup {
-        html! {
-            h3 { (self.label) }
-            @for change in &self.changes { p { (change) } }
-            @for chart in self.charts() { (chart) }
-            @if let Some(functions) = self.functions() {
-                details {
-                    summary { "Functions of PostGIS and others" }
-                    (functions)
-                }
-            }
-            // Of tiles there are many: each zoom of each arm.
-            @let folded = self.layer.is_some();
-            @if !folded {
-                @for own in &self.arms { p.remark { (said(own)) } }
-            }
-            @for own in &self.arms {
-                details {
-                    summary { "The slowest plan of " (own.name()) }
-                    @if folded { p.remark { (said(own)) } }
-                    (nodes(&own.slowest, own.rows_rounding))
-                }
-            }
-        }
+    fn blocks(&self) -> Vec<Block> {
+        let functions = self.functions().map(Block::from).into_iter().collect();
+        let functions = Block::details("Functions of PostGIS and others", functions);
+        // Of tiles there are many: each zoom of each arm.
+        let folded = self.layer.is_some();
+        let said = |own: &Explained| Block::remark(said(own));
+        let plan = |own: &Explained| {
+            let nodes = nodes(&own.slowest, own.rows_rounding).into();
+            let blocks = folded.then(|| said(own)).into_iter().chain([nodes]).collect();
+            Block::details(format!("The slowest plan of {}", own.name()), blocks)
+        };
+        [Block::Heading(self.label.clone())]
+            .into_iter()
+            .chain(self.changes.iter().map(Block::text))
+            .chain(self.charts().into_iter().map(Block::from))
+            .chain(functions)
+            .chain(self.arms.iter().filter(|_| !folded).map(said))
+            .chain(self.arms.iter().filter_map(plan))
+            .collect()
     }
 }
 
@@ -274,12 +237,12 @@ fn changes(arms: &[Explained], base: &str) -> Vec<String> {
 }
 
 /// `1.2 [1.1, 1.4], 45 %`.
-fn figures_of(own: &crate::explained::PartFigures) -> Cell {
+fn figures_of(own: &crate::explained::PartFigures) -> Value {
     format!("{}, {:.0} %", milliseconds(&own.ms), 100.0 * own.share.median).into()
 }
 
 /// `1.2 [1.1, 1.4], 45 %, 820 calls`.
-fn figures_of_function(own: &FunctionFigures) -> Cell {
+fn figures_of_function(own: &FunctionFigures) -> Value {
     let (share, calls) = (100.0 * own.share.median, numbers::counted(own.calls.round() as usize, "call"));
     format!("{}, {share:.0} %, {calls}", milliseconds(&own.ms)).into()
 }
@@ -343,7 +306,7 @@ fn rows(node: &PlanNode, rounding: f64) -> String {
 }
 
 /// A plan, node by node; rows of each loop are rounded so far.
-fn nodes(plan: &StatementPlan, rounding: f64) -> impl Render {
+fn nodes(plan: &StatementPlan, rounding: f64) -> Table {
     let rows: Vec<String> = plan.nodes.iter().map(|node| rows(node, rounding)).collect();
     let ranges = if rows.iter().any(|rows| rows.contains(RANGE)) { ROUNDED_ROWS } else { "" };
     let caption = format!(
@@ -354,22 +317,22 @@ fn nodes(plan: &StatementPlan, rounding: f64) -> impl Render {
         numbers::figure(plan.planning_ms),
         numbers::figure(plan.execution_ms)
     );
-    let mut sheet = Sheet::new(caption)
+    let mut sheet = Table::captioned(caption)
         .text(["node"])
         .numbers(["ms", "of it functions", "rows", "loops", "blocks hit", "blocks read"])
         .text(["computes"]);
     for (node, rows) in plan.nodes.iter().zip(rows) {
         let role = if node.role.is_empty() { String::new() } else { format!("{}: ", node.role) };
         let indent = "\u{a0}\u{a0}".repeat(node.depth as usize);
-        let counts = [rows, numbers::count(node.loops.round() as u64)].map(Cell::from);
-        let blocks = [node.hit_blocks, node.read_blocks].map(|blocks| Cell::from(numbers::count(blocks)));
+        let counts = [rows, numbers::count(node.loops.round() as u64)].map(Value::from);
+        let blocks = [node.hit_blocks, node.read_blocks].map(|blocks| Value::from(numbers::count(blocks)));
         let own_ms =
-            Cell::from(if node.loops > 0.0 { numbers::figure(node.own_ms) } else { "never".to_owned() });
-        let words = Cell::from(format!("{indent}{role}{}", node.words()));
-        let functions = Cell::from(node.functions.join(", "));
+            Value::from(if node.loops > 0.0 { numbers::figure(node.own_ms) } else { "never".to_owned() });
+        let words = Value::from(format!("{indent}{role}{}", node.words()));
+        let functions = Value::from(node.functions.join(", "));
         let functions_ms =
             if node.functions_ms > 0.0 { numbers::figure(node.functions_ms) } else { String::new() };
-        sheet.row(
+        sheet.push(
             [words, own_ms, functions_ms.into()].into_iter().chain(counts).chain(blocks).chain([functions]),
         );
     }
@@ -380,6 +343,7 @@ fn nodes(plan: &StatementPlan, rounding: f64) -> impl Render {
 mod tests {
     use super::*;
     use crate::explained::tests::{data, run};
+    use crate::format::page;
 
     fn both() -> ReportData {
         let base = run("a", 1, (Part::SeqScan, "Seq Scan", ""), &[2.0, 3.0, 4.0]);
@@ -401,9 +365,9 @@ mod tests {
 
     #[test]
     fn arms_stand_below_each_other_with_what_differs() {
-        let view = Plans::of(&both()).unwrap();
-        assert_eq!(view.cells[0].largest(), [Part::Planning, Part::Index, Part::SeqScan, Part::Geometry]);
-        let page = view.draw().into_string();
+        let cells = PlansOfCell::all(&both());
+        assert_eq!(cells[0].largest(), [Part::Planning, Part::Index, Part::SeqScan, Part::Geometry]);
+        let page = page(&blocks(&both()));
         for wanted in [
             "With b: Index Scan using i on t instead of Seq Scan on t.",
             "Not everything was explained: b.sql writes.",
@@ -415,11 +379,11 @@ mod tests {
         ] {
             assert!(page.contains(wanted), "{wanted}: {page}");
         }
-        let chart = view.cells[0].chart();
+        let chart = cells[0].chart();
         let sums: Vec<f64> = chart.stacks.iter().map(|stack| stack.parts.iter().sum()).collect();
         assert!((sums[0] - 3.3).abs() < 1e-9, "{sums:?}");
         assert_eq!(chart.stacks[1].name, "b");
-        let charts = view.cells[0].charts();
+        let charts = cells[0].charts();
         let shares: Vec<f64> = charts[1].stacks.iter().map(|stack| stack.parts.iter().sum()).collect();
         assert!(shares.iter().all(|sum| (sum - 100.0).abs() < 1e-9), "{shares:?}");
     }
@@ -432,7 +396,7 @@ mod tests {
         let third = run("c", 1, scan, &[2.0]);
         found.experiment.arms.push(spec::Arm { name: "c".into(), ..found.experiment.arms[0].clone() });
         found.runs.push(third);
-        let changes = |data: &ReportData| Plans::of(data).unwrap().cells[0].changes.clone();
+        let changes = |data: &ReportData| PlansOfCell::all(data)[0].changes.clone();
         let wanted =
             ["With b: Index Scan using i on t instead of Seq Scan on t.", "With c the plans are those of a."];
         assert_eq!(changes(&found), wanted);
@@ -453,7 +417,7 @@ mod tests {
         assert_eq!((of(0.33, 3.0, 0.005).as_str(), of(0.3, 1000.0, 0.005).as_str()), ("1", "295 to 305"));
         let mut old = both();
         old.runs.iter_mut().flat_map(|run| &mut run.plans).for_each(|plan| plan.nodes[1].loops = 1000.0);
-        let page = |data: &ReportData| Plans::of(data).unwrap().draw().into_string();
+        let page = |data: &ReportData| page(&blocks(data));
         assert!(page(&old).contains(">0 to 5<") && page(&old).contains(ROUNDED_ROWS));
         old.target.server_version = "17.4 (Debian)".into();
         assert!(page(&old).contains(">0 to 500<"));
@@ -464,13 +428,13 @@ mod tests {
     fn what_could_not_be_explained_is_said_alone() {
         let mut only = both();
         only.runs.iter_mut().for_each(|run| run.plans.clear());
-        let page = Plans::of(&only).unwrap().draw().into_string();
+        let page = page(&blocks(&only));
         assert!(
             page.contains("Not everything was explained: b.sql writes.") && !page.contains("A sample of"),
             "{page}"
         );
         only.runs.iter_mut().for_each(|run| run.events.clear());
-        assert!(Plans::of(&only).is_none());
+        assert!(blocks(&only).is_empty());
     }
 
     /// The order of the plans was that of arms, and then of scripts.
@@ -491,21 +455,21 @@ mod tests {
             run.plans.iter_mut().for_each(|plan| plan.script = name(12));
             run.plans.extend(other);
         }
-        let view = Plans::of(&found).unwrap();
-        let [cell] = &view.cells[..] else { panic!("{view:?}") };
+        let cells = PlansOfCell::all(&found);
+        let [cell] = &cells[..] else { panic!("{cells:?}") };
         assert_eq!(
             cell.arms.iter().map(Explained::name).collect::<Vec<_>>(),
             ["z9, a", "z9, b", "z12, a", "z12, b"]
         );
         assert_eq!(cell.changes, ["With b at z9, z12: Index Scan using i on t instead of Seq Scan on t."]);
-        let page = view.draw().into_string();
+        let page = page(&blocks(&found));
         assert!(
             page.contains("what index scans take of a tile")
                 && page.contains("b: index scans take less than"),
             "{page}"
         );
         let table = crate::tables::plans(&found);
-        let at = |name: &str| table.columns.iter().position(|own| own == name).unwrap();
+        let at = |name: &str| table.at(name).unwrap();
         let scan = table.rows.iter().find(|row| row[at("part")] == "seq_scan".into()).unwrap();
         assert_eq!(
             (&scan[at("zoom")], &scan[at("below_20_pct")]),

@@ -1,95 +1,75 @@
 //! How to repeat the experiment: the command, the file, and the texts it used.
 
-use maud::{Markup, html};
-use serde::Serialize;
 use spec::OrderScheme;
 
-use super::View;
+use crate::block::{Block, Paragraph};
 use crate::data::ReportData;
 use crate::repeat::{COMMANDS, Kit};
 use crate::visible;
 
-#[derive(Debug, Serialize)]
-pub(super) struct Repeat {
-    /// Nothing for what was imported, or is two experiments.
-    kit: Option<Kit>,
-    /// Names of the two.
-    apart: Vec<String>,
-    /// JSON, indented for reading; as it was stored where it is not JSON.
-    plan: String,
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    let experiment = &data.experiment;
+    let is_apart = experiment.order_scheme == OrderScheme::Apart;
+    let mut blocks = match Kit::of(data) {
+        Some(kit) => of_kit(&kit),
+        None if is_apart => {
+            let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.name.as_str()).collect();
+            vec![Block::text(format!(
+                "These are two experiments, {}: each is repeated by itself. To have drift cancelled, make them the arms of one \
+                 experiment.",
+                arms.join(" and ")
+            ))]
+        }
+        None => vec![Block::text(
+            "These results were imported; how to repeat them is known to those who measured them.",
+        )],
+    };
+    let plan = serde_json::from_str::<serde_json::Value>(&experiment.plan_json);
+    let plan = plan.and_then(|plan| serde_json::to_string_pretty(&plan));
+    let plan = plan.unwrap_or_else(|_| experiment.plan_json.clone());
+    if !is_apart && !plan.trim().is_empty() {
+        blocks.extend(Block::details("The plan it expanded to", vec![Block::Code(plan)]));
+    }
+    blocks
 }
 
-impl View for Repeat {
-    fn of(data: &ReportData) -> Option<Self> {
-        let experiment = &data.experiment;
-        let plan = serde_json::from_str::<serde_json::Value>(&experiment.plan_json);
-        let indented = plan.and_then(|plan| serde_json::to_string_pretty(&plan));
-        let is_apart = experiment.order_scheme == OrderScheme::Apart;
-        let apart = experiment.arms.iter().filter(|_| is_apart).map(|arm| arm.name.clone()).collect();
-        let indented = indented.map(|plan| if is_apart { String::new() } else { plan });
-        Some(Self {
-            kit: Kit::of(data),
-            apart,
-            plan: indented.unwrap_or_else(|_| experiment.plan_json.clone()),
-        })
+fn of_kit(kit: &Kit) -> Vec<Block> {
+    let head = match (&kit.experiment, kit.files.is_empty()) {
+        (Some(_), _) => Paragraph::new("")
+            .plain("With the results file at hand, ")
+            .code(format!("pgdyno export experiment {} DIR", kit.called))
+            .plain(
+                " writes what is below into a folder; without it, save each text under its name. Order and random numbers come \
+                 from the seed ",
+            )
+            .code(kit.seed.to_string())
+            .plain(", which is made from the plan unless the file has one (each ")
+            .code("--again")
+            .plain(" has its own):"),
+        (None, false) => {
+            Paragraph::new("").plain("This was measured from the command line, with the scripts below:")
+        }
+        (None, true) => Paragraph::new("").plain("This was measured from the command line:"),
+    };
+    let mut blocks = vec![head.into(), Block::Code(kit.command.clone())];
+    if !kit.commands.is_empty() {
+        let words = kit.commands.iter().map(|command| visible::line(&command.words()).into_owned());
+        blocks.extend([Block::text(COMMANDS), Block::List(words.collect())]);
     }
-
-    fn draw(&self) -> Markup {
-        html! {
-            @match &self.kit {
-                Some(kit) => (kit_drawn(kit)),
-                None if !self.apart.is_empty() => p {
-                    "These are two experiments, " (self.apart.join(" and "))
-                    ": each is repeated by itself. To have drift cancelled, make them the arms of one experiment."
-                },
-                None => p { "These results were imported; how to repeat them is known to those who measured them." },
-            }
-            @if !self.plan.trim().is_empty() {
-                details {
-                    summary { "The plan it expanded to" }
-                    pre { code { (self.plan) } }
-                }
-            }
-        }
+    if !kit.notes.is_empty() {
+        blocks.push(Block::List(kit.notes.clone()));
     }
-}
-
-fn kit_drawn(kit: &Kit) -> Markup {
-    html! {
-        @match (&kit.experiment, kit.files.is_empty()) {
-            (Some(_), _) => p {
-                "With the results file at hand, " code { "pgdyno export experiment " (kit.called) " DIR" }
-                " writes what is below into a folder; without it, save each text under its name. Order and random numbers \
-                 come from the seed " code { (kit.seed) } ", which is made from the plan unless the file has one (each \
-                 " code { "--again" } " has its own):"
-            },
-            (None, false) => p { "This was measured from the command line, with the scripts below:" },
-            (None, true) => p { "This was measured from the command line:" },
-        }
-        pre { code { (kit.command) } }
-        @if !kit.commands.is_empty() {
-            p { (COMMANDS) }
-            ul { @for command in &kit.commands { li { code { (visible::line(&command.words())) } } } }
-        }
-        @if !kit.notes.is_empty() { ul { @for note in &kit.notes { li { (note) } } } }
-        @for file in &kit.files {
-            @if let Some(text) = &file.text {
-                details open[file.sha256.is_none()] {
-                    summary {
-                        (file.path)
-                        @if file.sha256.is_none() { ", the experiment file" } @else { " (" (file.used_by.join(", ")) ")" }
-                    }
-                    pre { code { (text) } }
-                }
-            }
-        }
-        @for asked in &kit.asked {
-            @if let Some(text) = &asked.text {
-                details {
-                    summary { (asked.name) " (" (asked.used_by) ")" }
-                    pre { code { (text) } }
-                }
-            }
-        }
-    }
+    blocks.extend(kit.files.iter().filter_map(|file| {
+        let open = file.sha256.is_none();
+        let summary = match open {
+            true => format!("{}, the experiment file", file.path),
+            false => format!("{} ({})", file.path, file.used_by.join(", ")),
+        };
+        Some(Block::Details { summary, open, blocks: vec![Block::Code(file.text.clone()?)] })
+    }));
+    blocks.extend(kit.asked.iter().filter_map(|asked| {
+        let summary = format!("{} ({})", asked.name, asked.used_by);
+        Block::details(summary, vec![Block::Code(asked.text.clone()?)])
+    }));
+    blocks
 }

@@ -2,67 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use maud::{Markup, html};
-use serde::Serialize;
+use results::Table;
 use serde_json::Value;
 use spec::{Arm, Experiment, Host, OrderScheme, RunEvent, Setting, Target};
 
-use super::View;
+use crate::block::Block;
 use crate::data::{ReportData, when};
 use crate::numbers;
-use crate::sheet::{Cell, Sheet};
 
-#[derive(Debug, Serialize)]
-pub(super) struct Setup {
-    host: Host,
-    target: Target,
-    experiment: Experiment,
-    base: Option<String>,
-    /// Lengths of the grid's runs, ascending.
-    lengths_s: Vec<f64>,
-    /// Where clients and servers ran as pgdyno chose, and why; empty where it did not choose.
-    placement: String,
-    invocations: usize,
-    /// What the server reported for each arm: value and source by name.
-    in_force: Vec<(Option<String>, BTreeMap<String, Setting>)>,
-    /// What ran on what, where there were several servers: server, arm, rounds.
-    ran_on: BTreeMap<String, BTreeMap<String, BTreeSet<u32>>>,
-}
-
-impl View for Setup {
-    fn of(data: &ReportData) -> Option<Self> {
-        let in_force = |arm: Option<&str>| {
-            let run = data.grid_runs().find(|run| run.arm.as_deref() == arm && !run.settings.is_empty())?;
-            let set = run.settings.iter().map(|setting| (setting.name.clone(), setting.clone())).collect();
-            Some((arm.map(str::to_owned), set))
-        };
-        let mut lengths_s: Vec<f64> = data.grid_runs().map(|run| run.measured_s).collect();
-        lengths_s.sort_by(f64::total_cmp);
-        Some(Self {
-            host: data.host.clone(),
-            target: data.target.clone(),
-            experiment: data.experiment.clone(),
-            base: data.base().map(str::to_owned),
-            lengths_s,
-            placement: placement(data),
-            invocations: data.runs.iter().map(|run| run.invocation).collect::<BTreeSet<_>>().len(),
-            in_force: data.arms().into_iter().filter_map(in_force).collect(),
-            ran_on: ran_on(data),
-        })
-    }
-
-    fn draw(&self) -> Markup {
-        html! {
-            div.pair {
-                (facts("Host", host(&self.host), &self.host.facts))
-                (facts("Target", target(&self.target), &self.target.versions))
-                (facts("Experiment", self.layout(), &BTreeMap::new()))
-            }
-            (self.arms())
-            (self.ran_on())
-            (self.in_force())
-        }
-    }
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    let tables = [
+        facts("Host", host(&data.host), &data.host.facts),
+        facts("Target", target(&data.target), &data.target.versions),
+        facts("Experiment", layout(data), &BTreeMap::new()),
+    ];
+    let facts =
+        Block::group("pair", tables.into_iter().filter(|table| !table.rows.is_empty()).map(Block::from));
+    facts.into_iter().chain(arms(&data.experiment)).chain(servers(data)).chain(in_force(data)).collect()
 }
 
 /// Where a stored plan says that arms stand; empty where nothing was to be decided.
@@ -152,12 +108,12 @@ fn facts<const N: usize>(
     caption: &str,
     named: [(&str, String); N],
     stored: &BTreeMap<String, String>,
-) -> Sheet {
-    let mut sheet = Sheet::new(caption).text(["what", "value"]);
+) -> Table {
+    let mut sheet = Table::captioned(caption).text(["what", "value"]);
     let named = named.iter().map(|(name, value)| (*name, value));
     let stored = stored.iter().map(|(name, value)| (name.as_str(), value));
     for (name, value) in named.chain(stored).filter(|(_, value)| !value.is_empty()) {
-        sheet.row([name.into(), value.into()]);
+        sheet.push([name.into(), value.into()]);
     }
     sheet
 }
@@ -203,128 +159,133 @@ fn lengths(seconds: &[f64]) -> String {
     }
 }
 
-impl Setup {
-    /// How the experiment was laid out.
-    fn layout(&self) -> [(&'static str, String); 13] {
-        let experiment = &self.experiment;
-        let order = match experiment.order_scheme {
-            OrderScheme::Pairs => "pairs: the arms of a cell next to each other, order swapped every round",
-            OrderScheme::HalfRounds if on_copies(&experiment.plan_json) => {
-                "pairs where arms stand side by side, else half-rounds; order swapped every round"
-            }
-            OrderScheme::HalfRounds => {
-                "half-rounds: all cells in one arm, then in the next, order swapped every round"
-            }
-            OrderScheme::Imported => "not interleaved: imported results, in the order they were given",
-            OrderScheme::Apart => "not interleaved: two experiments, each measured at its own time",
-            OrderScheme::Single => "single: nothing is compared",
+/// How the experiment was laid out.
+fn layout(data: &ReportData) -> [(&'static str, String); 13] {
+    let experiment = &data.experiment;
+    let order = match experiment.order_scheme {
+        OrderScheme::Pairs => "pairs: the arms of a cell next to each other, order swapped every round",
+        OrderScheme::HalfRounds if on_copies(&experiment.plan_json) => {
+            "pairs where arms stand side by side, else half-rounds; order swapped every round"
+        }
+        OrderScheme::HalfRounds => {
+            "half-rounds: all cells in one arm, then in the next, order swapped every round"
+        }
+        OrderScheme::Imported => "not interleaved: imported results, in the order they were given",
+        OrderScheme::Apart => "not interleaved: two experiments, each measured at its own time",
+        OrderScheme::Single => "single: nothing is compared",
+    };
+    let or_none = |text: Option<&str>| text.unwrap_or("none").to_owned();
+    let mut lengths_s: Vec<f64> = data.grid_runs().map(|run| run.measured_s).collect();
+    lengths_s.sort_by(f64::total_cmp);
+    let invocations: BTreeSet<_> = data.runs.iter().map(|run| run.invocation).collect();
+    [
+        ("name", experiment.name.clone()),
+        ("begun", when(&experiment.created_at)),
+        ("rounds planned", experiment.rounds.to_string()),
+        ("order", order.to_owned()),
+        ("arms stand", standing(&experiment.plan_json)),
+        ("compared factor", or_none(experiment.compare_factor.as_deref())),
+        ("base", or_none(data.base())),
+        ("margin", numbers::percent(experiment.margin)),
+        ("run length", lengths(&lengths_s)),
+        ("placement", placement(data)),
+        ("invocations", invocations.len().to_string()),
+        ("seed", experiment.seed.to_string()),
+        ("plan", experiment.hash.chars().take(16).collect()),
+    ]
+}
+
+/// What each arm asks for, and what of it weakens crash safety.
+fn arms(experiment: &Experiment) -> Vec<Block> {
+    let arms = &experiment.arms;
+    let names: BTreeSet<&String> = arms.iter().flat_map(|arm| arm.settings.keys()).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    // Of factors other than settings it is their levels that are shown.
+    let (head, what, caption) = match experiment.compare_factor.as_deref() {
+        None | Some("settings") => {
+            ("Settings per arm", "setting", "What each arm sets; empty: not set by it")
+        }
+        Some(_) => ("The arms", "factor", "What each arm is"),
+    };
+    let mut table = Table::captioned(caption).text([what]).text(arms.iter().map(|arm| &arm.name));
+    let mut line = |name: &str, of: &dyn Fn(&Arm) -> String| {
+        table.push([name.into()].into_iter().chain(arms.iter().map(|arm| of(arm).into())));
+    };
+    for name in names {
+        line(name, &|arm| arm.settings.get(name).cloned().unwrap_or_default());
+    }
+    if arms.iter().any(|arm| arm.target.is_some()) {
+        for (name, of) in SERVER_OF_ARM {
+            line(name, &|arm| arm.target.as_ref().map_or(String::new(), of));
+        }
+    }
+    let weak = arms.iter().filter(|arm| !arm.unsafe_settings.is_empty()).map(|arm| {
+        Block::notice(format!("{} weakens crash safety: {}.", arm.name, arm.unsafe_settings.join(", ")))
+    });
+    [Block::Heading(head.to_owned()), table.into()].into_iter().chain(weak).collect()
+}
+
+/// Which arm ran on which server, and in which rounds.
+fn servers(data: &ReportData) -> Option<Block> {
+    let ran_on = ran_on(data);
+    let arms: BTreeSet<&String> = ran_on.values().flat_map(BTreeMap::keys).collect();
+    let caption = "What ran on what: rounds of each arm on each server";
+    let named = |arm: &&String| if arm.is_empty() { "all".to_owned() } else { (*arm).clone() };
+    let mut table = Table::captioned(caption).text(["server"]).text(arms.iter().map(named));
+    for (server, rounds) in &ran_on {
+        let cell = |arm: &&String| rounds.get(*arm).map(ranges).unwrap_or_default().into();
+        table.push([server.into()].into_iter().chain(arms.iter().map(cell)));
+    }
+    (!table.rows.is_empty()).then(|| table.into())
+}
+
+/// What the server reported for an arm, by name.
+type InForce<'r> = (Option<&'r str>, BTreeMap<&'r str, &'r Setting>);
+
+/// What the server reported: settings that differ between arms, then those that are not the default.
+fn in_force(data: &ReportData) -> Vec<Block> {
+    let of_arm = |arm: Option<&str>| {
+        data.grid_runs().find(|run| run.arm.as_deref() == arm && !run.settings.is_empty())
+    };
+    let sets = data.arms().into_iter().filter_map(|arm| {
+        Some((arm, of_arm(arm)?.settings.iter().map(|own| (own.name.as_str(), own)).collect()))
+    });
+    let sets: Vec<InForce<'_>> = sets.collect();
+    let names: BTreeSet<&str> = sets.iter().flat_map(|(_, set)| set.keys().copied()).collect();
+    let differs = |name: &str| {
+        let values = sets.iter().map(|(_, set)| set.get(name).map(|setting| &setting.value));
+        values.collect::<BTreeSet<_>>().len() > 1
+    };
+    let (different, mut changed): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| differs(name));
+    let is_changed = |setting: &&Setting| setting.source != "default";
+    changed.retain(|name| sets.iter().any(|(_, set)| set.get(name).is_some_and(is_changed)));
+    let mut blocks = Vec::new();
+    if !different.is_empty() {
+        let caption = "In force, as the server reported it: settings that differ between arms";
+        blocks.push(settings(caption, &different, &sets, "differs").into());
+    }
+    if !changed.is_empty() {
+        let alike = if sets.len() > 1 { " alike in all arms and" } else { "" };
+        let summary = format!("{}{alike} not at the default", numbers::counted(changed.len(), "setting"));
+        let table = settings("In force, and not at the default", &changed, &sets[..1], "");
+        blocks.extend(Block::details(summary, vec![table.into()]));
+    }
+    blocks
+}
+
+fn settings(caption: &str, names: &[&str], sets: &[InForce<'_>], class: &'static str) -> Table {
+    let head = |arm: Option<&str>| arm.filter(|_| sets.len() > 1).unwrap_or("value").to_owned();
+    let mut table = Table::captioned(caption).text(["setting"]).text(sets.iter().map(|(arm, _)| head(*arm)));
+    for name in names {
+        let cell = |(_, set): &InForce<'_>| match set.get(name) {
+            Some(setting) => results::Value::marked(&setting.value, class),
+            None => numbers::ABSENT.into(),
         };
-        let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
-        [
-            ("name", experiment.name.clone()),
-            ("begun", when(&experiment.created_at)),
-            ("rounds planned", experiment.rounds.to_string()),
-            ("order", order.to_owned()),
-            ("arms stand", standing(&experiment.plan_json)),
-            ("compared factor", or_none(&experiment.compare_factor)),
-            ("base", or_none(&self.base)),
-            ("margin", numbers::percent(experiment.margin)),
-            ("run length", lengths(&self.lengths_s)),
-            ("placement", self.placement.clone()),
-            ("invocations", self.invocations.to_string()),
-            ("seed", experiment.seed.to_string()),
-            ("plan", experiment.hash.chars().take(16).collect()),
-        ]
+        table.push([(*name).into()].into_iter().chain(sets.iter().map(cell)));
     }
-
-    /// What each arm asks for, and what of it weakens crash safety.
-    fn arms(&self) -> Markup {
-        let arms = &self.experiment.arms;
-        let names: BTreeSet<&String> = arms.iter().flat_map(|arm| arm.settings.keys()).collect();
-        if names.is_empty() {
-            return html! {};
-        }
-        // Of factors other than settings it is their levels that are shown.
-        let (head, what, caption) = match self.experiment.compare_factor.as_deref() {
-            None | Some("settings") => {
-                ("Settings per arm", "setting", "What each arm sets; empty: not set by it")
-            }
-            Some(_) => ("The arms", "factor", "What each arm is"),
-        };
-        let mut sheet = Sheet::new(caption).text([what]).text(arms.iter().map(|arm| &arm.name));
-        for name in names {
-            let cell = |arm: &Arm| Cell::from(arm.settings.get(name).map_or("", String::as_str));
-            sheet.row([name.into()].into_iter().chain(arms.iter().map(cell)));
-        }
-        let servers = arms.iter().any(|arm| arm.target.is_some());
-        for (name, of) in SERVER_OF_ARM.into_iter().filter(|_| servers) {
-            let cell = |arm: &Arm| Cell::from(arm.target.as_ref().map_or(String::new(), of));
-            sheet.row([name.into()].into_iter().chain(arms.iter().map(cell)));
-        }
-        html! {
-            h3 { (head) }
-            (sheet)
-            @for arm in arms.iter().filter(|arm| !arm.unsafe_settings.is_empty()) {
-                p.notice { (arm.name) " weakens crash safety: " (arm.unsafe_settings.join(", ")) "." }
-            }
-        }
-    }
-
-    /// Which arm ran on which server, and in which rounds.
-    fn ran_on(&self) -> Markup {
-        if self.ran_on.is_empty() {
-            return html! {};
-        }
-        let arms: BTreeSet<&String> = self.ran_on.values().flat_map(BTreeMap::keys).collect();
-        let caption = "What ran on what: rounds of each arm on each server";
-        let named = |arm: &&String| if arm.is_empty() { "all".to_owned() } else { (*arm).clone() };
-        let mut sheet = Sheet::new(caption).text(["server"]).text(arms.iter().map(named));
-        for (server, rounds) in &self.ran_on {
-            let cell = |arm: &&String| Cell::from(rounds.get(*arm).map(ranges).unwrap_or_default());
-            sheet.row([server.into()].into_iter().chain(arms.iter().map(cell)));
-        }
-        html! { (sheet) }
-    }
-
-    /// What the server reported: settings that differ between arms, then those that are not the default.
-    fn in_force(&self) -> Markup {
-        let names: BTreeSet<&str> =
-            self.in_force.iter().flat_map(|(_, set)| set.keys().map(String::as_str)).collect();
-        let differs = |name: &str| {
-            let values = self.in_force.iter().map(|(_, set)| set.get(name).map(|setting| &setting.value));
-            values.collect::<BTreeSet<_>>().len() > 1
-        };
-        let (different, mut changed): (Vec<&str>, Vec<&str>) =
-            names.into_iter().partition(|name| differs(name));
-        let is_changed = |setting: &Setting| setting.source != "default";
-        changed.retain(|name| self.in_force.iter().any(|(_, set)| set.get(*name).is_some_and(is_changed)));
-        let differ = "In force, as the server reported it: settings that differ between arms";
-        let alike = if self.in_force.len() > 1 { " alike in all arms and" } else { "" };
-        html! {
-            @if !different.is_empty() { (self.settings(differ, &different, self.in_force.len(), "differs")) }
-            @if !changed.is_empty() {
-                details {
-                    summary { (numbers::counted(changed.len(), "setting")) (alike) " not at the default" }
-                    (self.settings("In force, and not at the default", &changed, 1, ""))
-                }
-            }
-        }
-    }
-
-    /// Some settings of the first arms.
-    fn settings(&self, caption: &str, names: &[&str], arms: usize, class: &'static str) -> Sheet {
-        let sets = &self.in_force[..arms];
-        let head = |arm: &Option<String>| arm.clone().filter(|_| arms > 1).unwrap_or("value".to_owned());
-        let mut sheet = Sheet::new(caption).text(["setting"]).text(sets.iter().map(|(arm, _)| head(arm)));
-        for name in names {
-            let cell = |set: &BTreeMap<String, Setting>| match set.get(*name) {
-                Some(setting) => Cell::classed(&setting.value, class),
-                None => numbers::ABSENT.into(),
-            };
-            sheet.row([(*name).into()].into_iter().chain(sets.iter().map(|(_, set)| cell(set))));
-        }
-        sheet
-    }
+    table
 }
 
 #[cfg(test)]

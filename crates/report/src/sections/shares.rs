@@ -2,28 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use maud::{Markup, Render, html};
-use results::comparison::Cell as OfGrid;
-use serde::Serialize;
+use results::comparison::Cell;
+use results::{Table, Value};
 use spec::Part;
 
+use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::data::{cell_label, varying};
 use crate::explained::{A_FIFTH, Explained, Spread};
 use crate::numbers;
-use crate::sheet::{Cell, Sheet};
 
 /// Cells that stand beside each other; more lines could not be told apart.
 const MOST: usize = 6;
 
 /// Of one workload and layer: a column of the table and a line of the chart for each arm of each cell.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Shares {
     /// A sentence for each column.
     said: Vec<String>,
-    pub(super) chart: Option<LineChart>,
-    sheet: Sheet,
+    chart: Option<LineChart>,
+    sheet: Table,
     /// Columns that are not shown.
     more: usize,
 }
@@ -96,7 +95,7 @@ fn title(own: &Explained) -> String {
 
 fn columns<'e>(all: &[&'e Explained]) -> Vec<Column<'e>> {
     let factors = varying(all.iter().map(|own| &own.cell));
-    let mut columns: Vec<(&OfGrid, Option<&str>, Column<'e>)> = Vec::new();
+    let mut columns: Vec<(&Cell, Option<&str>, Column<'e>)> = Vec::new();
     for own in all {
         let Some(zoom) = own.map.as_ref().and_then(|part| part.zoom) else { continue };
         let arm = own.arm.as_deref();
@@ -172,18 +171,19 @@ impl Column<'_> {
     }
 }
 
-fn sheet(columns: &[Column<'_>], zooms: &[u8]) -> Sheet {
+fn sheet(columns: &[Column<'_>], zooms: &[u8]) -> Table {
     let caption = format!(
         "Index scans' share of a tile, median over the sample [quartiles], and how many of the sampled tiles are below {}",
         numbers::percent(A_FIFTH)
     );
-    let mut sheet = Sheet::new(caption).text(["zoom"]).numbers(columns.iter().map(|column| &column.name));
+    let mut sheet =
+        Table::captioned(caption).text(["zoom"]).numbers(columns.iter().map(|column| &column.name));
     for zoom in zooms {
         let cell = |column: &Column<'_>| match column.zooms.get(zoom) {
-            None => Cell::from(numbers::ABSENT),
+            None => Value::from(numbers::ABSENT),
             Some(own) => written(own).into(),
         };
-        sheet.row([format!("z{zoom}").into()].into_iter().chain(columns.iter().map(cell)));
+        sheet.push([format!("z{zoom}").into()].into_iter().chain(columns.iter().map(cell)));
     }
     sheet
 }
@@ -196,16 +196,14 @@ fn written(own: &Explained) -> String {
     format!("{} {quartiles}, {} of {}", numbers::percent(share.median), below(own), own.transactions)
 }
 
-impl Render for Shares {
-    fn render(&self) -> Markup {
-        html! {
-            @for said in &self.said { p { (said) } }
-            @match &self.chart {
-                Some(chart) => (chart)
-                None => (self.sheet)
-            }
-            @if self.more > 0 { p { (self.more) " more are in " code { "pgdyno table plans" } "." } }
-        }
+impl Shares {
+    pub(super) fn blocks(self) -> Vec<Block> {
+        let figures = self.chart.map_or(self.sheet.into(), Block::from);
+        let more = (self.more > 0).then(|| {
+            let words = Paragraph::new("").plain(format!("{} more are in ", self.more));
+            words.code("pgdyno table plans").plain(".").into()
+        });
+        self.said.into_iter().map(Block::text).chain([figures]).chain(more).collect()
     }
 }
 
@@ -248,7 +246,7 @@ mod tests {
         // Of z9 planning takes 0.1 ms and execution 10, 20, 30 and 40, of which the index has 1.
         let wanted = "a: index scans take less than 20 % in 4 of 8 sampled tiles (more in 4 of 4 at z16); in the median from 4.1 % at z9 to 90.9 % at z16.";
         assert_eq!(own.said[0], wanted);
-        let page = own.render().into_string();
+        let page = crate::format::page(&[own.sheet.clone().into()]);
         assert!(
             page.contains("4.1 % [3.1, 6.2], 4 of 4") && page.contains("90.9 % [90.9, 90.9], 0 of 4"),
             "{page}"

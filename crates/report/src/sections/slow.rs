@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ::tile::Tile;
-use maud::{Markup, html};
-use results::{StoredTile, comparison};
-use serde::Serialize;
+use maud::Render;
+use results::{StoredTile, Table, Value, comparison};
 use spec::TileFigures;
 
-use super::View;
+use crate::block::Block;
 use crate::data::{ReportData, cell_text};
 use crate::heat::{Heat, LATITUDE, LONGITUDE, degrees};
 use crate::numbers;
 use crate::places::{self, Figures};
-use crate::sheet::{Cell, Sheet};
 use crate::zooms::void_quads;
 
 /// Maps on a page, at most.
@@ -29,68 +27,47 @@ const SLOWEST: usize = 10;
 /// Groups that stand open; the rest is folded.
 const OPEN: usize = 4;
 
-#[derive(Debug, Serialize)]
-pub(super) struct Slow {
-    groups: Vec<Group>,
-    /// Maps that are not drawn.
-    more: usize,
-    /// What is to be known of quads of slices that do not count, where there are some.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    void: Option<String>,
-}
-
 /// Tiles that are one question: of a cell, or of a layer of it.
-#[derive(Debug, Serialize)]
 struct Group {
     heading: String,
     /// By zoom.
     heats: Vec<Heat>,
     /// Zooms that have no map.
     bare: Vec<u8>,
-    slowest: Sheet,
+    slowest: Table,
 }
 
-impl View for Slow {
-    fn of(data: &ReportData) -> Option<Self> {
-        if data.tiles.is_empty() {
-            return None;
-        }
-        let mut groups = Vec::new();
-        for (cell, tiles) in by_cell(&data.tiles) {
-            let by_layer = places::by_layer(&tiles);
-            let mut layers: BTreeMap<&str, Vec<&StoredTile>> = BTreeMap::new();
-            for tile in tiles {
-                let layer = if by_layer { tile.of.layer.as_str() } else { "" };
-                layers.entry(layer).or_default().push(tile);
-            }
-            let label = cell_text(&cell);
-            groups.extend(layers.into_iter().map(|(layer, tiles)| Group::of(&label, layer, &tiles, data)));
-        }
-        let more = limited(&mut groups);
-        Some(Self { groups, more, void: void_quads(data) })
-    }
+const HOW: &str = "Each tile that was asked for at its place, by its mean time over all requests of the measured parts; of arms that are \
+    compared over the rounds that all of them have. Maps beside each other have the same colours, each zoom has its own. An arm that did \
+    less in its time was asked for fewer tiles.";
 
-    fn draw(&self) -> Markup {
-        let (open, folded) = self.groups.split_at(self.groups.len().min(OPEN));
-        html! {
-            p {
-                "Each tile that was asked for at its place, by its mean time over all requests of the measured parts; of arms that are compared "
-                "over the rounds that all of them have. Maps beside each other have the same colours, each zoom has its own. "
-                "An arm that did less in its time was asked for fewer tiles."
-            }
-            @if let Some(void) = &self.void { p.remark { (void) } }
-            @for group in open { (group.draw()) }
-            @if !folded.is_empty() {
-                details {
-                    summary { "Tiles of " (folded.len()) " more" }
-                    @for group in folded { (group.draw()) }
-                }
-            }
-            @if self.more > 0 {
-                p { (numbers::counted(self.more, "map")) " of less time not drawn here; all tiles are in the view v_tile of the results file." }
-            }
-        }
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    if data.tiles.is_empty() {
+        return Vec::new();
     }
+    let mut groups = Vec::new();
+    for (cell, tiles) in by_cell(&data.tiles) {
+        let by_layer = places::by_layer(&tiles);
+        let mut layers: BTreeMap<&str, Vec<&StoredTile>> = BTreeMap::new();
+        for tile in tiles {
+            let layer = if by_layer { tile.of.layer.as_str() } else { "" };
+            layers.entry(layer).or_default().push(tile);
+        }
+        let label = cell_text(&cell);
+        groups.extend(layers.into_iter().map(|(layer, tiles)| Group::of(&label, layer, &tiles, data)));
+    }
+    let more = limited(&mut groups);
+    let folded = groups.split_off(groups.len().min(OPEN));
+    let summary = format!("Tiles of {} more", folded.len());
+    let folded = Block::details(summary, folded.into_iter().flat_map(Group::blocks).collect());
+    let more = (more > 0).then(|| {
+        let maps = numbers::counted(more, "map");
+        Block::text(format!(
+            "{maps} of less time not drawn here; all tiles are in the view v_tile of the results file."
+        ))
+    });
+    let head = [Block::text(HOW)].into_iter().chain(void_quads(data).map(Block::remark));
+    head.chain(groups.into_iter().flat_map(Group::blocks)).chain(folded).chain(more).collect()
 }
 
 fn by_cell(tiles: &[StoredTile]) -> BTreeMap<comparison::Cell, Vec<&StoredTile>> {
@@ -144,13 +121,11 @@ impl Group {
         }
     }
 
-    fn draw(&self) -> Markup {
-        html! {
-            h3 { (self.heading) }
-            @for heat in &self.heats { (heat) }
-            @if !self.bare.is_empty() { p.remark { (bare(&self.bare)) } }
-            (self.slowest)
-        }
+    fn blocks(self) -> Vec<Block> {
+        let maps = self.heats.iter().map(|heat| Block::Picture(heat.render()));
+        let bare = (!self.bare.is_empty()).then(|| Block::remark(bare(&self.bare)));
+        let head = [Block::Heading(self.heading)];
+        head.into_iter().chain(maps).chain(bare).chain([self.slowest.into()]).collect()
     }
 }
 
@@ -160,7 +135,7 @@ fn bare(zooms: &[u8]) -> String {
 }
 
 /// The slowest tiles of any arm, with all arms: those that came often to an arm, as far as there are any.
-fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Sheet {
+fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Table {
     let by_arm = places::added(tiles.iter().copied(), |tile| (places::place(tile), tile.of.arm.as_deref()));
     let all = places::added(tiles.iter().copied(), places::place);
     let often = by_arm.values().any(|own| own.requests >= TileFigures::OFTEN);
@@ -175,21 +150,23 @@ fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Sheet {
     order.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
     let caption = caption(order.len(), all.len() - order.len(), often);
     let means = arms.iter().map(|arm| arm.map_or_else(|| "Mean".to_owned(), |arm| format!("Mean, {arm}")));
-    let mut sheet =
-        Sheet::new(caption).text(["Tile", "Place"]).numbers(means).numbers(["Longest", "Size", "Requests"]);
+    let mut sheet = Table::captioned(caption)
+        .text(["Tile", "Place"])
+        .numbers(means)
+        .numbers(["Longest", "Size", "Requests"]);
     for (_, tile, figures) in order.into_iter().take(SLOWEST) {
         let [latitude, longitude] = middle(*tile);
         let place = format!("{}, {}", degrees(latitude, LATITUDE), degrees(longitude, LONGITUDE));
         let mean =
             |arm: &Option<&str>| mean(*tile, *arm).map_or_else(String::new, numbers::latency_us).into();
-        let means: Vec<Cell> = arms.iter().map(mean).collect();
-        let head = [Cell::linked(format!("z{tile}"), address(*tile)), place.into()];
+        let means: Vec<Value> = arms.iter().map(mean).collect();
+        let head = [Value::linked(format!("z{tile}"), address(*tile)), place.into()];
         let tail = [
             numbers::latency_us(figures.max_us).into(),
             numbers::bytes(figures.bytes() as u64).into(),
             numbers::count(figures.requests).into(),
         ];
-        sheet.row(head.into_iter().chain(means).chain(tail));
+        sheet.push(head.into_iter().chain(means).chain(tail));
     }
     sheet
 }
@@ -238,7 +215,7 @@ mod tests {
     }
 
     fn page(data: &ReportData) -> String {
-        Slow::of(data).expect("tiles").draw().into_string()
+        crate::format::page(&blocks(data))
     }
 
     /// One client and ten were one map: the mean of both.

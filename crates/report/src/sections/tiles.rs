@@ -1,10 +1,9 @@
 //! Sample tiles as pictures: of a place side by side, as each arm gave them.
 
-use maud::{Markup, html};
-use serde::Serialize;
+use maud::Render;
 use spec::{Artifact, Run};
 
-use super::View;
+use crate::block::Block;
 use crate::data::ReportData;
 use crate::tile::{self, Room, Rooms, Sample, place};
 
@@ -17,20 +16,6 @@ const MOST_PICTURES: usize = 24;
 /// Bytes of all pictures of whole tiles together, and of all of single layers.
 const WHOLE_BYTES: usize = 720_000;
 const ALONE_BYTES: usize = 240_000;
-
-#[derive(Debug, Serialize)]
-pub(super) struct Tiles {
-    places: Vec<Place>,
-    /// Places that are not shown.
-    more: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct Place {
-    /// Workload and place, where arms are compared; else empty.
-    heading: String,
-    samples: Vec<Sample>,
-}
 
 /// A tile that was kept, and by whom.
 type Kept<'r> = (&'r Run, &'r Artifact);
@@ -81,46 +66,52 @@ fn layers(place: &[Kept<'_>]) -> usize {
     place.iter().map(layers).sum()
 }
 
-impl View for Tiles {
-    fn of(data: &ReportData) -> Option<Self> {
-        let mut places = by_place(data);
-        let all = places.len();
-        if all == 0 {
-            return None;
-        }
-        let mut drawn = 0;
-        let fits = |place: &&Vec<Kept<'_>>| {
-            let is_first = drawn == 0;
-            drawn += pictures(place);
-            is_first || drawn <= MOST_PICTURES
-        };
-        let shown = places.iter().take(MOST_PLACES).take_while(fits).count();
-        places.truncate(shown);
-        let wholes: usize = places.iter().map(|place| pictures(place)).sum();
-        let alones: usize = places.iter().map(|place| layers(place)).sum();
-        let room = |bytes: usize, of: usize, finest| Room { bytes: bytes / of.max(1), finest };
-        let limited = |room: Room, most: usize| Room { bytes: room.bytes.min(most), ..room };
-        let rooms = Rooms {
-            whole: limited(room(WHOLE_BYTES, wholes, 2.0), 72_000),
-            alone: limited(room(ALONE_BYTES, alones, 6.0), 9_000),
-        };
-        let mut colours = Vec::new();
-        let places = places.iter().map(|place| Place::of(place, rooms, &mut colours)).collect();
-        Some(Self { places, more: all - shown })
-    }
+/// Pictures of a place, by what their arms gave; the heading is empty where nothing is compared.
+type Place = (String, Vec<Block>);
 
-    fn draw(&self) -> Markup {
-        // Places of a single tile share rows.
-        let runs = self.places.chunk_by(|one, next| one.heading.is_empty() && next.heading.is_empty());
-        html! {
-            p { "What the server sent, drawn from the stored bytes and simplified to what a screen can show." }
-            @for run in runs {
-                @if let Some(first) = run.first().filter(|place| !place.heading.is_empty()) { h3 { (first.heading) } }
-                div.tiles { @for place in run { @for sample in &place.samples { (sample) } } }
-            }
-            @if self.more > 0 { p { (more(self.more)) } }
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    let mut places = by_place(data);
+    let all = places.len();
+    if all == 0 {
+        return Vec::new();
+    }
+    let mut drawn = 0;
+    let fits = |place: &&Vec<Kept<'_>>| {
+        let is_first = drawn == 0;
+        drawn += pictures(place);
+        is_first || drawn <= MOST_PICTURES
+    };
+    let shown = places.iter().take(MOST_PLACES).take_while(fits).count();
+    places.truncate(shown);
+    let rooms = rooms(&places);
+    let mut colours = Vec::new();
+    let places: Vec<Place> = places.iter().map(|place| of_place(place, rooms, &mut colours)).collect();
+    let mut blocks = vec![Block::text(
+        "What the server sent, drawn from the stored bytes and simplified to what a screen can show.",
+    )];
+    // Places of a single tile share rows.
+    let mut row = Vec::new();
+    for (heading, pictures) in places {
+        if !heading.is_empty() {
+            blocks.extend(Block::group("tiles", std::mem::take(&mut row)));
+            blocks.push(Block::Heading(heading));
+            blocks.extend(Block::group("tiles", pictures));
+        } else {
+            row.extend(pictures);
         }
     }
+    blocks.extend(Block::group("tiles", row));
+    blocks.extend((all > shown).then(|| Block::text(more(all - shown))));
+    blocks
+}
+
+/// How much the pictures may show, so that the page stays small.
+fn rooms(places: &[Vec<Kept<'_>>]) -> Rooms {
+    let wholes: usize = places.iter().map(|place| pictures(place)).sum();
+    let alones: usize = places.iter().map(|place| layers(place)).sum();
+    let room =
+        |bytes: usize, of: usize, most: usize, finest| Room { bytes: (bytes / of.max(1)).min(most), finest };
+    Rooms { whole: room(WHOLE_BYTES, wholes, 72_000, 2.0), alone: room(ALONE_BYTES, alones, 9_000, 6.0) }
 }
 
 fn more(places: usize) -> String {
@@ -130,21 +121,20 @@ fn more(places: usize) -> String {
     )
 }
 
-impl Place {
-    fn of(kept: &[Kept<'_>], rooms: Rooms, colours: &mut Vec<String>) -> Self {
-        let arm = |run: &Run| run.arm.clone().unwrap_or_default();
-        let mut samples = Vec::new();
-        for (at, (run, artifact)) in kept.iter().enumerate() {
-            let drawn = kept[..at].iter().find(|(_, other)| other.bytes == artifact.bytes);
-            samples.push(match drawn {
-                Some((drawn, _)) => Sample::same(artifact, &arm(run), &arm(drawn)),
-                None => Sample::of(artifact, &arm(run), rooms, colours),
-            });
-        }
-        let heading = match kept {
-            [(run, artifact), _, ..] => format!("{}, {}", run.workload, place(&artifact.name)),
-            _ => String::new(),
+fn of_place(kept: &[Kept<'_>], rooms: Rooms, colours: &mut Vec<String>) -> Place {
+    let arm = |run: &Run| run.arm.clone().unwrap_or_default();
+    let mut samples = Vec::new();
+    for (at, (run, artifact)) in kept.iter().enumerate() {
+        let drawn = kept[..at].iter().find(|(_, other)| other.bytes == artifact.bytes);
+        let sample = match drawn {
+            Some((drawn, _)) => Sample::same(artifact, &arm(run), &arm(drawn)),
+            None => Sample::of(artifact, &arm(run), rooms, colours),
         };
-        Self { heading, samples }
+        samples.push(Block::Picture(sample.render()));
     }
+    let heading = match kept {
+        [(run, artifact), _, ..] => format!("{}, {}", run.workload, place(&artifact.name)),
+        _ => String::new(),
+    };
+    (heading, samples)
 }

@@ -2,16 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use maud::{Markup, html};
 use results::answer::{self, Answer, Part as Of};
 use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
 use results::{Table, Value};
-use serde::Serialize;
 use stats::{Better, Estimate, Verdict};
 
-use super::View;
 use crate::arrivals::{Columns, InTime};
-use crate::chart::Chart;
+use crate::block::{Block, Paragraph};
 use crate::chart::forest::{Forest, Row};
 use crate::compared::{
     Part, Tone, change, control, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
@@ -19,55 +16,36 @@ use crate::compared::{
 };
 use crate::data::{NotRun, ReportData, cell_text, levels};
 use crate::differences;
-use crate::format::{self, Format};
 use crate::next::{self, Next};
 use crate::numbers::{self, real};
-use crate::sheet::{Cell, Sheet};
 use crate::trend;
 
-#[derive(Debug, Serialize)]
-pub(super) struct Verdicts {
-    compared: Vec<Comparison>,
-    groups: Vec<Grouped>,
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    data.comparisons().into_iter().flat_map(|of| of_comparison(of, &data.groups)).collect()
 }
 
-impl View for Verdicts {
-    fn of(data: &ReportData) -> Option<Self> {
-        let compared: Vec<Comparison> = data.comparisons().into_iter().cloned().collect();
-        (!compared.is_empty()).then(|| Self { compared, groups: data.groups.clone() })
-    }
-
-    fn draw(&self) -> Markup {
-        html! { @for of in &self.compared { (draw(of, &self.groups)) } }
-    }
-
-    fn charts(self) -> Vec<Box<dyn Chart>> {
-        let arms = self.compared.iter().flat_map(|of| of.arms.iter().map(move |arm| (of, arm)));
-        let drawn = arms.filter(|(_, arm)| !arm.cells.is_empty());
-        drawn.map(|(of, arm)| Box::new(forest(of, arm)) as Box<dyn Chart>).collect()
-    }
-}
-
-fn draw(of: &Comparison, groups: &[Grouped]) -> Markup {
+fn of_comparison(of: &Comparison, groups: &[Grouped]) -> Vec<Block> {
     let from = match (of.paired, &of.control) {
         (true, _) => "pairs of runs of the same round",
         (false, Some(_)) => "the ratios to the arm that both have (Welch's t)",
         (false, None) => "all runs of both arms (Welch's t)",
     };
-    html! {
-        p {
-            (sentence(of.noun())) " in each cell against " (of.base) ", with 95 % intervals from " (from)
-            ". \"Same\" means: surely within the margin of " (numbers::percent(of.margin))
-            ". Where there are several lines of a kind (cells, workloads, whole grids), their intervals are so wide that all of \
-             them hold at once with 95 % confidence; each verdict is read from its interval."
+    let mut blocks = vec![Block::text(format!(
+        "{} in each cell against {}, with 95 % intervals from {from}. \"Same\" means: surely within the margin of {}. Where there are \
+         several lines of a kind (cells, workloads, whole grids), their intervals are so wide that all of them hold at once with 95 % \
+         confidence; each verdict is read from its interval.",
+        sentence(of.noun()),
+        of.base,
+        numbers::percent(of.margin)
+    ))];
+    for arm in of.arms.iter().filter(|arm| !arm.cells.is_empty()) {
+        if of.arms.len() > 1 {
+            blocks.push(Block::Heading(format!("{} against {}", arm.arm, of.base)));
         }
-        @for arm in of.arms.iter().filter(|arm| !arm.cells.is_empty()) {
-            @if of.arms.len() > 1 { h3 { (arm.arm) " against " (of.base) } }
-            (forest(of, arm))
-            (sheet(of, arm, groups))
-            (excluded(arm))
-        }
+        blocks.extend([forest(of, arm).into(), sheet(of, arm, groups).into()]);
+        blocks.extend(excluded(arm));
     }
+    blocks
 }
 
 /// A sentence with a capital first letter.
@@ -90,14 +68,14 @@ fn forest(of: &Comparison, arm: &ArmComparison) -> Forest {
         row(format!("whole grid{lacks}"), &figure.grid.estimate, figure.verdict, true)
     });
     let noun = of.noun();
-    let mut data = Sheet::new(format_args!("Change of {noun}, with its 95 % interval"))
+    let mut data = Table::captioned(format_args!("Change of {noun}, with its 95 % interval"))
         .text(["cell"])
         .numbers(["change", "interval"])
         .text(["verdict"]);
     let mut rows = Vec::new();
     for (row, judged) in cells.chain(whole) {
         let (change, interval) = numbers::change_and_interval(row.change, row.interval);
-        data.row([
+        data.push([
             (&row.label).into(),
             change.into(),
             interval.unwrap_or(numbers::ABSENT.to_owned()).into(),
@@ -131,7 +109,7 @@ fn marks(metric: Metric, arm: &ArmComparison) -> String {
     format!("{better}, ■ same, ● inconclusive{apart}{grid}")
 }
 
-fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Sheet {
+fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
     let what = match of.metric {
         Metric::Tps => match (arm.cells.iter().all(|cell| cell.job), arm.cells.iter().any(|cell| cell.job)) {
             (true, _) => {
@@ -143,7 +121,7 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Sheet {
         other => format!("{} of all rounds together", other.noun()),
     };
     let from = if of.paired { "changes from pairs of the same round" } else { "changes from all runs" };
-    let mut sheet = Sheet::new(format_args!("{} against {}: {what}; {from}", arm.arm, of.base))
+    let mut sheet = Table::captioned(format_args!("{} against {}: {what}; {from}", arm.arm, of.base))
         .text(["cell"])
         .numbers([of.base.as_str(), arm.arm.as_str(), "change [95 %]"])
         .text(["verdict"])
@@ -156,12 +134,12 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Sheet {
             0 => String::new(),
             left_out => format!(" (-{left_out})"),
         };
-        sheet.row([
+        sheet.push([
             cell_text(&cell.cell).into(),
             value_of(cell, of.metric, cell.base).into(),
             value_of(cell, of.metric, cell.new).into(),
             cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
-            Cell::classed(said(cell, of, groups), class),
+            Value::marked(said(cell, of, groups), class),
             cell.estimate
                 .and_then(|estimate| estimate.p_adjusted())
                 .map_or(numbers::ABSENT.to_owned(), probability)
@@ -185,21 +163,13 @@ fn probability(p: f64) -> String {
     if p < 0.001 { "< 0.001".to_owned() } else { numbers::fixed(p, 3) }
 }
 
-fn excluded(arm: &ArmComparison) -> Markup {
-    html! {
-        @if arm.excluded() > 0 {
-            details {
-                summary { (numbers::counted(arm.excluded(), "pair")) " left out" }
-                ul {
-                    @for cell in &arm.cells {
-                        @for pair in &cell.excluded {
-                            li { (cell_text(&cell.cell)) ", round " (pair.round) ": " (pair.why) }
-                        }
-                    }
-                }
-            }
-        }
-    }
+fn excluded(arm: &ArmComparison) -> Option<Block> {
+    let pairs = arm.cells.iter().flat_map(|cell| cell.excluded.iter().map(move |pair| (cell, pair)));
+    let words =
+        pairs.map(|(cell, pair)| format!("{}, round {}: {}", cell_text(&cell.cell), pair.round, pair.why));
+    let words: Vec<String> = words.collect();
+    let summary = format!("{} left out", numbers::counted(arm.excluded(), "pair"));
+    (!words.is_empty()).then(|| Block::details(summary, vec![Block::List(words)])).flatten()
 }
 
 /// Every arm against the base: a line per cell, one per script where scripts are the answer, one per workload (cell empty), one for
@@ -270,7 +240,7 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
             next.and_then(|next| next.command.clone()).into(),
         ]
     });
-    table.optional.extend(optional.map(str::to_owned));
+    table.optional(optional);
     table
 }
 
@@ -292,18 +262,18 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
 
 /// What stands below that table, a paragraph each: how often it was looked at, and what to do where it is inconclusive.
 #[must_use]
-pub fn below(data: &ReportData, found: &Comparison, format: Format) -> Vec<String> {
+pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {
     let lines = data.answered_by(found).lines;
     let too_few = lines.iter().any(|line| matches!(line.verdict, Verdict::TooFew(_)));
     // Looks and missing rounds are counted for the throughput only.
     let is_said = found.metric == Metric::Tps;
     let looked = next::looked(&data.course).filter(|_| is_said);
-    let looked = looked.map(|looked| format::line(&format!("{}.", sentence(&looked)), format));
+    let looked = looked.map(|looked| Block::text(format!("{}.", sentence(&looked))));
     let next = Next::of_lines(data, found, &lines).filter(|_| is_said || too_few).map(|next| {
-        let said = format!("Next: {}", next.sentence());
+        let said = Paragraph::new("").plain(format!("Next: {}", next.sentence()));
         match &next.command {
-            Some(command) => format::line_with_command(&said, command, format),
-            None => format::line(&said, format),
+            Some(command) => said.plain(" ").code(command).into(),
+            None => said.into(),
         }
     });
     looked.into_iter().chain(next).collect()
@@ -360,17 +330,16 @@ fn table(
     let in_time = Columns::of(lines.iter().flat_map(|line| &line.in_time));
     let figures = [format!("base_{unit}"), unit.to_owned()];
     let took = ["base_took_s", "took_s"];
-    let mut table = Table::new(&["arm", "workload", "cell", &figures[0], &figures[1], took[0], took[1]]);
-    table.optional.extend(took.map(str::to_owned));
+    let mut table =
+        Table::new(["arm", "workload", "cell"]).named(&figures).named(took).named(columns).named(
+            in_time.into_iter().flat_map(|columns| [columns.names("base_"), columns.names("")].concat()),
+        );
+    table.optional(took);
     // Where there is nothing but jobs there is no throughput.
     let measured = |line: &&Line<'_>| line.figures.iter().any(Option::is_some);
     if lines.iter().filter(measured).all(|line| line.is_job) && lines.iter().any(|line| line.is_job) {
-        table.optional.extend(figures);
+        table.optional(figures);
     }
-    table.columns.extend(columns.iter().map(|name| (*name).to_owned()));
-    table
-        .columns
-        .extend(in_time.into_iter().flat_map(|columns| [columns.names("base_"), columns.names("")].concat()));
     for line in &lines {
         let mut row: Vec<Value> = vec![line.arm.into(), line.workload.into(), line.cell.clone().into()];
         let [figures, took] = match line.is_job {

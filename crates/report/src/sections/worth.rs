@@ -1,28 +1,14 @@
 //! What each setting is worth, where an arm is taken apart.
 
-use maud::{Markup, html};
-use serde::Serialize;
-
-use super::View;
+use crate::block::Block;
 use crate::data::ReportData;
-use crate::format;
-use crate::worth::{Worth, worth};
+use crate::tables::settings_in_words;
 
-#[derive(Debug, Serialize)]
-pub(super) struct Worths(Vec<Worth>);
+const HOW: &str = "Alone: the base with this one setting, against the base. Without it: all settings of the arm but this one, against the \
+    arm; a loss is what the setting is worth beside the others.";
 
-impl View for Worths {
-    fn of(data: &ReportData) -> Option<Self> {
-        Some(worth(data)).filter(|found| !found.is_empty()).map(Self)
-    }
-
-    fn draw(&self) -> Markup {
-        html! {
-            @for worth in &self.0 { (format::sheet(worth.caption(), &worth.table())) }
-            p.remark {
-                "Alone: the base with this one setting, against the base. Without it: all settings of the arm but this one, against the \
-                 arm; a loss is what the setting is worth beside the others."
-            }
-        }
-    }
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    let mut blocks = settings_in_words(data);
+    blocks.extend((!blocks.is_empty()).then(|| Block::remark(HOW)));
+    blocks
 }

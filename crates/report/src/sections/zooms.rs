@@ -1,99 +1,67 @@
 //! Tiles by layer and zoom: at which zoom it hurts, and where the time goes.
 
-use maud::{Markup, html};
 use results::comparison::zooms::{FEWEST, Place, Which};
-use serde::Serialize;
+use results::{Table, Value};
 use stats::Verdict;
 
-use super::View;
-use crate::chart::Chart;
+use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::compared::{FROM_SLICES, Tone, change, verdict};
 use crate::data::{ReportData, cell_text};
 use crate::numbers;
-use crate::sheet::{Cell, Sheet};
 use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers, caveats};
 
 /// Cells that stand open, and those that are drawn at all; the rest is in the table.
 const OPEN: usize = 2;
 const MOST: usize = 12;
 
-#[derive(Debug, Serialize)]
-pub(super) struct Zooms {
-    cells: Vec<CellView>,
-    /// Cells that are not drawn.
-    more: usize,
-    /// What is to be known of all of them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    caveats: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct CellView {
-    label: String,
-    answers: Vec<String>,
-    charts: Vec<LineChart>,
-    #[serde(flatten)]
-    of: ZoomsOfCell,
-}
-
 const HOW: &str = "A tile's time is from when it was asked for until it came (service time), with what it waits for the other \
     clients' tiles meanwhile; shares of time are of the time that all clients spent. Changes are of mean times, in pairs of a \
     round; verdicts are Holm-adjusted over all layers and zooms of the cell.";
 
-impl View for Zooms {
-    fn of(data: &ReportData) -> Option<Self> {
-        let all = ZoomsOfCell::all(data);
-        let more = all.len().saturating_sub(MOST);
-        let cells: Vec<CellView> = all.into_iter().take(MOST).map(CellView::of).collect();
-        (!cells.is_empty()).then(|| Self { cells, more, caveats: caveats(data) })
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    let mut cells = ZoomsOfCell::all(data);
+    if cells.is_empty() {
+        return Vec::new();
     }
-
-    fn draw(&self) -> Markup {
-        let (open, folded) = self.cells.split_at(self.cells.len().min(OPEN));
-        html! {
-            p { (HOW) }
-            @for caveat in &self.caveats { p.remark { (caveat) } }
-            @for cell in open { (cell.draw()) }
-            @if !folded.is_empty() {
-                details {
-                    summary { "Zooms of " (folded.len()) " more" }
-                    @for cell in folded { (cell.draw()) }
-                }
-            }
-            @if self.more > 0 { p { (self.more) " more cells are in " code { "pgdyno table tiles" } "." } }
-        }
-    }
-
-    fn charts(self) -> Vec<Box<dyn Chart>> {
-        let charts = self.cells.into_iter().flat_map(|cell| cell.charts);
-        charts.map(|chart| Box::new(chart) as Box<dyn Chart>).collect()
-    }
+    let more = cells.len().saturating_sub(MOST);
+    cells.truncate(MOST);
+    let (open, folded) = cells.split_at(cells.len().min(OPEN));
+    let head = [Block::text(HOW)].into_iter().chain(caveats(data).into_iter().map(Block::remark));
+    let summary = format!("Zooms of {} more", folded.len());
+    let folded = Block::details(summary, folded.iter().flat_map(of_cell).collect());
+    let more = (more > 0).then(|| {
+        let words = Paragraph::new("").plain(format!("{more} more cells are in "));
+        words.code("pgdyno table tiles").plain(".").into()
+    });
+    head.chain(open.iter().flat_map(of_cell)).chain(folded).chain(more).collect()
 }
 
-impl CellView {
-    fn of(of: ZoomsOfCell) -> Self {
-        let label = cell_text(&of.cell);
-        let layers = of.layers();
-        let charts_of = |(place, layer): (usize, &String)| {
-            let label = if layers.len() > 1 { format!("{label}, {layer}") } else { label.clone() };
-            [Drawn::Time, Drawn::Share].map(|drawn| chart(&of, place, &label, drawn))
-        };
-        let charts = layers.iter().enumerate().flat_map(charts_of).flatten().collect();
-        Self { answers: answers(&of), charts, label, of }
-    }
+fn of_cell(of: &ZoomsOfCell) -> Vec<Block> {
+    let label = cell_text(&of.cell);
+    let layers = of.layers();
+    let charts_of = |(place, layer): (usize, &String)| {
+        let label = if layers.len() > 1 { format!("{label}, {layer}") } else { label.clone() };
+        [Drawn::Time, Drawn::Share].map(|drawn| chart(of, place, &label, drawn).map(Block::from))
+    };
+    let charts = layers.iter().enumerate().flat_map(charts_of).flatten();
+    let charts = Block::group("charts", charts);
+    let tables = Tables { of };
+    [Block::Heading(label.clone())]
+        .into_iter()
+        .chain(answers(of).into_iter().map(Block::text))
+        .chain(charts)
+        .chain([tables.times().into(), tables.contents().into()])
+        .collect()
+}
 
-    fn draw(&self) -> Markup {
-        html! {
-            h3 { (self.label) }
-            @for answer in &self.answers { p { (answer) } }
-            @if !self.charts.is_empty() { div.charts { @for chart in &self.charts { (chart) } } }
-            (self.times())
-            (self.contents())
-        }
-    }
+/// The tables of a cell.
+struct Tables<'a> {
+    of: &'a ZoomsOfCell,
+}
 
+impl Tables<'_> {
     /// Rows: each layer and zoom of the base's order, in it each arm.
     fn rows(&self) -> Vec<(Place, &ZoomsOfArm, &ZoomFigures)> {
         let mut rows: Vec<_> = self
@@ -111,11 +79,11 @@ impl CellView {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    fn times(&self) -> Sheet {
+    fn times(&self) -> Table {
         let sliced = self.of.arms.iter().any(|own| own.sliced);
         let mark = if sliced { format!(" {FROM_SLICES}") } else { String::new() };
         let compared = self.of.arms.len() > 1;
-        let mut sheet = Sheet::new(format!(
+        let mut sheet = Table::captioned(format!(
             "Times of tiles, all rounds together, and their change against the base.{mark}"
         ))
         .text(["zoom", "layer"])
@@ -124,7 +92,7 @@ impl CellView {
         .numbers(compared.then_some("change of the mean"))
         .text(compared.then_some("verdict"));
         for (_, own, zoom) in self.rows() {
-            let mut row: Vec<Cell> = head(own, zoom, compared);
+            let mut row: Vec<Value> = head(own, zoom, compared);
             row.push(numbers::count(zoom.requests).into());
             row.extend([zoom.tiles_share, zoom.time_share].map(|share| or_absent(share, numbers::percent)));
             match zoom.mean_ns {
@@ -133,13 +101,13 @@ impl CellView {
             }
             row.extend([zoom.p50_ns, zoom.p95_ns, zoom.p99_ns].map(|ns| or_absent(ns, numbers::latency_ns)));
             row.extend(compared.then(|| self.changed(own, zoom)).into_iter().flatten());
-            sheet.row(row);
+            sheet.push(row);
         }
         sheet
     }
 
-    fn changed(&self, own: &ZoomsOfArm, zoom: &ZoomFigures) -> [Cell; 2] {
-        let nothing = || Cell::from("");
+    fn changed(&self, own: &ZoomsOfArm, zoom: &ZoomFigures) -> [Value; 2] {
+        let nothing = || Value::from("");
         let Some(found) = self.of.change(own.arm.as_deref(), zoom.place) else {
             return [nothing(), nothing()];
         };
@@ -151,12 +119,12 @@ impl CellView {
             Verdict::Invalid => nothing(),
             judged => verdict(judged, self.of.margin).into(),
         };
-        [Cell::classed(change(mean), class), judged]
+        [Value::marked(change(mean), class), judged]
     }
 
-    fn contents(&self) -> Sheet {
+    fn contents(&self) -> Table {
         let compared = self.of.arms.len() > 1;
-        let mut sheet = Sheet::new(
+        let mut sheet = Table::captioned(
             "What tiles hold: length and share of empty ones as they were asked for; then of a sample taken beside the run, means of its tiles",
         )
         .text(["zoom", "layer"])
@@ -172,23 +140,23 @@ impl CellView {
             row.push(or_absent(sample.map(spec::TileSample::empty_share), numbers::percent));
             row.push(zoom.features().unwrap_or_else(|| numbers::ABSENT.to_owned()).into());
             row.push(or_absent(per_tile(sample.and_then(|own| own.vertices)), numbers::figure));
-            sheet.row(row);
+            sheet.push(row);
         }
         sheet
     }
 }
 
-fn head(own: &ZoomsOfArm, zoom: &ZoomFigures, compared: bool) -> Vec<Cell> {
+fn head(own: &ZoomsOfArm, zoom: &ZoomFigures, compared: bool) -> Vec<Value> {
     let arm = compared.then(|| own.arm.as_deref().unwrap_or(numbers::ABSENT).into());
-    [zoom.zoom().into(), Cell::from(&zoom.layer)].into_iter().chain(arm).collect()
+    [zoom.zoom().into(), Value::from(&zoom.layer)].into_iter().chain(arm).collect()
 }
 
-fn or_absent(value: Option<f64>, text: impl Fn(f64) -> String) -> Cell {
+fn or_absent(value: Option<f64>, text: impl Fn(f64) -> String) -> Value {
     value.map_or(numbers::ABSENT.to_owned(), text).into()
 }
 
 /// What stands where too few tiles were asked for.
-fn few() -> Cell {
+fn few() -> Value {
     format!("fewer than {FEWEST} requests").into()
 }
 
@@ -252,7 +220,7 @@ fn chart(of: &ZoomsOfCell, layer: usize, label: &str, drawn: Drawn) -> Option<Li
             "Share of all the time of the arm's tiles",
         ),
     };
-    let mut data = Sheet::new(data)
+    let mut data = Table::captioned(data)
         .text(["zoom"])
         .numbers(series.iter().map(|own| if own.name.is_empty() { "all" } else { &own.name }));
     for zoom in &zooms {
@@ -260,7 +228,7 @@ fn chart(of: &ZoomsOfCell, layer: usize, label: &str, drawn: Drawn) -> Option<Li
             let point = own.points.iter().find(|point| point.x as u8 == *zoom);
             point.map_or_else(few, |point| drawn.written(point).into())
         };
-        data.row([format!("z{zoom}").into()].into_iter().chain(series.iter().map(cell)));
+        data.push([format!("z{zoom}").into()].into_iter().chain(series.iter().map(cell)));
     }
     Some(LineChart {
         title: format!("{label}: {title}"),
@@ -295,8 +263,8 @@ mod tests {
 
     #[test]
     fn a_cell_has_its_answer_its_lines_and_its_rows() {
-        let view = Zooms::of(&data(rounds())).unwrap();
-        let page = view.draw().into_string();
+        let data = data(rounds());
+        let page = crate::format::page(&blocks(&data));
         for wanted in [
             "A tile with b: 0.50 times as long",
             "z9 takes 80 % of its time",
@@ -310,9 +278,11 @@ mod tests {
             assert!(page.contains(wanted), "{wanted}: {page}");
         }
         assert!(!page.contains("slices"), "{page}");
-        let places: Vec<Option<u8>> = view.cells[0].rows().iter().map(|(place, ..)| place.zoom).collect();
+        let of = &ZoomsOfCell::all(&data)[0];
+        let places = Tables { of }.rows().iter().map(|(place, ..)| place.zoom).collect::<Vec<_>>();
         assert_eq!(places, [9, 9, 12, 12, 16, 16].map(Some));
-        let [times, shares] = &view.cells[0].charts[..] else { panic!("two charts") };
+        let [times, shares] =
+            [Drawn::Time, Drawn::Share].map(|drawn| chart(of, 0, "", drawn).expect("a chart"));
         // A zoom of too few requests is no point of the times.
         assert_eq!(times.series.iter().map(|own| own.points.len()).collect::<Vec<_>>(), [2, 2]);
         let sum: f64 = shares.series[0].points.iter().map(|point| point.y).sum();
@@ -327,9 +297,9 @@ mod tests {
             run.factors.insert("clients".into(), clients.to_string());
             run
         };
-        let page = Zooms::of(&data((1..=20).map(cell).collect())).unwrap().draw().into_string();
+        let page = crate::format::page(&blocks(&data((1..=20).map(cell).collect())));
         assert!(page.contains("Zooms of 10 more") && page.contains("8 more cells are in"), "{page}");
         let none = run("a", 1, vec![crate::explained::tests::script("a.sql")]);
-        assert!(Zooms::of(&data(vec![none])).is_none());
+        assert!(blocks(&data(vec![none])).is_empty());
     }
 }

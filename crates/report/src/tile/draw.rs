@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use ::tile::mvt::{Feature, Kind, Layer};
-use serde::Serialize;
 
 /// Width and height of the picture in its own units: half pixels of a 512 px tile.
 pub(super) const GRID: i32 = 1024;
@@ -52,7 +51,7 @@ impl Paths {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Painted {
     pub(super) class: &'static str,
     /// Which of the layers it is of.

@@ -2,7 +2,6 @@
 
 use ::tile::mvt;
 use maud::{Markup, Render, html};
-use serde::Serialize;
 use spec::Artifact;
 
 use super::draw::{self, Painted};
@@ -24,7 +23,7 @@ pub(crate) struct Rooms {
 }
 
 /// A tile as an arm gave it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sample {
     /// Empty where nothing is compared.
     arm: String,
@@ -35,7 +34,7 @@ pub(crate) struct Sample {
     shown: Shown,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 enum Shown {
     Picture {
         paths: Vec<Painted>,
@@ -47,7 +46,7 @@ enum Shown {
     Broken(String),
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 struct Layer {
     name: String,
     features: usize,

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use results::comparison::Cell;
 use results::comparison::zooms::{Asked, FEWEST, Place, Which, ZoomComparison, asked, zooms};
-use serde::Serialize;
 use spec::{Run, TileSample, Validity};
 
 pub use self::single::{MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile};
@@ -18,7 +17,7 @@ use crate::data::ReportData;
 use crate::numbers;
 
 /// One layer and zoom in one arm of a cell; all rounds together.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct ZoomFigures {
     pub(crate) place: Place,
     pub(crate) layer: String,
@@ -66,7 +65,7 @@ pub(crate) fn zoom(place: Place) -> String {
     }
 }
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct ZoomsOfArm {
     pub(crate) arm: Option<String>,
     /// By layer, then zoom.
@@ -75,7 +74,7 @@ pub(crate) struct ZoomsOfArm {
 }
 
 /// A cell: the figures of its arms, the base first, and what changed.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct ZoomsOfCell {
     pub(crate) cell: Cell,
     pub(crate) base: Option<String>,

@@ -32,8 +32,8 @@ fn filled(
     place: fn(&TileFigures) -> Vec<Value>,
 ) -> Table {
     let of = ["workload", "cell", "arm", "layer", "cached"];
-    let mut table = Table::new(&[&of[..], place_names, &figures[..]].concat());
-    table.optional.extend(["arm", "cached"].map(str::to_owned));
+    let mut table = Table::new([&of[..], place_names, &figures[..]].concat());
+    table.optional(["arm", "cached"]);
     for StoredTile { of, figures: own } in tiles {
         let of: [Value; 5] = [
             of.workload.as_str().into(),
@@ -44,7 +44,7 @@ fn filled(
             of.cached.map(|cached| if cached { "yes" } else { "no" }).into(),
         ];
         let times = [own.mean_us, own.max_us, own.bytes].map(|figure| real(Some(figure)));
-        table.push(of.into_iter().chain(place(own)).chain([own.requests.into()]).chain(times).collect());
+        table.push(of.into_iter().chain(place(own)).chain([own.requests.into()]).chain(times));
     }
     table
 }

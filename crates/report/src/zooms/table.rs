@@ -89,7 +89,7 @@ pub fn tiles_in_words(data: &ReportData) -> Table {
 /// A line for each layer and zoom of each arm.
 fn filled(data: &ReportData, columns: &[&str], optional: &[&str], row: fn(&Line<'_>) -> Vec<Value>) -> Table {
     let mut table = Table::new(columns);
-    table.optional.extend(optional.iter().map(|&name| name.to_owned()));
+    table.optional(optional);
     for of in &ZoomsOfCell::all(data) {
         for own in &of.arms {
             for zoom in &own.zooms {

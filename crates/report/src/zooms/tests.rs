@@ -140,7 +140,7 @@ fn nothing_is_told_of_what_is_no_map_or_one_zoom() {
 fn the_table_has_a_line_for_each_and_no_figure_of_few() {
     let table = tiles(&data(rounds()));
     let of = |row: usize, name: &str| {
-        let at = table.columns.iter().position(|own| own == name).expect(name);
+        let at = table.at(name).expect(name);
         &table.rows[row][at]
     };
     assert_eq!(table.rows.len(), 6);
@@ -187,7 +187,7 @@ fn hits_stand_below_the_whole() {
     }];
     let table = tiles(&data(runs));
     let column = |name: &str| {
-        let at = table.columns.iter().position(|own| own == name).expect(name);
+        let at = table.at(name).expect(name);
         table.rows.iter().map(|row| row[at].clone()).collect::<Vec<_>>()
     };
     assert_eq!(column("cached"), [Value::Null, Value::Null, "yes".into(), "no".into()]);

@@ -54,13 +54,12 @@ impl Store {
             let what = "only statements that read are run here; the results file is a record";
             return Err(Error::new(Class::Usage, what));
         }
-        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
-        let mut rows = Vec::new();
+        let mut table = Table::new(statement.column_names());
         let mut kept = 0_u64;
         let mut found = statement.query([]).map_err(wrong)?;
         while let Some(row) = found.next().map_err(wrong)? {
-            let mut values = Vec::with_capacity(columns.len());
-            for index in 0..columns.len() {
+            let mut values = Vec::with_capacity(table.columns.len());
+            for index in 0..table.columns.len() {
                 let value = row.get_ref(index).map_err(wrong)?;
                 kept = kept.saturating_add(VALUE_BYTES + length(value));
                 if kept > limit {
@@ -68,9 +67,9 @@ impl Store {
                 }
                 values.push(owned(value));
             }
-            rows.push(values);
+            table.push(values);
         }
-        Ok(Table { columns, rows, ..Table::default() })
+        Ok(table)
     }
 }
 

@@ -208,7 +208,7 @@ fn questions_may_only_read() {
     let (_folder, path) = place();
     let (store, _) = filled(&path);
     let table = store.query("SELECT workload, tps_max, runs FROM v_cell ORDER BY arm").unwrap();
-    assert_eq!(table.columns, ["workload", "tps_max", "runs"]);
+    assert_eq!(table.names(), ["workload", "tps_max", "runs"]);
     assert_eq!(table.rows[1], [Value::from("reads"), Value::Real(1000.0), Value::Int(2)]);
     let attach = format!("ATTACH '{}' AS other", path.display());
     for wrong in

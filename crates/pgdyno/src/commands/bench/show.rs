@@ -424,7 +424,7 @@ fn run(done: &Benched, options: &bench::Options) -> [Value; 11] {
 
 /// Phases of a job, in milliseconds.
 pub(crate) fn phases(run: &Run) -> Table {
-    let mut table = Table::new(&["phase", "item", "ms", "count"]);
+    let mut table = Table::new(["phase", "item", "ms", "count"]);
     for phase in &run.phases {
         let ms = phase.duration_us as f64 / 1e3;
         table.push(vec![phase.name.clone().into(), phase.item.clone().into(), ms.into(), phase.count.into()]);

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     done.remarks.iter().for_each(|remark| warning(remark));
     match args.output.format.format {
         Format::Text => {
-            print(&narrow(&table(&done)), Format::Text)?;
+            print(&narrow(table(&done)), Format::Text)?;
             data(&words(&done))?;
             data("\n")?;
             if !done.placements.is_empty() {
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 /// A row for each kind of operation and number of clients, then for the start lag and for the highest rates, then for
 /// placements and the advice.
 fn table(done: &Calibrated) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "what",
         "clients",
         "driver",
@@ -89,8 +89,8 @@ fn table(done: &Calibrated) -> Table {
         "lag_p50_us",
         "lag_p99_us",
         "verdict",
-    ]);
-    table.columns.extend(placement::COLUMNS.map(str::to_owned));
+    ])
+    .named(placement::COLUMNS);
     let mut push = |mut line: Vec<Value>| {
         line.resize(table.columns.len(), Value::Null);
         table.push(line);
@@ -100,7 +100,7 @@ fn table(done: &Calibrated) -> Table {
     }
     push(highest("highest clean rate", done.limit.clean.as_ref()));
     push(highest("highest kept rate", done.limit.kept.as_ref()));
-    placement::rows(done, &table.columns).into_iter().for_each(|row| table.push(row));
+    placement::rows(done, &table.names()).into_iter().for_each(|row| table.push(row));
     table
 }
 
@@ -124,28 +124,18 @@ fn line(row: &Row) -> Vec<Value> {
 }
 
 /// What fits a terminal: verdicts without their reasons, which are told below.
-fn narrow(table: &Table) -> Table {
+fn narrow(table: Table) -> Table {
     let left_out = ["driver", "busy_pct", "at_rate", "lag_p50_us"];
-    let left_out = left_out.iter().chain(&placement::COLUMNS).collect::<Vec<_>>();
-    let kept: Vec<usize> = (0..table.columns.len())
-        .filter(|&column| !left_out.contains(&&table.columns[column].as_str()))
-        .collect();
-    let at = table.columns.iter().position(|column| column == placement::COLUMNS[0]);
-    let is_of_placement = |row: &[Value]| at.is_some_and(|at| row[at] != Value::Null);
-    let cell = |value: &Value| match value {
-        Value::Text(text) => Value::from(text.split(':').next().unwrap_or_default()),
-        other => other.clone(),
-    };
-    Table {
-        columns: kept.iter().map(|&column| table.columns[column].clone()).collect(),
-        rows: table
-            .rows
-            .iter()
-            .filter(|row| !is_of_placement(row))
-            .map(|row| kept.iter().map(|&column| cell(&row[column])).collect())
-            .collect(),
-        ..Table::default()
+    let at = table.at(placement::COLUMNS[0]);
+    let is_left_out = |name: &str| left_out.contains(&name) || placement::COLUMNS.contains(&name);
+    let mut narrow = table;
+    narrow.rows.retain(|row| at.is_none_or(|at| row[at] == Value::Null));
+    for value in narrow.rows.iter_mut().flatten() {
+        if let Value::Text(text) = value {
+            text.truncate(text.find(':').unwrap_or(text.len()));
+        }
     }
+    narrow.only(|table, at| !is_left_out(&table.columns[at].name))
 }
 
 /// `suspect: schedule late, client saturated`.

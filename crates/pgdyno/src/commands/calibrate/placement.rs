@@ -10,10 +10,10 @@ pub(super) const COLUMNS: [&str; 5] =
     ["placement", "p50_us", "same_cpu_pct", "moves_per_s", "fastest_to_slowest"];
 
 /// Rows of these columns: each placement that was measured, each that cannot be had, and the advice.
-pub(super) fn rows(done: &Calibrated, columns: &[String]) -> Vec<Vec<Value>> {
+pub(super) fn rows(done: &Calibrated, columns: &[&str]) -> Vec<Vec<Value>> {
     let row = |cells: &[(&str, Value)]| {
         let cell =
-            |column: &String| cells.iter().find(|(name, _)| name == column).map(|(_, value)| value.clone());
+            |column: &str| cells.iter().find(|(name, _)| *name == column).map(|(_, value)| value.clone());
         columns.iter().map(|column| cell(column).unwrap_or(Value::Null)).collect()
     };
     let measured = done.placements.iter().map(|placed| {

@@ -97,7 +97,7 @@ fn not_kept(error: FetchError, cache: &Cache) -> anyhow::Error {
 }
 
 fn list<'a>(entries: impl Iterator<Item = &'a Entry>, args: &Args) -> Outcome {
-    let mut table = Table::new(&["id", "name", "parent"]);
+    let mut table = Table::new(["id", "name", "parent"]);
     for entry in entries {
         table.push(vec![entry.id.clone().into(), entry.name.clone().into(), entry.parent.clone().into()]);
     }
@@ -128,7 +128,7 @@ fn given(fetched: &Fetched, args: &Args) -> Outcome {
 }
 
 fn facts(fetched: &Fetched) -> Table {
-    let mut table = Table::new(&["id", "name", "url", "path", "bytes", "md5", "last_modified", "fetched"]);
+    let mut table = Table::new(["id", "name", "url", "path", "bytes", "md5", "last_modified", "fetched"]);
     table.push(vec![
         fetched.entry.id.clone().into(),
         fetched.entry.name.clone().into(),

@@ -104,7 +104,7 @@ impl Told {
 }
 
 fn table(args: &Args, made: &Made) -> Table {
-    let mut table = Table::new(&["path", "scale", "seed", "bytes", "nodes", "ways", "relations"]);
+    let mut table = Table::new(["path", "scale", "seed", "bytes", "nodes", "ways", "relations"]);
     table.push(vec![
         args.output.display().to_string().into(),
         args.scale.to_string().into(),

@@ -132,7 +132,7 @@ fn table(found: &[Stored], for_people: bool) -> Table {
             columns.extend([times, overlaps]);
         }
     }
-    let mut table = Table { columns, ..Table::default() };
+    let mut table = Table::new(columns);
     for figure in FIGURES.iter() {
         let base = found[0].probed.get(figure.name);
         let mut row = vec![Value::from(if for_people { &figure.title } else { figure.name })];
@@ -224,7 +224,7 @@ mod tests {
         let both =
             [stored("a", &[10e6, 11e6], &[2000.0, 2100.0]), stored("a", &[20e6, 22e6], &[1000.0, 2050.0])];
         let text = table(&both, true);
-        assert_eq!(text.columns, ["what", "1", "2"]);
+        assert_eq!(text.names(), ["what", "1", "2"]);
         assert_eq!(legend(&both, Format::Text), "1  a\n2  a\n\n");
         let row = |table: &Table, name: &str| {
             let row = table.rows.iter().find(|row| row[0] == Value::from(name)).unwrap();
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(row(&text, "index build"), ["not available".into(), "not available".into()]);
         assert_eq!(row(&text, "CPUs"), ["2".into(), "2".into()]);
         let json = table(&both, false);
-        assert_eq!(json.columns, ["what", "a (1)", "a (2)", "a (2) times", "a (2) overlaps"]);
+        assert_eq!(json.names(), ["what", "a (1)", "a (2)", "a (2) times", "a (2) overlaps"]);
         assert_eq!(row(&json, "cpu_one_rows_per_s"), [10.5e6.into(), 21e6.into(), 2.0.into(), 0_u32.into()]);
     }
 }

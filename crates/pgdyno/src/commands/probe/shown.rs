@@ -121,7 +121,7 @@ fn notes(probed: &Probed) -> Vec<String> {
 }
 
 fn for_people(probed: &Probed) -> Table {
-    let mut table = Table::new(&["figure", "median", "shots", "what it says"]);
+    let mut table = Table::new(["figure", "median", "shots", "what it says"]);
     for found in &probed.found {
         let Some(figure) = found.figure() else { continue };
         let (number, beside) = in_words(found).unwrap_or_else(|| (String::new(), why_not(found)));
@@ -145,7 +145,7 @@ fn for_people(probed: &Probed) -> Table {
 
 /// A row for each figure, fact and remark; values in the unit beside them.
 fn for_programs(probed: &Probed) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "kind", "name", "value", "unit", "low", "high", "least", "greatest", "shots", "better", "state",
         "text",
     ]);

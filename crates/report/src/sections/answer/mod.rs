@@ -10,10 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use results::answer::{Line, SuspectRuns};
 use results::comparison::{Cell, Comparison, Difference, Grouped, Metric, TakenApart};
-use serde::Serialize;
 use spec::{Reason, Run, RunEvent, ScriptRecord, Validity};
 
-use super::View;
 use super::limit::Limit;
 use crate::arrivals::InTime;
 use crate::cells::{CellFigures, Response};
@@ -21,7 +19,7 @@ use crate::data::{NotRun, ReportData, levels};
 use crate::next::{self, Next};
 use crate::{numbers, spread, trend};
 
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Answer {
     /// The question, or the name of an experiment that asks none.
     pub(crate) question: String,
@@ -31,7 +29,6 @@ pub(crate) struct Answer {
     /// What it says: the only source of verdicts.
     lines: Vec<Line>,
     /// An arm whose settings other arms take apart.
-    #[serde(skip_serializing_if = "Option::is_none")]
     apart: Option<TakenApart>,
     /// The limits, where these are what is looked for.
     limit: Option<Limit>,
@@ -47,7 +44,6 @@ pub(crate) struct Answer {
     interleaved: bool,
     in_time: Vec<CellInTime>,
     /// Cells whose speed changes while they are measured, and what to do about it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     trends: Vec<String>,
     /// Why this is no measurement to rely on.
     pub(crate) taste: Option<String>,
@@ -63,14 +59,12 @@ pub(crate) struct Answer {
     /// Why arms did not take turns in slices, and in which rounds: a sentence for each workload.
     uncut: Vec<String>,
     /// Throughput that is of something else than transactions of the database, and what was noticed before anything was timed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     units: Vec<String>,
     /// Why they had better not.
     sliced_all_the_same: Vec<String>,
     /// What could not be had where it ran: levels, and why.
     not_run: Vec<NotRun>,
     /// Measured again, because the machine disturbed them.
-    #[serde(skip_serializing_if = "Doubtful::is_none")]
     again: Doubtful,
     suspect: Doubtful,
     invalid: Doubtful,
@@ -84,7 +78,7 @@ pub(crate) struct Answer {
 }
 
 /// What an experiment without comparison gave.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 enum Instead {
     OnlyJobs,
     NoValidRun,
@@ -122,7 +116,7 @@ enum Instead {
 }
 
 /// How a cell and arm was in time.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct CellInTime {
     cell: Cell,
     arm: Option<String>,
@@ -130,7 +124,7 @@ struct CellInTime {
 }
 
 /// Runs that are suspect, or invalid, and how many of them for which reason.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Doubtful {
     runs: usize,
     reasons: BTreeMap<Reason, usize>,

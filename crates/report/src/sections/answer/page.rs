@@ -1,108 +1,136 @@
 //! The answer at the head of a page.
 
-use maud::{Markup, html};
 use results::comparison::{ArmComparison, Comparison};
+use results::{Table, Value};
 
 use super::super::verdicts;
 use super::Answer;
 use super::words::{Said, cells_in_words};
+use crate::block::{Block, Paragraph};
 use crate::compared::{Part, Tone, but, change, lacks, strong, verdict_with_need};
 use crate::numbers;
-use crate::sheet::{Cell, Sheet};
 
 impl Answer {
-    pub(crate) fn draw(&self) -> Markup {
-        let doubt = self.suspect.runs + self.invalid.runs > 0;
-        html! {
-            @for different in &self.different { p.notice { strong { "The arms do not do the same: " } (different) "." } }
-            @for same in &self.same { p.remark { (same) " (a sample of transactions, compared before any run)." } }
-            @for burden in &self.sliced_all_the_same { p.notice { strong { "In slices all the same: " } (burden) "." } }
-            @for own in &self.own_choice { p.notice { strong { "Chosen from its own data, by the same rule: " } (own) "." } }
-            @if !self.notes.is_empty() { div.notice { ul { @for note in &self.notes { li { (note) } } } } }
-            @if let Some(limit) = &self.limit {
-                div.answer {
-                    p.lead { "The highest rate at which " strong { (limit.promise()) } " holds:" }
-                    @for line in limit.lines() { p.figures { (line) } }
-                }
-            }
-            @if let Some(instead) = self.instead() { div.answer { p.lead { (instead) } } }
-            @for (of, arm, said) in self.arms() {
-                div.{ "answer " (box_class(said.tone)) } { (self.draw_arm(of, arm, &said)) }
-            }
-            @for trend in &self.trends { p.notice { (trend) } }
-            @if let Some(looked) = &self.looked { p.remark { (verdicts::sentence(looked)) "." } }
-            @if let Some(next) = &self.next {
-                p.next { strong { "Next: " } (next.sentence()) }
-                @if let Some(command) = &next.command { pre.next { code { (command) } } }
-            }
-            @if let Some(overload) = self.overload() { p.notice { (overload) } }
-            @if let Some(taste) = &self.taste {
-                p.notice { strong { "A taste, not a measurement." } " " (taste) }
-            }
-            @for not_run in &self.not_run { p.notice { strong { "Not run: " (not_run.what) } ": " (not_run.why) "." } }
-            @for unit in &self.units { p.remark { (unit) } }
-            @for why in &self.uncut { p.remark { (why) } }
-            p.validity.doubt[doubt] { (self.validity()) }
-            @if let Some((head, lines)) = self.groups() {
-                div.notice {
-                    p { (head) }
-                    ul { @for line in &lines { li { (line) } } }
-                }
-            }
+    pub(crate) fn blocks(&self) -> Vec<Block> {
+        let warned =
+            |head: &str, said: &str| Paragraph::new("notice").strong(head).plain(format!(" {said}.")).into();
+        let mut blocks: Vec<Block> =
+            self.different.iter().map(|said| warned("The arms do not do the same:", said)).collect();
+        blocks.extend(self.same.iter().map(|same| {
+            Block::remark(format!("{same} (a sample of transactions, compared before any run)."))
+        }));
+        blocks.extend(self.sliced_all_the_same.iter().map(|why| warned("In slices all the same:", why)));
+        let chosen = "Chosen from its own data, by the same rule:";
+        blocks.extend(self.own_choice.iter().map(|own| warned(chosen, own)));
+        if !self.notes.is_empty() {
+            blocks.extend(Block::group("notice", [Block::List(self.notes.clone())]));
         }
+        if let Some(limit) = &self.limit {
+            let head = Paragraph::new("lead").plain("The highest rate at which ").strong(limit.promise());
+            let lines = limit.lines().into_iter().map(|line| Paragraph::new("figures").plain(line).into());
+            blocks.extend(Block::group("answer", [head.plain(" holds:").into()].into_iter().chain(lines)));
+        }
+        let instead = self.instead().map(|instead| Paragraph::new("lead").plain(instead).into());
+        blocks.extend(Block::group("answer", instead));
+        blocks.extend(
+            self.arms().filter_map(|(of, arm, said)| {
+                Block::group(box_class(said.tone), self.of_arm(of, arm, &said))
+            }),
+        );
+        blocks.extend(self.trends.iter().map(Block::notice));
+        blocks.extend(
+            self.looked.iter().map(|looked| Block::remark(format!("{}.", verdicts::sentence(looked)))),
+        );
+        blocks.extend(self.next_blocks());
+        blocks.extend(self.overload().map(Block::notice));
+        blocks.extend(self.remark_blocks());
+        blocks
     }
 
-    fn draw_arm(&self, of: &Comparison, arm: &ArmComparison, said: &Said) -> Markup {
+    fn next_blocks(&self) -> Option<Block> {
+        let next = self.next.as_ref()?;
+        let said = Paragraph::new("next").strong("Next: ").plain(next.sentence()).into();
+        Block::group("next", [said].into_iter().chain(next.command.clone().map(Block::Code)))
+    }
+
+    /// What is known of the runs beside their verdicts.
+    fn remark_blocks(&self) -> Vec<Block> {
+        let taste = self.taste.iter().map(|taste| {
+            Paragraph::new("notice").strong("A taste, not a measurement.").plain(format!(" {taste}")).into()
+        });
+        let not_run = self.not_run.iter().map(|own| {
+            let head = Paragraph::new("notice").strong(format!("Not run: {}", own.what));
+            head.plain(format!(": {}.", own.why)).into()
+        });
+        let doubt = self.suspect.runs + self.invalid.runs > 0;
+        let class = if doubt { "validity doubt" } else { "validity" };
+        let validity = Paragraph::new(class).plain(self.validity()).into();
+        let groups = self.groups();
+        let groups =
+            groups.and_then(|(head, lines)| Block::group("notice", [Block::text(head), Block::List(lines)]));
+        taste
+            .chain(not_run)
+            .chain(self.units.iter().chain(&self.uncut).map(Block::remark))
+            .chain([validity])
+            .chain(groups)
+            .collect()
+    }
+
+    fn of_arm(&self, of: &Comparison, arm: &ArmComparison, said: &Said) -> Vec<Block> {
         let by_latency = self.latency.iter().flat_map(|of| &of.arms).find(|other| other.arm == arm.arm);
         let p99 = by_latency.filter(|_| arm.workloads.len() == 1).and_then(|other| other.grid);
         let is_unsafe = !said.unsafe_settings.is_empty();
-        html! {
-            @for line in &said.lines {
-                p.lead {
-                    strong { (line.head) } ": " (line.verdict)
-                    @if is_unsafe { ", and " strong.unsafe { "not crash-safe" } }
-                }
-                p.figures {
-                    (line.figures)
-                    @if let Some(figure) = p99.filter(|_| said.lines.len() == 1) {
-                        "; p99 response time " (change(&figure.grid.estimate))
-                        @if let Some(lacks) = lacks(&figure) { " (" (lacks) ")" }
-                    }
-                    @if is_unsafe { "; weakens crash safety: " code { (said.unsafe_settings) } }
-                    "."
-                }
+        let mut blocks = Vec::new();
+        for line in &said.lines {
+            let mut lead = Paragraph::new("lead").strong(&line.head).plain(format!(": {}", line.verdict));
+            let mut figures = line.figures.clone();
+            if let Some(figure) = p99.filter(|_| said.lines.len() == 1) {
+                let lacks = lacks(&figure).map(|lacks| format!(" ({lacks})")).unwrap_or_default();
+                figures += &format!("; p99 response time {}{lacks}", change(&figure.grid.estimate));
             }
-            @if arm.workload_names().len() > 1 || said.lines.len() > 1 { (by_workload(of, arm, by_latency)) }
-            @for (workload, told) in self.besides(of, arm) {
-                p.remark { "What differs most besides" @if arm.workload_names().len() > 1 { " in " (workload) } ":" }
-                ul.besides { @for phrase in &told { li { (phrase) } } }
+            let mut figures = Paragraph::new("figures").plain(figures);
+            if is_unsafe {
+                lead = lead.plain(", and ").warning("not crash-safe");
+                figures = figures.plain("; weakens crash safety: ").code(&said.unsafe_settings);
             }
-            p.remark { (cells_in_words(of, arm)) }
-            @for remark in &said.remarks { p.remark { (remark) } }
+            blocks.extend([lead.into(), figures.plain(".").into()]);
         }
+        let several = arm.workload_names().len() > 1;
+        if several || said.lines.len() > 1 {
+            blocks.push(by_workload(of, arm, by_latency).into());
+        }
+        for (workload, told) in self.besides(of, arm) {
+            let of_it = if several { format!(" in {workload}") } else { String::new() };
+            blocks.push(Block::remark(format!("What differs most besides{of_it}:")));
+            blocks.extend(Block::group("besides", [Block::List(told)]));
+        }
+        blocks.push(Block::remark(cells_in_words(of, arm)));
+        blocks.extend(said.remarks.iter().map(Block::remark));
+        blocks
     }
 }
 
 fn box_class(tone: Tone) -> &'static str {
     match tone {
-        Tone::Better => "is-better",
-        Tone::Worse => "is-worse",
-        Tone::Same => "is-same",
-        Tone::Unclear => "is-unclear",
+        Tone::Better => "answer is-better",
+        Tone::Worse => "answer is-worse",
+        Tone::Same => "answer is-same",
+        Tone::Unclear => "answer is-unclear",
     }
 }
 
-fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmComparison>) -> Sheet {
-    let mut sheet = Sheet::new(format_args!("{} against {}, per workload; 95 % intervals", arm.arm, of.base))
-        .stacked()
-        .text(["workload"])
-        .numbers([of.noun()])
-        .text(["verdict"])
-        .numbers(latency.map(|_| "p99 response time"));
+fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmComparison>) -> Table {
+    let mut sheet =
+        Table::captioned(format_args!("{} against {}, per workload; 95 % intervals", arm.arm, of.base))
+            .text(["workload"])
+            .numbers([of.noun()])
+            .text(["verdict"])
+            .numbers(latency.map(|_| "p99 response time"));
+    sheet.stacked = true;
     let parts = |arm| Part::workloads(arm).into_iter().chain([Part::whole(arm)]);
     for part in parts(arm).filter(|part| part.workload.is_some() || part.averaged > 0) {
         let verdict = match part.figure {
-            Some(figure) => Cell::classed(
+            Some(figure) => Value::marked(
                 format!(
                     "{}{}",
                     verdict_with_need(
@@ -120,7 +148,7 @@ fn by_workload(of: &Comparison, arm: &ArmComparison, latency: Option<&ArmCompari
             let same = parts(arm).find(|other| other.workload == part.workload);
             same.map_or(numbers::ABSENT.to_owned(), |other| other.change()).into()
         });
-        sheet.row([part.name().into(), part.change().into(), verdict].into_iter().chain(by_latency));
+        sheet.push([part.name().into(), part.change().into(), verdict].into_iter().chain(by_latency));
     }
     sheet
 }

@@ -1,6 +1,7 @@
 //! Throughput and response time over clients, a line per arm.
 
 use results::comparison::Summary;
+use results::{Table, Value};
 
 use super::Curve;
 use crate::cells::CellFigures;
@@ -8,7 +9,6 @@ use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::numbers;
 use crate::scaling::Law;
-use crate::sheet::{Cell, Sheet};
 
 /// How a metric is drawn over clients.
 struct Drawn {
@@ -134,15 +134,16 @@ fn caption(series: &[Series], curve: &Curve<'_>, drawn: &Drawn) -> String {
     )
 }
 
-fn sheet(clients: &[u32], series: &[Series], drawn: &Drawn) -> Sheet {
+fn sheet(clients: &[u32], series: &[Series], drawn: &Drawn) -> Table {
     let name =
         |series: &Series| if series.name.is_empty() { "all rounds".to_owned() } else { series.name.clone() };
-    let mut sheet = Sheet::new(format_args!("{}: {} (lowest to highest run)", drawn.y_name, drawn.points))
-        .numbers(["clients"])
-        .numbers(series.iter().map(name));
+    let mut sheet =
+        Table::captioned(format_args!("{}: {} (lowest to highest run)", drawn.y_name, drawn.points))
+            .numbers(["clients"])
+            .numbers(series.iter().map(name));
     let text = |value: f64| drawn.unit.text(value);
     for &n in clients {
-        let cell = |series: &Series| -> Cell {
+        let cell = |series: &Series| -> Value {
             match series.points.iter().find(|point| point.x == place(n)) {
                 Some(Point { y, range: Some((low, high)), .. }) => {
                     format!("{} ({} to {})", text(*y), text(*low), text(*high)).into()
@@ -151,7 +152,7 @@ fn sheet(clients: &[u32], series: &[Series], drawn: &Drawn) -> Sheet {
                 None => numbers::ABSENT.into(),
             }
         };
-        sheet.row([numbers::count(n.into()).into()].into_iter().chain(series.iter().map(cell)));
+        sheet.push([numbers::count(n.into()).into()].into_iter().chain(series.iter().map(cell)));
     }
     sheet
 }

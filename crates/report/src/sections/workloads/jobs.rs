@@ -2,18 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use maud::{Markup, Render, html};
 use results::comparison::Cell;
 use results::{Table, Value};
-use serde::Serialize;
 use spec::{Run, Validity};
 
+use crate::block::Block;
 use crate::cells::CellFigures;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
 use crate::data::{ReportData, cell_label, levels, varying};
 use crate::numbers::{self, real};
 use crate::phases::MOST_ACROSS;
-use crate::sheet::Sheet;
 use crate::stages;
 
 const TIMES: &str = "Time from start to end and its stages, which follow each other: means over rounds [95 %]; invalid runs left out";
@@ -24,14 +22,12 @@ const AMOUNTS_ARE: &str =
 type Line = (&'static str, Vec<String>);
 
 /// A job of the grid.
-#[derive(Debug, Serialize)]
 pub(super) struct Timed {
     workload: String,
     cells: Vec<TimedCell>,
 }
 
 /// Of a cell and arm, the runs that are not invalid.
-#[derive(Debug, Serialize)]
 struct TimedCell {
     cell: Cell,
     arm: Option<String>,
@@ -45,7 +41,7 @@ struct TimedCell {
 }
 
 /// Over rounds, with the 95 % interval where there are two at least.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Mean {
     mean: Option<f64>,
     interval: Option<(f64, f64)>,
@@ -154,10 +150,6 @@ impl Timed {
         stages::all().filter(known).collect()
     }
 
-    fn sheet(&self) -> Sheet {
-        self.table(TIMES, &self.times())
-    }
-
     fn times(&self) -> Vec<Line> {
         let stages = self.stages();
         let runs: Vec<String> = self.cells.iter().map(counted).collect();
@@ -181,14 +173,15 @@ impl Timed {
         figures.collect()
     }
 
-    fn table(&self, caption: &str, figures: &[Line]) -> Sheet {
+    fn table(&self, caption: &str, figures: &[Line]) -> Table {
         let (head, rows) = self.laid_out(figures);
         let (first, others) = head.split_first().expect("a column for names");
-        let mut sheet = Sheet::new(caption).text([first]).numbers(others);
+        let mut table =
+            Table::captioned(format_args!("{}: {caption}", self.workload)).text([first]).numbers(others);
         for row in rows {
-            sheet.row(row.into_iter().map(Into::into));
+            table.push(row.into_iter().map(Value::from));
         }
-        sheet
+        table
     }
 
     /// Heads of columns, and rows: figures go down where there are few cells, else across.
@@ -204,20 +197,14 @@ impl Timed {
         (line("cell", figures.iter().map(|(name, _)| (*name).to_owned()).collect()), rows)
     }
 
-    /// For people: times, and what else.
-    fn in_words(&self) -> [(String, Table, Vec<String>); 2] {
-        [(TIMES, self.times()), (AMOUNTS_ARE, self.amounts())].map(|(caption, figures)| {
-            let (head, rows) = self.laid_out(&figures);
-            let head: Vec<&str> = head.iter().map(String::as_str).collect();
-            let mut table = Table::new(&head);
-            for row in rows {
-                table.push(row.into_iter().map(Into::into).collect());
-            }
-            (format!("{}: {caption}", self.workload), table, Vec::new())
-        })
+    /// Times, and what else it took.
+    pub(super) fn blocks(&self) -> [Block; 3] {
+        let [times, amounts] = [(TIMES, self.times()), (AMOUNTS_ARE, self.amounts())]
+            .map(|(caption, figures)| self.table(caption, &figures).into());
+        [times, self.phases().into(), amounts]
     }
 
-    pub(super) fn phases(&self) -> Stacks {
+    fn phases(&self) -> Stacks {
         let parts = self.stages();
         let stacks = self.cells.iter().map(|own| Stack {
             name: self.label(own),
@@ -234,7 +221,7 @@ impl Timed {
             parts,
             stacks,
             scale: StackScale::Seconds,
-            data: self.sheet(),
+            data: self.table(TIMES, &self.times()),
         }
     }
 }
@@ -282,16 +269,6 @@ fn counted(own: &TimedCell) -> String {
     }
 }
 
-impl Render for Timed {
-    fn render(&self) -> Markup {
-        html! {
-            (self.sheet())
-            (self.phases())
-            (self.table(AMOUNTS_ARE, &self.amounts()))
-        }
-    }
-}
-
 /// Loads and other jobs that put data on a target, by their names: what was found there already took nothing now. Their sizes
 /// are those of all tables of the database, and no part of this.
 fn preparations(data: &ReportData) -> Vec<Timed> {
@@ -319,9 +296,9 @@ pub fn amounts(job: &Run) -> Vec<(&'static str, String)> {
 
 /// Jobs for people: times and amounts of each, with their units.
 #[must_use]
-pub fn jobs_in_words(data: &ReportData) -> Vec<(String, Table, Vec<String>)> {
+pub fn jobs_in_words(data: &ReportData) -> Vec<Block> {
     let of_grid = data.workloads().into_iter().filter_map(|name| Timed::of(data, name));
-    preparations(data).into_iter().chain(of_grid).flat_map(|timed| timed.in_words()).collect()
+    preparations(data).into_iter().chain(of_grid).flat_map(|timed| timed.blocks()).collect()
 }
 
 /// Jobs of the grid, and those that prepared for it: time, its stages and what else they took, each as mean over rounds with its 95 % interval, a line for
@@ -329,7 +306,7 @@ pub fn jobs_in_words(data: &ReportData) -> Vec<(String, Table, Vec<String>)> {
 #[must_use]
 pub fn jobs(data: &ReportData) -> Table {
     let mut table =
-        Table::new(&["workload", "cell", "arm", "runs", "invalid", "figure", "unit", "mean", "low", "high"]);
+        Table::new(["workload", "cell", "arm", "runs", "invalid", "figure", "unit", "mean", "low", "high"]);
     let of_grid = data.workloads().into_iter().filter_map(|name| Timed::of(data, name));
     for timed in preparations(data).into_iter().chain(of_grid) {
         for own in &timed.cells {
@@ -344,7 +321,7 @@ pub fn jobs(data: &ReportData) -> Table {
                 let ends = [mean.interval.map(|(low, _)| low.max(0.0)), mean.interval.map(|(_, high)| high)];
                 let figures = [mean.mean].into_iter().chain(ends).map(real);
                 let named = [figure.into(), unit.into()];
-                table.push(head.iter().cloned().chain(named).chain(figures).collect());
+                table.push(head.iter().cloned().chain(named).chain(figures));
             };
             line("time", "seconds", &own.took_s);
             own.stages.iter().for_each(|(stage, mean)| line(stage, "seconds", mean));

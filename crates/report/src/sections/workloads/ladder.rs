@@ -8,7 +8,7 @@ use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::data::ReportData;
 use crate::ladder::parts;
 use crate::numbers;
-use crate::sheet::{Cell, Sheet};
+use results::{Table, Value};
 use spec::Arrivals;
 
 /// Rates further apart than this are laid out by their ratios.
@@ -204,20 +204,20 @@ impl<'a> Ladder<'a> {
         )
     }
 
-    fn sheet(&self) -> Sheet {
+    fn sheet(&self) -> Table {
         let columns = Columns::of(self.steps.iter().map(|step| &step.figures.in_time));
         let with_arms = self.arms.iter().any(Option::is_some);
-        let mut sheet = Sheet::new("Each rate of the ladder, all rounds together")
+        let mut sheet = Table::captioned("Each rate of the ladder, all rounds together")
             .numbers(["rate"])
             .text(with_arms.then_some("arm"))
             .numbers(["p50", "p99"])
             .numbers(columns.into_iter().flat_map(Columns::heads));
         for step in &self.steps {
-            let mut row: Vec<Cell> = vec![numbers::figure(step.rate).into()];
-            row.extend(with_arms.then(|| Cell::from(step.arm().unwrap_or(numbers::ABSENT))));
+            let mut row: Vec<Value> = vec![numbers::figure(step.rate).into()];
+            row.extend(with_arms.then(|| Value::from(step.arm().unwrap_or(numbers::ABSENT))));
             row.extend([0.5, 0.99].map(|q| step.figures.response.words(q).into()));
             row.extend(columns.into_iter().flat_map(|columns| columns.cells(&step.figures.in_time)));
-            sheet.row(row);
+            sheet.push(row);
         }
         sheet
     }

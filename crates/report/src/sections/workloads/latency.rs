@@ -5,7 +5,7 @@ use crate::cells::Response;
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::numbers;
-use crate::sheet::{Cell, Sheet};
+use results::{Table, Value};
 
 use crate::sections::verdicts::sentence;
 
@@ -79,13 +79,14 @@ fn caption(arms: &[Arm<'_>]) -> String {
     format!("{}. All rounds together; further right is rarer, lower is better.", each.join("; "))
 }
 
-fn sheet(arms: &[Arm<'_>], most: u64) -> Sheet {
-    let mut sheet = Sheet::new("Response time by percentile")
+fn sheet(arms: &[Arm<'_>], most: u64) -> Table {
+    let mut sheet = Table::captioned("Response time by percentile")
         .text(["percentile"])
         .numbers(arms.iter().map(|(name, _)| if name.is_empty() { "all" } else { name }));
     let mut row = |label: &str, of: &dyn Fn(&Response) -> String| {
-        sheet
-            .row([label.into()].into_iter().chain(arms.iter().map(|(_, response)| Cell::from(of(response)))));
+        sheet.push(
+            [label.into()].into_iter().chain(arms.iter().map(|(_, response)| Value::from(of(response)))),
+        );
     };
     // One value at least is beyond each.
     for &(q, label) in QUANTILES.iter().filter(|(q, _)| (1.0 - q) * most as f64 >= 0.999) {

@@ -10,97 +10,66 @@ mod time;
 pub use jobs::{amounts, jobs, jobs_in_words};
 pub use scripts::scripts;
 
-use maud::{Markup, Render, html};
-use results::Table;
-use serde::Serialize;
+use results::{Table, Value};
 
-use super::View;
 use crate::arrivals::{self, Columns};
+use crate::block::Block;
 use crate::cells::CellFigures;
-use crate::chart::Chart;
 use crate::chart::line::LineChart;
 use crate::compared::{grouped_cell, groups};
 use crate::data::{ReportData, cell_label, levels, split, varying};
 use crate::ladder::Ladder;
 use crate::numbers::{self, real};
 use crate::scaling::{self, Law};
-use crate::sheet::{Cell, Sheet};
 
 /// Combinations of other factors whose charts stand open; the rest is folded.
 const OPEN: usize = 3;
 
-#[derive(Debug, Serialize)]
-pub(super) struct Workloads {
-    workloads: Vec<Workload>,
+pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
+    data.workloads().into_iter().flat_map(|workload| of_workload(data, workload)).collect()
 }
 
-#[derive(Debug, Serialize)]
-struct Workload {
-    figures: Figures,
-    /// Where it is a job: what each cell and arm took, besides time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    job: Option<jobs::Timed>,
-    /// Where quality breaks, of what a promise was made of.
-    rungs: Vec<Ladder>,
-    /// Response times and what was achieved over offered rates, where those vary.
-    ladders: Vec<LineChart>,
-    /// How throughput grows with clients.
-    laws: Vec<Law>,
-    /// The charts of each combination of the factors other than clients.
-    charts: Vec<Vec<LineChart>>,
+fn of_workload(data: &ReportData, workload: &str) -> Vec<Block> {
+    let figures = Figures::of(workload, &data.grid);
+    let mut blocks = vec![Block::Heading(workload.to_owned())];
+    match jobs::Timed::of(data, workload) {
+        Some(job) => blocks.extend(job.blocks()),
+        None => blocks.push(figures.table().into()),
+    }
+    let groups = figures.cells.iter().filter_map(|cell| cell.groups.as_ref());
+    blocks.extend(groups.map(|found| Block::notice(grouped_cell(found))));
+    blocks.extend(figures.by_script());
+    blocks.extend(figures.in_time());
+    let own = |ladder: &Ladder| ladder.workload == workload && ladder.is_judged();
+    blocks.extend(crate::ladder::ladders(data).iter().filter(|ladder| own(ladder)).flat_map(Ladder::blocks));
+    blocks.extend(charts(ladder::charts(data, workload, &figures.cells)));
+    let (mut drawn, laws) = curves(data, workload, &figures.cells);
+    let folded = drawn.split_off(drawn.len().min(OPEN));
+    let summary = format!("Charts of {} more", folded.len());
+    blocks.extend(charts(drawn.into_iter().flatten()));
+    blocks.extend(Block::details(summary, charts(folded.into_iter().flatten()).into_iter().collect()));
+    blocks.extend(scaling::blocks(&laws));
+    blocks
 }
 
-impl View for Workloads {
-    fn of(data: &ReportData) -> Option<Self> {
-        let workloads: Vec<Workload> =
-            data.workloads().into_iter().map(|name| Workload::of(data, name)).collect();
-        (!workloads.is_empty()).then_some(Self { workloads })
-    }
-
-    fn draw(&self) -> Markup {
-        html! { @for workload in &self.workloads { (workload) } }
-    }
-
-    fn charts(self) -> Vec<Box<dyn Chart>> {
-        let boxed = |chart: LineChart| Box::new(chart) as Box<dyn Chart>;
-        let of = |workload: Workload| {
-            let lines = workload.ladders.into_iter().chain(workload.charts.into_iter().flatten());
-            let phases = workload.job.map(|job| Box::new(job.phases()) as Box<dyn Chart>);
-            phases.into_iter().chain(lines.map(boxed)).collect::<Vec<_>>()
-        };
-        self.workloads.into_iter().flat_map(of).collect()
-    }
-}
-
-impl Workload {
-    fn of(data: &ReportData, workload: &str) -> Self {
-        let figures = Figures::of(workload, &data.grid);
-        // A trial of a search is a point of the charts over rates; one of its own says nothing more.
-        let searched = data.limits().is_some();
-        let is_trial = |cell: &CellFigures| {
-            searched && cell.changing_rate.is_none() && cell.cell.factors.contains_key("rate")
-        };
-        let drawn = |cell: &&CellFigures| cell.is_usable() && !is_trial(cell) && !cell.is_job();
-        let usable: Vec<&CellFigures> = figures.cells.iter().filter(drawn).collect();
-        let mut laws = Vec::new();
-        let mut curve = |(name, cells): (String, Vec<&CellFigures>)| {
-            let curve = Curve { title: joined(workload, &name), arms: data.arms(), cells };
-            let own = curve.laws(workload, &name);
-            let charts = curve.charts(&own);
-            laws.extend(own);
-            charts
-        };
-        let charts = split(&usable, "clients").into_iter().map(&mut curve).collect();
-        let own = |ladder: &Ladder| ladder.workload == workload && ladder.is_judged();
-        Self {
-            rungs: crate::ladder::ladders(data).into_iter().filter(own).collect(),
-            ladders: ladder::charts(data, workload, &figures.cells),
-            laws,
-            charts,
-            job: jobs::Timed::of(data, workload),
-            figures,
-        }
-    }
+/// The charts of each combination of the factors other than clients, and how throughput grows with these.
+fn curves(data: &ReportData, workload: &str, cells: &[CellFigures]) -> (Vec<Vec<LineChart>>, Vec<Law>) {
+    // A trial of a search is a point of the charts over rates; one of its own says nothing more.
+    let searched = data.limits().is_some();
+    let is_trial = |cell: &CellFigures| {
+        searched && cell.changing_rate.is_none() && cell.cell.factors.contains_key("rate")
+    };
+    let is_drawn = |cell: &&CellFigures| cell.is_usable() && !is_trial(cell) && !cell.is_job();
+    let usable: Vec<&CellFigures> = cells.iter().filter(is_drawn).collect();
+    let mut laws = Vec::new();
+    let mut curve = |(name, cells): (String, Vec<&CellFigures>)| {
+        let curve = Curve { title: joined(workload, &name), arms: data.arms(), cells };
+        let own = curve.laws(workload, &name);
+        let charts = curve.charts(&own);
+        laws.extend(own);
+        charts
+    };
+    (split(&usable, "clients").into_iter().map(&mut curve).collect(), laws)
 }
 
 /// `polygons, zoom 14`.
@@ -108,38 +77,8 @@ fn joined(workload: &str, name: &str) -> String {
     if name.is_empty() { workload.to_owned() } else { format!("{workload}, {name}") }
 }
 
-impl Render for Workload {
-    fn render(&self) -> Markup {
-        let (open, folded) = self.charts.split_at(self.charts.len().min(OPEN));
-        html! {
-            h3 { (self.figures.workload) }
-            @match &self.job {
-                Some(job) => (job)
-                None => (self.figures.sheet())
-            }
-            @for found in self.figures.cells.iter().filter_map(|cell| cell.groups.as_ref()) {
-                p.notice { (grouped_cell(found)) }
-            }
-            (self.figures.by_script())
-            (self.figures.in_time())
-            @for ladder in &self.rungs { (ladder) }
-            (charts(&self.ladders))
-            (charts(open.iter().flatten()))
-            @if !folded.is_empty() {
-                details {
-                    summary { "Charts of " (folded.len()) " more" }
-                    (charts(folded.iter().flatten()))
-                }
-            }
-            @if !self.laws.is_empty() { p.remark { (scaling::LIMITS) } }
-            @for law in &self.laws { (law) }
-        }
-    }
-}
-
-fn charts<'a>(charts: impl IntoIterator<Item = &'a LineChart>) -> Markup {
-    let mut charts = charts.into_iter().peekable();
-    html! { @if charts.peek().is_some() { div.charts { @for chart in charts { (chart) } } } }
+fn charts(charts: impl IntoIterator<Item = LineChart>) -> Option<Block> {
+    Block::group("charts", charts.into_iter().map(Block::from))
 }
 
 /// Figures that differ only in clients and arm: a scaling curve.
@@ -206,16 +145,14 @@ impl<'a> Curve<'a> {
 }
 
 /// Figures of one workload, by cell and arm.
-#[derive(Debug, Serialize)]
 pub(super) struct Figures {
-    pub(super) workload: String,
     cells: Vec<CellFigures>,
 }
 
 impl Figures {
     pub(super) fn of(workload: &str, all: &[CellFigures]) -> Self {
         let cells = all.iter().filter(|cell| cell.cell.workload == workload).cloned().collect();
-        Self { workload: workload.to_owned(), cells }
+        Self { cells }
     }
 
     fn has_arms(&self) -> bool {
@@ -223,7 +160,7 @@ impl Figures {
     }
 
     /// Throughput and response times.
-    pub(super) fn sheet(&self) -> Sheet {
+    pub(super) fn table(&self) -> Table {
         let mut factors = varying(self.cells.iter().map(|cell| &cell.cell));
         if factors.is_empty() {
             factors.push("clients".to_owned());
@@ -235,7 +172,7 @@ impl Figures {
         let (commands, hits) =
             (any(|cell| cell.commands_per_s.is_some()), any(|cell| cell.hit_pct.is_some()));
         let evicted = any(|cell| cell.evicted.is_some());
-        let mut sheet = Sheet::new(
+        let mut sheet = Table::captioned(
             "Transactions per second over rounds, and response times of all rounds together; invalid runs left out",
         )
         .text(["cell"])
@@ -248,12 +185,12 @@ impl Figures {
         .numbers(hits.then_some("hits"))
         .numbers(evicted.then_some("keys evicted"));
         for cell in &self.cells {
-            let mut row: Vec<Cell> = vec![cell_label(&cell.cell, &factors).into()];
+            let mut row: Vec<Value> = vec![cell_label(&cell.cell, &factors).into()];
             row.extend(arms.then(|| arm(cell)));
             row.extend(started_only.then(|| arrivals::percentiles_cell(&cell.in_time)));
             row.push(numbers::count(cell.tps.n as u64).into());
             row.extend([cell.tps.mean, cell.tps.max].map(|tps| or_absent(tps, numbers::tps)));
-            row.extend([0.5, 0.95, 0.99, 1.0].map(|q| Cell::from(cell.response.words(q))));
+            row.extend([0.5, 0.95, 0.99, 1.0].map(|q| Value::from(cell.response.words(q))));
             row.push(should_be_0(cell.failed));
             row.extend(invalid.then(|| should_be_0(Some(cell.invalid))));
             row.extend(
@@ -262,31 +199,25 @@ impl Figures {
             row.extend(commands.then(|| or_absent(cell.commands_per_s, numbers::tps)));
             row.extend(hits.then(|| or_absent(cell.hit_pct, |pct| numbers::percent(pct / 100.0))));
             row.extend(evicted.then(|| or_absent(cell.evicted, |keys| numbers::count(keys as u64))));
-            sheet.row(row);
+            sheet.push(row);
         }
         sheet
     }
 
     /// Each script of each cell and arm; nothing where there is one script only.
-    pub(super) fn by_script(&self) -> Markup {
+    pub(super) fn by_script(&self) -> Option<Block> {
         let scripts = || self.cells.iter().flat_map(|cell| &cell.scripts);
-        html! {
-            @if scripts().next().is_some() {
-                @if scripts().all(|script| script.of_map) {
-                    details {
-                        summary { "Response times of each layer and zoom" }
-                        (self.by_script_sheet())
-                    }
-                } @else {
-                    (self.by_script_sheet())
-                }
-            }
+        scripts().next()?;
+        let table = self.by_script_sheet().into();
+        match scripts().all(|script| script.of_map) {
+            true => Block::details("Response times of each layer and zoom", vec![table]),
+            false => Some(table),
         }
     }
 
-    fn by_script_sheet(&self) -> Sheet {
+    fn by_script_sheet(&self) -> Table {
         let started_only = self.cells.iter().any(CellFigures::is_of_started_only);
-        let mut sheet = Sheet::new(
+        let mut sheet = Table::captioned(
             "By script: transactions of all rounds together, per second over rounds, response times of all rounds together",
         )
         .text(["cell"])
@@ -297,7 +228,7 @@ impl Figures {
         for cell in &self.cells {
             let factors: Vec<String> = cell.cell.factors.keys().cloned().collect();
             for own in &cell.scripts {
-                let mut row: Vec<Cell> = vec![cell_label(&cell.cell, &factors).into()];
+                let mut row: Vec<Value> = vec![cell_label(&cell.cell, &factors).into()];
                 row.extend(self.has_arms().then(|| arm(cell)));
                 row.push((&own.name).into());
                 row.extend(started_only.then(|| arrivals::percentiles_cell(&cell.in_time)));
@@ -309,7 +240,7 @@ impl Figures {
                     [own.mean_ns].into_iter().chain(quantiles).map(|ns| or_absent(ns, numbers::latency_ns)),
                 );
                 row.push(should_be_0(Some(own.failed)));
-                sheet.row(row);
+                sheet.push(row);
             }
         }
         sheet
@@ -317,20 +248,17 @@ impl Figures {
 
     /// What was offered and what of it was done in time, and what was late; nothing where no load is open and nothing
     /// was promised.
-    pub(super) fn in_time(&self) -> Markup {
-        let columns = Columns::of(self.cells.iter().map(|cell| &cell.in_time));
-        html! {
-            @if let Some(columns) = columns {
-                @if self.cells.iter().any(CellFigures::is_of_started_only) {
-                    p.remark { (arrivals::STARTED_ONLY) }
-                }
-                (self.in_time_sheet(columns))
-            }
-        }
+    pub(super) fn in_time(&self) -> Vec<Block> {
+        let Some(columns) = Columns::of(self.cells.iter().map(|cell| &cell.in_time)) else {
+            return Vec::new();
+        };
+        let started_only = self.cells.iter().any(CellFigures::is_of_started_only);
+        let remark = started_only.then(|| Block::remark(arrivals::STARTED_ONLY));
+        remark.into_iter().chain([self.in_time_sheet(columns).into()]).collect()
     }
 
-    fn in_time_sheet(&self, columns: Columns) -> Sheet {
-        let mut sheet = Sheet::new(if columns.is_open() {
+    fn in_time_sheet(&self, columns: Columns) -> Table {
+        let mut sheet = Table::captioned(if columns.is_open() {
             "What was offered, per second, and what was done in time; what was not: counts of all rounds together"
         } else {
             "How the promise was kept: what was done, but late; counts of all rounds together"
@@ -342,30 +270,30 @@ impl Figures {
             let factors: Vec<String> = cell.cell.factors.keys().cloned().collect();
             let head = [cell_label(&cell.cell, &factors).into()].into_iter();
             let arm = self.has_arms().then(|| arm(cell));
-            sheet.row(head.chain(arm).chain(columns.cells(&cell.in_time)));
+            sheet.push(head.chain(arm).chain(columns.cells(&cell.in_time)));
         }
         sheet
     }
 }
 
-fn arm(cell: &CellFigures) -> Cell {
+fn arm(cell: &CellFigures) -> Value {
     cell.arm.as_deref().unwrap_or(numbers::ABSENT).into()
 }
 
-fn or_absent(value: Option<f64>, text: fn(f64) -> String) -> Cell {
+fn or_absent(value: Option<f64>, text: fn(f64) -> String) -> Value {
     value.map_or(numbers::ABSENT.to_owned(), text).into()
 }
 
-fn should_be_0(number: Option<u64>) -> Cell {
+fn should_be_0(number: Option<u64>) -> Value {
     let class = if number.is_some_and(|number| number > 0) { "doubt" } else { "" };
-    Cell::classed(number.map_or(numbers::ABSENT.to_owned(), numbers::count), class)
+    Value::marked(number.map_or(numbers::ABSENT.to_owned(), numbers::count), class)
 }
 
 /// One line per cell and arm: throughput as mean and maximum over rounds, percentiles of all rounds together, how many
 /// runs are invalid and in no figure, and a word where the others fall into two groups.
 #[must_use]
 pub fn cells(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "workload",
         "cell",
         "arm",
@@ -387,8 +315,8 @@ pub fn cells(data: &ReportData) -> Table {
     ]);
     let took = ["took_mean_s", "took_least_s", "took_most_s"];
     let of_caches = ["commands_per_s_mean", "hit_pct", "evicted_keys"];
-    table.optional.extend(of_caches.map(str::to_owned));
-    table.optional.extend(took.into_iter().chain(["sliced", "invalid", "groups"]).map(str::to_owned));
+    table.optional(of_caches);
+    table.optional(took.into_iter().chain(["sliced", "invalid", "groups"]));
     let all: Vec<&CellFigures> = data.grid.iter().chain(&data.beside).collect();
     for cell in &all {
         let micros = |q| real(cell.response.ns(q).map(|ns| ns / 1e3));

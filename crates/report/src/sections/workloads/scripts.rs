@@ -10,7 +10,7 @@ use crate::numbers::{self, real};
 /// as the mean over rounds, response times of all rounds together.
 #[must_use]
 pub fn scripts(data: &ReportData) -> Table {
-    let mut table = Table::new(&[
+    let mut table = Table::new([
         "workload",
         "cell",
         "arm",
@@ -27,7 +27,7 @@ pub fn scripts(data: &ReportData) -> Table {
         "times_of",
         "sliced",
     ]);
-    table.optional.extend(["arm", "failed", "times_of", "sliced"].map(str::to_owned));
+    table.optional(["arm", "failed", "times_of", "sliced"]);
     let micros = |ns: Option<f64>| real(ns.map(|ns| ns / 1e3));
     let of_cell =
         |cell: &CellFigures| cell.scripts.iter().map(|own| (cell.clone(), own.clone())).collect::<Vec<_>>();

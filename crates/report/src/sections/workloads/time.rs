@@ -7,7 +7,7 @@ use crate::chart::axis::{Spacing, Tick, round_ticks};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::numbers;
 use crate::sections::verdicts::sentence;
-use crate::sheet::{Cell, Sheet};
+use results::{Table, Value};
 
 /// Points drawn per arm at most; longer runs are averaged over equal spans.
 const POINTS: usize = 240;
@@ -88,7 +88,7 @@ fn over_the_experiment(curve: &Curve<'_>) -> Option<LineChart> {
 }
 
 /// What both charts have in common.
-fn over_time(end: f64, series: Vec<Series>, data: Sheet) -> LineChart {
+fn over_time(end: f64, series: Vec<Series>, data: Table) -> LineChart {
     let tick = |value| Tick { value, label: numbers::figure_short(value) };
     LineChart {
         title: String::new(),
@@ -126,27 +126,27 @@ fn caption(arms: &[Arm<'_>]) -> String {
     format!("{} transactions per second, second by second; mean over rounds.", each.join(", "))
 }
 
-fn by_second(arms: &[Arm<'_>]) -> Sheet {
-    let mut sheet = Sheet::new("Transactions per second, by second of the run")
+fn by_second(arms: &[Arm<'_>]) -> Table {
+    let mut sheet = Table::captioned("Transactions per second, by second of the run")
         .numbers(["from second"])
         .numbers(arms.iter().map(|(name, _)| if name.is_empty() { "tps" } else { name }));
     let longest = arms.iter().max_by_key(|(_, seconds)| seconds.len()).map(|(_, seconds)| seconds.as_slice());
     for (position, (second, _)) in longest.unwrap_or_default().iter().enumerate() {
         let rate = |(_, seconds): &Arm<'_>| match seconds.get(position) {
-            Some((_, rate)) => Cell::from(numbers::tps(*rate)),
+            Some((_, rate)) => Value::from(numbers::tps(*rate)),
             None => numbers::ABSENT.into(),
         };
-        sheet.row([numbers::count(*second as u64).into()].into_iter().chain(arms.iter().map(rate)));
+        sheet.push([numbers::count(*second as u64).into()].into_iter().chain(arms.iter().map(rate)));
     }
     sheet
 }
 
-fn by_run(arms: &[Arm<'_>]) -> Sheet {
+fn by_run(arms: &[Arm<'_>]) -> Table {
     let mut sheet =
-        Sheet::new("Transactions per second of each run").text(["arm"]).numbers(["minute", "tps"]);
+        Table::captioned("Transactions per second of each run").text(["arm"]).numbers(["minute", "tps"]);
     for (arm, runs) in arms {
         for (minute, tps) in runs {
-            sheet.row([(*arm).into(), format!("{minute:.1}").into(), numbers::tps(*tps).into()]);
+            sheet.push([(*arm).into(), format!("{minute:.1}").into(), numbers::tps(*tps).into()]);
         }
     }
     sheet

@@ -1,0 +1,137 @@
+//! Blocks for a page. A table has a caption, column heads with scope, numbers to the right; a chart has its data as a table.
+
+use maud::{Markup, Render, html};
+use results::{Column, Table, Value};
+
+use super::Units;
+use crate::block::{Block, Paragraph, Span};
+use crate::chart::{Chart, Drawing, SLIM, coordinate};
+
+/// Cells of a table that are below each other on a phone, at most.
+const MOST_STACKED: usize = 80;
+
+impl Render for Block {
+    fn render(&self) -> Markup {
+        match self {
+            Self::Heading(text) => html! { h3 { (text) } },
+            Self::Paragraph(paragraph) => paragraph.render(),
+            Self::List(items) => html! { ul { @for item in items { li { (item) } } } },
+            Self::Table(own) => table(own),
+            Self::Chart(chart) => figure(chart.as_ref()),
+            Self::Picture(markup) => markup.clone(),
+            Self::Code(text) => html! { pre { code { (text) } } },
+            Self::Details { summary, open, blocks } => html! {
+                details open[*open] {
+                    summary { (summary) }
+                    @for block in blocks { (block) }
+                }
+            },
+            Self::Group { class, blocks } => html! { div class=(class) { @for block in blocks { (block) } } },
+        }
+    }
+}
+
+impl Render for Paragraph {
+    fn render(&self) -> Markup {
+        let class = (!self.class().is_empty()).then_some(self.class());
+        html! {
+            p class=[class] {
+                @for span in self.spans() {
+                    @match span {
+                        Span::Plain(text) => (text),
+                        Span::Strong(text) => strong { (text) },
+                        Span::Warning(text) => strong.unsafe { (text) },
+                        Span::Code(text) => code { (text) },
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A chart on a page; nothing where there is nothing to draw.
+fn figure(chart: &dyn Chart) -> Markup {
+    let caption = chart.caption();
+    let svg = |class: &str, width: f64| {
+        let Drawing { markup, height } = chart.draw(width)?;
+        let view = format!("0 0 {} {}", coordinate(width), coordinate(height));
+        Some(html! {
+            svg class=(class) viewBox=(view) role="img" {
+                title { (chart.title()) }
+                desc { (caption) }
+                (markup)
+            }
+        })
+    };
+    html! {
+        @if let (Some(broad), Some(slim)) = (svg("broad", chart.width()), svg("slim", SLIM)) {
+            figure.chart {
+                h4 { (chart.title()) }
+                div.drawing { (broad) (slim) }
+                figcaption { (caption) }
+                details {
+                    summary { "Data of this chart" }
+                    (table(chart.data()))
+                }
+            }
+        }
+    }
+}
+
+/// On narrow screens each row of a small table is a block. A large one scrolls in its own container, which must be
+/// reachable by keyboard for that.
+fn table(table: &Table) -> Markup {
+    let table = Units::Suited.columns(table);
+    let stacks =
+        table.stacked || (table.columns.len() > 2 && table.columns.len() * table.rows.len() <= MOST_STACKED);
+    let heads: Vec<(&str, bool)> = (table.columns.iter().enumerate())
+        .map(|(at, column)| (Units::Suited.heading(column), table.is_numeric(at)))
+        .collect();
+    html! {
+        div.scroll tabindex="0" {
+            table.stack[stacks] {
+                caption { (table.caption) }
+                thead { tr {
+                    @for (name, numeric) in &heads { th scope="col" class=[numeric.then_some("n")] { (name) } }
+                } }
+                tbody {
+                    @for row in &table.rows { tr {
+                        @for (at, value) in row.iter().enumerate() {
+                            @let (name, numeric) = heads[at];
+                            @let class = class(numeric, value);
+                            @if at == 0 { th scope="row" class=[class] { (cell(value, &table.columns[at])) } }
+                            @else {
+                                td data-of=[stacks.then_some(name)] class=[class] { (cell(value, &table.columns[at])) }
+                            }
+                        }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+fn cell(value: &Value, column: &Column) -> Markup {
+    let text = Units::Suited.text(value, column);
+    match value {
+        Value::Marked(marked) if let Some(address) = &marked.link => {
+            html! { a href=(address) rel="noreferrer" { (text) } }
+        }
+        _ => html! { (text) },
+    }
+}
+
+fn class(numeric: bool, value: &Value) -> Option<String> {
+    let own = if let Value::Marked(marked) = value { marked.class } else { "" };
+    match (numeric, own) {
+        (false, "") => None,
+        (false, own) => Some(own.to_owned()),
+        (true, own) => Some(format!("n {own}").trim_end().to_owned()),
+    }
+}
+
+/// Blocks as they are on a page.
+#[cfg(test)]
+pub(crate) fn page(blocks: &[Block]) -> String {
+    html! { @for block in blocks { (block) } }.into_string()
+}
