@@ -6,10 +6,11 @@
 mod answers;
 mod arrivals;
 mod counts;
+mod derived;
 mod error;
 mod experiment;
 mod explained;
-mod figures;
+pub mod figures;
 mod file_command;
 #[cfg(test)]
 mod fixture;
@@ -37,10 +38,10 @@ pub mod written;
 pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms};
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use counts::Counts;
+pub use derived::{COMMANDS_PER_TX, COMPLETED, HIT_PCT, LEFT_OPEN, STALLED_S};
 pub use error::{Class, Error, advice_on_sqlstate, is_disk_full};
 pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};
 pub use explained::{FunctionTime, Part, PlanNode, StatementPlan};
-pub use figures::{COMMANDS_PER_TX, COMPLETED, HIT_PCT, LEFT_OPEN, STALLED_S};
 pub use file_command::{ExecutedBy, FileCommand};
 pub use job::{Phase, PhaseSource, Relation, RelationKind};
 pub use limit::{AskedLimit, CLIENTS_LIMIT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT};
