@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use results::Table;
 use serde::Serialize;
-use spec::{Phase, Relation, RelationKind, Run, RunEvent, RunKind};
+use spec::{Phase, Relation, RelationKind, Run, RunEvent, RunKind, figures};
 
 use super::{View, tiles};
 use crate::chart::Chart;
@@ -133,7 +133,7 @@ impl View for Load {
             arm: job.arm.clone(),
             round: job.round,
             took_s: job.measured_s,
-            server_cpu_s: job.figures.get("server_cpu_s").copied(),
+            server_cpu_s: job.figures.get(figures::SERVER_CPU_S),
             phases: job.phases.clone(),
         });
         let load = Self { jobs: jobs.collect(), sizes: Sizes::all(data) };

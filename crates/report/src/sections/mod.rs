@@ -76,7 +76,7 @@ const fn section<V: View>(anchor: &'static str, heading: &'static str) -> Sectio
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use spec::{Run, RunKey, RunKind, ScriptRecord};
+    use spec::{Run, RunKey, RunKind, ScriptRecord, figures};
 
     use super::*;
 
@@ -99,7 +99,7 @@ mod tests {
                 response: Default::default(),
                 service: Default::default(),
             }];
-            let counts = [("ok".to_owned(), ok)].into();
+            let counts = [(figures::OK, ok)].into();
             Run { measured_s: 1.0, clients: 4, scripts, counts, ..Run::new(RunKind::Client, key) }
         };
         let arms = ["stock", "gis"].map(|name| json!({"name": name, "settings": {}, "unsafe_settings": []}));

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use serde::Serialize;
 
 /// A row of the table.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Row {
     /// As it is stored, its unit last; never changed, since results files and SQL have it.
     pub name: &'static str,
@@ -204,6 +204,12 @@ pub type Counter = Id<u64>;
 impl<T> Id<T> {
     pub(super) const fn new(row: &'static Row) -> Self {
         Self { row, value: PhantomData }
+    }
+
+    /// Its line of the table.
+    #[must_use]
+    pub const fn row(self) -> &'static Row {
+        self.row
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Index;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use super::row::Id;
 
 /// Values by figure, in the order of their names, as they are stored. A name that the table does not have is kept: a results file of
 /// a newer version loses nothing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Values<T>(BTreeMap<Cow<'static, str>, T>);
 
@@ -52,6 +53,11 @@ impl<T: Copy> Values<T> {
         self.0.get(name).copied()
     }
 
+    /// Takes over all values of another part of the run.
+    pub fn append(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
     /// Names and values, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, T)> {
         self.0.iter().map(|(name, value)| (name.as_ref(), *value))
@@ -77,6 +83,12 @@ impl Counters {
     }
 }
 
+impl<T: fmt::Debug> fmt::Debug for Values<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
 impl<T> Default for Values<T> {
     fn default() -> Self {
         Self(BTreeMap::new())
@@ -94,13 +106,6 @@ impl<T: Copy> Index<Id<T>> for Values<T> {
 impl<T: Copy> Extend<(Id<T>, T)> for Values<T> {
     fn extend<I: IntoIterator<Item = (Id<T>, T)>>(&mut self, values: I) {
         values.into_iter().for_each(|(of, value)| self.set(of, value));
-    }
-}
-
-/// Values of another part of the run.
-impl<T> Extend<Values<T>> for Values<T> {
-    fn extend<I: IntoIterator<Item = Values<T>>>(&mut self, parts: I) {
-        parts.into_iter().for_each(|part| self.0.extend(part.0));
     }
 }
 
