@@ -76,7 +76,7 @@ pub(crate) fn compare(
             let other = theirs()?;
             [ours()?, other]
         });
-        noise.during(HostSample::take(None).figures_since(&start).get("steal_pct").copied());
+        noise.during(HostSample::take(None).figures_since(&start).get(spec::figures::STEAL_PCT));
     }
     let over_all = |figure: &dyn Fn(&[Sample; 2]) -> f64| spread(taken.iter().map(figure).collect());
     let median = |side: usize| Sample {

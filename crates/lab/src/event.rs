@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use spec::{Arrivals, Doubt, PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT, Promise, Run, Validity};
+use spec::{Arrivals, Doubt, Promise, Run, Validity, figures};
 use stats::Histogram;
 
 /// A named step of an experiment. The first six come once (a guard for each workload, copies only where arms stand
@@ -299,9 +299,9 @@ impl LabEvent {
 
 fn trial(run: &Run) -> Option<Trial> {
     Some(Trial {
-        kept: *run.figures.get(PROMISE_KEPT)? > 0.5,
-        bad_pct: *run.figures.get(PROMISE_BAD)?,
-        left_pct: run.figures.get(PROMISE_LEFT).copied(),
+        kept: run.figures.get(figures::PROMISE_KEPT)? > 0.5,
+        bad_pct: run.figures.get(figures::PROMISE_BAD_PCT)?,
+        left_pct: run.figures.get(figures::PROMISE_LEFT_PCT),
     })
 }
 

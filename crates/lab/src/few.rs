@@ -1,6 +1,6 @@
 //! Whether runs have enough transactions to be judged: said before the first run where a rate tells, else after it.
 
-use spec::{Reason, Run, count};
+use spec::{Reason, Run, count, figures};
 use stats::TooFew;
 
 use crate::plan::{Plan, PlannedLoad, PlannedRun};
@@ -29,7 +29,7 @@ pub(crate) fn planned(plan: &Plan) -> Vec<String> {
 
 /// Of a run that is over: that it has too few transactions to be judged.
 pub(crate) fn seen(run: &Run, compares: bool) -> Option<String> {
-    let done = run.count("ok") + run.count("late");
+    let done = run.count(figures::OK) + run.count(figures::LATE);
     if run.doubts.iter().any(|doubt| doubt.reason == Reason::TooShort) {
         let why = format!("{} in a run, at least {FEW} are needed", count(done, "transaction"));
         return Some(told(&run.workload, &why, longer(FEW, done)));
@@ -60,7 +60,7 @@ mod tests {
 
     fn run(ok: u64) -> Run {
         let key = RunKey { workload: "slow".into(), factors: [].into(), arm: None, round: 1 };
-        Run { counts: [("ok".to_owned(), ok)].into(), ..Run::new(RunKind::Client, key) }
+        Run { counts: [(figures::OK, ok)].into(), ..Run::new(RunKind::Client, key) }
     }
 
     /// Nobody heard of it before all rounds were measured.

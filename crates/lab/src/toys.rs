@@ -6,6 +6,7 @@ use std::time::Duration;
 use engine::{Client, DriverChoice, Endpoint, Event, Io, Measured, Outcome, Returned, Step, Until};
 use protocol::postgres::sql::SqlError;
 use server::Stop;
+use spec::figures::{self, Figures};
 use spec::{Sample, Scope};
 use toml::Value;
 use workloads::{
@@ -106,7 +107,7 @@ struct Enough {
 
 impl Strategy for Enough {
     fn next(&self, done: &[Done]) -> Option<Block> {
-        if done.iter().any(|done| done.run.count("ok") >= self.transactions) {
+        if done.iter().any(|done| done.run.count(figures::OK) >= self.transactions) {
             return None;
         }
         let mut setup = setup();
@@ -148,13 +149,11 @@ impl Collector for Steps {
         samples.push(Sample { scope: Scope::Run, source, name, time_us, value: self.seen.into() });
     }
 
-    fn end(
-        &mut self,
-        measured: &Measured,
-        samples: &mut Vec<Sample>,
-    ) -> Result<BTreeMap<String, f64>, SqlError> {
+    fn end(&mut self, measured: &Measured, samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         self.tick((measured.elapsed / 1000) as i64, samples);
-        Ok([("steps".to_owned(), self.seen.into())].into())
+        let mut figures = Figures::default();
+        figures.set_named("steps".to_owned(), self.seen.into());
+        Ok(figures)
     }
 }
 
@@ -226,8 +225,8 @@ fn what_is_new_needs_nothing_but_the_seams() {
     }
     assert!(done.len() > 1, "the first one cannot do");
     let last = &done.last().expect("some").run;
-    assert!(last.count("ok") >= 110);
-    assert_eq!(last.figures["steps"], 1.0, "the end of a run is the end of a step");
+    assert!(last.count(figures::OK) >= 110);
+    assert_eq!(last.figures.named("steps"), Some(1.0), "the end of a run is the end of a step");
     let [sample] = &last.samples[..] else { panic!("{:?}", last.samples) };
     assert_eq!((sample.source.as_str(), sample.value), ("steps", 1.0));
     assert_eq!(last.factors["workload"], "pauses");

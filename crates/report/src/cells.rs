@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use results::comparison::{Cell, Grouped, Summary};
+use spec::figures::{self, Counter};
 use spec::{Arrivals, Load, Profile, Run, Term, Validity};
 use stats::{Histogram, TooFew};
 
@@ -142,8 +143,8 @@ impl CellFigures {
             .copied()
             .filter(|run| run.validity != Validity::Invalid || run.is_only_failing())
             .collect();
-        let sum = |name: &str| runs.iter().map(|run| run.count(name)).sum::<u64>();
-        let (done, bytes) = (sum("ok") + sum("late"), sum("bytes"));
+        let sum = |of: Counter| runs.iter().map(|run| run.count(of)).sum::<u64>();
+        let (done, bytes) = (sum(figures::OK) + sum(figures::LATE), sum(figures::BYTES));
         Self {
             cell,
             arm,
@@ -162,13 +163,13 @@ impl CellFigures {
             achieved: runs.iter().filter_map(|run| Some(Arrivals::of(run)?.achieved_per_s())).collect(),
             in_time: InTime::of(&runs),
             judged: InTime::of(&judged),
-            judged_failed: judged.iter().map(|run| run.count("failed")).sum(),
+            judged_failed: judged.iter().map(|run| run.count(figures::FAILED)).sum(),
             bad_shares: judged
                 .iter()
-                .filter_map(|run| InTime::of(&[run]).bad_share(Some(run.count("failed"))))
+                .filter_map(|run| InTime::of(&[run]).bad_share(Some(run.count(figures::FAILED))))
                 .collect(),
             generator: generator(&judged),
-            failed: (!runs.is_empty()).then(|| sum("failed")),
+            failed: (!runs.is_empty()).then(|| sum(figures::FAILED)),
             bytes_per_transaction: (done > 0 && bytes > 0).then(|| bytes as f64 / done as f64),
             commands_per_s: runs.iter().filter_map(|run| run.commands_per_s()).collect::<Summary>().mean,
             hit_pct: hit_pct(&runs),
@@ -226,13 +227,13 @@ fn hit_pct(runs: &[&Run]) -> Option<f64> {
     if hits + misses > 0.0 {
         return Some(100.0 * hits / (hits + misses));
     }
-    let sum = |name: &str| caches().map(|run| run.count(name)).sum::<u64>();
-    let asked = sum("queries");
-    (asked > 0).then(|| 100.0 * sum("rows") as f64 / asked as f64)
+    let sum = |of: Counter| caches().map(|run| run.count(of)).sum::<u64>();
+    let asked = sum(figures::QUERIES);
+    (asked > 0).then(|| 100.0 * sum(figures::ROWS) as f64 / asked as f64)
 }
 
 fn evicted(runs: &[&Run]) -> Option<f64> {
-    let found: f64 = runs.iter().filter_map(|run| run.figures.get("redis_evicted_keys")).sum();
+    let found: f64 = runs.iter().filter_map(|run| run.figures.get(figures::REDIS_EVICTED_KEYS)).sum();
     (found > 0.0).then_some(found)
 }
 

@@ -1,7 +1,8 @@
 //! What arms differ in beside their speed, in words.
 
-use results::comparison::{Comparison, Difference, Per, Quantity, Unit, largest};
+use results::comparison::{Comparison, Difference, largest};
 use results::{Table, Value};
+use spec::figures::Unit;
 
 use crate::data::ReportData;
 use crate::numbers::{self, real};
@@ -9,52 +10,12 @@ use crate::numbers::{self, real};
 /// So many stand under an answer.
 const TOLD: usize = 3;
 
-/// What a quantity is called. A test sees that each has its name.
-fn name(of: &Quantity) -> &'static str {
-    match of.name {
-        "temp_bytes" => "temporary files",
-        "temp_files" => "number of temporary files",
-        "wal_bytes" => "WAL",
-        "wal_records" => "WAL records",
-        "wal_full_page_images" => "full-page images in the WAL",
-        "blocks_read" => "blocks read into shared buffers",
-        "blocks_hit" => "blocks found in shared buffers",
-        "checkpoint_buffers" => "blocks written by checkpoints",
-        "background_writer_buffers" => "blocks written by the background writer",
-        "backend_buffers" => "blocks written by backends",
-        "checkpoints" => "checkpoints",
-        "tuples_scanned" => "rows and index entries scanned",
-        "tuples_fetched" => "rows fetched through indexes",
-        "tuples_inserted" => "rows inserted",
-        "tuples_updated" => "rows updated",
-        "tuples_deleted" => "rows deleted",
-        "affected" => "rows changed",
-        "rows" => "rows received",
-        "bytes" => "bytes received",
-        "failed" => "failures",
-        "retries" => "retries",
-        "server_cpu_s" => "CPU time of the server",
-        "child_user_cpu_s" => "CPU time of the program",
-        "server_disk_read_bytes" => "read from disk by the server",
-        "server_disk_written_bytes" => "written to disk by the server",
-        other => other,
-    }
-}
-
-fn per(of: Per) -> &'static str {
-    match of {
-        Per::Transaction => "transaction",
-        Per::Minute => "minute",
-        Per::Run => "run",
-    }
-}
-
-fn amount(of: &Quantity, value: f64) -> String {
-    match of.unit {
-        Unit::Count => numbers::figure(value),
+fn amount(unit: Unit, value: f64) -> String {
+    match unit {
         // Less than one byte in each of many transactions is no size.
         Unit::Bytes => numbers::bytes(value.round() as u64),
         Unit::Seconds => numbers::latency_ns(value * 1e9),
+        _ => numbers::figure(value),
     }
 }
 
@@ -63,11 +24,11 @@ fn words(of: &Difference, base: &str) -> String {
     let ratio = of.ratio().map(|ratio| format!(" ({} times)", numbers::about(ratio)));
     format!(
         "{} per {}: {base} {}, {} {}{}",
-        name(of.of),
-        per(of.per),
-        amount(of.of, of.base),
+        of.of.row.label,
+        of.per.name(),
+        amount(of.of.row.unit, of.base),
         of.arm,
-        amount(of.of, of.new),
+        amount(of.of.row.unit, of.new),
         ratio.unwrap_or_default()
     )
 }
@@ -112,8 +73,8 @@ pub fn differences(data: &ReportData) -> Table {
     ]);
     for own in &data.differences {
         let ratios = [own.ratio()].into_iter().chain(own.mean_ratio());
-        let head =
-            [own.arm.as_str(), &own.workload, own.of.name, unit(own.of), per(own.per)].map(Value::from);
+        let head = [own.arm.as_str(), &own.workload, own.of.row.name, own.of.row.unit.name(), own.per.name()]
+            .map(Value::from);
         let figures = [Some(own.base), Some(own.new)].into_iter().chain(ratios).map(real);
         let judged = [
             (own.estimate.n as u64).into(),
@@ -125,34 +86,10 @@ pub fn differences(data: &ReportData) -> Table {
     table
 }
 
-fn unit(of: &Quantity) -> &'static str {
-    match of.unit {
-        Unit::Count => "count",
-        Unit::Bytes => "bytes",
-        Unit::Seconds => "seconds",
-    }
-}
-
 /// All large ones of an arm in a workload, as programs read them; nothing where there are none.
 pub(crate) fn raw(all: &[Difference], workload: &str, arm: &str) -> Value {
     let own = all.iter().filter(|own| own.large && own.workload == workload && own.arm == arm);
     let own: Vec<serde_json::Value> =
         own.map(|own| serde_json::to_value(own).expect("differences are plain data")).collect();
     if own.is_empty() { Value::Null } else { Value::Data(own.into()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use results::comparison::QUANTITIES;
-
-    use super::*;
-
-    #[test]
-    fn every_quantity_has_its_words() {
-        for of in &QUANTITIES {
-            let name = name(of);
-            assert!(name != of.name || ["checkpoints", "retries"].contains(&name), "{name}");
-            assert!(!name.contains('_'), "{name}");
-        }
-    }
 }

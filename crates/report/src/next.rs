@@ -10,7 +10,7 @@ use results::Course;
 use results::answer::{Line, Part};
 use results::comparison::{Comparison, TakenApart};
 use spec::shell::Command;
-use spec::{Reason, Run};
+use spec::{Reason, Run, figures};
 use stats::{Estimate, TooFew, Verdict};
 
 use self::cost::Cost;
@@ -229,7 +229,7 @@ fn too_short(data: &ReportData, lines: &[Line]) -> Option<Short> {
     }
     let is_short = |run: &Run| run.doubts.iter().any(|doubt| doubt.reason == Reason::TooShort);
     let runs: Vec<&Run> = data.grid_runs().collect();
-    let counts = || runs.iter().map(|run| run.count("ok") + run.count("late"));
+    let counts = || runs.iter().map(|run| run.count(figures::OK) + run.count(figures::LATE));
     let (least, most) = (counts().min()?, counts().max()?);
     runs.iter().all(|run| is_short(run)).then(|| {
         let had = if least == most { least.to_string() } else { format!("{least} to {most}") };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use results::comparison::Summary;
-use spec::Run;
+use spec::{Run, figures};
 use stats::Histogram;
 
 /// One script (or layer of tiles) among several.
@@ -51,13 +51,13 @@ impl ScriptFigures {
                 per_transaction.filter(|(_, all)| *all > 0).map(|(tps, all)| tps / all as f64);
             for (position, script) in run.scripts.iter().enumerate() {
                 let own = all.entry(position).or_default();
-                let count = |name: &str| script.counts.get(name).copied().unwrap_or(0);
-                let done = count("ok") + count("late");
+                let counts = &script.counts;
+                let done = counts.count(figures::OK) + counts.count(figures::LATE);
                 own.name.clone_from(&script.name);
                 own.weight = script.weight;
                 own.of_map = script.part.is_some();
                 own.done += done;
-                own.failed += count("failed");
+                own.failed += counts.count(figures::FAILED);
                 own.tps.extend(per_transaction.map(|each| each * script.completed() as f64));
                 own.response.add(&script.response);
             }

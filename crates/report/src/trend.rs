@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use results::comparison::{Cell, Comparison};
-use spec::{Reason, Run, SPEED_CHANGE_PCT, SpeedTrend, Validity};
+use spec::{Reason, Run, SpeedTrend, Validity, figures};
 use stats::{KnownNoise, change_of_ends, paired, trend_p};
 
 use crate::data::{ReportData, cell_text};
@@ -58,7 +58,7 @@ fn of(runs: &[&Run], together: &[&Run], noise: Option<KnownNoise>) -> SpeedTrend
 fn within(runs: &[&Run]) -> Option<f64> {
     let logs: Vec<f64> = runs
         .iter()
-        .filter_map(|run| Some((1.0 + run.figures.get(SPEED_CHANGE_PCT)? / 100.0).ln()))
+        .filter_map(|run| Some((1.0 + run.figures.get(figures::SPEED_CHANGE_PCT)? / 100.0).ln()))
         .filter(|log| log.is_finite())
         .collect();
     let estimate = paired(&logs)?;
@@ -117,15 +117,15 @@ mod tests {
         let key = RunKey { workload: "w".into(), factors: BTreeMap::new(), arm: None, round };
         let mut run = Run::new(RunKind::Client, key);
         (run.measured_s, run.clients) = (10.0, 4);
-        run.counts.insert("ok".into(), (10.0 * tps) as u64);
-        run.counts.insert("affected".into(), (10.0 * tps) as u64);
-        run.figures.insert(SPEED_CHANGE_PCT.into(), change_pct);
+        run.counts.set(figures::OK, (10.0 * tps) as u64);
+        run.counts.set(figures::AFFECTED, (10.0 * tps) as u64);
+        run.figures.set(figures::SPEED_CHANGE_PCT, change_pct);
         run.scripts.push(ScriptRecord {
             name: "w".into(),
             text_hash: String::new(),
             weight: 1,
             part: None,
-            counts: BTreeMap::new(),
+            counts: Default::default(),
             response: Histogram::new(),
             service: Histogram::new(),
         });

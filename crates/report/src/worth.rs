@@ -215,7 +215,7 @@ pub(crate) fn told(worth: &Worth) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use spec::{Run, RunKey, RunKind, ScriptRecord};
+    use spec::{Run, RunKey, RunKind, ScriptRecord, figures};
 
     use super::*;
 
@@ -238,7 +238,7 @@ mod tests {
                 measured_s: 1.0,
                 clients: 1,
                 scripts,
-                counts: [("ok".to_owned(), ok)].into(),
+                counts: [(figures::OK, ok)].into(),
                 ..Run::new(RunKind::Client, key)
             }
         };

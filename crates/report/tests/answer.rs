@@ -9,7 +9,7 @@ use results::Course;
 use results::answer::Outcome;
 use results::comparison::Comparison;
 use spec::shell::Command;
-use spec::{Reason, Run, Validity};
+use spec::{Reason, Run, Validity, figures};
 
 /// In one line, each blank once.
 fn flat(text: &str) -> String {
@@ -153,7 +153,7 @@ fn a_percentile_of_few_transactions_is_no_figure_and_has_no_verdict() {
 fn runs_that_are_all_too_short_are_to_be_longer() {
     let mut data = two_arms(&[("slow", 1.0)], &[4]);
     for run in &mut data.runs {
-        run.counts.insert("ok".into(), 4 + u64::from(run.round % 3));
+        run.counts.set(figures::OK, 4 + u64::from(run.round % 3));
         doubt(run, Validity::Suspect, Reason::TooShort, "only 4 transactions succeeded in the measured part");
     }
     let mut data = remade(data);

@@ -5,7 +5,7 @@ mod fixture;
 use fixture::{Shape, data, doubt};
 use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
-use spec::{Reason, Run, Validity};
+use spec::{Reason, Run, Validity, figures};
 
 /// What became of the arrivals at a rate in 4 s.
 #[derive(Clone, Copy)]
@@ -37,9 +37,14 @@ fn at(run: &Run, Step { rate, ok, late, skipped }: Step) -> Run {
     run.load = spec::Load::Rate;
     run.offered_rate = Some(rate);
     run.factors.insert("rate".into(), rate.to_string());
-    run.figures.insert("promise_ms".into(), 20.0);
-    let counts = [("due", ok + late + skipped), ("ok", ok), ("late", late), ("skipped", skipped)];
-    run.counts.extend(counts.map(|(name, count)| (name.to_owned(), count)));
+    run.figures.set(figures::PROMISE_MS, 20.0);
+    let counts = [
+        (figures::DUE, ok + late + skipped),
+        (figures::OK, ok),
+        (figures::LATE, late),
+        (figures::SKIPPED, skipped),
+    ];
+    run.counts.extend(counts);
     if skipped > 0 {
         doubt(&mut run, Validity::Suspect, Reason::Overloaded, "2.4 % …");
     }

@@ -45,7 +45,7 @@ fn fail(run: &mut Run) {
 }
 
 fn measure_nothing(run: &mut Run) {
-    run.counts.clear();
+    run.counts = Default::default();
     run.measured_s = 0.0;
     run.series.clear();
     run.scripts.iter_mut().for_each(|script| script.response = Histogram::new());

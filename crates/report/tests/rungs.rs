@@ -6,7 +6,7 @@ use fixture::{Shape, data};
 use report::format::{Format, blocks, print};
 use report::{Block, Outcome, ReportData, charts, html, ladders, tables};
 use results::Value;
-use spec::{Doubt, Reason, Run, RunEvent, Validity};
+use spec::{Doubt, Reason, Run, RunEvent, Validity, figures};
 
 /// Clients, and of 1,000 arrivals those that were late and skipped.
 type Rung = (u32, u64, u64);
@@ -30,9 +30,14 @@ fn in_step(rungs: &[Rung], bound: Option<f64>) -> ReportData {
         run.measured_s = 1000.0 / f64::from(clients);
         run.factors.insert("rate_per_client".into(), "1".into());
         run.factors.insert("promise".into(), "250ms".into());
-        run.figures.insert("promise_ms".into(), 250.0);
-        let counts = [("due", 1000), ("ok", 1000 - late - skipped), ("late", late), ("skipped", skipped)];
-        run.counts.extend(counts.map(|(name, count)| (name.to_owned(), count)));
+        run.figures.set(figures::PROMISE_MS, 250.0);
+        let counts = [
+            (figures::DUE, 1000),
+            (figures::OK, 1000 - late - skipped),
+            (figures::LATE, late),
+            (figures::SKIPPED, skipped),
+        ];
+        run.counts.extend(counts);
         run
     };
     let runs = made.runs.iter().map(run).collect();
@@ -148,7 +153,7 @@ fn a_rung_that_breaks_by_failures_breaks() {
     let failing = |gives_up: bool| {
         let mut made = in_step(&[(3, 0, 0), (8, 0, 0), (10, 0, 0)], None);
         for run in made.runs.iter_mut().filter(|run| run.clients == 10) {
-            run.counts.extend([("ok", 960), ("failed", 40)].map(|(name, count)| (name.to_owned(), count)));
+            run.counts.extend([(figures::OK, 960), (figures::FAILED, 40)]);
             run.validity = Validity::Invalid;
             run.doubts.push(Doubt { reason: Reason::Errors, detail: "40 of 1000 failed".into() });
             let abort = || RunEvent { time_us: 0, kind: RunEvent::ABORT.into(), detail: String::new() };
@@ -195,7 +200,7 @@ fn rungs_that_are_too_short_for_the_bound_are_named() {
     let mut made = in_step(&[(3, 0, 0), (8, 0, 0)], None);
     for run in &mut made.runs {
         run.measured_s = 20.0 / f64::from(run.clients);
-        run.counts.extend([("due".to_owned(), 20), ("ok".to_owned(), 20)]);
+        run.counts.extend([(figures::DUE, 20), (figures::OK, 20)]);
     }
     let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
     let told = sentences(&tables::ladders_in_words(&data, true));

@@ -8,7 +8,7 @@ use fixture::{Shape, data, doubt, offer, remade, speed_up};
 use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
 use results::{Table, Value};
-use spec::{Load, Reason, Relation, RelationKind, RunEvent, Slice, Validity};
+use spec::{Load, Reason, Relation, RelationKind, RunEvent, Slice, Validity, figures};
 
 /// What arms give by throughput, for programs.
 fn compared(data: &ReportData) -> Table {
@@ -257,7 +257,7 @@ fn every_output_tells_the_scripts_of_a_mix_apart() {
             let mut response = stats::Histogram::new();
             (0..ok).for_each(|at| response.record(if at % 10 == 0 { ns * u64::from(run.round) } else { ns }));
             let mut own = run.scripts[0].clone();
-            own.counts = [("ok".to_owned(), ok)].into();
+            own.counts = [(figures::OK, ok)].into();
             spec::ScriptRecord { name: name.into(), weight, service: response.clone(), response, ..own }
         };
         run.scripts =
@@ -288,14 +288,14 @@ fn every_output_tells_what_arms_differ_in_besides() {
     let mut made = data(&Shape { workloads: vec![("polygons", 17.3), ("tpcb", 620.0)], ..Shape::small() });
     let count = |run: &mut spec::Run| {
         let times = if run.arm.as_deref() == Some("gis") { 3.0 } else { 1.0 };
-        let done = run.count("ok") as f64;
+        let done = run.count(figures::OK) as f64;
         if run.workload == "tpcb" {
             let wal = [
-                ("wal_bytes", 2048.0 * times),
-                ("wal_records", 12.0),
-                ("temp_bytes", (times - 1.0) * 4096.0),
+                (figures::WAL_BYTES, 2048.0 * times),
+                (figures::WAL_RECORDS, 12.0),
+                (figures::TEMP_BYTES, (times - 1.0) * 4096.0),
             ];
-            run.figures.extend(wal.map(|(name, each)| (name.to_owned(), each * done)));
+            run.figures.extend(wal.map(|(of, each)| (of, each * done)));
         }
     };
     made.runs.iter_mut().for_each(count);
@@ -366,7 +366,7 @@ fn every_output_tells_of_runs_in_two_groups() {
     let mut seen = data.clone();
     seen.runs.iter_mut().for_each(|run| {
         let same_cpu = if run.tps() > Some(20_000.0) { 97.0 } else { 3.0 };
-        run.figures.insert("same_cpu_pct".to_owned(), same_cpu);
+        run.figures.set(figures::SAME_CPU_PCT, same_cpu);
     });
     let told = flat(&summary::text(&remade(seen)));
     let why = "placement, client and server on one CPU at 3 % of the looks in the slower, 97 % in the faster";
@@ -448,7 +448,7 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
     };
     let mut data = data(&shape);
     for run in data.runs.iter_mut().filter(|run| run.workload != "good") {
-        run.counts.insert("late".into(), 1);
+        run.counts.set(figures::LATE, 1);
         doubt(run, Validity::Invalid, Reason::Errors, "68 % failed");
     }
     let data = remade(data);
@@ -522,9 +522,9 @@ fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
         let mut data = data(&Shape { clients: vec![2], ..Shape::small() });
         for run in &mut data.runs {
             run.load = load;
-            run.figures.insert("promise_ms".into(), 0.05);
-            let done = run.count("ok");
-            run.counts.extend([("ok".to_owned(), 0), ("late".to_owned(), done)]);
+            run.figures.set(figures::PROMISE_MS, 0.05);
+            let done = run.count(figures::OK);
+            run.counts.extend([(figures::OK, 0), (figures::LATE, done)]);
         }
         let data = remade(data);
         for (table, before) in [
@@ -562,13 +562,17 @@ fn tiles() -> ReportData {
         let script = |(zoom, requests, ms): (u8, u64, f64)| {
             let mut service = stats::Histogram::new();
             (0..requests).for_each(|at| service.record((ms * level * 1e6) as u64 + at * 1000));
-            let counts = [("ok", requests), ("rows", requests - requests / 10), ("bytes", requests * 2048)];
+            let counts = [
+                (figures::OK, requests),
+                (figures::ROWS, requests - requests / 10),
+                (figures::BYTES, requests * 2048),
+            ];
             spec::ScriptRecord {
                 name: format!("{arm}.sql, z{zoom}"),
                 text_hash: String::new(),
                 weight: 1,
                 part: Some(spec::MapPart { layer: format!("{arm}.sql"), zoom: Some(zoom), cached: None }),
-                counts: counts.map(|(name, count)| (name.to_owned(), count)).into(),
+                counts: counts.into(),
                 response: service.clone(),
                 service,
             }

@@ -15,10 +15,14 @@ pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, t
     for at in 0..count.min(1500) {
         response.record(100_000 + at * 997);
     }
-    let counts: BTreeMap<String, u64> =
-        [("due", count), ("ok", count), ("late", 0), ("failed", 0), ("rows", count)]
-            .map(|(name, value)| (name.to_owned(), value))
-            .into();
+    let counts: figures::Counters = [
+        (figures::DUE, count),
+        (figures::OK, count),
+        (figures::LATE, 0),
+        (figures::FAILED, 0),
+        (figures::ROWS, count),
+    ]
+    .into();
     let script = ScriptRecord {
         name: "one.sql".into(),
         text_hash: "ab".into(),
@@ -42,7 +46,7 @@ pub(crate) fn run(workload: &str, clients: u32, arm: Option<&str>, round: u32, t
         warmup_s: 0.5,
         measured_s: 1.0,
         counts,
-        figures: [("client_cpu_us_per_tx".to_owned(), 7.5)].into(),
+        figures: [(figures::CLIENT_CPU_US_PER_TX, 7.5)].into(),
         settings: vec![Setting { name: "work_mem".into(), value: "4MB".into(), source: "default".into() }],
         scripts: vec![script],
         series: vec![second(count)],

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use results::comparison::{Comparison, Metric};
 use results::import::{self, Found, read};
 use results::{Collection, ExperimentId, Store};
-use spec::{Class, Error, Load, Reason, Run, RunKind, Validity};
+use spec::{Class, Error, Load, Reason, Run, RunKind, Validity, figures};
 
 fn data(names: &[&str]) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pgbench");
@@ -68,8 +68,17 @@ fn a_log_and_its_report_are_one_run_with_percentiles_of_each_script() {
     let run = &Place::new().import("all", &found)[0];
     assert_eq!((run.clients, run.threads, run.load), (6, 2, Load::Rate));
     assert_eq!(run.workload, "ser.sql, one.sql");
-    let counts = ["due", "ok", "late", "failed", "serialization_failures", "skipped", "retried", "retries"];
-    assert_eq!(counts.map(|name| run.count(name)), [300, 289, 0, 11, 11, 0, 39, 39]);
+    let counts = [
+        figures::DUE,
+        figures::OK,
+        figures::LATE,
+        figures::FAILED,
+        figures::SERIALIZATION_FAILURES,
+        figures::SKIPPED,
+        figures::RETRIED,
+        figures::RETRIES,
+    ];
+    assert_eq!(counts.map(|of| run.count(of)), [300, 289, 0, 11, 11, 0, 39, 39]);
     assert!((run.tps().unwrap() - 1798.068787).abs() < 1e-6, "the report's own rate");
     let sorted = latencies(&files[1..]);
     assert_eq!(run.response().count(), sorted.len() as u64);
@@ -112,7 +121,10 @@ fn a_log_alone_gives_what_it_can() {
     assert_eq!((run.clients, run.threads, run.workload.as_str()), (6, 2, "script 1, script 2"));
     let late =
         latencies(&data(&["18-all.15394", "18-all.15394.1"])).iter().filter(|(_, us)| *us > 1000).count();
-    assert_eq!((run.count("late"), run.count("ok") + run.count("late")), (late as u64, 289));
+    assert_eq!(
+        (run.count(figures::LATE), run.count(figures::OK) + run.count(figures::LATE)),
+        (late as u64, 289)
+    );
     assert!(run.measured_s > 0.15 && run.measured_s < 0.2, "{}", run.measured_s);
     assert!(run.started_at.starts_with("2026-"), "{}", run.started_at);
 }
@@ -136,9 +148,9 @@ fn an_aggregated_log_has_no_percentiles() {
         .map(|line| line.split(' ').map(|field| field.parse().unwrap()).collect())
         .collect();
     let sum = |column: usize| fields.iter().map(|row| row[column]).sum::<f64>();
-    assert_eq!(run.figures["latency_max_us"], fields.iter().map(|row| row[5]).fold(0.0, f64::max));
-    assert!((run.figures["latency_mean_us"] - sum(2) / sum(1)).abs() < 1e-9);
-    assert!((run.figures["lag_mean_us"] - sum(6) / sum(1)).abs() < 1e-9);
+    assert_eq!(run.figures[figures::LATENCY_MAX_US], fields.iter().map(|row| row[5]).fold(0.0, f64::max));
+    assert!((run.figures[figures::LATENCY_MEAN_US] - sum(2) / sum(1)).abs() < 1e-9);
+    assert!((run.figures[figures::LAG_MEAN_US] - sum(6) / sum(1)).abs() < 1e-9);
     assert!(
         run.events
             .iter()
@@ -157,13 +169,13 @@ fn a_sample_is_scaled_up_once_it_is_known_as_one() {
     let options = import::Options { sampling_rate: Some(0.2), ..import::Options::default() };
     let run = found(&files[1..], &options).runs[0].run().clone();
     let rows = latencies(&files[1..]).len() as u64;
-    assert_eq!((run.count("ok"), run.response().count()), (rows * 5, rows));
+    assert_eq!((run.count(figures::OK), run.response().count()), (rows * 5, rows));
     // With the report its counts are exact.
     let both = found(&files, &options);
     let processed = std::fs::read_to_string(&files[0]).unwrap();
     let processed: u64 =
         processed.split("actually processed: ").nth(1).unwrap().lines().next().unwrap().parse().unwrap();
-    assert_eq!(both.runs[0].run().count("ok"), processed);
+    assert_eq!(both.runs[0].run().count(figures::OK), processed);
     assert_eq!(both.runs[0].run().response().count(), rows);
 }
 
@@ -189,7 +201,7 @@ fn reports_alone_come_in_their_order_without_percentiles() {
         ]
     );
     assert_eq!(
-        runs[3].count("ok") + runs[3].count("late"),
+        runs[3].count(figures::OK) + runs[3].count(figures::LATE),
         950,
         "versions until 10 count skipped ones as processed"
     );
@@ -363,7 +375,7 @@ fn mistakes_name_file_and_line() {
         assert!(error.ends_with(wanted), "{error}");
     }
     let run = &found(&[cut], &none).runs[0];
-    assert_eq!(run.run().count("ok"), 1);
+    assert_eq!(run.run().count(figures::OK), 1);
     assert!(run.notes[0].ends_with("the last line is not whole, and was left out"), "{:?}", run.notes);
     let alien =
         refused(&[place.write("log.4", "0 1 10 0 1700000000 5\n"), data(&["15-multi.txt"]).remove(0)], &none);
@@ -392,7 +404,7 @@ fn a_lonely_seventh_column_is_told_by_its_values() {
     let none = import::Options::default();
     let load = |file: &PathBuf, options: &import::Options| {
         let run = found(std::slice::from_ref(file), options).runs[0].run().clone();
-        (run.load, run.count("retries"))
+        (run.load, run.count(figures::RETRIES))
     };
     assert_eq!(load(&lag, &none), (Load::Rate, 0));
     assert_eq!(load(&retries, &none), (Load::Closed, 4));

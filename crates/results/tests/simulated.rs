@@ -6,7 +6,7 @@
 use std::f64::consts::TAU;
 
 use results::comparison::{CellComparison, Comparison, Metric};
-use spec::{Arm, Experiment, OrderScheme, Run, RunKey, RunKind, Slice};
+use spec::{Arm, Experiment, OrderScheme, Run, RunKey, RunKind, Slice, figures};
 
 /// Comparisons under everything at once.
 const COMPARISONS: u64 = 10_000;
@@ -192,7 +192,7 @@ fn run(arm: usize, round: u32, slices: Vec<Slice>) -> Run {
     let ok = slices.iter().map(|slice| slice.succeeded).sum();
     Run {
         clients: CLIENTS,
-        counts: [("ok".to_owned(), ok)].into(),
+        counts: [(figures::OK, ok)].into(),
         measured_s: SLICE * slices.len() as f64,
         slices,
         ..Run::new(RunKind::Client, key)

@@ -1,10 +1,8 @@
 //! What became of the arrivals of an open load: offered, done in time, and what is missing between the two.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use crate::counts::Counts;
+use crate::figures::{self, Counters, Counts};
 use crate::profile::Profile;
 use crate::run::{Run, SeriesPoint};
 
@@ -67,8 +65,8 @@ impl Arrivals {
 
     /// Of counters by their stored names ([`Run::counts`]).
     #[must_use]
-    pub fn new(counts: &BTreeMap<String, u64>, offer: Offer) -> Self {
-        let drained = counts.get("drained").copied().unwrap_or(0);
+    pub fn new(counts: &Counters, offer: Offer) -> Self {
+        let drained = counts.count(figures::DRAINED);
         let Counts { due, ok, late, failed, skipped, unfinished, .. } = Counts::of(counts);
         let asked = offer.rate.unwrap_or(0.0) * offer.seconds;
         let by_chance = asked - CHANCE * asked.max(0.0).sqrt();
@@ -147,7 +145,7 @@ impl Arrivals {
     pub fn overloaded_part(
         profile: &Profile,
         series: &[SeriesPoint],
-        counts: &BTreeMap<String, u64>,
+        counts: &Counters,
         offer: Offer,
     ) -> Option<(f64, f64, Self)> {
         let parts = profile.parts(offer.seconds);
@@ -155,10 +153,11 @@ impl Arrivals {
             let mut part = Part::of(profile, series, ends[0]..ends[1]);
             if number + 2 == parts.len() {
                 // They came last, and what was done of them was done after the last second.
-                let count = |name: &str| counts.get(name).copied().unwrap_or(0);
-                part.counts.extend(["unfinished", "drained"].map(|name| (name.to_owned(), count(name))));
-                *part.counts.entry("ok".to_owned()).or_default() += count("drained");
-                *part.counts.entry("due".to_owned()).or_default() += count("unfinished") + count("drained");
+                let (unfinished, drained) =
+                    (counts.count(figures::UNFINISHED), counts.count(figures::DRAINED));
+                part.counts.extend([(figures::UNFINISHED, unfinished), (figures::DRAINED, drained)]);
+                part.counts.add(figures::OK, drained);
+                part.counts.add(figures::DUE, unfinished + drained);
             }
             let arrivals = part.arrivals(offer)?;
             let missed = arrivals.offered - (arrivals.in_time() + arrivals.failed) as f64;
@@ -200,7 +199,7 @@ impl Arrivals {
 /// The seconds of a part of a run.
 #[derive(Default)]
 struct Part {
-    counts: BTreeMap<String, u64>,
+    counts: Counters,
     expected: f64,
     seconds: f64,
 }
@@ -213,13 +212,14 @@ impl Part {
         let middle = |point: &SeriesPoint| (point.start_us as f64 + point.length_us as f64 / 2.0) / 1e6;
         for point in series.iter().filter(|point| time.contains(&middle(point))) {
             let counts = [
-                ("ok", point.ok),
-                ("late", point.late),
-                ("failed", point.failed),
-                ("skipped", point.skipped),
+                (figures::OK, point.ok),
+                (figures::LATE, point.late),
+                (figures::FAILED, point.failed),
+                (figures::SKIPPED, point.skipped),
             ];
-            for (name, count) in counts.into_iter().chain([("due", counts.iter().map(|(_, n)| n).sum())]) {
-                *part.counts.entry(name.to_owned()).or_default() += count;
+            for (of, count) in counts.into_iter().chain([(figures::DUE, counts.iter().map(|(_, n)| n).sum())])
+            {
+                part.counts.add(of, count);
             }
             // One point for each script.
             if last.replace(point.start_us) != Some(point.start_us) {
@@ -234,11 +234,9 @@ impl Part {
     /// Seconds count what ended in them: as many as there are clients may be under way when the part is over.
     fn arrivals(&self, offer: Offer) -> Option<Arrivals> {
         let mut counts = self.counts.clone();
-        let due = counts.get("due").copied().unwrap_or(0);
+        let due = counts.count(figures::DUE);
         let under_way = ((self.expected - due as f64).max(0.0) as u64).min(offer.clients);
-        for name in ["ok", "due"] {
-            *counts.entry(name.to_owned()).or_default() += under_way;
-        }
+        [figures::OK, figures::DUE].into_iter().for_each(|of| counts.add(of, under_way));
         let rate = Some(self.expected / self.seconds);
         let offer = Offer { rate, seconds: self.seconds, ..offer };
         (self.seconds > 0.0 && self.expected > 0.0).then(|| Arrivals::new(&counts, offer))
@@ -248,38 +246,38 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Counter;
 
     const OFFER: Offer = Offer { rate: Some(1000.0), promise: true, clients: 16, seconds: 4.0 };
 
     /// Counters by name, how the load was offered, and whether that is an overload.
-    type Case = (&'static [(&'static str, u64)], Offer, bool);
+    type Case = (&'static [(Counter, u64)], Offer, bool);
 
-    fn counts(list: &[(&str, u64)]) -> BTreeMap<String, u64> {
-        let due = list.iter().filter(|(name, _)| *name != "drained").map(|(_, count)| count).sum();
-        let all = list.iter().map(|(name, count)| ((*name).to_owned(), *count));
-        all.chain([("due".to_owned(), due)]).collect()
+    fn counts(list: &[(Counter, u64)]) -> Counters {
+        let due = list.iter().filter(|(of, _)| *of != figures::DRAINED).map(|(_, count)| count).sum();
+        list.iter().copied().chain([(figures::DUE, due)]).collect()
     }
 
     #[test]
     fn a_run_below_99_percent_of_the_offered_rate_is_overloaded() {
         let open = Offer { promise: false, ..OFFER };
         let cases: [Case; 14] = [
-            (&[("ok", 4000)], OFFER, false),
-            (&[("ok", 3970), ("late", 30)], OFFER, false),
-            (&[("ok", 3950), ("late", 50)], OFFER, true),
-            (&[("ok", 3930), ("skipped", 70)], OFFER, true),
-            (&[("ok", 3950), ("unfinished", 50)], open, true),
+            (&[(figures::OK, 4000)], OFFER, false),
+            (&[(figures::OK, 3970), (figures::LATE, 30)], OFFER, false),
+            (&[(figures::OK, 3950), (figures::LATE, 50)], OFFER, true),
+            (&[(figures::OK, 3930), (figures::SKIPPED, 70)], OFFER, true),
+            (&[(figures::OK, 3950), (figures::UNFINISHED, 50)], open, true),
             // Done, but only after the end.
-            (&[("ok", 4000), ("drained", 900)], open, true),
-            (&[("ok", 4000), ("drained", 900)], OFFER, false),
+            (&[(figures::OK, 4000), (figures::DRAINED, 900)], open, true),
+            (&[(figures::OK, 4000), (figures::DRAINED, 900)], OFFER, false),
             // Failing is another matter, unless time is what most of it wants.
-            (&[("ok", 3900), ("failed", 95), ("late", 5)], OFFER, false),
-            (&[("ok", 3952), ("failed", 24), ("late", 24)], OFFER, true),
-            (&[("ok", 3000), ("failed", 600), ("late", 400)], OFFER, true),
+            (&[(figures::OK, 3900), (figures::FAILED, 95), (figures::LATE, 5)], OFFER, false),
+            (&[(figures::OK, 3952), (figures::FAILED, 24), (figures::LATE, 24)], OFFER, true),
+            (&[(figures::OK, 3000), (figures::FAILED, 600), (figures::LATE, 400)], OFFER, true),
             // Few are left over by bad luck, and one is none.
-            (&[("ok", 90), ("unfinished", 10)], Offer { rate: Some(25.0), ..open }, false),
-            (&[("ok", 49), ("late", 1)], Offer { rate: Some(12.5), ..OFFER }, false),
-            (&[("ok", 48), ("late", 2)], Offer { rate: Some(12.5), ..OFFER }, true),
+            (&[(figures::OK, 90), (figures::UNFINISHED, 10)], Offer { rate: Some(25.0), ..open }, false),
+            (&[(figures::OK, 49), (figures::LATE, 1)], Offer { rate: Some(12.5), ..OFFER }, false),
+            (&[(figures::OK, 48), (figures::LATE, 2)], Offer { rate: Some(12.5), ..OFFER }, true),
             (&[], OFFER, true),
         ];
         for (list, offer, overloaded) in cases {
@@ -292,12 +290,12 @@ mod tests {
     fn arrivals_that_nobody_came_to_take_were_offered_all_the_same() {
         let open = Offer { promise: false, ..OFFER };
         // 3,850 of 4,000 is chance, 3,000 is not.
-        let chance = Arrivals::new(&counts(&[("ok", 3850)]), open);
+        let chance = Arrivals::new(&counts(&[(figures::OK, 3850)]), open);
         assert_eq!((chance.offered, chance.is_overloaded()), (3850.0, false));
-        let behind = Arrivals::new(&counts(&[("ok", 3000)]), open);
+        let behind = Arrivals::new(&counts(&[(figures::OK, 3000)]), open);
         assert_eq!((behind.offered_per_s(), behind.achieved_per_s()), (1000.0, 750.0));
         assert!(behind.is_overloaded() && behind.started_only);
-        let unknown = Arrivals::new(&counts(&[("ok", 3000)]), Offer { rate: None, ..open });
+        let unknown = Arrivals::new(&counts(&[(figures::OK, 3000)]), Offer { rate: None, ..open });
         assert_eq!((unknown.offered, unknown.is_overloaded()), (3000.0, false));
     }
 
@@ -326,22 +324,30 @@ mod tests {
     fn a_part_of_a_changing_rate_is_overloaded_by_itself() {
         let profile: Profile = "spike 100 to 1000 for 2s at 5s".parse().unwrap();
         let offer = Offer { rate: Some(profile.mean(12.0)), seconds: 12.0, ..OFFER };
-        let part = |series: &[SeriesPoint], counts_: &[(&str, u64)]| {
+        let part = |series: &[SeriesPoint], counts_: &[(Counter, u64)]| {
             Arrivals::overloaded_part(&profile, series, &counts(counts_), offer)
         };
         // 1.3 % of all are missed, all of them in the spike; 2 % of it.
         let missed = spiked([980, 0, 20], [100, 0, 0]);
-        let (from, to, arrivals) = part(&missed, &[("ok", 2960), ("skipped", 40)]).unwrap();
+        let (from, to, arrivals) = part(&missed, &[(figures::OK, 2960), (figures::SKIPPED, 40)]).unwrap();
         assert_eq!((from, to, arrivals.due, arrivals.seconds), (5.0, 7.0, 2000, 2.0));
         // Alike, but by chance, or within what is allowed.
-        assert_eq!(part(&spiked([1000, 0, 0], [98, 2, 0]), &[("ok", 2980), ("late", 20)]), None);
-        assert_eq!(part(&spiked([991, 9, 0], [100, 0, 0]), &[("ok", 2982), ("late", 18)]), None);
+        assert_eq!(
+            part(&spiked([1000, 0, 0], [98, 2, 0]), &[(figures::OK, 2980), (figures::LATE, 20)]),
+            None
+        );
+        assert_eq!(
+            part(&spiked([991, 9, 0], [100, 0, 0]), &[(figures::OK, 2982), (figures::LATE, 18)]),
+            None
+        );
         // Fewer than were asked for in the spike.
-        let never = part(&spiked([800, 0, 0], [100, 0, 0]), &[("ok", 2600)]).unwrap();
+        let never = part(&spiked([800, 0, 0], [100, 0, 0]), &[(figures::OK, 2600)]).unwrap();
         // Sixteen may have been under way.
         assert_eq!((never.0, never.2.offered_per_s(), never.2.achieved_per_s()), (5.0, 1000.0, 808.0));
         // A queue that is left at the end is the last part's.
-        let left = part(&spiked([1000, 0, 0], [100, 0, 0]), &[("ok", 3000), ("unfinished", 90)]).unwrap();
+        let left =
+            part(&spiked([1000, 0, 0], [100, 0, 0]), &[(figures::OK, 3000), (figures::UNFINISHED, 90)])
+                .unwrap();
         assert_eq!((left.0, left.2.unfinished), (7.0, 90));
     }
 
@@ -356,15 +362,23 @@ mod tests {
             .for_each(|point| point.ok = 280);
         for promise in [true, false] {
             let offer = Offer { rate: Some(profile.mean(12.0)), seconds: 12.0, clients: 200, promise };
-            assert_eq!(Arrivals::overloaded_part(&profile, &series, &counts(&[("ok", 3000)]), offer), None);
+            assert_eq!(
+                Arrivals::overloaded_part(&profile, &series, &counts(&[(figures::OK, 3000)]), offer),
+                None
+            );
             let few = Offer { clients: 20, ..offer };
-            assert!(Arrivals::overloaded_part(&profile, &series, &counts(&[("ok", 3000)]), few).is_some());
+            assert!(
+                Arrivals::overloaded_part(&profile, &series, &counts(&[(figures::OK, 3000)]), few).is_some()
+            );
         }
     }
 
     #[test]
     fn the_shortfall_is_never_rounded_up() {
-        let arrivals = Arrivals::new(&counts(&[("ok", 98_999), ("late", 900), ("skipped", 101)]), OFFER);
+        let arrivals = Arrivals::new(
+            &counts(&[(figures::OK, 98_999), (figures::LATE, 900), (figures::SKIPPED, 101)]),
+            OFFER,
+        );
         let words = arrivals.shortfall();
         assert_eq!(
             words,
@@ -384,7 +398,7 @@ mod tests {
 
     #[test]
     fn runs_are_taken_together_by_their_counts() {
-        let arrivals = Arrivals::new(&counts(&[("ok", 3000), ("skipped", 1000)]), OFFER);
+        let arrivals = Arrivals::new(&counts(&[(figures::OK, 3000), (figures::SKIPPED, 1000)]), OFFER);
         let both = Arrivals::together([arrivals, arrivals]).unwrap();
         assert_eq!((both.due, both.achieved_per_s(), both.share()), (8000, 750.0, 0.75));
         assert_eq!(Arrivals::together([]), None);

@@ -5,11 +5,11 @@
 
 mod answers;
 mod arrivals;
-mod counts;
+mod derived;
 mod error;
 mod experiment;
 mod explained;
-mod figures;
+pub mod figures;
 mod file_command;
 #[cfg(test)]
 mod fixture;
@@ -37,14 +37,13 @@ pub mod written;
 
 pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms};
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
-pub use counts::Counts;
 pub use error::{Class, Error, advice_on_sqlstate, is_disk_full};
 pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};
 pub use explained::{FunctionTime, Part, PlanNode, StatementPlan};
-pub use figures::{COMMANDS_PER_TX, COMPLETED, HIT_PCT, LEFT_OPEN, STALLED_S};
+pub use figures::Counts;
 pub use file_command::{ExecutedBy, FileCommand};
 pub use job::{Phase, PhaseSource, Relation, RelationKind};
-pub use limit::{AskedLimit, CLIENTS_LIMIT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT};
+pub use limit::{AskedLimit, JudgedTrial};
 pub use map::{MapPart, TileFigures, TileSample, same_layers};
 pub use outage::Outage;
 pub use prices::{Price, Prices};
@@ -55,6 +54,6 @@ pub use sample::{Sample, Scope, WAITS, WAITS_UNIT};
 pub use slice::Slice;
 pub use term::{Kept, Term};
 pub use text::{Text, TextKind};
-pub use trend::{SPEED_CHANGE_PCT, SpeedTrend, changes_data};
+pub use trend::{SpeedTrend, changes_data};
 pub use verdict::{Doubt, Reason, Validity};
 pub use words::{bytes, bytes_of, count, hex, short_sql};

@@ -6,21 +6,10 @@ use serde::{Deserialize, Serialize};
 use stats::LimitGoal;
 
 use crate::arrivals::{Arrivals, KEPT_UP};
+use crate::figures;
 use crate::profile::Profile;
 use crate::run::Run;
 use crate::term::{Kept, Term};
-
-/// Figure of a trial: share of its arrivals that still waited at the end or were skipped, percent, where that alone breaks every
-/// promise.
-pub const PROMISE_LEFT: &str = "promise_left_pct";
-/// Figure of a run that was a trial: 1 where it kept the promise, else 0; none where it cannot count.
-pub const PROMISE_KEPT: &str = "promise_kept";
-/// Figure of a run as fast as the clients can, of a search: transactions per second; none where it cannot count.
-pub const PEAK: &str = "peak_per_s";
-/// Figure of a trial: the share of its arrivals that broke the term it kept worst, percent.
-pub const PROMISE_BAD: &str = "promise_bad_pct";
-/// Figure of a trial: 1 where the promise was broken only because arrivals waited for a client, else 0.
-pub const CLIENTS_LIMIT: &str = "clients_limit";
 
 /// What is looked for: the highest rate at which all terms of a promise hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -108,7 +97,7 @@ impl AskedLimit {
 fn left_share(run: &Run) -> Option<f64> {
     let arrivals = Arrivals::of(run)?;
     let untaken = (arrivals.offered - arrivals.due as f64).max(0.0);
-    let left = (run.count("drained") + arrivals.skipped + arrivals.unfinished) as f64 + untaken;
+    let left = (run.count(figures::DRAINED) + arrivals.skipped + arrivals.unfinished) as f64 + untaken;
     let is_too_much = left > f64::from(run.clients).max((1.0 - KEPT_UP) * arrivals.offered);
     is_too_much.then(|| left / arrivals.offered)
 }
@@ -156,14 +145,14 @@ mod tests {
         let good = trial();
         let judged = within.judge(&good).unwrap();
         assert!(judged.kept && judged.bad_share == 0.0 && !judged.by_clients, "{judged:?}");
-        for what in ["failed", "skipped", "unfinished"] {
+        for what in [figures::FAILED, figures::SKIPPED, figures::UNFINISHED] {
             let mut run = trial();
             for counts in [&mut run.counts, &mut run.scripts[0].counts] {
-                counts.extend([(what.to_owned(), 30), ("ok".to_owned(), 170), ("due".to_owned(), 200)]);
+                counts.extend([(what, 30), (figures::OK, 170), (figures::DUE, 200)]);
             }
             let judged = within.judge(&run).unwrap();
-            assert!(!judged.kept && (judged.bad_share - 0.15).abs() < 1e-9, "{what}: {judged:?}");
-            assert_eq!(within.broken(&run).len(), 1, "{what}");
+            assert!(!judged.kept && (judged.bad_share - 0.15).abs() < 1e-9, "{what:?}: {judged:?}");
+            assert_eq!(within.broken(&run).len(), 1, "{what:?}");
         }
     }
 
@@ -171,10 +160,10 @@ mod tests {
     fn a_queue_that_grows_breaks_every_promise() {
         let median = asked("p50 < 1h", 3_600_000_000, 0.5);
         let mut run = trial();
-        run.counts.insert("drained".into(), 20);
+        run.counts.set(figures::DRAINED, 20);
         let judged = median.judge(&run).unwrap();
         assert!(!judged.kept && judged.left_share == Some(0.1), "{judged:?}");
-        run.counts.insert("drained".into(), 2);
+        run.counts.set(figures::DRAINED, 2);
         let judged = median.judge(&run).unwrap();
         assert!(judged.kept && judged.left_share.is_none(), "{judged:?}");
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::figures;
 use crate::run::{Run, RunKind};
 
 /// Late transactions of one run, or of several taken together.
@@ -19,8 +20,8 @@ impl Promise {
     /// Of a run, from what is stored; `None` where nothing was promised.
     #[must_use]
     pub fn of(run: &Run) -> Option<Self> {
-        let late = run.count("late");
-        let promise = Self { ms: run.promise_ms(), late, done: run.count("ok") + late };
+        let late = run.count(figures::LATE);
+        let promise = Self { ms: run.promise_ms(), late, done: run.count(figures::OK) + late };
         (run.kind == RunKind::Client && (promise.ms.is_some() || late > 0)).then_some(promise)
     }
 
@@ -44,18 +45,19 @@ impl Promise {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Figures;
 
     /// A promise in closed load was stored, and told by no output.
     #[test]
     fn a_closed_load_has_a_promise_too() {
         let mut run = crate::fixture::one(200);
         assert_eq!(Promise::of(&run), None);
-        run.figures.insert("promise_ms".into(), 0.05);
+        run.figures.set(figures::PROMISE_MS, 0.05);
         assert_eq!(Promise::of(&run), Some(Promise { ms: Some(0.05), late: 0, done: 200 }));
-        run.counts.extend([("ok".to_owned(), 150), ("late".to_owned(), 50)]);
+        run.counts.extend([(figures::OK, 150), (figures::LATE, 50)]);
         let promise = Promise::of(&run).unwrap();
         assert!((promise.late_share() - 0.25).abs() < 1e-12);
-        run.figures.clear();
+        run.figures = Figures::default();
         let unnamed = Promise::of(&run).unwrap();
         assert_eq!(unnamed, Promise { ms: None, late: 50, done: 200 });
         let both = Promise::together([promise, unnamed]);

@@ -7,6 +7,7 @@ use stats::Histogram;
 
 use crate::experiment::Setting;
 use crate::explained::StatementPlan;
+use crate::figures::{self, Counters, Figures};
 use crate::job::{Phase, Relation};
 use crate::map::{MapPart, TileFigures, TileSample};
 use crate::profile::Profile;
@@ -54,12 +55,9 @@ pub struct Run {
     pub doubts: Vec<Doubt>,
     /// Why it is to be measured again, where it is: it stays as it is, and does not count as done.
     pub set_aside: Option<String>,
-    /// Counters over all scripts, by the names of [`crate::Counts`]; also [`crate::COMPLETED`], and in open load `drained`: those
-    /// of them that were started only when the measured part was over.
-    pub counts: BTreeMap<String, u64>,
-    /// Other single figures by name with unit last: `client_cpu_us_per_tx`, `start_lag_p99_us`, `wal_bytes`,
-    /// `checkpoints`, `steal_pct`, `server_cpu_s`, `connect_ms`, `promise_ms`, ...
-    pub figures: BTreeMap<String, f64>,
+    /// Counters over all scripts.
+    pub counts: Counters,
+    pub figures: Figures,
     /// In force; stored once per distinct set.
     pub settings: Vec<Setting>,
     pub scripts: Vec<ScriptRecord>,
@@ -117,7 +115,7 @@ impl Run {
         };
         self.validity == Validity::Invalid
             && self.set_aside.is_none()
-            && self.count("due") > 0
+            && self.count(figures::DUE) > 0
             && !gave_up()
             && !self.doubts.is_empty()
             && !self.doubts.iter().any(otherwise)
@@ -157,8 +155,8 @@ impl Run {
             validity: Validity::Valid,
             doubts: Vec::new(),
             set_aside: None,
-            counts: BTreeMap::new(),
-            figures: BTreeMap::new(),
+            counts: Counters::default(),
+            figures: Figures::default(),
             settings: Vec::new(),
             scripts: Vec::new(),
             series: Vec::new(),
@@ -222,7 +220,7 @@ pub struct ScriptRecord {
     /// Which part of a map it asks for; `None` of what asks for no map.
     pub part: Option<MapPart>,
     /// Counters as in [`Run::counts`].
-    pub counts: BTreeMap<String, u64>,
+    pub counts: Counters,
     /// From intended start to end.
     pub response: Histogram,
     /// From actual start to end.

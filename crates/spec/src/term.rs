@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrivals::Arrivals;
-use crate::counts::Counts;
+use crate::figures::{self, Counts};
 use crate::run::{Run, ScriptRecord};
 
 /// `p99 < 250ms`, or what is the same, `late(250ms) < 1%`.
@@ -68,7 +68,7 @@ impl Term {
     /// transaction and when it reads the answer.
     #[must_use]
     pub fn is_broken_by_lag(&self, run: &Run) -> bool {
-        let lag_us = run.figures.get("start_lag_p99_us").copied().unwrap_or_default();
+        let lag_us = run.figures.get(figures::START_LAG_P99_US).unwrap_or_default();
         let later = Self { within_us: self.within_us + (2.0 * lag_us) as u64, ..self.clone() };
         let holds = |kept: Option<Kept>| kept.is_some_and(|kept| kept.holds());
         !holds(self.kept(run)) && (holds(self.kept_in_service(run)) || holds(later.kept(run)))

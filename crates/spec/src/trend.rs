@@ -1,10 +1,7 @@
 //! How the speed of a workload that changes its data changes while it is measured, in words.
 
+use crate::figures;
 use crate::run::{Run, RunKind};
-
-/// The change of speed within the measured part, percent: its last fifth against its first. A figure of runs of a closed load that
-/// change data, whether it is more than chance or not.
-pub const SPEED_CHANGE_PCT: &str = "speed_change_pct";
 
 /// WAL of a transaction that changes data, bytes, where no statement says that it does: a function may.
 const WAL_PER_TX: f64 = 100.0;
@@ -19,11 +16,11 @@ impl Run {
     /// Whether it is of a closed load that changes data: what its next transaction costs may depend on those before.
     #[must_use]
     pub fn changes_data_in_closed_load(&self) -> bool {
-        let done = self.count("ok") + self.count("late");
-        let wal_bytes = self.figures.get("wal_bytes").copied();
+        let done = self.count(figures::OK) + self.count(figures::LATE);
+        let wal_bytes = self.figures.get(figures::WAL_BYTES);
         self.kind == RunKind::Client
             && self.offered_rate.is_none()
-            && changes_data(self.count("affected"), done, wal_bytes)
+            && changes_data(self.count(figures::AFFECTED), done, wal_bytes)
     }
 }
 

@@ -1,9 +1,9 @@
 //! The seam between `lab` and a workload: what all have in common, what clients carry out, and what is done once to its end.
 
-use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 use engine::{Client, Gaps};
+use spec::figures::Figures;
 use spec::{Artifact, Counts, MapPart, TextKind, TileSample};
 
 use crate::answers::Sampled;
@@ -70,8 +70,7 @@ pub struct Guarded {
     pub rows: u64,
     /// Payload bytes that came back.
     pub bytes: u64,
-    /// Facts by name with unit last, e.g. `probe_tiles`, `empty_tiles_pct`, `tile_bytes_mean`.
-    pub figures: BTreeMap<String, f64>,
+    pub figures: Figures,
     /// What tiles hold, by script.
     pub samples: Vec<TileSample>,
     /// Why every figure of such a run would be meaningless; `None` when the workload does something, and when only its
@@ -157,10 +156,9 @@ pub trait Workload: Send {
         false
     }
 
-    /// Figures of a run that only the workload can make of what was counted, in the order of its scripts; names with unit
-    /// last.
-    fn figures(&self, _counts: &[Counts]) -> Vec<(&'static str, f64)> {
-        Vec::new()
+    /// Figures of a run that only the workload can make of what was counted, in the order of its scripts.
+    fn figures(&self, _counts: &[Counts]) -> Figures {
+        Figures::default()
     }
 
     /// Whether the target has what the workload needs.

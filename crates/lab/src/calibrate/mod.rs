@@ -15,6 +15,7 @@ use engine::DriverChoice;
 use results::ExperimentId;
 use server::Stop;
 use server::host;
+use spec::figures::{self, Figure};
 use spec::{Class, Doubt, Run, Target, Validity};
 
 use crate::beside;
@@ -380,10 +381,8 @@ fn server(
 }
 
 fn row(what: &'static str, cost: &Run, lateness: &Run) -> Row {
-    let figure = |run: &Run, name: &str| run.figures.get(name).copied();
-    let late = |name: &str| {
-        let of = |quantile: &str| figure(lateness, &format!("{name}_{quantile}_us"));
-        Some(Lateness { p50_us: of("p50")?, p99_us: of("p99")? })
+    let late = |p50: Figure, p99: Figure| {
+        Some(Lateness { p50_us: lateness.figures.get(p50)?, p99_us: lateness.figures.get(p99)? })
     };
     let mut doubts = cost.doubts.clone();
     doubts.extend(lateness.doubts.iter().filter(|doubt| !cost.doubts.contains(doubt)).cloned());
@@ -391,12 +390,12 @@ fn row(what: &'static str, cost: &Run, lateness: &Run) -> Row {
         what,
         clients: cost.clients,
         driver: cost.driver.clone(),
-        cpu_us: figure(cost, "client_cpu_us_per_tx"),
+        cpu_us: cost.figures.get(figures::CLIENT_CPU_US_PER_TX),
         per_second: cost.tps(),
-        busy_pct: figure(cost, "client_busiest_thread_pct"),
+        busy_pct: cost.figures.get(figures::CLIENT_BUSIEST_THREAD_PCT),
         rate: None,
-        wakeup: late("timer_lateness"),
-        start_lag: late("start_lag"),
+        wakeup: late(figures::TIMER_LATENESS_P50_US, figures::TIMER_LATENESS_P99_US),
+        start_lag: late(figures::START_LAG_P50_US, figures::START_LAG_P99_US),
         validity: crate::validity::worst([cost.validity, lateness.validity].into_iter()),
         doubts,
     }

@@ -1,11 +1,11 @@
 //! Whether clients that were to connect by TLS did: the server's word on their connections, once a run.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::Measured;
 use protocol::postgres::sql::{Sql, SqlError, long};
 use spec::Sample;
+use spec::figures::Figures;
 
 use super::Collector;
 
@@ -58,12 +58,8 @@ impl Collector for Look<'_> {
         Ok(())
     }
 
-    fn end(
-        &mut self,
-        _measured: &Measured,
-        _samples: &mut Vec<Sample>,
-    ) -> Result<BTreeMap<String, f64>, SqlError> {
-        Ok(BTreeMap::new())
+    fn end(&mut self, _measured: &Measured, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
+        Ok(Figures::default())
     }
 }
 

@@ -1,11 +1,10 @@
 //! The machine that the load and a managed server share.
 
-use std::collections::BTreeMap;
-
 use engine::Measured;
 use protocol::postgres::sql::SqlError;
 use server::host::{HostSample, OtherPrograms};
 use server::measuring;
+use spec::figures::{self, Figures};
 use spec::{Sample, Scope};
 
 use super::Collector;
@@ -43,10 +42,10 @@ impl Host {
 impl Seen {
     /// What happened since the last step, up to `now`.
     fn step(&mut self, now: HostSample, time_us: i64, samples: &mut Vec<Sample>) {
-        samples.extend(now.figures_since(&self.last).into_iter().map(|(name, value)| Sample {
+        samples.extend(now.figures_since(&self.last).iter().map(|(name, value)| Sample {
             scope: Scope::Run,
             source: NAME.to_owned(),
-            name,
+            name: name.to_owned(),
             time_us,
             value,
         }));
@@ -55,9 +54,6 @@ impl Seen {
 }
 
 const NAME: &str = "host";
-
-/// The share of this machine's CPU time that other programs used.
-pub(crate) const CPU_OTHERS_PCT: &str = "cpu_others_pct";
 
 impl Collector for Host {
     fn name(&self) -> &'static str {
@@ -78,19 +74,16 @@ impl Collector for Host {
         }
     }
 
-    fn end(
-        &mut self,
-        measured: &Measured,
-        samples: &mut Vec<Sample>,
-    ) -> Result<BTreeMap<String, f64>, SqlError> {
+    fn end(&mut self, measured: &Measured, samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         let (now, others) = (HostSample::take(self.server), self.others());
-        let Some(seen) = &mut self.seen else { return Ok(BTreeMap::new()) };
+        let Some(seen) = &mut self.seen else { return Ok(Figures::default()) };
         let time_us = (measured.elapsed / 1000) as i64;
         if time_us - seen.last_us >= SHORTEST_US {
             seen.step(now, time_us, samples);
         }
         let others_pct = others.zip(seen.others).and_then(|(now, before)| now.pct_since(&before));
-        let others_pct = others_pct.map(|pct| (CPU_OTHERS_PCT.to_owned(), pct));
-        Ok(now.figures_since(&seen.began).into_iter().chain(others_pct).collect())
+        let mut figures = now.figures_since(&seen.began);
+        figures.extend(others_pct.map(|pct| (figures::CPU_OTHERS_PCT, pct)));
+        Ok(figures)
     }
 }

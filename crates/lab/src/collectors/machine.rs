@@ -1,10 +1,9 @@
 //! The machine under the test, seen through its server: the query of fixed cost now and then, and, where the server is
 //! elsewhere and the role may read its files, what its kernel counts.
 
-use std::collections::BTreeMap;
-
 use protocol::postgres::sql::{Sql, quote_literal};
 use server::host::{HostSample, quota_files};
+use spec::figures::{self, Figure, Figures};
 use spec::{Sample, Scope};
 
 use crate::fixed_cost;
@@ -40,17 +39,17 @@ impl Machine {
         if time_us < self.next_us {
             return;
         }
-        let mut add = |name: String, value| {
-            let source = NAME.to_owned();
+        let mut add = |name: &str, value| {
+            let (source, name) = (NAME.to_owned(), name.to_owned());
             samples.push(Sample { scope: Scope::Run, source, name, time_us, value });
         };
         let probe_ms = fixed_cost::once_ms(sql);
         self.asked += 1;
-        probe_ms.into_iter().for_each(|ms| add("probe_ms".to_owned(), ms));
+        probe_ms.into_iter().for_each(|ms| add("probe_ms", ms));
         let now = self.files.as_ref().and_then(|files| files.read(sql));
         self.asked += u32::from(self.files.is_some());
         if let Some((now, last)) = now.zip(self.last) {
-            figures(&now, &last).into_iter().for_each(|(name, value)| add(name, value));
+            of_server(&now, &last).iter().for_each(|(name, value)| add(name, value));
             self.last = Some(now);
         }
         let seldom_us = probe_ms.unwrap_or_default() * 1e3 / SHARE;
@@ -58,16 +57,24 @@ impl Machine {
     }
 
     /// The load is over.
-    pub(super) fn end(&mut self, sql: &mut dyn Sql) -> BTreeMap<String, f64> {
+    pub(super) fn end(&mut self, sql: &mut dyn Sql) -> Figures {
         let now = self.files.as_ref().and_then(|files| files.read(sql));
-        now.zip(self.began).map(|(now, began)| figures(&now, &began)).unwrap_or_default()
+        now.zip(self.began).map(|(now, began)| of_server(&now, &began)).unwrap_or_default()
     }
 }
 
-/// By name: they are the server's, where those of this machine have the same.
-fn figures(now: &HostSample, before: &HostSample) -> BTreeMap<String, f64> {
-    let own = |name: String| if name.starts_with("server_") { name } else { format!("server_{name}") };
-    now.figures_since(before).into_iter().map(|(name, value)| (own(name), value)).collect()
+/// Figures of this machine, and the same of the server's.
+const OF_SERVER: [(Figure, Figure); 5] = [
+    (figures::STEAL_PCT, figures::SERVER_STEAL_PCT),
+    (figures::IOWAIT_PCT, figures::SERVER_IOWAIT_PCT),
+    (figures::CPU_BUSY_PCT, figures::SERVER_CPU_BUSY_PCT),
+    (figures::CPU_PRESSURE_PCT, figures::SERVER_CPU_PRESSURE_PCT),
+    (figures::SERVER_THROTTLED_PCT, figures::SERVER_THROTTLED_PCT),
+];
+
+fn of_server(now: &HostSample, before: &HostSample) -> Figures {
+    let seen = now.figures_since(before);
+    OF_SERVER.into_iter().filter_map(|(here, of)| Some((of, seen.get(here)?))).collect()
 }
 
 /// The kernel's files on the server's machine.
@@ -160,7 +167,10 @@ mod tests {
         let probes: Vec<_> = samples.iter().filter(|sample| sample.name == "probe_ms").collect();
         assert_eq!(probes.iter().map(|sample| sample.time_us).collect::<Vec<_>>(), [10_000_000, 20_000_000]);
         let figures = machine.end(&mut sql);
-        assert_eq!((figures["server_steal_pct"], figures["server_throttled_pct"]), (10.0, 20.0));
+        assert_eq!(
+            (figures[figures::SERVER_STEAL_PCT], figures[figures::SERVER_THROTTLED_PCT]),
+            (10.0, 20.0)
+        );
         assert_eq!(machine.asked, 4);
     }
 

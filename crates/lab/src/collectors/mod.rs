@@ -13,16 +13,15 @@ mod redis;
 mod waits;
 
 pub use encryption::{Encryption, Look};
-pub(crate) use host::CPU_OTHERS_PCT;
 pub(crate) use postgres::Counters;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::Measured;
 use protocol::Address;
 use protocol::postgres::sql::{Sql, SqlError};
 use spec::Sample;
+use spec::figures::Figures;
 
 /// Watches a run.
 pub trait Collector {
@@ -39,15 +38,11 @@ pub trait Collector {
         let _ = (time_us, samples);
     }
 
-    /// The load is over: figures of the measured part, by name with unit last, and the samples of what was left of it.
+    /// The load is over: figures of the measured part, and the samples of what was left of it.
     ///
     /// # Errors
     /// When nothing can be seen any more.
-    fn end(
-        &mut self,
-        measured: &Measured,
-        samples: &mut Vec<Sample>,
-    ) -> Result<BTreeMap<String, f64>, SqlError>;
+    fn end(&mut self, measured: &Measured, samples: &mut Vec<Sample>) -> Result<Figures, SqlError>;
 }
 
 /// What can be watched.

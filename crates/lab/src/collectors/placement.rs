@@ -1,11 +1,10 @@
 //! Where client threads and busy backends were: on one CPU or on several, and how often they moved.
 
-use std::collections::BTreeMap;
-
 use engine::Measured;
 use protocol::postgres::sql::SqlError;
 use server::placement::Watch;
 use spec::Sample;
+use spec::figures::{self, Figures};
 
 use super::Collector;
 
@@ -32,17 +31,13 @@ impl Collector for Placement {
         Ok(())
     }
 
-    fn end(
-        &mut self,
-        _measured: &Measured,
-        _samples: &mut Vec<Sample>,
-    ) -> Result<BTreeMap<String, f64>, SqlError> {
+    fn end(&mut self, _measured: &Measured, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         let seen = self.watch.take().map(Watch::finish).unwrap_or_default();
         let figures = [
-            ("same_cpu_pct", seen.same_cpu_pct),
-            ("client_moves_per_s", seen.client_moves_per_s),
-            ("backend_moves_per_s", seen.backend_moves_per_s),
+            (figures::SAME_CPU_PCT, seen.same_cpu_pct),
+            (figures::CLIENT_MOVES_PER_S, seen.client_moves_per_s),
+            (figures::BACKEND_MOVES_PER_S, seen.backend_moves_per_s),
         ];
-        Ok(figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
+        Ok(figures.into_iter().filter_map(|(of, value)| Some((of, value?))).collect())
     }
 }

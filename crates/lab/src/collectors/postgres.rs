@@ -1,13 +1,13 @@
 //! The server's own counters, before and after. Columns moved between versions, so they are read by name, and what is not there
 //! is left out.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use engine::Measured;
 use protocol::postgres::sql::{Sql, SqlError};
 
 use spec::Sample;
+use spec::figures::{self, Figure, Figures};
 
 use super::machine::Machine;
 use super::{Collector, waits};
@@ -65,25 +65,21 @@ impl Collector for Postgres<'_> {
 
     /// After an outage the server may have begun again, and our connection may be gone with the clients': then nothing is
     /// known.
-    fn end(
-        &mut self,
-        measured: &Measured,
-        _samples: &mut Vec<Sample>,
-    ) -> Result<BTreeMap<String, f64>, SqlError> {
+    fn end(&mut self, measured: &Measured, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         let Some(before) = self.before.as_ref().filter(|_| measured.outages.is_empty()) else {
-            return Ok(BTreeMap::new());
+            return Ok(Figures::default());
         };
         await_clients_gone(self.sql)?;
         let mut figures = Counters::take(self.sql)?.since(before);
         let share = measured_share(measured, self.manner.warmup);
-        for name in HANDED_IN_LATE {
-            figures.entry(name.to_owned()).and_modify(|all| *all *= share);
+        for of in HANDED_IN_LATE {
+            figures.get_mut(of).into_iter().for_each(|all| *all *= share);
         }
         if let Some(machine) = &mut self.machine {
             // What was asked meanwhile was committed, too.
             let asked = share * f64::from(machine.asked + self.looks);
-            figures.entry("commits".to_owned()).and_modify(|all| *all -= asked.min(*all));
-            figures.extend(machine.end(self.sql));
+            figures.get_mut(figures::COMMITS).into_iter().for_each(|all| *all -= asked.min(*all));
+            figures.append(machine.end(self.sql));
         }
         Ok(figures)
     }
@@ -94,8 +90,8 @@ struct Source {
     view: &'static str,
     /// Which of its rows, if it has several.
     condition: &'static str,
-    /// Its columns, each with the name it is recorded under.
-    columns: &'static [(&'static str, &'static str)],
+    /// Its columns, each with its figure.
+    columns: &'static [(&'static str, Figure)],
 }
 
 const SOURCES: [Source; 4] = [
@@ -103,18 +99,18 @@ const SOURCES: [Source; 4] = [
         view: "pg_catalog.pg_stat_database",
         condition: "WHERE datname = current_database()",
         columns: &[
-            ("xact_commit", "commits"),
-            ("xact_rollback", "rollbacks"),
-            ("blks_read", "blocks_read"),
-            ("blks_hit", "blocks_hit"),
-            ("tup_returned", "tuples_scanned"),
-            ("tup_fetched", "tuples_fetched"),
-            ("tup_inserted", "tuples_inserted"),
-            ("tup_updated", "tuples_updated"),
-            ("tup_deleted", "tuples_deleted"),
-            ("temp_files", "temp_files"),
-            ("temp_bytes", "temp_bytes"),
-            ("deadlocks", "deadlocks"),
+            ("xact_commit", figures::COMMITS),
+            ("xact_rollback", figures::ROLLBACKS),
+            ("blks_read", figures::BLOCKS_READ),
+            ("blks_hit", figures::BLOCKS_HIT),
+            ("tup_returned", figures::TUPLES_SCANNED),
+            ("tup_fetched", figures::TUPLES_FETCHED),
+            ("tup_inserted", figures::TUPLES_INSERTED),
+            ("tup_updated", figures::TUPLES_UPDATED),
+            ("tup_deleted", figures::TUPLES_DELETED),
+            ("temp_files", figures::TEMP_FILES),
+            ("temp_bytes", figures::TEMP_BYTES),
+            ("deadlocks", figures::DEADLOCKS),
         ],
     },
     Source {
@@ -122,13 +118,13 @@ const SOURCES: [Source; 4] = [
         view: "pg_catalog.pg_stat_bgwriter",
         condition: "",
         columns: &[
-            ("checkpoints_timed", "checkpoints_timed"),
-            ("checkpoints_req", "checkpoints_requested"),
-            ("buffers_checkpoint", "checkpoint_buffers"),
-            ("checkpoint_write_time", "checkpoint_write_ms"),
-            ("checkpoint_sync_time", "checkpoint_sync_ms"),
-            ("buffers_clean", "background_writer_buffers"),
-            ("buffers_backend", "backend_buffers"),
+            ("checkpoints_timed", figures::CHECKPOINTS_TIMED),
+            ("checkpoints_req", figures::CHECKPOINTS_REQUESTED),
+            ("buffers_checkpoint", figures::CHECKPOINT_BUFFERS),
+            ("checkpoint_write_time", figures::CHECKPOINT_WRITE_MS),
+            ("checkpoint_sync_time", figures::CHECKPOINT_SYNC_MS),
+            ("buffers_clean", figures::BACKGROUND_WRITER_BUFFERS),
+            ("buffers_backend", figures::BACKEND_BUFFERS),
         ],
     },
     Source {
@@ -136,11 +132,11 @@ const SOURCES: [Source; 4] = [
         view: "pg_catalog.pg_stat_checkpointer",
         condition: "",
         columns: &[
-            ("num_timed", "checkpoints_timed"),
-            ("num_requested", "checkpoints_requested"),
-            ("buffers_written", "checkpoint_buffers"),
-            ("write_time", "checkpoint_write_ms"),
-            ("sync_time", "checkpoint_sync_ms"),
+            ("num_timed", figures::CHECKPOINTS_TIMED),
+            ("num_requested", figures::CHECKPOINTS_REQUESTED),
+            ("buffers_written", figures::CHECKPOINT_BUFFERS),
+            ("write_time", figures::CHECKPOINT_WRITE_MS),
+            ("sync_time", figures::CHECKPOINT_SYNC_MS),
         ],
     },
     Source {
@@ -148,28 +144,28 @@ const SOURCES: [Source; 4] = [
         view: "pg_catalog.pg_stat_wal",
         condition: "",
         columns: &[
-            ("wal_records", "wal_records"),
-            ("wal_fpi", "wal_full_page_images"),
-            ("wal_buffers_full", "wal_buffers_full"),
+            ("wal_records", figures::WAL_RECORDS),
+            ("wal_fpi", figures::WAL_FULL_PAGE_IMAGES),
+            ("wal_buffers_full", figures::WAL_BUFFERS_FULL),
         ],
     },
 ];
 
 /// Counters that server processes hand in about once a second, and when they end: what they did in the last part of the warm-up
 /// is in the difference, and so is what was drained.
-const HANDED_IN_LATE: [&str; 12] = [
-    "commits",
-    "rollbacks",
-    "blocks_read",
-    "blocks_hit",
-    "tuples_scanned",
-    "tuples_fetched",
-    "tuples_inserted",
-    "tuples_updated",
-    "tuples_deleted",
-    "temp_files",
-    "temp_bytes",
-    "wal_records",
+const HANDED_IN_LATE: [Figure; 12] = [
+    figures::COMMITS,
+    figures::ROLLBACKS,
+    figures::BLOCKS_READ,
+    figures::BLOCKS_HIT,
+    figures::TUPLES_SCANNED,
+    figures::TUPLES_FETCHED,
+    figures::TUPLES_INSERTED,
+    figures::TUPLES_UPDATED,
+    figures::TUPLES_DELETED,
+    figures::TEMP_FILES,
+    figures::TEMP_BYTES,
+    figures::WAL_RECORDS,
 ];
 /// A server process hands in no sooner than this after the last time: of a shorter warm-up it hands in nothing before the measured
 /// part, of a longer one all but half of this on average.
@@ -219,14 +215,14 @@ fn hand_in_own(sql: &mut dyn Sql) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Counters at one moment, by the name of their difference.
+/// Counters at one moment, each as the figure of its difference.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Counters(BTreeMap<String, f64>);
+pub(crate) struct Counters(Figures);
 
 impl Counters {
     /// Reads what this server has. What it does not have, or does not show us, is left out.
     pub(crate) fn take(sql: &mut dyn Sql) -> Result<Self, SqlError> {
-        let mut counters = BTreeMap::new();
+        let mut counters = Figures::default();
         hand_in_own(sql)?;
         for Source { view, condition, columns } in &SOURCES {
             // Asking first keeps the server's log free of errors about views that other versions have.
@@ -238,40 +234,42 @@ impl Counters {
             let Some(set) = results.into_iter().next_back() else { continue };
             let Some(row) = set.rows.into_iter().next() else { continue };
             for (column, value) in set.columns.iter().zip(row) {
-                let name = columns.iter().find(|(theirs, _)| theirs == column);
+                let own = columns.iter().find(|(theirs, _)| theirs == column);
                 let number = value.and_then(|value| value.parse::<f64>().ok());
-                if let (Some((_, ours)), Some(number)) = (name, number) {
-                    counters.insert((*ours).to_owned(), number);
+                if let (Some((_, of)), Some(number)) = (own, number) {
+                    counters.set(*of, number);
                 }
             }
         }
         if permitted(sql.scalar(HAS_BRIN))?.flatten().as_deref() == Some("t") {
-            counters.remove("tuples_scanned");
+            counters.remove(figures::TUPLES_SCANNED);
         }
         let position = permitted(sql.scalar(WAL_POSITION))?.flatten();
         if let Some(position) = position.and_then(|position| position.parse().ok()) {
-            counters.insert("wal_bytes".to_owned(), position);
+            counters.set(figures::WAL_BYTES, position);
         }
         Ok(Self(counters))
     }
 
     /// What was counted since `before`. A counter that went back (statistics reset by somebody else) is left out.
-    pub(crate) fn since(&self, before: &Self) -> BTreeMap<String, f64> {
-        let mut figures = BTreeMap::new();
-        for (name, now) in &self.0 {
-            if let Some(difference) = before.0.get(name).map(|then| now - then).filter(|d| *d >= 0.0) {
-                figures.insert(name.clone(), difference);
+    pub(crate) fn since(&self, before: &Self) -> Figures {
+        let mut figures = Figures::default();
+        let counted = SOURCES.iter().flat_map(|source| source.columns).map(|(_, of)| *of);
+        for of in counted.chain([figures::WAL_BYTES]) {
+            let both = self.0.get(of).zip(before.0.get(of));
+            if let Some(difference) = both.map(|(now, then)| now - then).filter(|d| *d >= 0.0) {
+                figures.set(of, difference);
             }
         }
         let checkpoints =
-            ["checkpoints_timed", "checkpoints_requested"].map(|name| figures.get(name).copied());
+            [figures::CHECKPOINTS_TIMED, figures::CHECKPOINTS_REQUESTED].map(|of| figures.get(of));
         if let [Some(timed), Some(requested)] = checkpoints {
-            figures.insert("checkpoints".to_owned(), timed + requested);
+            figures.set(figures::CHECKPOINTS, timed + requested);
         }
-        if let [Some(read), Some(hit)] = ["blocks_read", "blocks_hit"].map(|name| figures.get(name).copied())
+        if let [Some(read), Some(hit)] = [figures::BLOCKS_READ, figures::BLOCKS_HIT].map(|of| figures.get(of))
             && read + hit > 0.0
         {
-            figures.insert("cache_hit_pct".to_owned(), 100.0 * hit / (read + hit));
+            figures.set(figures::CACHE_HIT_PCT, 100.0 * hit / (read + hit));
         }
         figures
     }
@@ -346,12 +344,12 @@ mod tests {
             let before = Counters::take(&mut server(version, 1)).unwrap();
             let after = Counters::take(&mut server(version, 3)).unwrap();
             let figures = after.since(&before);
-            assert_eq!(figures["commits"], 20.0);
-            assert_eq!(figures["wal_bytes"], 200.0);
-            assert_eq!(figures["checkpoints"], 6.0);
-            assert_eq!(figures["cache_hit_pct"], 75.0);
+            assert_eq!(figures[figures::COMMITS], 20.0);
+            assert_eq!(figures[figures::WAL_BYTES], 200.0);
+            assert_eq!(figures[figures::CHECKPOINTS], 6.0);
+            assert_eq!(figures[figures::CACHE_HIT_PCT], 75.0);
             // Somebody reset the statistics in between.
-            assert!(!before.since(&after).contains_key("commits"));
+            assert!(before.since(&after).get(figures::COMMITS).is_none());
         }
     }
 
@@ -371,14 +369,17 @@ mod tests {
     /// The server counts ten entries for each block of a BRIN index: it "scanned six times less" than a btree.
     #[test]
     fn entries_of_an_index_of_blocks_are_no_rows() {
-        for (has, scanned) in [("f", Some(&7.0)), ("t", None)] {
+        for (has, scanned) in [("f", Some(7.0)), ("t", None)] {
             let mut server = Server(vec![
                 ("to_regclass('pg_catalog.pg_stat_database')", vec![("to_regclass", "there")]),
                 ("FROM pg_catalog.pg_stat_database", vec![("tup_returned", "7"), ("tup_fetched", "5")]),
                 ("a.amname = 'brin'", vec![("exists", has)]),
             ]);
             let Counters(counted) = Counters::take(&mut server).unwrap();
-            assert_eq!((counted.get("tuples_scanned"), counted.get("tuples_fetched")), (scanned, Some(&5.0)));
+            assert_eq!(
+                (counted.get(figures::TUPLES_SCANNED), counted.get(figures::TUPLES_FETCHED)),
+                (scanned, Some(5.0))
+            );
         }
     }
 }

@@ -1,21 +1,21 @@
 //! What Redis counts while it is asked: keys evicted and expired, and the memory it takes.
 
-use std::collections::BTreeMap;
-
 use engine::Measured;
 use protocol::Address;
 use protocol::postgres::sql::SqlError;
 use protocol::redis::{Control, Info};
 use server::redis::RedisControl;
 use spec::Sample;
+use spec::figures::{self, Figure, Figures};
 
 use super::Collector;
 
 /// Counters that grow, each with its figure.
-const COUNTERS: [(&str, &str); 2] =
-    [("evicted_keys", "redis_evicted_keys"), ("expired_keys", "redis_expired_keys")];
+const COUNTERS: [(&str, Figure); 2] =
+    [("evicted_keys", figures::REDIS_EVICTED_KEYS), ("expired_keys", figures::REDIS_EXPIRED_KEYS)];
 /// What it holds, at both ends.
-const MEMORY: (&str, [&str; 2]) = ("used_memory", ["redis_memory_before_bytes", "redis_memory_after_bytes"]);
+const MEMORY: (&str, [Figure; 2]) =
+    ("used_memory", [figures::REDIS_MEMORY_BEFORE_BYTES, figures::REDIS_MEMORY_AFTER_BYTES]);
 
 /// `INFO` at both ends; a Redis that does not answer leaves its figures out, and its run as it is.
 pub(super) struct Redis<'a> {
@@ -43,33 +43,29 @@ impl Collector for Redis<'_> {
         Ok(())
     }
 
-    fn end(
-        &mut self,
-        _measured: &Measured,
-        _samples: &mut Vec<Sample>,
-    ) -> Result<BTreeMap<String, f64>, SqlError> {
+    fn end(&mut self, _measured: &Measured, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         let both = self.before.take().zip(self.info());
         Ok(both.map(|(before, after)| figures(&before, &after)).unwrap_or_default())
     }
 }
 
 /// A server that was started again meanwhile counts from 0 again: then nothing is known.
-fn figures(before: &Info, after: &Info) -> BTreeMap<String, f64> {
+fn figures(before: &Info, after: &Info) -> Figures {
     if before.text("run_id") != after.text("run_id") {
-        return BTreeMap::new();
+        return Figures::default();
     }
-    let mut figures = BTreeMap::new();
-    for (field, name) in COUNTERS {
+    let mut figures = Figures::default();
+    for (field, of) in COUNTERS {
         let both = before.number(field).zip(after.number(field));
         let grown = both.and_then(|(before, after)| after.checked_sub(before));
-        figures.extend(grown.map(|grown| (name.to_owned(), grown as f64)));
+        figures.extend(grown.map(|grown| (of, grown as f64)));
     }
-    let (field, names) = MEMORY;
-    for (info, name) in [before, after].into_iter().zip(names) {
-        figures.extend(info.number(field).map(|bytes| (name.to_owned(), bytes as f64)));
+    let (field, both) = MEMORY;
+    for (info, of) in [before, after].into_iter().zip(both) {
+        figures.extend(info.number(field).map(|bytes| (of, bytes as f64)));
     }
     let limit = after.number("maxmemory").filter(|limit| *limit > 0);
-    figures.extend(limit.map(|limit| ("redis_maxmemory_bytes".to_owned(), limit as f64)));
+    figures.extend(limit.map(|limit| (figures::REDIS_MAXMEMORY_BYTES, limit as f64)));
     figures
 }
 
@@ -86,12 +82,12 @@ mod tests {
         };
         let found = figures(&info("a", 5, 100), &info("a", 12, 90));
         let wanted = [
-            ("redis_evicted_keys", 7.0),
-            ("redis_maxmemory_bytes", 64.0),
-            ("redis_memory_after_bytes", 90.0),
-            ("redis_memory_before_bytes", 100.0),
+            (figures::REDIS_EVICTED_KEYS, 7.0),
+            (figures::REDIS_MAXMEMORY_BYTES, 64.0),
+            (figures::REDIS_MEMORY_AFTER_BYTES, 90.0),
+            (figures::REDIS_MEMORY_BEFORE_BYTES, 100.0),
         ];
-        assert_eq!(found, wanted.map(|(name, value)| (name.to_owned(), value)).into());
+        assert_eq!(found, wanted.into());
         assert!(figures(&info("a", 5, 100), &info("b", 7, 90)).is_empty(), "another server");
     }
 }

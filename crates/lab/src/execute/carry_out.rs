@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use protocol::postgres::sql::Sql;
 use results::Finished;
 use server::Stop;
-use spec::{Class, Run, RunEvent, RunKey, Validity, advice_on_sqlstate};
+use spec::{Class, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
 
 use super::guard::{Guard, Remarks};
 use super::placed::placed;
@@ -346,7 +346,7 @@ impl<'a> Experiment<'a> {
     ) -> Result<Option<Taken>, LabError> {
         let Some(next) = over.last() else { return Ok(None) };
         // What another command would take before its first run.
-        let setup = self.setup.take().map(|setup| ("setup_s".to_owned(), setup.as_secs_f64()));
+        let setup = self.setup.take().map(|setup| (figures::SETUP_S, setup.as_secs_f64()));
         done.finished.run.figures.extend(setup);
         let arm = next.run.arm.clone().unwrap_or_default();
         let remarks = self.remarks.get(&(next.setup.asked(), arm));

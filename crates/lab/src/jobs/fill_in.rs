@@ -7,7 +7,7 @@ use workloads::jobs::JobReport;
 pub(crate) fn fill_in(run: &mut Run, report: JobReport) {
     run.measured_s = report.elapsed_us as f64 / 1e6;
     run.phases = report.phases;
-    run.figures.extend(report.figures);
+    run.figures.append(report.figures);
     run.samples.extend(report.samples);
     run.artifacts.extend(report.artifacts);
     if !report.log.is_empty() {

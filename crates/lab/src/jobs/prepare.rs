@@ -8,6 +8,7 @@ use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 use results::{Finished, Spool};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use spec::figures::{self, Figures};
 use spec::{Artifact, Load, Phase, Relation, Run, RunEvent, RunKey, RunKind, Sample};
 use workloads::jobs::{Job, JobReport, relation_sizes};
 
@@ -15,7 +16,7 @@ use super::failed::succeeded;
 use super::fill_in::fill_in;
 use super::run::run;
 use super::size::fits_on;
-use crate::collectors::{CPU_OTHERS_PCT, Counters};
+use crate::collectors::Counters;
 use crate::error::LabError;
 use crate::event::{LabEvent, Progress, Step, Tell};
 use crate::plan::{PlannedPreparation, jobs_of};
@@ -33,7 +34,7 @@ pub(crate) struct JobRecord {
     started_at: String,
     elapsed_us: u64,
     phases: Vec<Phase>,
-    figures: BTreeMap<String, f64>,
+    figures: Figures,
     versions: BTreeMap<String, String>,
     relations: Vec<Relation>,
     log: String,
@@ -236,11 +237,11 @@ impl Jobs<'_> {
         let (host, now) = (HostSample::take(server), others());
         let control = self.stage.control()?;
         let mut figures = Counters::take(control)?.since(&before.0);
-        figures.extend(host.figures_since(&before.1));
+        figures.append(host.figures_since(&before.1));
         let others_pct = now.zip(before.2).and_then(|(now, before)| now.pct_since(&before));
-        figures.extend(others_pct.map(|pct| (CPU_OTHERS_PCT.to_owned(), pct)));
-        figures.extend(report.figures);
-        figures.extend(made.map(|made| ("extract_made_s".to_owned(), made.took.as_secs_f64())));
+        figures.extend(others_pct.map(|pct| (figures::CPU_OTHERS_PCT, pct)));
+        figures.append(report.figures);
+        figures.extend(made.map(|made| (figures::EXTRACT_MADE_S, made.took.as_secs_f64())));
         let report = JobReport { figures, ..report };
         let relations = relations(control)?;
         let mut record = JobRecord { relations, read, ..JobRecord::of(started_at, report, remarks) };

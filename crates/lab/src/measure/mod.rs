@@ -5,7 +5,6 @@ mod plan;
 mod series;
 mod turns;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -14,6 +13,7 @@ use protocol::postgres::sql::SqlError;
 use results::Spool;
 use server::Stop;
 use server::control::Names;
+use spec::figures::Figures;
 use spec::{Error, Sample, SeriesPoint};
 use workloads::{ClientWorkload, Places, WorkloadError};
 
@@ -45,7 +45,7 @@ pub struct Measured {
     /// What collectors saw at their ends.
     pub samples: Vec<Sample>,
     /// What the engine says of itself, and what collectors saw of the whole.
-    pub figures: BTreeMap<String, f64>,
+    pub figures: Figures,
     /// Why a collector could not see it.
     pub trouble: Option<SqlError>,
 }
@@ -195,7 +195,7 @@ impl<'w, 'c> Watch<'w, 'c> {
         let mut figures = own_cost::own_figures(&engine);
         for collector in collectors {
             match collector.end(&engine, &mut samples) {
-                Ok(found) => figures.extend(found),
+                Ok(found) => figures.append(found),
                 Err(error) => {
                     trouble.get_or_insert(error);
                 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Run, Stretch};
 use server::host::{HostSample, ServerCpu};
-use spec::Slice;
+use spec::{Slice, figures};
 use stats::Histogram;
 
 /// Bounds of a slice.
@@ -178,7 +178,7 @@ impl Conductor<'_, '_> {
         }
         let now = HostSample::take(None);
         let before = std::mem::replace(&mut self.host, now);
-        let steal_pct = now.figures_since(&before).remove("steal_pct");
+        let steal_pct = now.figures_since(&before).get(figures::STEAL_PCT);
         Ok(slice(&stretch, quad, start_us, steal_pct, self.drain))
     }
 }

@@ -1,9 +1,8 @@
 //! What happened in a run, as events worth a word.
 
-use std::collections::BTreeMap;
-
 use engine::Measured;
 use spec::RunEvent;
+use spec::figures::{self, Figure, Figures};
 
 use crate::words::count;
 
@@ -20,7 +19,7 @@ fn not_kept(number: u64, noun: &str) -> String {
 const WRITES: f64 = 1e6;
 
 /// What is worth a word about a run.
-pub(super) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Vec<RunEvent> {
+pub(super) fn events(measured: &Measured, figures: &Figures) -> Vec<RunEvent> {
     let mut events = Vec::new();
     for outage in &measured.outages {
         let seconds = (outage.to_ns - outage.from_ns) as f64 / 1e9;
@@ -51,9 +50,9 @@ pub(super) fn events(measured: &Measured, figures: &BTreeMap<String, f64>) -> Ve
     if measured.messages_dropped > 0 {
         add("notice", not_kept(measured.messages_dropped, "message"));
     }
-    let figure = |name: &str| figures.get(name).copied().unwrap_or(0.0);
-    if figure("wal_bytes") > WRITES && figure("checkpoints") == 0.0 {
-        let written = spec::bytes(figure("wal_bytes") as u64);
+    let figure = |of: Figure| figures.get(of).unwrap_or(0.0);
+    if figure(figures::WAL_BYTES) > WRITES && figure(figures::CHECKPOINTS) == 0.0 {
+        let written = spec::bytes(figure(figures::WAL_BYTES) as u64);
         add(
             "no checkpoint",
             format!(

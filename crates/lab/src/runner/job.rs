@@ -7,11 +7,12 @@ use server::host::{DiskTraffic, HostSample, OtherPrograms};
 use server::measuring;
 use server::storage::Holds;
 use spec::Run;
+use spec::figures::{self, Figure};
 use workloads::jobs::{JobReport, relation_sizes};
 
-use super::{Done, Runner, event, kept_probe};
+use super::{Done, PROBE_AFTER, PROBE_BEFORE, Runner, event, kept_probe};
 use crate::beside;
-use crate::collectors::{CPU_OTHERS_PCT, Counters};
+use crate::collectors::Counters;
 use crate::error::LabError;
 use crate::event::{Step, Tell};
 use crate::jobs;
@@ -29,11 +30,11 @@ struct Before {
 }
 
 /// The figure of the bytes of these files on disk.
-fn name_of(holds: Holds) -> &'static str {
+fn figure_of(holds: Holds) -> Figure {
     match holds {
-        Holds::Data => "storage_data_bytes",
-        Holds::Tablespace => "storage_tablespace_bytes",
-        Holds::Wal => "storage_wal_bytes",
+        Holds::Data => figures::STORAGE_DATA_BYTES,
+        Holds::Tablespace => figures::STORAGE_TABLESPACE_BYTES,
+        Holds::Wal => figures::STORAGE_WAL_BYTES,
     }
 }
 
@@ -45,9 +46,9 @@ fn note_storage(stage: &mut Stage, record: &mut Run) -> Result<(), LabError> {
     match stage.target.storage_used() {
         Ok(None) => {}
         Ok(Some(used)) => {
-            let uncompressed = used.uncompressed_bytes.map(|bytes| ("storage_uncompressed_bytes", bytes));
-            let figures = uncompressed.into_iter().chain([(name_of(holds), used.disk_bytes)]);
-            record.figures.extend(figures.map(|(name, bytes)| (name.to_owned(), bytes as f64)));
+            let uncompressed = used.uncompressed_bytes.map(|bytes| bytes as f64);
+            record.figures.extend(uncompressed.map(|bytes| (figures::STORAGE_UNCOMPRESSED_BYTES, bytes)));
+            record.figures.set(figure_of(holds), used.disk_bytes as f64);
             record.events.push(event("storage", format!("bytes on disk as told by {}", used.by)));
         }
         Err(why) => record.events.push(event("storage", format!("bytes on disk are not known: {why}"))),
@@ -90,11 +91,11 @@ impl Runner<'_> {
         // One that was changed meanwhile was read in part as it was.
         files.are_unchanged()?;
         let control = stage.control()?;
-        record.figures.extend(Counters::take(control)?.since(&before.counters));
-        record.figures.extend(host.figures_since(&before.host));
+        record.figures.append(Counters::take(control)?.since(&before.counters));
+        record.figures.append(host.figures_since(&before.host));
         let others_pct = now.zip(before.others).and_then(|(now, before)| now.pct_since(&before));
-        record.figures.extend(others_pct.map(|pct| (CPU_OTHERS_PCT.to_owned(), pct)));
-        record.figures.extend(disk.figures_since(&before.disk));
+        record.figures.extend(others_pct.map(|pct| (figures::CPU_OTHERS_PCT, pct)));
+        record.figures.append(disk.figures_since(&before.disk));
         let own = |table: &String| report.tables.is_empty() || report.tables.contains(table);
         record.relations = relation_sizes(control)?;
         record.relations.retain(|relation| own(&relation.table) && !relation.table.starts_with("pgdyno."));
@@ -111,17 +112,16 @@ impl Runner<'_> {
 
     /// Fills the record in, and judges.
     fn take_report(&mut self, setup: &Setup, record: &mut Run, report: JobReport, changed: Option<&str>) {
-        let (before, after) = (kept_probe(record, "before"), kept_probe(record, "after"));
+        let (before, after) = (kept_probe(record, PROBE_BEFORE), kept_probe(record, PROBE_AFTER));
         let earlier = self.probes.entry((setup.at(), record.arm.clone())).or_default();
         let probes = Probes { usual: Probe::usual(earlier), before, after };
         earlier.extend(before);
-        let figure = |name: &str| record.figures.get(name).copied();
         (record.validity, record.doubts) = judge_job(&JobEvidence {
             failed: report.failed.as_deref(),
             is_empty: report.is_empty,
             changed,
             machine: Machine { probes, ..Machine::of_job(&record.figures) },
-            cold_pct: figure("page_cache_pct").filter(|_| setup.cache == Cache::Cold),
+            cold_pct: record.figures.get(figures::PAGE_CACHE_PCT).filter(|_| setup.cache == Cache::Cold),
         });
         jobs::fill_in(record, report);
         let on_server = self.stage(&setup.at()).map(Stage::others_measuring).unwrap_or_default();

@@ -28,6 +28,7 @@ use server::measuring;
 use server::placement::Placed;
 use server::sink::{Delay, Sink};
 use server::{Heeded, Stop};
+use spec::figures::{self, Figure};
 use spec::{Class, Doubt, Reason, Run, RunEvent, Validity};
 use workloads::jobs::relation_sizes;
 use workloads::{ClientWorkload, Places};
@@ -286,7 +287,7 @@ impl<'a> Runner<'a> {
         let probe =
             self.stage(&setup.at()).and_then(|stage| Ok(Probe::take(stage.control()?, is_long(setup))));
         // What cannot be asked any more shows when the next run begins.
-        keep_probe(record, "after", probe.ok().flatten());
+        keep_probe(record, PROBE_AFTER, probe.ok().flatten());
     }
 
     /// What a run needs of its server, recorded with it.
@@ -328,14 +329,13 @@ impl<'a> Runner<'a> {
 
     /// Whether a measured run is to be believed; what somebody changed meanwhile is read again before the next.
     fn judge(&mut self, setup: &Setup, record: &mut Run, measured: &mut Measured, changed: Option<&str>) {
-        let (before, after) = (kept_probe(record, "before"), kept_probe(record, "after"));
+        let (before, after) = (kept_probe(record, PROBE_BEFORE), kept_probe(record, PROBE_AFTER));
         let earlier = self.probes.entry((setup.at(), record.arm.clone())).or_default();
         let probes = Probes { usual: Probe::usual(earlier), before, after };
         earlier.extend(before);
         let ready = &self.workloads[&setup.asked()];
         let counts: Vec<_> = measured.engine.scripts.iter().map(|script| script.counts).collect();
-        let own = ready.workload.figures(&counts).into_iter();
-        measured.figures.extend(own.map(|(name, value)| (name.to_owned(), value)));
+        measured.figures.append(ready.workload.figures(&counts));
         let judged = Judged {
             changed,
             probes,
@@ -457,7 +457,7 @@ impl<'a> Runner<'a> {
         self.progress.step(Step::Cache, "the server is started anew");
         let stop = self.stop;
         let (told, resident) = cache::bring(self.stage(&setup.at())?, setup.cache, stop)?;
-        record.figures.insert("page_cache_pct".to_owned(), resident.pct());
+        record.figures.set(figures::PAGE_CACHE_PCT, resident.pct());
         record.events.push(event("cache", told));
         self.connect_by(setup).map(drop)
     }
@@ -482,16 +482,14 @@ impl<'a> Runner<'a> {
         }
         let control = stage.control()?;
         let settled = settle(control, &|| stop.ends_waits())?;
-        record
-            .figures
-            .extend(settled.checkpoint_s.map(|seconds| ("checkpoint_before_s".to_owned(), seconds)));
-        record.figures.insert("autovacuum_wait_s".to_owned(), settled.autovacuum_s);
+        record.figures.extend(settled.checkpoint_s.map(|seconds| (figures::CHECKPOINT_BEFORE_S, seconds)));
+        record.figures.set(figures::AUTOVACUUM_WAIT_S, settled.autovacuum_s);
         if settled.autovacuum_at_work {
             let detail = "autovacuum was still at work when the run began".to_owned();
             record.events.push(event("autovacuum", detail));
         }
         let probe = Probe::take(control, is_long(setup));
-        keep_probe(record, "before", probe);
+        keep_probe(record, PROBE_BEFORE, probe);
         record.events.extend(self.credits.before(&setup.at(), Instant::now()));
         Ok(())
     }
@@ -501,7 +499,7 @@ impl<'a> Runner<'a> {
         let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
         let ready = self.workloads.get_mut(&setup.asked()).ok_or_else(missing)?;
         record.artifacts = std::mem::take(&mut ready.artifacts);
-        record.figures.extend(ready.guarded.figures.clone());
+        record.figures.append(ready.guarded.figures.clone());
         record.tile_samples.clone_from(&ready.guarded.samples);
         if !ready.prepared.hash.is_empty() {
             record.events.push(event("prepared", ready.prepared.hash.clone()));
@@ -675,18 +673,18 @@ fn is_long(setup: &Setup) -> bool {
     matches!(setup.until, Until::Elapsed(length) if length >= LONG_NS)
 }
 
-/// The idle probe `before` or `after` the run among its figures.
-fn keep_probe(record: &mut Run, side: &str, probe: Option<Probe>) {
-    let Some(Probe { least_ms, mean_ms }) = probe else { return };
-    record.figures.insert(format!("probe_{side}_ms"), least_ms);
-    record.figures.insert(format!("probe_{side}_mean_ms"), mean_ms);
+/// Figures of the idle probe before the run, and of the one after it: the least and the mean.
+const PROBE_BEFORE: [Figure; 2] = [figures::PROBE_BEFORE_MS, figures::PROBE_BEFORE_MEAN_MS];
+const PROBE_AFTER: [Figure; 2] = [figures::PROBE_AFTER_MS, figures::PROBE_AFTER_MEAN_MS];
+
+fn keep_probe(record: &mut Run, of: [Figure; 2], probe: Option<Probe>) {
+    let values = probe.map(|Probe { least_ms, mean_ms }| [least_ms, mean_ms]);
+    record.figures.extend(values.into_iter().flat_map(|values| of.into_iter().zip(values)));
 }
 
 /// The same read back.
-fn kept_probe(record: &Run, side: &str) -> Option<Probe> {
-    let figure = |name: String| record.figures.get(&name).copied();
-    let (least_ms, mean_ms) = (figure(format!("probe_{side}_ms"))?, figure(format!("probe_{side}_mean_ms"))?);
-    Some(Probe { least_ms, mean_ms })
+fn kept_probe(record: &Run, [least, mean]: [Figure; 2]) -> Option<Probe> {
+    Some(Probe { least_ms: record.figures.get(least)?, mean_ms: record.figures.get(mean)? })
 }
 
 /// Tells what is heard of a run while it lasts.

@@ -1,15 +1,12 @@
 //! From a plan and what was measured to the record that is stored. Nothing else makes the record of a run.
 
-use std::collections::BTreeMap;
-
+use spec::figures::{self, Counters, Figure, Figures};
 use spec::{
-    AskedLimit, CLIENTS_LIMIT, Counts, HIT_PCT, JudgedTrial, PEAK, PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT,
-    Reason, Run, RunEvent, RunKind, ScriptRecord, TileFigures, changes_data,
+    AskedLimit, Counts, JudgedTrial, Reason, Run, RunEvent, RunKind, ScriptRecord, TileFigures, changes_data,
 };
 use workloads::{ScriptInfo, TileItem};
 
 use super::happened::events;
-use crate::collectors::CPU_OTHERS_PCT;
 use crate::measure::Measured;
 use crate::plan::PlannedRun;
 use crate::setup::{Cache, Load, Setup};
@@ -24,7 +21,7 @@ pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
         kind: RunEvent::RATE.to_owned(),
         detail: profile.to_string(),
     });
-    let promise = setup.promise.map(|promise| ("promise_ms".to_owned(), promise.as_secs_f64() * 1e3));
+    let promise = setup.promise.map(|promise| (figures::PROMISE_MS, promise.as_secs_f64() * 1e3));
     Run {
         sequence: run.sequence,
         position_in_pair: run.position_in_pair,
@@ -36,7 +33,7 @@ pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
         threads: setup.threads,
         seed: setup.seed,
         warmup_s: setup.warmup.as_secs_f64(),
-        counts: if setup.load == Load::Job { BTreeMap::new() } else { Counts::default().named() },
+        counts: if setup.load == Load::Job { Counters::default() } else { Counts::default().stored() },
         figures: promise.into_iter().collect(),
         events: rate.into_iter().collect(),
         ..Run::new(if setup.load == Load::Job { RunKind::Job } else { RunKind::Client }, run.key())
@@ -62,9 +59,9 @@ pub(crate) struct Judged<'a> {
 
 /// Judges what was measured, and fills the record in. Response times of its seconds stay where they are.
 pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Measured, judged: &Judged<'_>) {
-    let figure = |name: &str| measured.figures.get(name).copied();
+    let figure = |of: Figure| measured.figures.get(of);
     let totals = measured.engine.totals();
-    let changes = changes_data(totals.affected, totals.processed(), figure("wal_bytes"));
+    let changes = changes_data(totals.affected, totals.processed(), figure(figures::WAL_BYTES));
     let is_judged = setup.load == Load::Closed && setup.sought.is_none() && setup.cache != Cache::Cold;
     let trend = (changes && is_judged).then(|| Trend::of(&speeds(&measured.series, &run.slices))).flatten();
     (run.validity, run.doubts) = judge(&Evidence {
@@ -77,10 +74,10 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
         changed: judged.changed,
         trend,
         machine: Machine {
-            steal_pct: figure("server_steal_pct").or_else(|| figure("steal_pct")),
-            busy_pct: figure("server_cpu_busy_pct").or_else(|| figure("cpu_busy_pct")),
-            others_pct: figure(CPU_OTHERS_PCT),
-            waited_pct: figure("server_throttled_pct"),
+            steal_pct: figure(figures::SERVER_STEAL_PCT).or_else(|| figure(figures::STEAL_PCT)),
+            busy_pct: figure(figures::SERVER_CPU_BUSY_PCT).or_else(|| figure(figures::CPU_BUSY_PCT)),
+            others_pct: figure(figures::CPU_OTHERS_PCT),
+            waited_pct: figure(figures::SERVER_THROTTLED_PCT),
             probes: judged.probes,
         },
         host_lag_us: judged.host_lag_us,
@@ -88,18 +85,19 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
         scripts: judged.scripts,
         may_be_empty: judged.may_be_empty,
         // A cache of tiles may begin empty, and stay so: what it had not the database made.
-        hit_pct: figure(HIT_PCT).filter(|_| judged.scripts.iter().all(|script| script.part.is_none())),
-        cold_pct: run.figures.get("page_cache_pct").copied().filter(|_| setup.cache == Cache::Cold),
+        hit_pct: figure(figures::HIT_PCT)
+            .filter(|_| judged.scripts.iter().all(|script| script.part.is_none())),
+        cold_pct: run.figures.get(figures::PAGE_CACHE_PCT).filter(|_| setup.cache == Cache::Cold),
     });
     run.started_at.clone_from(&measured.started_at);
     run.driver = measured.engine.driver.to_owned();
     run.measured_s = measured.engine.elapsed as f64 / 1e9;
     run.counts = counts(&measured.engine, run.offered_rate.is_some());
     run.events.extend(events(&measured.engine, &measured.figures));
-    run.figures.append(&mut measured.figures);
+    run.figures.append(std::mem::take(&mut measured.figures));
     run.figures.extend(trend.map(Trend::figure));
     let host_lag = judged.host_lag_us.filter(|_| run.offered_rate.is_some());
-    run.figures.extend(host_lag.map(|us| ("host_lag_p99_us".to_owned(), us)));
+    run.figures.extend(host_lag.map(|us| (figures::HOST_LAG_P99_US, us)));
     run.series = std::mem::take(&mut measured.series);
     run.samples = std::mem::take(&mut measured.samples);
     let figures = measured.engine.scripts.iter().zip(judged.scripts);
@@ -116,7 +114,7 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
         .collect();
     run.tiles = judged.items.iter().zip(&measured.engine.items).filter_map(tile_figures).collect();
     if let Some(asked) = &setup.sought {
-        run.figures.extend(search_figures(asked, run, &measured.engine));
+        run.figures.append(search_figures(asked, run, &measured.engine));
     }
 }
 
@@ -136,32 +134,30 @@ fn tile_figures((item, figures): (&TileItem, &engine::ItemFigures)) -> Option<Ti
 
 /// What a run of a search says: a trial of its rate, another one of where to look. Nothing where it cannot count, because
 /// clients gave up, the generator stood still or it was not what was asked for.
-fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::Measured) -> Vec<(String, f64)> {
+fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::Measured) -> Figures {
     let other = |doubt: &spec::Doubt| {
         matches!(doubt.reason, Reason::SettingsNotApplied | Reason::EmptyResults | Reason::GeneratorStalled)
     };
     if run.offered_rate.is_some() && is_out_of_ports(measured) {
         // It is the generator's host that broke the promise.
-        return [(PROMISE_KEPT, 0.0), (PROMISE_BAD, 100.0)]
-            .map(|(name, value)| (name.to_owned(), value))
-            .into();
+        return [(figures::PROMISE_KEPT, 0.0), (figures::PROMISE_BAD_PCT, 100.0)].into();
     }
     if !measured.aborts.is_empty() || run.doubts.iter().any(other) {
-        return Vec::new();
+        return Figures::default();
     }
     if run.offered_rate.is_none() {
         let per_second = run.completed() as f64 / run.measured_s;
         let counts = per_second.is_finite() && per_second > 0.0;
-        return counts.then(|| (PEAK.to_owned(), per_second)).into_iter().collect();
+        return counts.then_some((figures::PEAK_PER_S, per_second)).into_iter().collect();
     }
     let Some(JudgedTrial { kept, bad_share, left_share, by_clients }) = asked.judge(run) else {
-        return Vec::new();
+        return Figures::default();
     };
     let figures = [
-        (PROMISE_KEPT, f64::from(u8::from(kept))),
-        (PROMISE_BAD, 100.0 * bad_share),
-        (CLIENTS_LIMIT, f64::from(u8::from(by_clients))),
+        (figures::PROMISE_KEPT, f64::from(u8::from(kept))),
+        (figures::PROMISE_BAD_PCT, 100.0 * bad_share),
+        (figures::CLIENTS_LIMIT, f64::from(u8::from(by_clients))),
     ];
-    let left = left_share.map(|share| (PROMISE_LEFT, 100.0 * share));
-    figures.into_iter().chain(left).map(|(name, value)| (name.to_owned(), value)).collect()
+    let left = left_share.map(|share| (figures::PROMISE_LEFT_PCT, 100.0 * share));
+    figures.into_iter().chain(left).collect()
 }

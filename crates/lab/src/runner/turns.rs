@@ -8,7 +8,7 @@ use protocol::postgres::Place;
 use results::Finished;
 use server::placement::{Placed, Spread};
 use server::{Heeded, Stop};
-use spec::{Doubt, Reason, Run, RunEvent, Slice, Validity};
+use spec::{Doubt, Reason, Run, RunEvent, Slice, Validity, figures};
 use workloads::Places;
 
 use super::record::planned;
@@ -152,7 +152,7 @@ impl Runner<'_> {
             self.probe_after(setup, &mut record);
         }
         let server_cpu_s = taken.server_cpu_s.get(arm).copied().flatten();
-        measured.figures.extend(server_cpu_s.map(|seconds| ("server_cpu_s".to_owned(), seconds)));
+        measured.figures.extend(server_cpu_s.map(|seconds| (figures::SERVER_CPU_S, seconds)));
         // A run in slices is judged by them.
         record.slices = taken.slices.get(arm).cloned().unwrap_or_default();
         self.judge(setup, &mut record, &mut measured, changed.as_deref());
@@ -295,10 +295,10 @@ fn note(record: &mut Run, arm: usize, taken: &Taken) {
     record.slices = taken.slices.get(arm).cloned().unwrap_or_default();
     let slices: &[Slice] = &record.slices;
     if let Some(slice) = slices.first() {
-        record.figures.insert("slice_ms".to_owned(), slice.length_us as f64 / 1e3);
+        record.figures.set(figures::SLICE_MS, slice.length_us as f64 / 1e3);
         let (quads, voids) = record.quads();
-        record.figures.insert("quads".to_owned(), quads as f64);
-        record.figures.insert("void_quads".to_owned(), voids as f64);
+        record.figures.set(figures::QUADS, quads as f64);
+        record.figures.set(figures::VOID_QUADS, voids as f64);
         let slices = crate::words::count(slices.len(), "slice");
         let length = slice.length_us as f64 / 1e3;
         record.events.push(event(

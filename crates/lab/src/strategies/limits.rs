@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use results::limits::{CellLimit, LimitNext};
-use spec::{AskedLimit, PEAK, PROMISE_KEPT, Profile, Reason, Run};
+use spec::{AskedLimit, Profile, Reason, Run, figures};
 
 use super::{Aside, Block, Course, Done, Next, Strategy};
 use crate::plan::{Plan, PlannedRun};
@@ -188,9 +188,10 @@ impl Course for Limits<'_> {
     /// A bad trial is an answer, and so are a peak with failures and a trial in which nothing happened to arrive; only what
     /// cannot count says that something is wrong.
     fn may_set_aside(&self, run: &Run) -> bool {
-        let counts = [PEAK, PROMISE_KEPT].iter().any(|figure| run.figures.contains_key(*figure));
+        let counts =
+            [figures::PEAK_PER_S, figures::PROMISE_KEPT].iter().any(|of| run.figures.get(*of).is_some());
         let nothing_came = run.offered_rate.is_some()
-            && run.count("due") == 0
+            && run.count(figures::DUE) == 0
             && run.doubts.iter().all(|doubt| doubt.reason == Reason::TooShort);
         !counts && !nothing_came
     }

@@ -7,13 +7,11 @@
 //! throttling where something else shows it, too: CPU time that was taken, a server that had to wait for its CPU quota, or
 //! an idle server that is slow. A server that is very slow right after the run was throttled, step or not.
 
-use std::collections::BTreeMap;
-
+use spec::figures::{self, Figure, Figures};
 use spec::{Profile, Reason, SeriesPoint, SpeedTrend, Validity};
 use stats::Level;
 
 use super::{Evidence, Finding, Trend};
-use crate::collectors::CPU_OTHERS_PCT;
 
 /// CPU time taken by the hypervisor, percent.
 pub const STEAL_PCT: f64 = 2.0;
@@ -145,13 +143,13 @@ pub(super) fn of_job(machine: &Machine) -> [Finding; 3] {
 
 impl Machine {
     /// What the figures of a job say of it.
-    pub(crate) fn of_job(figures: &BTreeMap<String, f64>) -> Self {
-        let figure = |name: &str| figures.get(name).copied();
+    pub(crate) fn of_job(figures: &Figures) -> Self {
+        let figure = |of: Figure| figures.get(of);
         Self {
-            steal_pct: figure("steal_pct"),
-            busy_pct: figure("cpu_busy_pct"),
-            others_pct: figure(CPU_OTHERS_PCT),
-            waited_pct: figure("server_throttled_pct"),
+            steal_pct: figure(figures::STEAL_PCT),
+            busy_pct: figure(figures::CPU_BUSY_PCT),
+            others_pct: figure(figures::CPU_OTHERS_PCT),
+            waited_pct: figure(figures::SERVER_THROTTLED_PCT),
             probes: Probes::default(),
         }
     }

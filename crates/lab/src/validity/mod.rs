@@ -5,9 +5,8 @@ pub mod machine;
 pub(crate) mod trend;
 
 use engine::{Measured, ScriptFigures};
-use spec::{
-    Arrivals, COMPLETED, Counts, Doubt, LEFT_OPEN, Offer, Profile, Reason, SeriesPoint, Validity, count,
-};
+use spec::figures::{self, Counters};
+use spec::{Arrivals, Counts, Doubt, Offer, Profile, Reason, SeriesPoint, Validity, count};
 use stats::Histogram;
 use workloads::ScriptInfo;
 
@@ -45,21 +44,23 @@ pub const OUTAGE_SHARE: [f64; 2] = [0.005, 0.1];
 /// Share of the clients' time that may be in no figure; above the second one the run is invalid.
 pub const NOWHERE_SHARE: [f64; 2] = [0.01, 0.1];
 
-/// Counters of a run by their stored names.
-pub(crate) fn counts(measured: &Measured, open: bool) -> std::collections::BTreeMap<String, u64> {
+/// Counters of a run.
+pub(crate) fn counts(measured: &Measured, open: bool) -> Counters {
     let more = [
-        (COMPLETED, Some(measured.completed())),
-        ("drained", open.then_some(measured.drained)),
-        (LEFT_OPEN, Some(measured.left_open).filter(|left| *left > 0)),
+        (figures::COMPLETED, Some(measured.completed())),
+        (figures::DRAINED, open.then_some(measured.drained)),
+        (figures::LEFT_OPEN, Some(measured.left_open).filter(|left| *left > 0)),
     ];
-    let more = more.into_iter().filter_map(|(name, count)| Some((name.to_owned(), count?)));
-    measured.totals().named().into_iter().chain(more).collect()
+    let mut counts = measured.totals().stored();
+    counts.extend(more.into_iter().filter_map(|(of, count)| Some((of, count?))));
+    counts
 }
 
 /// The same of a script.
-pub(crate) fn script_counts(figures: &ScriptFigures) -> std::collections::BTreeMap<String, u64> {
-    let completed = (COMPLETED.to_owned(), figures.completed);
-    figures.counts.named().into_iter().chain([completed]).collect()
+pub(crate) fn script_counts(script: &ScriptFigures) -> Counters {
+    let mut counts = script.counts.stored();
+    counts.set(figures::COMPLETED, script.completed);
+    counts
 }
 
 /// What a verdict is made of.

@@ -1,6 +1,7 @@
 //! Whether a run's speed has a trend: of workloads that change their data, which may change what the next transaction costs.
 
-use spec::{SPEED_CHANGE_PCT, SeriesPoint, Slice};
+use spec::figures::{self, Figure};
+use spec::{SeriesPoint, Slice};
 use stats::{change_of_ends, trend_p};
 
 /// p below which a trend within a run is not chance, and the same of a change that is larger than noise makes.
@@ -49,8 +50,8 @@ impl Trend {
     }
 
     /// As it is stored.
-    pub(crate) fn figure(self) -> (String, f64) {
-        (SPEED_CHANGE_PCT.to_owned(), 100.0 * self.change)
+    pub(crate) fn figure(self) -> (Figure, f64) {
+        (figures::SPEED_CHANGE_PCT, 100.0 * self.change)
     }
 }
 

@@ -391,7 +391,7 @@ pub(crate) mod tests {
             text_hash: String::new(),
             weight: 1,
             part: None,
-            counts: BTreeMap::new(),
+            counts: Default::default(),
             response: Default::default(),
             service: Default::default(),
         }

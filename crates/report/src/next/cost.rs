@@ -1,7 +1,7 @@
 //! What more rounds or longer runs cost, from what was spent so far: all of it, from the start of the command to its end.
 
 use jiff::Timestamp;
-use spec::Run;
+use spec::{Run, figures};
 
 use crate::data::ReportData;
 
@@ -9,8 +9,6 @@ use crate::data::ReportData;
 const AROUND_RUN_S: f64 = 0.35;
 /// Stopping servers, and the answer, seconds.
 const END_S: f64 = 2.0;
-/// Figure of the first run of a command: how long it took from its start to that run, seconds.
-const SETUP_S: &str = "setup_s";
 /// Most rounds that a plan can have.
 const MOST_ROUNDS: u32 = 10_000;
 /// Nobody waits for many times as long as was spent already.
@@ -45,7 +43,7 @@ impl Cost {
             rounds += own.len() as u32;
         }
         // The last command did not load the data again that an earlier one had loaded: the next one does not, either.
-        let setup_s = runs.iter().rev().find_map(|run| run.figures.get(SETUP_S).copied());
+        let setup_s = runs.iter().rev().find_map(|run| run.figures.get(figures::SETUP_S));
         let length_s = asked_s(data).or_else(|| Some(runs.first()?.measured_s))?;
         (rounds > 0).then(|| Self {
             setup_s: setup_s.unwrap_or_else(|| until_first_run_s(data)),

@@ -2,7 +2,7 @@
 
 use results::answer::{Answer, Outcome};
 use results::comparison::{Comparison, Metric};
-use spec::{Reason, Run, RunKind, Validity};
+use spec::{Reason, Run, RunKind, Validity, figures};
 use stats::{Estimate, TooFew};
 
 use super::Open;
@@ -59,7 +59,7 @@ fn another_metric(data: &ReportData, found: &Comparison) -> Option<String> {
 
 fn quieter(data: &ReportData) -> Option<String> {
     let runs: Vec<&Run> = data.grid_runs().collect();
-    let stolen: Vec<f64> = runs.iter().filter_map(|run| run.figures.get("steal_pct").copied()).collect();
+    let stolen: Vec<f64> = runs.iter().filter_map(|run| run.figures.get(figures::STEAL_PCT)).collect();
     let stolen = stolen.iter().sum::<f64>() / stolen.len().max(1) as f64;
     let disturbed = |run: &&&Run| {
         let by_host = [Reason::Steal, Reason::Throttled, Reason::Unsteady];

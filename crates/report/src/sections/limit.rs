@@ -8,7 +8,8 @@ use results::limits::{
     RatioVerdict, Shaped, WhyFar,
 };
 use results::{Table, Value};
-use spec::{PROMISE_BAD, PROMISE_KEPT, PROMISE_LEFT, Run, Term};
+use spec::figures::{self, Figure};
+use spec::{Run, Term};
 use stats::{LimitClass, LimitEnded};
 
 use crate::block::{Block, Paragraph};
@@ -253,7 +254,10 @@ impl ArmView {
             broken_by_queue: arm
                 .trials
                 .iter()
-                .filter(|run| run.figures.contains_key(PROMISE_LEFT) && limits.asked.broken(run).is_empty())
+                .filter(|run| {
+                    run.figures.get(figures::PROMISE_LEFT_PCT).is_some()
+                        && limits.asked.broken(run).is_empty()
+                })
                 .count(),
             saturated: limits.asked.grow_clients && !still_growing,
             rates,
@@ -559,9 +563,9 @@ fn rates(trials: &[&Run]) -> Vec<Rate> {
         by_rate.entry(run.offered_rate.unwrap_or_default().to_bits()).or_default().push(run);
     }
     let rate = |(bits, runs): (u64, Vec<&Run>)| {
-        let figure = |run: &&Run, name: &str| run.figures.get(name).copied().unwrap_or_default();
-        let good = runs.iter().filter(|run| figure(run, PROMISE_KEPT) > 0.5).count();
-        let bad = || runs.iter().map(|run| figure(run, PROMISE_BAD));
+        let figure = |run: &&Run, of: Figure| run.figures.get(of).unwrap_or_default();
+        let good = runs.iter().filter(|run| figure(run, figures::PROMISE_KEPT) > 0.5).count();
+        let bad = || runs.iter().map(|run| figure(run, figures::PROMISE_BAD_PCT));
         let mut response = stats::Histogram::new();
         runs.iter().for_each(|run| response.add(&run.response()));
         let mut achieved: Vec<f64> =

@@ -1,7 +1,7 @@
 //! Jobs: phases as chart and table, and the sizes they left.
 
 use results::{Table, Value};
-use spec::{Relation, RelationKind, Run, RunEvent, RunKind};
+use spec::{Relation, RelationKind, Run, RunEvent, RunKind, figures};
 
 use super::tiles;
 use crate::block::Block;
@@ -119,8 +119,8 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 
 /// `Took 14.2 s, server CPU 11.9 s; round 1, arm gis.`
 fn took(job: &Run) -> String {
-    let cpu = job.figures.get("server_cpu_s");
-    let cpu = cpu.map(|seconds| format!(", server CPU {}", numbers::duration(*seconds)));
+    let cpu = job.figures.get(figures::SERVER_CPU_S);
+    let cpu = cpu.map(|seconds| format!(", server CPU {}", numbers::duration(seconds)));
     let round = (job.round > 0).then(|| format!("round {}", job.round));
     let arm = job.arm.as_ref().map(|arm| format!("arm {arm}"));
     let place = round.into_iter().chain(arm).collect::<Vec<_>>().join(", ");

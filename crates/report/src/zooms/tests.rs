@@ -1,4 +1,5 @@
 use results::Value;
+use spec::figures;
 use spec::{MapPart, RunKey, RunKind, ScriptRecord, Slice};
 use stats::Histogram;
 
@@ -12,10 +13,14 @@ pub(crate) fn scripts(layer: &str, zooms: &[Zoom], cached: Option<bool>) -> Vec<
     let one = |(zoom, requests, ms): &Zoom| {
         let mut service = Histogram::new();
         (0..*requests).for_each(|_| service.record((ms * 1e6) as u64));
-        let counts = [("ok", *requests), ("rows", requests - requests / 4), ("bytes", requests * 1000)];
+        let counts = [
+            (figures::OK, *requests),
+            (figures::ROWS, requests - requests / 4),
+            (figures::BYTES, requests * 1000),
+        ];
         ScriptRecord {
             part: Some(MapPart { layer: layer.into(), zoom: Some(*zoom), cached }),
-            counts: counts.map(|(name, count)| (name.to_owned(), count)).into(),
+            counts: counts.into(),
             service: service.clone(),
             response: service,
             ..script(&format!("{layer}, z{zoom:02}"))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
-use spec::{Arm, Experiment, Host, OrderScheme, Run, RunEvent, Target};
+use spec::{Arm, Experiment, Host, OrderScheme, Run, RunEvent, Target, figures};
 
 use super::control::ControlArm;
 use crate::import::builtin_name;
@@ -293,7 +293,7 @@ fn scripts_differ(runs: &[Run], base: &Measured, new: &Measured) -> BTreeMap<Str
 fn generators(of: &Measured, runs: &[Run]) -> String {
     let own = runs.iter().filter(|run| run.arm.as_ref() == Some(&of.label));
     let one = |run: &Run| {
-        let spins = run.figures.contains_key("client_spin_us");
+        let spins = run.figures.get(figures::CLIENT_SPIN_US).is_some();
         format!("{}{}", run.driver, if spins { ", spinning" } else { "" })
     };
     own.map(one).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" and ")
@@ -443,7 +443,9 @@ mod tests {
                 for counts in
                     [&mut run.counts].into_iter().chain(run.scripts.iter_mut().map(|own| &mut own.counts))
                 {
-                    counts.values_mut().for_each(|count| *count = (*count as f64 * factor) as u64);
+                    let changed = [figures::DUE, figures::OK, figures::ROWS]
+                        .map(|of| (of, (counts.count(of) as f64 * factor) as u64));
+                    counts.extend(changed);
                 }
                 run
             };

@@ -1,12 +1,13 @@
 //! What arms differ in beside their speed: what was counted while they ran, per transaction.
 //!
 //! A figure is told when it differs by much, by the same in all rounds, and by enough to matter; those first that differ most
-//! surely. The rules are constants here, their reasons in docs/figures.md.
+//! surely. The rules are constants here and lines of `spec::figures`, their reasons in docs/figures.md.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::ser::{Serialize, SerializeStruct, Serializer};
+use spec::figures::{self, Notable, Per, Row, Unit};
 use spec::{Experiment, Run, RunKind};
 use stats::Estimate;
 
@@ -26,101 +27,37 @@ const LEAST_NOISE: f64 = 0.01;
 /// A value below this share of what matters counts as this share: there is no ratio to nothing.
 const NEXT_TO_NOTHING: f64 = 0.01;
 
-/// What an amount is given for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Per {
-    /// One that succeeded, in time or late.
-    Transaction,
-    /// Of the measured part.
-    Minute,
-    /// A job, done once to its end; in place of a transaction, where there is none.
-    Run,
-}
-
-/// What an amount is an amount of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    Count,
-    Bytes,
-    Seconds,
-}
-
-/// A figure that runs store, and from when on its difference matters.
-#[derive(Debug, PartialEq)]
+/// A figure in which arms may differ, and from when on that matters. The CPU time of pgdyno's own client is none: it follows from what
+/// is measured, and causes nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantity {
-    /// As runs store it.
-    pub name: &'static str,
-    /// Of several figures that show one thing only the one that differs most is told.
-    pub family: &'static str,
-    pub unit: Unit,
-    pub per: Per,
-    /// A smaller difference, of what is shown, matters to nobody.
-    pub matters: f64,
-    /// How much of it one event makes: what is counted in few events is chance.
-    pub event: f64,
+    pub row: &'static Row,
+    pub notable: &'static Notable,
 }
-
-const fn quantity(name: &'static str, family: &'static str, unit: Unit, matters: f64) -> Quantity {
-    let event = match unit {
-        Unit::Count => 1.0,
-        // A block.
-        Unit::Bytes => 8192.0,
-        // A tick of the kernel's accounting.
-        Unit::Seconds => 0.01,
-    };
-    Quantity { name, family, unit, per: Per::Transaction, matters, event }
-}
-
-/// The list of what is looked at. The CPU time of pgdyno's own client is none of it: it follows from what is measured, and causes
-/// nothing.
-pub const QUANTITIES: [Quantity; 25] = [
-    quantity("temp_bytes", "temporary files", Unit::Bytes, 1024.0),
-    quantity("temp_files", "temporary files", Unit::Count, 0.01),
-    quantity("wal_bytes", "wal", Unit::Bytes, 64.0),
-    quantity("wal_records", "wal", Unit::Count, 0.5),
-    quantity("wal_full_page_images", "wal", Unit::Count, 0.05),
-    quantity("blocks_read", "blocks", Unit::Count, 0.1),
-    quantity("blocks_hit", "blocks", Unit::Count, 1.0),
-    quantity("checkpoint_buffers", "written", Unit::Count, 0.1),
-    quantity("background_writer_buffers", "written", Unit::Count, 0.1),
-    quantity("backend_buffers", "written", Unit::Count, 0.1),
-    Quantity { per: Per::Minute, ..quantity("checkpoints", "checkpoints", Unit::Count, 0.5) },
-    quantity("tuples_scanned", "rows looked at", Unit::Count, 10.0),
-    quantity("tuples_fetched", "rows looked at", Unit::Count, 1.0),
-    quantity("tuples_inserted", "rows changed", Unit::Count, 0.1),
-    quantity("tuples_updated", "rows changed", Unit::Count, 0.1),
-    quantity("tuples_deleted", "rows changed", Unit::Count, 0.1),
-    quantity("affected", "rows changed", Unit::Count, 0.1),
-    quantity("rows", "received", Unit::Count, 0.1),
-    Quantity { event: 100.0, ..quantity("bytes", "received", Unit::Bytes, 16.0) },
-    quantity("failed", "failed", Unit::Count, 0.01),
-    quantity("retries", "retries", Unit::Count, 0.01),
-    quantity("server_cpu_s", "server CPU", Unit::Seconds, 5e-6),
-    quantity("child_user_cpu_s", "program's CPU", Unit::Seconds, 0.1),
-    quantity("server_disk_read_bytes", "disk", Unit::Bytes, 1024.0),
-    quantity("server_disk_written_bytes", "disk", Unit::Bytes, 1024.0),
-];
 
 impl Quantity {
     /// How much of it a run counted; `None` where it did not.
     fn of(&self, run: &Run) -> Option<f64> {
-        let counted = || run.counts.get(self.name).map(|count| *count as f64);
-        run.figures.get(self.name).copied().or_else(counted).filter(|amount| *amount >= 0.0)
+        let counted = || run.counts.named(self.row.name).map(|count| count as f64);
+        run.figures.named(self.row.name).or_else(counted).filter(|amount| *amount >= 0.0)
     }
 
     /// What that is given for, in a run.
     fn divisor(&self, run: &Run) -> f64 {
-        match self.per {
-            Per::Transaction | Per::Run if run.kind == RunKind::Job => 1.0,
-            // What clients count is of the transactions that began in the measured part, what others count of those that ended in it.
-            Per::Transaction | Per::Run if run.counts.contains_key(self.name) => {
-                (run.count("ok") + run.count("late")) as f64
-            }
-            Per::Transaction | Per::Run => run.completed() as f64,
+        match self.row.per {
             Per::Minute => run.measured_s / 60.0,
+            _ if run.kind == RunKind::Job => 1.0,
+            // What clients count is of the transactions that began in the measured part, what others count of those that ended in it.
+            _ if run.counts.named(self.row.name).is_some() => {
+                (run.count(figures::OK) + run.count(figures::LATE)) as f64
+            }
+            _ => run.completed() as f64,
         }
+    }
+
+    /// All of them, in the order of the table.
+    fn all() -> impl Iterator<Item = Self> {
+        figures::table().filter_map(|row| Some(Self { row, notable: row.notable.as_ref()? }))
     }
 }
 
@@ -129,7 +66,7 @@ impl Quantity {
 pub struct Difference {
     pub workload: String,
     pub arm: String,
-    pub of: &'static Quantity,
+    pub of: Quantity,
     /// What the amounts are given for.
     pub per: Per,
     /// Per transaction or minute, over all cells and rounds.
@@ -146,13 +83,13 @@ impl Difference {
     /// steady is judged by the mean ratio of rounds, from which it differs where few of them hold most.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
-        let least = self.of.matters * NEXT_TO_NOTHING;
+        let least = self.of.notable.matters * NEXT_TO_NOTHING;
         (self.base > least && self.new > least && !self.is_near_zero()).then(|| self.new / self.base)
     }
 
     /// Whether both are so little that neither matters to anybody.
     fn is_near_zero(&self) -> bool {
-        self.base.max(self.new) < self.of.matters
+        self.base.max(self.new) < self.of.notable.matters
     }
 
     /// How many times its noise the mean log ratio of the rounds is: how surely base and new differ. `None` where both are near
@@ -179,8 +116,8 @@ impl Serialize for Difference {
         let mut fields = serializer.serialize_struct("Difference", 13)?;
         fields.serialize_field("workload", &self.workload)?;
         fields.serialize_field("arm", &self.arm)?;
-        fields.serialize_field("figure", self.of.name)?;
-        fields.serialize_field("unit", &self.of.unit)?;
+        fields.serialize_field("figure", self.of.row.name)?;
+        fields.serialize_field("unit", &self.of.row.unit)?;
         fields.serialize_field("per", &self.per)?;
         fields.serialize_field("base", &self.base)?;
         fields.serialize_field("new", &self.new)?;
@@ -215,7 +152,7 @@ pub fn differences(experiment: &Experiment, runs: &[Run]) -> Vec<Difference> {
         for (workload, cells) in &workloads {
             let names = (*workload, arm.name.as_str());
             let mut of_it: Vec<Difference> =
-                QUANTITIES.iter().filter_map(|of| difference(names, of, cells, paired)).collect();
+                Quantity::all().filter_map(|of| difference(names, of, cells, paired)).collect();
             of_it.sort_by(|a, b| rank(b).partial_cmp(&rank(a)).unwrap_or(Ordering::Equal));
             found.extend(of_it);
         }
@@ -228,13 +165,13 @@ pub fn differences(experiment: &Experiment, runs: &[Run]) -> Vec<Difference> {
 pub fn largest<'d>(all: &'d [Difference], workload: &str, arm: &str, most: usize) -> Vec<&'d Difference> {
     let mut families = BTreeSet::new();
     let of_it = all.iter().filter(|own| own.large && own.workload == workload && own.arm == arm);
-    of_it.filter(|own| families.insert(own.of.family)).take(most).collect()
+    of_it.filter(|own| families.insert(own.of.notable.family)).take(most).collect()
 }
 
 /// The order: figures that are ranked before others, counted ones before timed ones, then by how surely they differ.
 fn rank(of: &Difference) -> (bool, bool, f64) {
     let over_noise = of.over_noise();
-    (over_noise.is_some(), of.of.unit != Unit::Seconds, over_noise.unwrap_or_default())
+    (over_noise.is_some(), of.of.row.unit != Unit::Seconds, over_noise.unwrap_or_default())
 }
 
 /// What one side counted: amounts of its runs, what they are given for, and the values of its rounds.
@@ -246,12 +183,12 @@ struct Side {
 }
 
 impl Side {
-    fn add(&mut self, of: &Quantity, round: u32, run: &Run) {
+    fn add(&mut self, of: Quantity, round: u32, run: &Run) {
         let (Some(amount), divisor) = (of.of(run), of.divisor(run)) else { return };
         if divisor > 0.0 {
             self.amount += amount;
             self.divisor += divisor;
-            self.values.insert(round, (amount / divisor).max(of.matters * NEXT_TO_NOTHING));
+            self.values.insert(round, (amount / divisor).max(of.notable.matters * NEXT_TO_NOTHING));
         }
     }
 
@@ -262,7 +199,7 @@ impl Side {
 
 fn difference(
     (workload, arm): (&str, &str),
-    of: &'static Quantity,
+    of: Quantity,
     cells: &[Sides<'_>],
     paired: bool,
 ) -> Option<Difference> {
@@ -289,14 +226,16 @@ fn difference(
     };
     let ((all_base, base), (all_new, new)) = (total(0)?, total(1)?);
     let estimate = if paired { of_pairs(&sides) } else { of_sets(&sides) }?;
-    let enough = all_base.max(all_new) / of.event >= ENOUGH;
+    let enough = all_base.max(all_new) / of.notable.event >= ENOUGH;
     // Rounds and their sum must agree: on average of rounds a round of few counts as much as one of many.
     let in_all =
         (new.max(f64::MIN_POSITIVE) / base.max(f64::MIN_POSITIVE)).ln() * estimate.log_ratio.signum();
-    let large =
-        enough && (new - base).abs() >= of.matters && in_all >= LARGE.ln() && is_large_and_steady(&estimate);
+    let large = enough
+        && (new - base).abs() >= of.notable.matters
+        && in_all >= LARGE.ln()
+        && is_large_and_steady(&estimate);
     let jobs = cells.iter().flatten().flat_map(BTreeMap::values).any(|run| run.kind == RunKind::Job);
-    let per = if jobs && of.per == Per::Transaction { Per::Run } else { of.per };
+    let per = if jobs && of.row.per == Per::Transaction { Per::Run } else { of.row.per };
     let (workload, arm) = (workload.to_owned(), arm.to_owned());
     Some(Difference { workload, arm, of, per, base, new, estimate, large })
 }
@@ -328,17 +267,18 @@ fn is_large_and_steady(estimate: &Estimate) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use spec::figures::Figure;
     use spec::{OrderScheme, Validity};
 
     use super::*;
     use crate::fixture::{experiment, run};
 
     /// Eight rounds of two arms at 1,000 transactions a run, with what each counted in a round of an arm.
-    fn runs(name: &str, of: impl Fn(u32, bool) -> f64) -> Vec<Run> {
+    fn runs(figure: Figure, of: impl Fn(u32, bool) -> f64) -> Vec<Run> {
         let one = |round: u32, arm: &str| {
             let mut own = run("reads", 4, Some(arm), round, 1000.0);
-            own.figures = [(name.to_owned(), of(round, arm == "B"))].into();
-            own.counts.retain(|name, _| ["ok", "due"].contains(&name.as_str()));
+            own.figures = [(figure, of(round, arm == "B"))].into();
+            own.counts = [figures::OK, figures::DUE].map(|of| (of, own.count(of))).into();
             own
         };
         (1..=8).flat_map(|round| ["A", "B"].map(|arm| one(round, arm))).collect()
@@ -346,11 +286,11 @@ mod tests {
 
     /// Base, new, ratio.
     type Told = Option<(f64, f64, Option<f64>)>;
-    /// A figure's name, what a round of an arm counts, and what is told.
-    type Case<'c> = (&'c str, &'c dyn Fn(u32, bool) -> f64, Told);
+    /// A figure, what a round of an arm counts, and what is told.
+    type Case<'c> = (Figure, &'c dyn Fn(u32, bool) -> f64, Told);
 
-    fn told(name: &str, of: impl Fn(u32, bool) -> f64) -> Told {
-        let all = differences(&experiment(&["A", "B"]), &runs(name, of));
+    fn told(figure: Figure, of: impl Fn(u32, bool) -> f64) -> Told {
+        let all = differences(&experiment(&["A", "B"]), &runs(figure, of));
         let digits = |value: f64| (value * 1e3).round() / 1e3;
         largest(&all, "reads", "B", 3)
             .first()
@@ -368,13 +308,13 @@ mod tests {
         let cases: [Case<'_>; 10] = [
             // Twice the WAL, under noise of 10 %.
             (
-                "wal_bytes",
+                figures::WAL_BYTES,
                 &|round, arm| two(arm, 2e6, 4e6) * (0.95 + 0.1 * noise(round, arm)),
                 Some((1997.727, 3977.273, Some(1.991))),
             ),
             // Rounds in which there was next to nothing: "0.287 and 0.068 (0.043 times)".
             (
-                "wal_bytes",
+                figures::WAL_BYTES,
                 &|round, arm| {
                     two(arm, if round == 1 { 8e6 } else { 1e3 }, if round == 1 { 4e6 } else { 2e2 })
                 },
@@ -382,57 +322,62 @@ mod tests {
             ),
             // It grows from round to round in both arms.
             (
-                "wal_bytes",
+                figures::WAL_BYTES,
                 &|round, arm| two(arm, 1e6, 2e6) * f64::from(round),
                 Some((4500.0, 9000.0, Some(2.0))),
             ),
             // Nothing in the base: no ratio.
-            ("temp_bytes", &|_, arm| two(arm, 0.0, 8e6), Some((0.0, 8000.0, None))),
+            (figures::TEMP_BYTES, &|_, arm| two(arm, 0.0, 8e6), Some((0.0, 8000.0, None))),
             // 3 and 2 blocks.
-            ("blocks_read", &|_, arm| two(arm, 3.0, 2.0), None),
+            (figures::BLOCKS_READ, &|_, arm| two(arm, 3.0, 2.0), None),
             // Half of 10 blocks in 1,000 transactions is steady, and nobody's matter.
-            ("blocks_read", &|_, arm| two(arm, 10.0, 5.0), None),
+            (figures::BLOCKS_READ, &|_, arm| two(arm, 10.0, 5.0), None),
             // Twice as much on average, and now less, now more.
-            ("blocks_read", &|round, arm| if arm { 1e3 * f64::from(round % 4) + 1.0 } else { 800.0 }, None),
+            (
+                figures::BLOCKS_READ,
+                &|round, arm| if arm { 1e3 * f64::from(round % 4) + 1.0 } else { 800.0 },
+                None,
+            ),
             // Not large.
-            ("wal_bytes", &|_, arm| two(arm, 1e6, 1.2e6), None),
+            (figures::WAL_BYTES, &|_, arm| two(arm, 1e6, 1.2e6), None),
             // All in one round.
-            ("temp_files", &|round, arm| two(arm, 0.0, if round == 3 { 90.0 } else { 0.0 }), None),
-            // Not known.
-            ("work", &|_, arm| two(arm, 1.0, 9.0), None),
+            (figures::TEMP_FILES, &|round, arm| two(arm, 0.0, if round == 3 { 90.0 } else { 0.0 }), None),
+            // Not compared.
+            (figures::DEADLOCKS, &|_, arm| two(arm, 1e3, 9e3), None),
         ];
-        for (name, of, wanted) in cases {
-            assert_eq!(told(name, of), wanted, "{name}");
+        for (figure, of, wanted) in cases {
+            assert_eq!(told(figure, of), wanted, "{figure:?}");
         }
     }
 
     /// One round has no spread, and two agree by chance.
     #[test]
     fn two_rounds_tell_no_difference() {
-        let all = runs("wal_bytes", |_, arm| if arm { 9e6 } else { 1e6 });
+        let all = runs(figures::WAL_BYTES, |_, arm| if arm { 9e6 } else { 1e6 });
         for (rounds, large) in [(1, false), (2, false), (3, true)] {
             let found = differences(&experiment(&["A", "B"]), &all[..rounds * 2]);
-            let told: Vec<_> = found.iter().map(|own| (own.of.name, own.large)).collect();
+            let told: Vec<_> = found.iter().map(|own| (own.of.row.name, own.large)).collect();
             assert_eq!(told, [("wal_bytes", large)], "{rounds} rounds");
         }
     }
 
     #[test]
     fn invalid_runs_take_their_pair_out() {
-        let mut all = runs("wal_bytes", |_, arm| if arm { 4e6 } else { 2e6 });
+        let mut all = runs(figures::WAL_BYTES, |_, arm| if arm { 4e6 } else { 2e6 });
         for at in [1, 4] {
             all[at].validity = Validity::Invalid;
-            all[at].figures.insert("wal_bytes".into(), 1e12);
+            all[at].figures.set(figures::WAL_BYTES, 1e12);
         }
-        all[0].figures.insert("wal_bytes".into(), 1e11);
+        all[0].figures.set(figures::WAL_BYTES, 1e11);
         let found = differences(&experiment(&["A", "B"]), &all);
         assert_eq!((found[0].base, found[0].new, found[0].estimate.n), (2000.0, 4000.0, 6));
     }
 
     #[test]
     fn sets_that_were_not_measured_together_are_compared_as_sets() {
-        let mut all =
-            runs("wal_bytes", |round, arm| (if arm { 4e6 } else { 2e6 }) * (0.95 + 0.1 * noise(round, arm)));
+        let mut all = runs(figures::WAL_BYTES, |round, arm| {
+            (if arm { 4e6 } else { 2e6 }) * (0.95 + 0.1 * noise(round, arm))
+        });
         all.retain(|run| run.arm.as_deref() == Some("A") || run.round < 5);
         let imported = Experiment { order_scheme: OrderScheme::Imported, ..experiment(&["A", "B"]) };
         let found = differences(&imported, &all);
@@ -442,19 +387,19 @@ mod tests {
     /// Bytes of WAL, its records and full-page images are three figures of one thing.
     #[test]
     fn one_figure_of_a_family_is_told() {
-        let mut all = runs("wal_bytes", |_, arm| if arm { 4e6 } else { 2e6 });
+        let mut all = runs(figures::WAL_BYTES, |_, arm| if arm { 4e6 } else { 2e6 });
         for run in &mut all {
             let times = if run.arm.as_deref() == Some("B") { 1.0 } else { 5.0 };
             run.figures.extend([
-                ("wal_records".to_owned(), 1e4 * times),
-                ("blocks_hit".to_owned(), 2e4 * times),
-                ("server_cpu_s".to_owned(), 0.1 * times),
-                ("temp_bytes".to_owned(), 1e7 * times * times),
+                (figures::WAL_RECORDS, 1e4 * times),
+                (figures::BLOCKS_HIT, 2e4 * times),
+                (figures::SERVER_CPU_S, 0.1 * times),
+                (figures::TEMP_BYTES, 1e7 * times * times),
             ]);
         }
         let found = differences(&experiment(&["A", "B"]), &all);
         let names =
-            |most| largest(&found, "reads", "B", most).iter().map(|own| own.of.name).collect::<Vec<_>>();
+            |most| largest(&found, "reads", "B", most).iter().map(|own| own.of.row.name).collect::<Vec<_>>();
         // What was timed comes after what was counted.
         assert_eq!(names(9), ["temp_bytes", "wal_records", "blocks_hit", "server_cpu_s"]);
         assert_eq!(names(3).len(), 3);
@@ -469,7 +414,7 @@ mod tests {
     /// "rows fetched 0.068 times" came first, and the WAL that an index adds was not told.
     #[test]
     fn what_differs_most_surely_comes_first_and_near_zero_has_no_place() {
-        let mut all = runs("wal_bytes", |round, arm| {
+        let mut all = runs(figures::WAL_BYTES, |round, arm| {
             (if arm { 1_233e3 } else { 662e3 }) * (0.99 + 0.02 * noise(round, arm))
         });
         for run in &mut all {
@@ -478,17 +423,17 @@ mod tests {
             let of = |base: f64, arm: f64| if new { arm } else { base };
             run.figures.extend([
                 // Six times as much, and now more, now less by half.
-                ("blocks_read".to_owned(), of(300.0, 1800.0) * (0.5 + noise)),
+                (figures::BLOCKS_READ, of(300.0, 1800.0) * (0.5 + noise)),
                 // Nearly nothing in both.
-                ("temp_files".to_owned(), of(0.001, 5.0)),
+                (figures::TEMP_FILES, of(0.001, 5.0)),
                 // The CPU time of pgdyno itself.
-                ("client_cpu_s".to_owned(), of(0.01, 0.1)),
-                ("client_cpu_us_per_tx".to_owned(), of(10.0, 100.0)),
-                ("server_cpu_s".to_owned(), of(0.1, 0.9)),
+                (figures::CLIENT_CPU_S, of(0.01, 0.1)),
+                (figures::CLIENT_CPU_US_PER_TX, of(10.0, 100.0)),
+                (figures::SERVER_CPU_S, of(0.1, 0.9)),
             ]);
         }
         let found = differences(&experiment(&["A", "B"]), &all);
-        let names: Vec<_> = found.iter().map(|own| own.of.name).collect();
+        let names: Vec<_> = found.iter().map(|own| own.of.row.name).collect();
         assert_eq!(names, ["wal_bytes", "blocks_read", "server_cpu_s", "temp_files"]);
         assert_eq!(found[3].ratio().or(found[3].over_noise()), None);
         assert!(!found[3].large);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use stats::TwoGroups;
 
 use super::pairs::{Cell, by_cell_and_arm};
-use spec::Run;
+use spec::{Run, figures};
 
 /// A cell and arm whose runs fall into two groups by their throughput.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -84,7 +84,7 @@ fn same_cpu(runs: &[(&Run, f64)], groups: &TwoGroups) -> Option<SameCpu> {
     let (mut low, mut high) = (Vec::new(), Vec::new());
     for (run, tps) in runs {
         let group = if *tps > groups.boundary { &mut high } else { &mut low };
-        group.push(*run.figures.get("same_cpu_pct")?);
+        group.push(run.figures.get(figures::SAME_CPU_PCT)?);
     }
     let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
     let least = |all: &[f64]| all.iter().copied().fold(f64::INFINITY, f64::min);

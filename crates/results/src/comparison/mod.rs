@@ -26,7 +26,7 @@ use stats::{Better, Estimate, GridEstimate, Heterogeneity, Histogram, TooFew, Ve
 pub use apart::{Apart, ApartError, Measured};
 pub use control::Control;
 pub use crosstab::{Crosstab, CrosstabRow, Summary, crosstabs};
-pub use differences::{Difference, Per, QUANTITIES, Quantity, Unit, differences, largest};
+pub use differences::{Difference, Quantity, differences, largest};
 pub use groups::{Grouped, SameCpu, two_groups};
 pub use pairs::{Cell, Excluded, Level};
 use pairs::{CellRuns, cells_of, least_error};

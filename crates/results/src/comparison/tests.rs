@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixture::{experiment, run};
-use spec::{Doubt, Load, OrderScheme, Reason, Slice, Validity};
+use spec::{Doubt, Load, OrderScheme, Reason, Slice, Validity, figures};
 
 /// Eight ABBA rounds of two cells: B faster by `gain`, with a drift of 6 % over the experiment and some noise.
 fn rounds(gain: f64) -> Vec<Run> {
@@ -151,8 +151,8 @@ fn a_crosstab_tells_the_changes_of_the_verdicts() {
     let mut runs = rounds(0.1);
     // One pair in which both arms were twice as fast weighs on a mean of rounds, not on the change.
     for run in runs.iter_mut().filter(|run| run.round == 3) {
-        let twice = run.count("ok") * if run.arm.as_deref() == Some("B") { 3 } else { 2 };
-        run.counts.insert("ok".into(), twice);
+        let twice = run.count(figures::OK) * if run.arm.as_deref() == Some("B") { 3 } else { 2 };
+        run.counts.set(figures::OK, twice);
     }
     // A lone run, whose pair is left out, is on average and not in the change.
     runs[0].validity = Validity::Invalid;
@@ -305,7 +305,7 @@ fn placement_explains_groups_only_where_it_tells_them_apart() {
     ] {
         let seen = tps.iter().zip(same_cpu).zip(1..).map(|((tps, same_cpu), round)| {
             let mut run = run("reads", 1, None, round, *tps);
-            let figure = (!f64::is_nan(same_cpu)).then(|| ("same_cpu_pct".to_owned(), same_cpu));
+            let figure = (!f64::is_nan(same_cpu)).then(|| (figures::SAME_CPU_PCT, same_cpu));
             run.figures.extend(figure);
             run
         });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::judge::judge;
 use super::lines::sha256;
-use super::log::named;
+use super::log::stored;
 use super::matching::Log;
 use super::measured::{Measured, add_report, of_aggregates, of_report, of_transactions};
 use super::report::model::Report;
@@ -61,7 +61,7 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
     let started_us = measured.began_us.unwrap_or(changed_us);
     let mut run = Run {
         started_at: jiff::Timestamp::from_microsecond(started_us).unwrap_or_default().to_string(),
-        counts: named(&measured.counts),
+        counts: stored(&measured.counts),
         ..described(&measured, report, options)
     };
     let (gave_up, incomplete) = report.map_or((0, false), |report| (report.aborted, report.incomplete));

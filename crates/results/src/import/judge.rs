@@ -53,7 +53,7 @@ pub(super) fn judge(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::log::named;
+    use crate::import::log::stored;
     use spec::Offer;
 
     #[test]
@@ -78,7 +78,7 @@ mod tests {
         let verdict = |ok, rate| {
             let counts = Counts { ok, ..Counts::default() };
             let offer = Offer { rate, promise: false, clients: 4, seconds: 10.0 };
-            let arrivals = Arrivals::new(&named(&counts), offer);
+            let arrivals = Arrivals::new(&stored(&counts), offer);
             let (_, doubts) = judge(&counts, Some(arrivals), 0, false, "pgbench 15");
             doubts.iter().map(|doubt| doubt.reason).collect::<Vec<_>>()
         };

@@ -1,14 +1,13 @@
 //! What a log gives to a run, what a report does, and what both do.
 
-use std::collections::BTreeMap;
-
 use stats::Histogram;
 
 use super::aggregate::AggregateLog;
-use super::log::{Tally, TransactionLog, named};
+use super::log::{Tally, TransactionLog, stored};
 use super::report;
 use super::report::model::Report;
 use crate::spool::Spooled;
+use spec::figures::{self, Figure, Figures};
 use spec::{Artifact, Counts, ScriptRecord, SeriesPoint};
 
 /// What a log or the lack of one gives to a run.
@@ -28,7 +27,7 @@ pub(super) struct Measured {
     pub(super) hashes: Vec<String>,
     pub(super) notes: Vec<String>,
     pub(super) no_percentiles: Option<&'static str>,
-    pub(super) figures: BTreeMap<String, f64>,
+    pub(super) figures: Figures,
     pub(super) artifacts: Vec<Artifact>,
 }
 
@@ -38,7 +37,7 @@ fn script(name: String, weight: u32, counts: &Counts) -> ScriptRecord {
         text_hash: String::new(),
         weight,
         part: None,
-        counts: named(counts),
+        counts: stored(counts),
         response: Histogram::new(),
         service: Histogram::new(),
     }
@@ -105,16 +104,16 @@ pub(super) fn of_aggregates(log: &AggregateLog, report: Option<&Report>) -> Meas
         measured.counts = total.counts;
         measured.scripts = vec![script("pgbench".to_owned(), 1, &total.counts)];
     }
-    let us = |figures: &mut BTreeMap<String, f64>, name: &str, value: Option<f64>| {
-        figures.extend(value.map(|value| (name.to_owned(), value)));
+    let mut us = |of: Figure, value: Option<f64>| {
+        measured.figures.extend(value.map(|value| (of, value)));
     };
     let extremes = total.latency.extremes();
-    us(&mut measured.figures, "latency_mean_us", total.latency.mean());
-    us(&mut measured.figures, "latency_stddev_us", total.latency.stddev());
-    us(&mut measured.figures, "latency_min_us", extremes.map(|(min, _)| min));
-    us(&mut measured.figures, "latency_max_us", extremes.map(|(_, max)| max));
-    us(&mut measured.figures, "lag_mean_us", total.lag.mean());
-    us(&mut measured.figures, "lag_max_us", total.lag.extremes().map(|(_, max)| max));
+    us(figures::LATENCY_MEAN_US, total.latency.mean());
+    us(figures::LATENCY_STDDEV_US, total.latency.stddev());
+    us(figures::LATENCY_MIN_US, extremes.map(|(min, _)| min));
+    us(figures::LATENCY_MAX_US, extremes.map(|(_, max)| max));
+    us(figures::LAG_MEAN_US, total.lag.mean());
+    us(figures::LAG_MAX_US, total.lag.extremes().map(|(_, max)| max));
     measured.throttled |= total.lag.count > 0;
     measured.threads = measured.threads.or(Some(log.threads));
     measured.hashes.clone_from(&log.sha256);
@@ -202,30 +201,35 @@ pub(super) fn of_report(report: Option<&Report>) -> Measured {
 /// What only a report says, whether or not there is a log.
 pub(super) fn add_report(measured: &mut Measured, report: &Report) {
     measured.throttled |= report.throttled();
-    let mut add = |name: String, value: Option<f64>| {
-        if let Some(value) = value {
-            measured.figures.entry(name).or_insert(value);
-        }
-    };
+    let logged = std::mem::take(&mut measured.figures);
+    let figures = &mut measured.figures;
+    let mut add = |of: Figure, value: Option<f64>| figures.extend(value.map(|value| (of, value)));
     let us = |ms: Option<f64>| ms.map(|ms| ms * 1000.0);
     // Without a deviation the average is no measurement: clients times duration by transactions.
-    let mean =
-        if report.figures.stddev_ms.is_some() { "latency_mean_us" } else { "latency_mean_from_tps_us" };
-    add(mean.to_owned(), us(report.figures.latency_ms));
-    add("latency_stddev_us".to_owned(), us(report.figures.stddev_ms));
-    add("lag_mean_us".to_owned(), us(report.lag_ms.map(|(mean, _)| mean)));
-    add("lag_max_us".to_owned(), us(report.lag_ms.map(|(_, max)| max)));
-    add("connect_ms".to_owned(), report.connect_ms);
-    add("reconnect_mean_ms".to_owned(), report.reconnect_ms);
-    add("tps_with_connecting".to_owned(), report.tps_with_connecting);
-    add("latency_limit_ms".to_owned(), report.limit_ms);
-    add("max_tries".to_owned(), report.max_tries.map(|tries| tries as f64));
+    let is_measured = report.figures.stddev_ms.is_some();
+    let mean = if is_measured { figures::LATENCY_MEAN_US } else { figures::LATENCY_MEAN_FROM_TPS_US };
+    add(mean, us(report.figures.latency_ms));
+    add(figures::LATENCY_STDDEV_US, us(report.figures.stddev_ms));
+    add(figures::LAG_MEAN_US, us(report.lag_ms.map(|(mean, _)| mean)));
+    add(figures::LAG_MAX_US, us(report.lag_ms.map(|(_, max)| max)));
+    add(figures::CONNECT_MS, report.connect_ms);
+    add(figures::RECONNECT_MEAN_MS, report.reconnect_ms);
+    add(figures::TPS_WITH_CONNECTING, report.tps_with_connecting);
+    add(figures::LATENCY_LIMIT_MS, report.limit_ms);
+    add(figures::MAX_TRIES, report.max_tries.map(|tries| tries as f64));
     if report.scripts.len() > 1 {
         for (at, script) in report.scripts.iter().enumerate() {
-            add(format!("script_{}_latency_mean_us", at + 1), us(script.figures.latency_ms));
-            add(format!("script_{}_latency_stddev_us", at + 1), us(script.figures.stddev_ms));
+            // A name for each script, which no table can have.
+            let each = [
+                (figures::LATENCY_MEAN_US, script.figures.latency_ms),
+                (figures::LATENCY_STDDEV_US, script.figures.stddev_ms),
+            ];
+            for (of, value) in each.into_iter().filter_map(|(of, ms)| Some((of, us(ms)?))) {
+                figures.set_named(format!("script_{}_{}", at + 1, of.name), value);
+            }
         }
     }
+    figures.append(logged);
     let artifacts = &mut measured.artifacts;
     artifacts.push(text("report.txt", "text/plain", "the report, as it was printed", report.text.clone()));
     if !report.progress.is_empty() {

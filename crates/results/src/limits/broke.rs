@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use spec::{Arrivals, AskedLimit, CLIENTS_LIMIT, PROMISE_KEPT, Reason, Run, WAITS, WAITS_UNIT};
+use spec::{Arrivals, AskedLimit, Reason, Run, WAITS, WAITS_UNIT, figures};
 
 use super::{ArmLimit, GeneratorLimit};
 
@@ -71,12 +71,13 @@ impl Broke {
     #[must_use]
     pub fn at(asked: &AskedLimit, arm: &ArmLimit<'_>, rate: f64) -> Option<Self> {
         let bad = |run: &&&Run| {
-            run.offered_rate == Some(rate) && run.figures.get(PROMISE_KEPT).is_some_and(|kept| *kept < 0.5)
+            run.offered_rate == Some(rate)
+                && run.figures.get(figures::PROMISE_KEPT).is_some_and(|kept| kept < 0.5)
         };
         let runs: Vec<&Run> = arm.trials.iter().filter(bad).copied().collect();
         let arrivals = Arrivals::together(runs.iter().filter_map(|run| Arrivals::of(run)))?;
         let percent = |count: u64| 100.0 * count as f64 / arrivals.offered.max(1.0);
-        let drained: u64 = runs.iter().map(|run| run.count("drained")).sum();
+        let drained: u64 = runs.iter().map(|run| run.count(figures::DRAINED)).sum();
         let mut broke = Self {
             rate_per_s: rate,
             cause: Cause::Backlog,
@@ -97,7 +98,8 @@ impl Broke {
         let doubted = |reasons: &[Reason]| {
             runs.iter().all(|run| run.doubts.iter().any(|doubt| reasons.contains(&doubt.reason)))
         };
-        let by_clients = || runs.iter().all(|run| run.figures.get(CLIENTS_LIMIT).is_some_and(|by| *by > 0.5));
+        let by_clients =
+            || runs.iter().all(|run| run.figures.get(figures::CLIENTS_LIMIT).is_some_and(|by| by > 0.5));
         match () {
             () if doubted(&[Reason::Throttled, Reason::Steal]) => Cause::Host,
             () if doubted(&[Reason::Throttled, Reason::Steal, Reason::OtherPrograms]) => Cause::OtherPrograms,

@@ -1,7 +1,7 @@
 //! What a limit is worth under rates that change: trials like those of the search, once it ended.
 
 use serde::Serialize;
-use spec::{PROMISE_BAD, Profile, Run};
+use spec::{Profile, Run, figures};
 use stats::{LimitClass, LimitGoal};
 
 use super::{counted, kept};
@@ -78,7 +78,7 @@ impl<'r> Confirmed<'r> {
     #[must_use]
     pub fn bad_pct(&self) -> Option<f64> {
         let mut bad: Vec<f64> =
-            self.trials.iter().filter_map(|run| run.figures.get(PROMISE_BAD).copied()).collect();
+            self.trials.iter().filter_map(|run| run.figures.get(figures::PROMISE_BAD_PCT)).collect();
         bad.sort_by(f64::total_cmp);
         bad.get(bad.len() / 2).copied()
     }

@@ -1,6 +1,7 @@
 //! Whether it was the load generator that ended a search: then the server can take at least what was found, and perhaps more.
 
 use serde::Serialize;
+use spec::figures::{self, Figure};
 use spec::{AskedLimit, Run, Term};
 
 use super::kept;
@@ -45,9 +46,9 @@ fn lacked(asked: &AskedLimit, run: &Run) -> Option<String> {
 
 /// That the generator took CPU time of a host that had no more to give.
 fn host_shared(run: &Run) -> Option<String> {
-    let figure = |name: &str| run.figures.get(name).copied();
-    let busy = figure("cpu_busy_pct")? + figure("steal_pct").unwrap_or_default();
-    let taken = figure("client_cpu_pct")?;
+    let figure = |of: Figure| run.figures.get(of);
+    let busy = figure(figures::CPU_BUSY_PCT)? + figure(figures::STEAL_PCT).unwrap_or_default();
+    let taken = figure(figures::CLIENT_CPU_PCT)?;
     (busy >= HOST_BUSY_PCT && taken >= TAKEN_PCT).then(|| {
         format!(
             "the CPUs of this host had no time left for {busy:.0} % of the run, and the load generator took {taken:.0} % of it; run it on another host"

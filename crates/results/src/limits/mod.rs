@@ -10,7 +10,7 @@ mod search;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use spec::{AskedLimit, Experiment, PROMISE_KEPT, Reason, Run, RunKind};
+use spec::{AskedLimit, Experiment, Reason, Run, RunKind, figures};
 use stats::{LimitClass, LimitEnded, Trial};
 
 pub use self::broke::{Broke, BrokenTerm, Cause, Waited};
@@ -232,8 +232,8 @@ fn counted<'r>(trials: &[&'r Run]) -> Vec<&'r Run> {
 
 /// The run as a trial of its rate; `None` if it cannot be believed.
 fn trial(run: &Run) -> Option<Trial> {
-    let kept = run.figures.get(PROMISE_KEPT)?;
-    Some(Trial { rate: run.offered_rate?, good: *kept > 0.5 })
+    let kept = run.figures.get(figures::PROMISE_KEPT)?;
+    Some(Trial { rate: run.offered_rate?, good: kept > 0.5 })
 }
 
 fn kept(run: &Run) -> bool {

@@ -1,7 +1,7 @@
 //! Why a closed load did far more than the limit that was found.
 
 use serde::Serialize;
-use spec::{AskedLimit, Run};
+use spec::{AskedLimit, Run, figures};
 
 /// A peak that is at most so many times the upper bound needs no explanation: most limits are somewhat below it.
 const FAR: f64 = 1.5;
@@ -34,7 +34,7 @@ impl FarPeak {
     /// it.
     #[must_use]
     pub fn of(asked: &AskedLimit, peak: &Run, upper: f64) -> Option<Self> {
-        let per_s = *peak.figures.get(spec::PEAK)?;
+        let per_s = peak.figures.get(figures::PEAK_PER_S)?;
         let times = per_s / upper;
         if times <= FAR {
             return None;

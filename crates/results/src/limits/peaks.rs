@@ -1,6 +1,6 @@
 //! The runs as fast as so many clients can, which tell where a limit is looked for.
 
-use spec::{AskedLimit, PEAK, Run};
+use spec::{AskedLimit, Run, figures};
 
 /// Runs as fast as so many clients can of which none counts: there is no more to be had.
 const MOST: usize = 2;
@@ -18,7 +18,7 @@ pub(super) struct Peaks<'r> {
 impl<'r> Peaks<'r> {
     pub(super) fn of(runs: &[&'r Run]) -> Self {
         let tried: Vec<&Run> = runs.iter().copied().filter(|run| run.offered_rate.is_none()).collect();
-        let counts = |run: &&Run| Some((run.clients, *run.figures.get(PEAK)?));
+        let counts = |run: &&Run| Some((run.clients, run.figures.get(figures::PEAK_PER_S)?));
         let mut counted: Vec<(u32, f64)> = tried.iter().filter_map(counts).collect();
         counted.sort_by_key(|(clients, _)| *clients);
         Self { tried, counted }
@@ -30,7 +30,7 @@ impl<'r> Peaks<'r> {
     }
 
     pub(super) fn fastest_run(&self) -> Option<&'r Run> {
-        let per_s = |run: &&Run| run.figures.get(PEAK).copied();
+        let per_s = |run: &&Run| run.figures.get(figures::PEAK_PER_S);
         let counted = self.tried.iter().copied().filter(|run| per_s(run).is_some());
         counted
             .max_by(|one, other| per_s(one).partial_cmp(&per_s(other)).unwrap_or(std::cmp::Ordering::Equal))
@@ -43,7 +43,7 @@ impl<'r> Peaks<'r> {
 
     /// How long one that counts was measured, seconds.
     pub(super) fn measured_s(&self) -> Option<f64> {
-        self.tried.iter().find(|run| run.figures.contains_key(PEAK)).map(|run| run.measured_s)
+        self.tried.iter().find(|run| run.figures.get(figures::PEAK_PER_S).is_some()).map(|run| run.measured_s)
     }
 
     pub(super) fn tried_with(&self, clients: u32) -> usize {

@@ -1,6 +1,7 @@
 //! Searches on servers that are simulated.
 
-use spec::{Doubt, Load, PEAK, PROMISE_KEPT, Reason, RunKey, RunKind, Term, Validity};
+use spec::figures::{self, Figures};
+use spec::{Doubt, Load, Reason, RunKey, RunKind, Term, Validity};
 use stats::LimitClass;
 
 use super::super::{Broke, Came, Cause, Found, WhyFar};
@@ -44,7 +45,7 @@ fn search(asked: &AskedLimit, arms: &[Option<String>], most: Option<u32>, server
             LimitNext::Peak { clients, round } => {
                 let mut peak = run(None, clients, round, &arms[0]);
                 let done = (server.peak)(clients);
-                peak.figures.extend((done > 0).then(|| (PEAK.to_owned(), done as f64)));
+                peak.figures.extend((done > 0).then(|| (figures::PEAK_PER_S, done as f64)));
                 runs.push(peak);
             }
             LimitNext::Trial { rate, clients, round, arms, .. } => {
@@ -70,7 +71,7 @@ fn search(asked: &AskedLimit, arms: &[Option<String>], most: Option<u32>, server
 
 fn judged(run: &mut Run, limit: f64) {
     let good = run.offered_rate.is_some_and(|rate| rate < limit);
-    run.figures.insert(PROMISE_KEPT.into(), f64::from(u8::from(good)));
+    run.figures.set(figures::PROMISE_KEPT, f64::from(u8::from(good)));
 }
 
 fn ended(cell: &CellLimit<'_>, arm: usize) -> (f64, f64) {
@@ -196,9 +197,9 @@ fn what_cannot_be_believed_does_not_count() {
     let trial = |run: &mut Run, number: usize| {
         judged(run, 700.0);
         if number == 4 {
-            (run.validity, run.figures) = (Validity::Invalid, BTreeMap::new());
+            (run.validity, run.figures) = (Validity::Invalid, Figures::default());
         } else if number.is_multiple_of(3) {
-            run.figures.insert(PROMISE_KEPT.into(), 0.0);
+            run.figures.set(figures::PROMISE_KEPT, 0.0);
             run.doubts.push(Doubt { reason: Reason::Steal, detail: String::new() });
         }
     };
@@ -221,7 +222,7 @@ fn a_limit_is_confirmed_under_rates_that_change() {
         let spike = run.factors["rate"].starts_with("spike");
         judged(run, if spike { 0.0 } else { 700.0 });
         if run.factors["rate"].starts_with("sine") && number.is_multiple_of(2) {
-            run.figures.insert(PROMISE_KEPT.into(), 0.0);
+            run.figures.set(figures::PROMISE_KEPT, 0.0);
             run.doubts.push(Doubt { reason: Reason::Steal, detail: String::new() });
         }
     };
@@ -307,7 +308,7 @@ fn trials_that_never_count_are_given_up() {
     let trial = |run: &mut Run, _| {
         judged(run, 700.0);
         if is_confirming(run) {
-            run.figures.clear();
+            run.figures = Figures::default();
         }
     };
     let runs = search(&asked, &[None], None, &Server { peak: &|_| 1000, trial: &trial });
@@ -340,7 +341,7 @@ fn took(run: &mut Run, ms: u64) {
     let mut response = stats::Histogram::new();
     let count = run.offered_rate.map_or(1000, |rate| rate.ceil() as u64);
     (0..count).for_each(|_| response.record(ms * 1_000_000));
-    run.counts.extend(["due", "ok"].map(|name| (name.to_owned(), count)));
+    run.counts.extend([figures::DUE, figures::OK].map(|of| (of, count)));
     run.scripts = vec![spec::ScriptRecord {
         name: "w".into(),
         text_hash: String::new(),
@@ -367,18 +368,18 @@ type Case<'c> = (&'c dyn Fn(&mut Run, usize), bool);
 fn a_limit_that_the_generator_ended_is_at_least_that() {
     let doubt = |reason| Doubt { reason, detail: "so".into() };
     let busy = |run: &mut Run, pct: f64| {
-        run.figures.extend([("cpu_busy_pct".to_owned(), 99.0), ("client_cpu_pct".to_owned(), pct)]);
+        run.figures.extend([(figures::CPU_BUSY_PCT, 99.0), (figures::CLIENT_CPU_PCT, pct)]);
     };
     let saturated = |run: &mut Run, _| {
         judged(run, 700.0);
-        run.doubts.extend((run.figures[PROMISE_KEPT] < 0.5).then(|| doubt(Reason::ClientSaturated)));
+        run.doubts.extend((run.figures[figures::PROMISE_KEPT] < 0.5).then(|| doubt(Reason::ClientSaturated)));
     };
     // All take so long, of which a thread that is late by 8 ms has its share twice.
     let late = |took_ms: u64| {
         move |run: &mut Run, number: usize| {
             judged(run, 700.0);
             run.doubts.extend((!number.is_multiple_of(3)).then(|| doubt(Reason::ScheduleLate)));
-            run.figures.insert("start_lag_p99_us".into(), 8e3);
+            run.figures.set(figures::START_LAG_P99_US, 8e3);
             took(run, took_ms);
         }
     };
@@ -474,8 +475,8 @@ fn a_peak_far_above_the_limit_is_explained_or_doubted() {
 
 /// A trial of 60 arrivals, of which so many failed.
 fn with_failed(run: &mut Run, failed: u64) {
-    let counts = [("due", 60), ("ok", 60 - failed), ("failed", failed)];
-    run.counts = counts.map(|(name, count)| (name.to_owned(), count)).into();
+    let counts = [(figures::DUE, 60), (figures::OK, 60 - failed), (figures::FAILED, failed)];
+    run.counts = counts.into();
     run.scripts = vec![spec::ScriptRecord {
         name: "one.sql".into(),
         text_hash: String::new(),

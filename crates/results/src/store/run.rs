@@ -115,8 +115,8 @@ fn settings_id(transaction: &Transaction<'_>, settings: &[Setting]) -> Sqlite<Op
 }
 
 fn insert_figures(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()> {
-    for (name, value) in &run.counts {
-        transaction.execute("INSERT INTO run_count VALUES (?1, ?2, ?3)", params![id, name, *value as i64])?;
+    for (name, value) in run.counts.iter() {
+        transaction.execute("INSERT INTO run_count VALUES (?1, ?2, ?3)", params![id, name, value as i64])?;
     }
     for (name, value) in run.figures.iter().filter(|(_, value)| value.is_finite()) {
         transaction.execute("INSERT INTO run_figure VALUES (?1, ?2, ?3)", params![id, name, value])?;

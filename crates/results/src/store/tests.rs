@@ -57,6 +57,22 @@ fn what_is_stored_comes_back_whole() {
     );
 }
 
+/// A results file of a newer version may have figures that the table of this one does not have.
+#[test]
+fn figures_that_the_table_does_not_have_are_kept() {
+    let (_folder, path) = place();
+    let (mut store, id) = filled(&path);
+    let mut put = run("reads", 8, Some("A"), 1, 1000.0);
+    put.figures.set_named("new_s".to_owned(), 1.5);
+    put.counts.set_named("new".to_owned(), 2);
+    put.scripts[0].counts.set_named("new".to_owned(), 3);
+    store.store(id, &[finished(put.clone())]).unwrap();
+    let got = store.runs(id).unwrap().into_iter().find(|run| run.clients == 8).unwrap();
+    assert_eq!((got.figures.named("new_s"), got.counts.named("new")), (Some(1.5), Some(2)));
+    assert_eq!((got.figures, got.counts), (put.figures, put.counts));
+    assert_eq!(got.scripts[0].counts, put.scripts[0].counts);
+}
+
 /// A script that ten experiments use is there once; what an experiment keeps again changes nothing.
 #[test]
 fn texts_are_kept_once_and_come_back() {

@@ -1,8 +1,9 @@
 //! The machine's counters before and after a run.
 
-use std::collections::BTreeMap;
 use std::fs::read_to_string;
 use std::time::Instant;
+
+use spec::figures::{self, Figure, Figures};
 
 use super::cgroup::Quota;
 use super::family::ServerCpu;
@@ -51,16 +52,13 @@ impl HostSample {
         }
     }
 
-    /// What happened between an earlier sample and this one, by name with unit last: `steal_pct`, `cpu_busy_pct`
-    /// and `iowait_pct` are shares of all CPU time; `cpu_pressure_pct` is the share of time in which something
-    /// waited for a CPU; `server_cpu_s` is CPU time of the local server, `server_throttled_pct` the share of the periods of
-    /// its CPU quota in which it had to wait; `load_1m` is the load average at the end.
+    /// What happened between an earlier sample and this one; what cannot be read is left out.
     #[must_use]
-    pub fn figures_since(&self, before: &Self) -> BTreeMap<String, f64> {
-        let mut figures = BTreeMap::new();
-        let mut add = |name: &str, value: Option<f64>| {
+    pub fn figures_since(&self, before: &Self) -> Figures {
+        let mut figures = Figures::default();
+        let mut add = |of: Figure, value: Option<f64>| {
             if let Some(value) = value.filter(|value| value.is_finite()) {
-                figures.insert(name.to_owned(), value);
+                figures.set(of, value);
             }
         };
         let share = |part: fn(&CpuTicks) -> u64| {
@@ -68,20 +66,20 @@ impl HostSample {
             let total = now.total.saturating_sub(then.total);
             (total > 0).then(|| 100.0 * part(&now).saturating_sub(part(&then)) as f64 / total as f64)
         };
-        add("steal_pct", share(|ticks| ticks.steal));
-        add("iowait_pct", share(|ticks| ticks.iowait));
-        add("cpu_busy_pct", share(|ticks| ticks.total.saturating_sub(ticks.idle)));
+        add(figures::STEAL_PCT, share(|ticks| ticks.steal));
+        add(figures::IOWAIT_PCT, share(|ticks| ticks.iowait));
+        add(figures::CPU_BUSY_PCT, share(|ticks| ticks.total.saturating_sub(ticks.idle)));
         let elapsed_us = self.at.saturating_duration_since(before.at).as_micros() as f64;
         let pressure = self.pressure_us.zip(before.pressure_us);
         add(
-            "cpu_pressure_pct",
+            figures::CPU_PRESSURE_PCT,
             pressure.map(|(now, then)| 100.0 * now.saturating_sub(then) as f64 / elapsed_us),
         );
         let server = self.server.zip(before.server);
-        add("server_cpu_s", server.and_then(|(now, then)| now.seconds_since(then)));
+        add(figures::SERVER_CPU_S, server.and_then(|(now, then)| now.seconds_since(then)));
         let quota = self.quota.zip(before.quota);
-        add("server_throttled_pct", quota.and_then(|(now, then)| now.throttled_pct_since(then)));
-        add("load_1m", self.load_1m);
+        add(figures::SERVER_THROTTLED_PCT, quota.and_then(|(now, then)| now.throttled_pct_since(then)));
+        add(figures::LOAD_1M, self.load_1m);
         figures
     }
 }
@@ -112,12 +110,12 @@ mod tests {
             load_1m: Some(1.5),
         };
         let figures = after.figures_since(&before);
-        assert_eq!(figures["steal_pct"], 10.0);
-        assert_eq!(figures["iowait_pct"], 5.0);
-        assert_eq!(figures["cpu_busy_pct"], 75.0);
-        assert_eq!(figures["cpu_pressure_pct"], 25.0);
-        assert_eq!(figures["load_1m"], 1.5);
-        assert_eq!(figures["server_throttled_pct"], 40.0);
+        assert_eq!(figures[figures::STEAL_PCT], 10.0);
+        assert_eq!(figures[figures::IOWAIT_PCT], 5.0);
+        assert_eq!(figures[figures::CPU_BUSY_PCT], 75.0);
+        assert_eq!(figures[figures::CPU_PRESSURE_PCT], 25.0);
+        assert_eq!(figures[figures::LOAD_1M], 1.5);
+        assert_eq!(figures[figures::SERVER_THROTTLED_PCT], 40.0);
     }
 
     #[test]
@@ -130,9 +128,9 @@ mod tests {
         };
         let (before, after) = (at(100, 0, 0, 0), at(150, 50, 1000, 5));
         let figures = after.figures_since(&before);
-        assert_eq!((figures["steal_pct"], figures["cpu_busy_pct"]), (50.0, 100.0));
-        assert_eq!(figures["server_throttled_pct"], 100.0);
-        assert!(figures["cpu_pressure_pct"] > 0.0);
+        assert_eq!((figures[figures::STEAL_PCT], figures[figures::CPU_BUSY_PCT]), (50.0, 100.0));
+        assert_eq!(figures[figures::SERVER_THROTTLED_PCT], 100.0);
+        assert!(figures[figures::CPU_PRESSURE_PCT] > 0.0);
         let nothing = HostSample::read("", "", &[]);
         assert!(nothing.figures_since(&nothing).is_empty());
     }

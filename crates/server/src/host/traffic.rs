@@ -1,9 +1,8 @@
 //! What a local server had fetched from and sent to its disks.
 
-use std::collections::BTreeMap;
-
 use super::family::consistent;
 use super::proc::{children, disk_bytes};
+use spec::figures::{self, Figures};
 
 /// Bytes by all processes of a server so far; two of them make the figures of what lies between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,15 +22,13 @@ impl DiskTraffic {
         Self(all)
     }
 
-    /// `server_disk_read_bytes` and `server_disk_written_bytes` since an earlier one; nothing where it cannot be seen.
+    /// What was read and written since an earlier one; nothing where it cannot be seen.
     #[must_use]
-    pub fn figures_since(&self, before: &Self) -> BTreeMap<String, f64> {
-        let Some((now, then)) = self.0.zip(before.0) else { return BTreeMap::new() };
-        let figures = [
-            ("server_disk_read_bytes", now.0.saturating_sub(then.0)),
-            ("server_disk_written_bytes", now.1.saturating_sub(then.1)),
-        ];
-        figures.into_iter().map(|(name, bytes)| (name.to_owned(), bytes as f64)).collect()
+    pub fn figures_since(&self, before: &Self) -> Figures {
+        let Some((now, then)) = self.0.zip(before.0) else { return Figures::default() };
+        let [read, written] = [now.0.saturating_sub(then.0), now.1.saturating_sub(then.1)];
+        let read = (figures::SERVER_DISK_READ_BYTES, read as f64);
+        [read, (figures::SERVER_DISK_WRITTEN_BYTES, written as f64)].into()
     }
 }
 
@@ -43,8 +40,8 @@ mod tests {
     fn differences_are_told_where_both_are_known() {
         let (before, after) = (DiskTraffic(Some((10, 20))), DiskTraffic(Some((15, 120))));
         let figures = after.figures_since(&before);
-        assert_eq!(figures["server_disk_read_bytes"], 5.0);
-        assert_eq!(figures["server_disk_written_bytes"], 100.0);
+        assert_eq!(figures[figures::SERVER_DISK_READ_BYTES], 5.0);
+        assert_eq!(figures[figures::SERVER_DISK_WRITTEN_BYTES], 100.0);
         assert!(after.figures_since(&DiskTraffic(None)).is_empty());
         assert_eq!(DiskTraffic::take(None), DiskTraffic(None));
     }

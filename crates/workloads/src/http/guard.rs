@@ -1,6 +1,7 @@
 //! Proves that a server gives what is asked for: an error page shows a splendid rate.
 
 use protocol::http::{Control, Encoding, Get, Got};
+use spec::figures::{self, Figures};
 use tile::mvt;
 
 use super::requests::{Request, Requests};
@@ -30,7 +31,7 @@ pub(super) fn probe(web: &Web, requests: &Requests, site: &Site<'_>) -> Result<G
     let mut guarded = Guarded {
         rows: sample.asked - sample.empty,
         bytes: sample.bytes,
-        figures: sample.figures().map(|(name, value)| (name.to_owned(), value)).into(),
+        figures: sample.figures(),
         ..Guarded::default()
     };
     if sample.bytes == 0 {
@@ -89,14 +90,15 @@ impl Sample {
         self.bytes += bytes;
     }
 
-    fn figures(&self) -> [(&'static str, f64); 4] {
+    fn figures(&self) -> Figures {
         let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
         let filled = self.asked - self.empty;
         [
-            ("probe_tiles", self.asked as f64),
-            ("empty_tiles_pct", 100.0 * share(self.empty, self.asked)),
-            ("tile_bytes_mean", share(self.bytes, filled)),
-            ("compressed_tiles_pct", 100.0 * share(self.packed, filled)),
+            (figures::PROBE_TILES, self.asked as f64),
+            (figures::EMPTY_TILES_PCT, 100.0 * share(self.empty, self.asked)),
+            (figures::TILE_BYTES_MEAN, share(self.bytes, filled)),
+            (figures::COMPRESSED_TILES_PCT, 100.0 * share(self.packed, filled)),
         ]
+        .into()
     }
 }

@@ -1,5 +1,6 @@
 //! Clients against a simulated web server and a real one of a few lines, guards against what is told of one.
 
+use spec::figures;
 use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -389,8 +390,8 @@ fn guards_tell_what_is_wrong_and_what_to_try() {
     let packed = Got { encoding: Encoding::Gzip, bytes: 3, ..got(200, "x/y", "abcde") };
     let guarded = guard(vec![packed]).unwrap();
     assert_eq!((guarded.rows, guarded.bytes, guarded.empty), (1, 3, None));
-    assert_eq!(guarded.figures["compressed_tiles_pct"], 100.0);
-    assert_eq!(guarded.figures["tile_bytes_mean"], 3.0);
+    assert_eq!(guarded.figures[figures::COMPRESSED_TILES_PCT], 100.0);
+    assert_eq!(guarded.figures[figures::TILE_BYTES_MEAN], 3.0);
     let empty = guard(vec![got(204, "", "")]).unwrap().empty.unwrap();
     assert_eq!(empty, "all bodies of 2 requests to http://h:81/t are empty");
     let guarded = guard(vec![got(204, "", ""), got(200, "", "x")]).unwrap();

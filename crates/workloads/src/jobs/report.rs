@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use spec::figures::Figures;
 use spec::{Artifact, Phase, PhaseSource, Sample};
 
 /// What a job gives back.
@@ -11,8 +12,7 @@ pub struct JobReport {
     pub phases: Vec<Phase>,
     /// µs from start to end.
     pub elapsed_us: u64,
-    /// Single figures by name with unit last, e.g. `child_user_cpu_s`, `peak_memory_bytes`.
-    pub figures: BTreeMap<String, f64>,
+    pub figures: Figures,
     /// Versions of programs that took part, by name.
     pub versions: BTreeMap<String, String>,
     /// The program's output (bounded), for the record.

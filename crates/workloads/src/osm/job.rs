@@ -1,13 +1,14 @@
 //! One load: its run, and what it left.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use osm::extract;
 use osm::log::{LoadLog, LogParser, table_made};
 use osm::synth::Synthetic;
 use protocol::postgres::sql::{Sql, quote_identifier};
+use spec::figures::{self, Figures};
 
 use super::command::Command;
 use super::failed;
@@ -295,18 +296,18 @@ fn gone(replaced: &[String]) -> Option<String> {
     (!tables.is_empty()).then(|| format!("the tables of an earlier load {what} ({})", tables.join(", ")))
 }
 
-fn figures(end: &ChildEnd, log: &LoadLog, extract_bytes: u64) -> BTreeMap<String, f64> {
+fn figures(end: &ChildEnd, log: &LoadLog, extract_bytes: u64) -> Figures {
     let figures = [
-        ("child_user_cpu_s", Some(seconds(end.user_us))),
-        ("child_system_cpu_s", Some(seconds(end.system_us))),
+        (figures::CHILD_USER_CPU_S, Some(seconds(end.user_us))),
+        (figures::CHILD_SYSTEM_CPU_S, Some(seconds(end.system_us))),
         // What measuring it cost.
-        ("pgdyno_cpu_s", Some(seconds(end.own_cpu_us))),
-        ("child_max_rss_bytes", Some(end.max_rss_bytes as f64)),
-        ("child_peak_memory_bytes", log.peak_memory_bytes.map(|bytes| bytes as f64)),
-        ("child_reported_s", log.overall_s.map(|seconds| seconds as f64)),
-        ("extract_bytes", Some(extract_bytes as f64)),
+        (figures::PGDYNO_CPU_S, Some(seconds(end.own_cpu_us))),
+        (figures::CHILD_MAX_RSS_BYTES, Some(end.max_rss_bytes as f64)),
+        (figures::CHILD_PEAK_MEMORY_BYTES, log.peak_memory_bytes.map(|bytes| bytes as f64)),
+        (figures::CHILD_REPORTED_S, log.overall_s.map(|seconds| seconds as f64)),
+        (figures::EXTRACT_BYTES, Some(extract_bytes as f64)),
     ];
-    figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    figures.into_iter().filter_map(|(of, value)| Some((of, value?))).collect()
 }
 
 /// Extracts up to this size are looked through for what is missing in them: about a second for each 10 MB.

@@ -9,6 +9,7 @@ use crate::error::WorkloadError;
 use crate::explain::READ_ONLY;
 use crate::workload::Guarded;
 use protocol::postgres::sql::Sql;
+use spec::figures;
 
 /// Runs every script that can be chosen once, by the simple protocol and without its pauses.
 ///
@@ -38,7 +39,7 @@ pub(super) fn first_execution(
             guarded.notes.push(format!("the first execution of {} returned no row", script.name));
         }
     }
-    guarded.figures.insert("first_execution_rows".to_owned(), guarded.rows as f64);
+    guarded.figures.set(figures::FIRST_EXECUTION_ROWS, guarded.rows as f64);
     Ok(guarded)
 }
 

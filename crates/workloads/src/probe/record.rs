@@ -1,6 +1,7 @@
 //! What a probe records: single shots as samples, medians as figures, and beside them one file with what is said of each.
 
 use serde::{Deserialize, Serialize};
+use spec::figures::Figures;
 use spec::{Artifact, Run, Sample, Scope};
 
 use super::figures::{Figure, figure};
@@ -123,7 +124,7 @@ impl Probed {
     pub(super) fn into_report(self, elapsed_us: u64) -> JobReport {
         let spreads =
             self.found.iter().filter_map(|found| Some((found.name.clone(), found.spread()?.median)));
-        let figures = spreads.collect();
+        let figures: Figures = spreads.collect();
         let sample = |found: &Found, (time_us, value): (i64, f64)| Sample {
             scope: Scope::Run,
             source: SOURCE.to_owned(),
@@ -173,7 +174,7 @@ impl Probed {
 mod tests {
     use std::collections::BTreeMap;
 
-    use spec::{RunKey, RunKind};
+    use spec::{RunKey, RunKind, figures};
 
     use super::super::figures::CPU_ONE;
     use super::*;
@@ -192,7 +193,7 @@ mod tests {
         };
         assert_eq!(probed.found[0].state, State::Cut("time for 2 shots only".into()));
         let report = probed.clone().into_report(5);
-        assert_eq!(report.figures, BTreeMap::from([("cpu_one_rows_per_s".to_owned(), 37.5)]));
+        assert_eq!(report.figures, [(figures::CPU_ONE_ROWS_PER_S, 37.5)].into());
         let key = RunKey { workload: "probe".into(), factors: BTreeMap::new(), arm: None, round: 0 };
         let run = Run {
             samples: report.samples,

@@ -2,6 +2,7 @@
 
 use protocol::redis::{Answer, Control};
 use script::Random;
+use spec::figures;
 
 use super::keys::{Keys, Values};
 use super::options::{Command, Options};
@@ -79,7 +80,7 @@ fn look(
             guarded.bytes += length;
         }
     }
-    guarded.figures.insert("probe_hit_pct".to_owned(), 100.0 * guarded.rows as f64 / LOOKS as f64);
+    guarded.figures.set(figures::PROBE_HIT_PCT, 100.0 * guarded.rows as f64 / LOOKS as f64);
     if guarded.rows == 0 {
         let gone = "not one of 1000 keys that clients may ask for is there: all were evicted or have expired";
         guarded.empty = Some(gone.to_owned());

@@ -1,5 +1,6 @@
 //! Clients against a simulated Redis.
 
+use spec::figures;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -128,7 +129,7 @@ fn a_pipeline_is_one_transaction_of_several_commands() {
         assert_eq!((totals.ok, totals.queries, totals.rows, totals.bytes), (4, 12, 12, 60), "{piece}");
     }
     let figures = Redis::open(&options).unwrap().figures(&[]);
-    assert_eq!(figures, [("commands_per_tx", 3.0)]);
+    assert_eq!(figures, [(figures::COMMANDS_PER_TX, 3.0)].into());
     // One command that fails among others fails its pipeline, and of that nothing else is counted.
     let set = Options { pipeline: 3, ..small(Command::Set) };
     let totals = run(&set, &["+OK\r\n", OOM, "+OK\r\n"], 4096).0.totals();
@@ -145,7 +146,7 @@ fn what_may_be_gone_is_a_miss_and_counted_apart() {
     let counts: Vec<_> = measured.scripts.iter().map(|script| script.counts).collect();
     assert_eq!([counts[0].ok, counts[1].ok, counts[0].failed + counts[1].failed], [3, 1, 0]);
     assert_eq!([counts[0].rows, counts[1].rows], [3, 0]);
-    assert_eq!(workload.figures(&counts), [("hit_pct", 75.0)]);
+    assert_eq!(workload.figures(&counts), [(figures::HIT_PCT, 75.0)].into());
     // A pipeline with a miss is one with misses, whatever else it found.
     let (measured, _) = run(&Options { pipeline: 2, ..options }, &[FIVE, NONE, FIVE, FIVE], 4096);
     let counts: Vec<_> = measured.scripts.iter().map(|script| script.counts).collect();
@@ -328,7 +329,7 @@ fn limits_are_those_of_each_workload_and_put_back() {
     assert_eq!(limits(), own);
     assert_eq!(prepared.summary, "90 % GET and 10 % SET of 5 bytes over 3 keys, in 64MB with allkeys-lru");
     let guarded = limited.guard(&mut site, 1).unwrap();
-    assert_eq!((guarded.figures["probe_hit_pct"], guarded.empty), (100.0, None));
+    assert_eq!((guarded.figures[figures::PROBE_HIT_PCT], guarded.empty), (100.0, None));
     plain.prepare(&mut site, 1).unwrap();
     assert_eq!(limits(), at_start);
     limited.reset(&mut site).unwrap();

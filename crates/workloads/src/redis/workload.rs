@@ -3,7 +3,8 @@
 use engine::Client;
 use protocol::redis::Answer;
 use script::Streams;
-use spec::{Artifact, COMMANDS_PER_TX, Counts, HIT_PCT};
+use spec::figures::{self, Figures};
+use spec::{Artifact, Counts};
 
 use super::client::RedisClient;
 use super::guard::probe;
@@ -70,13 +71,13 @@ impl Workload for Redis {
         true
     }
 
-    fn figures(&self, counts: &[Counts]) -> Vec<(&'static str, f64)> {
+    fn figures(&self, counts: &[Counts]) -> Figures {
         let pipeline = self.options.pipeline;
-        let per_tx = (pipeline > 1).then(|| (COMMANDS_PER_TX, f64::from(pipeline)));
+        let per_tx = (pipeline > 1).then(|| (figures::COMMANDS_PER_TX, f64::from(pipeline)));
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
         let (asked, found) = (sum(|counts| counts.queries), sum(|counts| counts.rows));
-        let hits =
-            (self.options.may_miss() && asked > 0).then(|| (HIT_PCT, 100.0 * found as f64 / asked as f64));
+        let hits = (self.options.may_miss() && asked > 0)
+            .then(|| (figures::HIT_PCT, 100.0 * found as f64 / asked as f64));
         per_tx.into_iter().chain(hits).collect()
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use spec::TileSample;
+use spec::figures::{self, Figures};
 use tile::{Tile, mvt};
 
 use super::fetch::Fetch;
@@ -87,14 +88,14 @@ fn is_a_tile(layer: &Layer, taste: &Taste) -> Result<(), WorkloadError> {
     }
 }
 
-fn figures(sample: &TileSample) -> BTreeMap<String, f64> {
+fn figures(sample: &TileSample) -> Figures {
     let full = TileSample { tiles: sample.tiles - sample.empty, ..*sample };
-    let mut figures = BTreeMap::from([
-        ("probe_tiles".to_owned(), sample.tiles as f64),
-        ("empty_tiles_pct".to_owned(), 100.0 * sample.empty_share()),
-        ("tile_bytes_mean".to_owned(), full.per_tile(sample.bytes)),
+    let mut figures = Figures::from([
+        (figures::PROBE_TILES, sample.tiles as f64),
+        (figures::EMPTY_TILES_PCT, 100.0 * sample.empty_share()),
+        (figures::TILE_BYTES_MEAN, full.per_tile(sample.bytes)),
     ]);
     let features = sample.features_out.map(|features| full.per_tile(features));
-    figures.extend(features.map(|features| ("tile_features_mean".to_owned(), features)));
+    figures.extend(features.map(|features| (figures::TILE_FEATURES_MEAN, features)));
     figures
 }

@@ -1,5 +1,6 @@
 //! The workload with canned answers, and its clients against a simulated server.
 
+use spec::figures;
 use std::cell::RefCell;
 
 use engine::Stop;
@@ -99,7 +100,7 @@ fn nothing_but_empty_tiles_is_no_workload() {
     workload.prepare(&mut site, 1).unwrap();
     let guarded = workload.guard(&mut site, 1).unwrap();
     assert_eq!(guarded.empty.as_deref(), Some("all 8 probed tiles of planet_osm_polygon are empty"));
-    assert_eq!(guarded.figures["empty_tiles_pct"], 100.0);
+    assert_eq!(guarded.figures[figures::EMPTY_TILES_PCT], 100.0);
 }
 
 /// Half of the table was in no tile, and nothing said so.

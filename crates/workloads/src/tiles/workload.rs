@@ -7,7 +7,8 @@ use std::sync::Arc;
 use engine::Client;
 use protocol::redis::Answer as Answered;
 use script::Streams;
-use spec::{Artifact, Counts, HIT_PCT, MapPart, TextKind, TileSample};
+use spec::figures::{self, Figures};
+use spec::{Artifact, Counts, MapPart, TextKind, TileSample};
 use tile::Tile;
 
 use super::atlas::{Atlas, zooms_in};
@@ -258,14 +259,14 @@ impl Workload for Tiles {
         self.options.via == Via::Redis
     }
 
-    fn figures(&self, counts: &[Counts]) -> Vec<(&'static str, f64)> {
+    fn figures(&self, counts: &[Counts]) -> Figures {
         let of = |cached| {
             let parts = self.parts.iter().zip(counts).filter(move |(part, _)| part.cached == Some(cached));
             parts.map(|(_, counts)| counts.processed()).sum::<u64>() as f64
         };
         let (hits, misses) = (of(true), of(false));
         let asked = hits + misses;
-        (asked > 0.0).then(|| (HIT_PCT, 100.0 * hits / asked)).into_iter().collect()
+        (asked > 0.0).then(|| (figures::HIT_PCT, 100.0 * hits / asked)).into_iter().collect()
     }
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {

@@ -1,6 +1,7 @@
 //! What stood in the way of a higher rate.
 
 use spec::Run;
+use spec::figures::{self, Figure};
 
 /// A thread busier than this is all but saturated; the machine's CPUs likewise. Percent.
 const FULL_PCT: f64 = 85.0;
@@ -10,9 +11,11 @@ const DISTURBING_PCT: f64 = 10.0;
 
 /// Share of `cores` CPUs, percent, that neither the load thread nor its server took in a run.
 fn others_pct(run: &Run, cores: u32) -> f64 {
-    let figure = |name: &str| run.figures.get(name).copied().unwrap_or(0.0);
-    let server = if run.measured_s > 0.0 { 100.0 * figure("server_cpu_s") / run.measured_s } else { 0.0 };
-    figure("cpu_busy_pct") - (figure("client_busiest_thread_pct") + server) / f64::from(cores.max(1))
+    let figure = |of: Figure| run.figures.get(of).unwrap_or(0.0);
+    let server =
+        if run.measured_s > 0.0 { 100.0 * figure(figures::SERVER_CPU_S) / run.measured_s } else { 0.0 };
+    figure(figures::CPU_BUSY_PCT)
+        - (figure(figures::CLIENT_BUSIEST_THREAD_PCT) + server) / f64::from(cores.max(1))
 }
 
 /// Whether other programs disturbed these runs, in words.
@@ -24,10 +27,11 @@ pub(crate) fn disturbed<'a>(runs: impl IntoIterator<Item = &'a Run>, cores: u32)
 
 /// What did at the rate of `run`, in words: by who had no time left on `cores` CPUs.
 pub(super) fn limited_by(run: &Run, cores: u32) -> String {
-    let figure = |name: &str| run.figures.get(name).copied().unwrap_or(0.0);
-    let thread = figure("client_busiest_thread_pct");
-    let sink = if run.measured_s > 0.0 { 100.0 * figure("server_cpu_s") / run.measured_s } else { 0.0 };
-    let machine = figure("cpu_busy_pct");
+    let figure = |of: Figure| run.figures.get(of).unwrap_or(0.0);
+    let thread = figure(figures::CLIENT_BUSIEST_THREAD_PCT);
+    let sink =
+        if run.measured_s > 0.0 { 100.0 * figure(figures::SERVER_CPU_S) / run.measured_s } else { 0.0 };
+    let machine = figure(figures::CPU_BUSY_PCT);
     let others = others_pct(run, cores);
     if thread > FULL_PCT {
         format!("the load thread, busy {thread:.0} % of the time: more threads (-j) can do more")
@@ -53,17 +57,21 @@ mod tests {
 
     #[test]
     fn who_had_no_time_left_is_named() {
-        let with = |figures: &[(&str, f64)]| {
+        let with = |figures: &[(Figure, f64)]| {
             let mut run = run(1.0);
-            run.figures.extend(figures.iter().map(|(name, value)| ((*name).to_owned(), *value)));
+            run.figures.extend(figures.iter().copied());
             limited_by(&run, 2)
         };
-        let busy = ("client_busiest_thread_pct", 95.0);
-        assert!(with(&[busy, ("server_cpu_s", 1.0)]).starts_with("the load thread"));
-        assert!(with(&[("server_cpu_s", 1.0), ("cpu_busy_pct", 99.0)]).starts_with("the sink"));
-        let both = [("cpu_busy_pct", 99.0), ("client_busiest_thread_pct", 80.0), ("server_cpu_s", 0.8)];
+        let busy = (figures::CLIENT_BUSIEST_THREAD_PCT, 95.0);
+        assert!(with(&[busy, (figures::SERVER_CPU_S, 1.0)]).starts_with("the load thread"));
+        assert!(with(&[(figures::SERVER_CPU_S, 1.0), (figures::CPU_BUSY_PCT, 99.0)]).starts_with("the sink"));
+        let both = [
+            (figures::CPU_BUSY_PCT, 99.0),
+            (figures::CLIENT_BUSIEST_THREAD_PCT, 80.0),
+            (figures::SERVER_CPU_S, 0.8),
+        ];
         assert!(with(&both).starts_with("the 2 CPUs"));
-        assert!(with(&[("cpu_busy_pct", 99.0)]).starts_with("what else runs here"));
+        assert!(with(&[(figures::CPU_BUSY_PCT, 99.0)]).starts_with("what else runs here"));
         assert!(with(&[]).starts_with("how soon the kernel"));
     }
 
@@ -74,9 +82,12 @@ mod tests {
             [(60.0, 0.3, 50.0, None), (60.0, 0.3, 90.0, Some("took 45 %")), (0.0, 0.0, 9.0, None)]
         {
             let mut run = run(1.0);
-            let figures =
-                [("client_busiest_thread_pct", thread), ("server_cpu_s", server), ("cpu_busy_pct", machine)];
-            run.figures.extend(figures.map(|(name, value)| (name.to_owned(), value)));
+            let figures = [
+                (figures::CLIENT_BUSIEST_THREAD_PCT, thread),
+                (figures::SERVER_CPU_S, server),
+                (figures::CPU_BUSY_PCT, machine),
+            ];
+            run.figures.extend(figures);
             let told = disturbed([&run, &run], 2);
             assert_eq!(told.is_some(), wanted.is_some(), "{machine}: {told:?}");
             assert!(told.unwrap_or_default().contains(wanted.unwrap_or_default()));

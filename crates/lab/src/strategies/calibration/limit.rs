@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use spec::{Reason, Run};
+use spec::{Reason, Run, figures};
 
 use super::LAG_RATE;
 use super::bottleneck::limited_by;
@@ -168,7 +168,7 @@ impl Trials {
 
     /// Whether the generator did what this host lets it do.
     fn is_kept(&self, run: &Run) -> bool {
-        let lag_us = run.figures.get("start_lag_p99_us").copied().unwrap_or(f64::INFINITY);
+        let lag_us = run.figures.get(figures::START_LAG_P99_US).unwrap_or(f64::INFINITY);
         run.doubts.iter().all(|doubt| match doubt.reason {
             Reason::ScheduleLate => lag_us <= self.allowed_us(),
             reason => is_the_hosts(reason),
@@ -208,7 +208,7 @@ mod tests {
     fn run(rate: f64, lag_us: f64, reason: Option<Reason>) -> Run {
         let mut run = tests::run(rate);
         run.measured_s = 0.25;
-        run.figures.insert("start_lag_p99_us".into(), lag_us);
+        run.figures.set(figures::START_LAG_P99_US, lag_us);
         let late = (lag_us > LAG_US).then_some(Reason::ScheduleLate);
         run.doubts.extend(late.into_iter().chain(reason).map(|reason| Doubt { reason, detail: "so".into() }));
         run.validity = if run.doubts.is_empty() { Validity::Valid } else { Validity::Suspect };

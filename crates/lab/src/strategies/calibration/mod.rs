@@ -9,7 +9,7 @@ mod placements;
 use std::time::Duration;
 
 use engine::{DriverChoice, Until};
-use spec::Run;
+use spec::{Run, figures};
 
 pub(crate) use self::bottleneck::disturbed;
 pub use self::limit::Limit;
@@ -208,7 +208,7 @@ pub(crate) fn nothing_to_do(seed: u64, length: Duration) -> (PlannedRun, Setup) 
 
 /// How late 1 % of the arrivals of a run started, µs.
 pub(crate) fn lag_us(run: &Run) -> Option<f64> {
-    run.figures.get("start_lag_p99_us").copied()
+    run.figures.get(figures::START_LAG_P99_US)
 }
 
 #[cfg(test)]
@@ -257,8 +257,8 @@ pub(crate) mod tests {
                 response: stats::Histogram::new(),
                 service: stats::Histogram::new(),
             });
-            run.counts.insert("ok".into(), 9_000);
-            run.figures.insert("start_lag_p99_us".into(), if done.len() == 12 { 90.0 } else { 50.0 });
+            run.counts.set(figures::OK, 9_000);
+            run.figures.set(figures::START_LAG_P99_US, if done.len() == 12 { 90.0 } else { 50.0 });
             done.push(Done { run, cause: None, number: 0, in_turn: false });
         }
         assert_eq!(told[0], (1, "cost".to_owned(), Load::Closed));

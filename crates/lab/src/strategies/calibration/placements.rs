@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use spec::Run;
+use spec::figures::{self, Figure};
 
 use super::{Calibration, Operation};
 use crate::setup::{Placement, Setup};
@@ -130,17 +131,17 @@ fn placed(level: &'static str, clients: u32, runs: &[&Run]) -> Option<Placed> {
     let mut p50: Vec<f64> =
         runs.iter().filter_map(|run| run.response().quantile_ns(0.5)).map(|ns| ns as f64 / 1e3).collect();
     p50.sort_by(f64::total_cmp);
-    let figure = |name: &str| {
-        let all: Vec<f64> = runs.iter().filter_map(|run| run.figures.get(name).copied()).collect();
+    let figure = |of: Figure| {
+        let all: Vec<f64> = runs.iter().filter_map(|run| run.figures.get(of)).collect();
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
     };
-    let moves = [figure("client_moves_per_s"), figure("backend_moves_per_s")];
+    let moves = [figure(figures::CLIENT_MOVES_PER_S), figure(figures::BACKEND_MOVES_PER_S)];
     Some(Placed {
         level,
         clients,
         tps: *tps.get(tps.len() / 2)?,
         p50_us: p50.get(p50.len() / 2).copied(),
-        same_cpu_pct: figure("same_cpu_pct"),
+        same_cpu_pct: figure(figures::SAME_CPU_PCT),
         moves_per_s: moves.into_iter().flatten().reduce(|one, other| one + other),
         spread: tps.last()? / tps.first()?,
     })

@@ -1,12 +1,12 @@
 //! What a run of `pgdyno bench` prints: pgbench's lines, and the distribution that pgbench lacks.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use engine::Until;
 use lab::bench::{self, Benched};
 use report::visible::line;
 use results::{Table, Value};
+use spec::figures::Counters;
 use spec::{Arrivals, Counts, Doubt, Offer, Run};
 use stats::{Histogram, TooFew};
 
@@ -355,7 +355,7 @@ const COLUMNS: [&str; 40] = [
 ];
 
 /// Arrivals of one script among several: the rate asked for is that of all together.
-fn of_script(all: Arrivals, counts: &BTreeMap<String, u64>, only: bool) -> Arrivals {
+fn of_script(all: Arrivals, counts: &Counters, only: bool) -> Arrivals {
     if only {
         return all;
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use lab::calibrate::{self, Calibrated, HOST_FACTOR, Lateness, Limit, Row};
 use results::{Table, Value};
+use spec::figures::{self, Figure};
 use spec::{Run, Validity};
 
 use super::bench::{fresh_seed, stored};
@@ -151,20 +152,20 @@ fn verdict(validity: Validity, reasons: impl Iterator<Item = &'static str>) -> S
 }
 
 fn highest(what: &'static str, run: Option<&Run>) -> Vec<Value> {
-    let figure = |name: &str| Value::from(run.and_then(|run| run.figures.get(name).copied()));
+    let figure = |of: Figure| Value::from(run.and_then(|run| run.figures.get(of)));
     let verdict = |run: &Run| verdict(run.validity, run.doubts.iter().map(|doubt| doubt.reason.text()));
     vec![
         what.into(),
         run.map(|run| run.clients).into(),
         run.map_or(Value::Null, |run| run.driver.clone().into()),
-        figure("client_cpu_us_per_tx"),
+        figure(figures::CLIENT_CPU_US_PER_TX),
         run.and_then(Run::tps).into(),
-        figure("client_busiest_thread_pct"),
+        figure(figures::CLIENT_BUSIEST_THREAD_PCT),
         run.and_then(|run| run.offered_rate).into(),
-        figure("timer_lateness_p50_us"),
-        figure("timer_lateness_p99_us"),
-        figure("start_lag_p50_us"),
-        figure("start_lag_p99_us"),
+        figure(figures::TIMER_LATENESS_P50_US),
+        figure(figures::TIMER_LATENESS_P99_US),
+        figure(figures::START_LAG_P50_US),
+        figure(figures::START_LAG_P99_US),
         run.map_or_else(|| "none found".to_owned(), verdict).into(),
     ]
 }

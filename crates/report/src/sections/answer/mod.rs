@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use results::answer::{Line, SuspectRuns};
 use results::comparison::{Cell, Comparison, Difference, Grouped, Metric, TakenApart};
-use spec::{Reason, Run, RunEvent, ScriptRecord, Validity};
+use spec::{Reason, Run, RunEvent, ScriptRecord, Validity, figures};
 
 use super::limit::Limit;
 use crate::arrivals::InTime;
@@ -304,7 +304,7 @@ impl Doubtful {
         let searches = data.limits().is_some();
         let is_found = |run: &&Run| {
             let only_overloaded = run.doubts.iter().all(|doubt| doubt.reason == Reason::Overloaded);
-            let counts = run.figures.contains_key(spec::PROMISE_KEPT);
+            let counts = run.figures.get(figures::PROMISE_KEPT).is_some();
             searches && (only_overloaded || counts && validity == Validity::Invalid)
         };
         Self::among(data.measured_runs().filter(|run| run.validity == validity && !is_found(run)))

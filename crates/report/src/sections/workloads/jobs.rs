@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use results::comparison::Cell;
 use results::{Table, Value};
-use spec::{Run, Validity};
+use spec::{Run, Validity, figures};
 
 use crate::block::Block;
 use crate::cells::CellFigures;
@@ -87,34 +87,50 @@ struct Amount {
 
 const AMOUNTS: [Amount; 13] = [
     Amount { name: "program's CPU", unit: Unit::Seconds, of: program_cpu_s },
-    Amount { name: "server's CPU", unit: Unit::Seconds, of: |run| figure(run, "server_cpu_s") },
-    Amount { name: "pgdyno's own CPU", unit: Unit::Seconds, of: |run| figure(run, "pgdyno_cpu_s") },
-    Amount { name: "program's memory", unit: Unit::Bytes, of: |run| figure(run, "child_max_rss_bytes") },
-    Amount { name: "WAL", unit: Unit::Bytes, of: |run| figure(run, "wal_bytes") },
-    Amount { name: "read from disk", unit: Unit::Bytes, of: |run| figure(run, "server_disk_read_bytes") },
-    Amount { name: "written to disk", unit: Unit::Bytes, of: |run| figure(run, "server_disk_written_bytes") },
+    Amount { name: "server's CPU", unit: Unit::Seconds, of: |run| run.figures.get(figures::SERVER_CPU_S) },
+    Amount {
+        name: "pgdyno's own CPU",
+        unit: Unit::Seconds,
+        of: |run| run.figures.get(figures::PGDYNO_CPU_S),
+    },
+    Amount {
+        name: "program's memory",
+        unit: Unit::Bytes,
+        of: |run| run.figures.get(figures::CHILD_MAX_RSS_BYTES),
+    },
+    Amount { name: "WAL", unit: Unit::Bytes, of: |run| run.figures.get(figures::WAL_BYTES) },
+    Amount {
+        name: "read from disk",
+        unit: Unit::Bytes,
+        of: |run| run.figures.get(figures::SERVER_DISK_READ_BYTES),
+    },
+    Amount {
+        name: "written to disk",
+        unit: Unit::Bytes,
+        of: |run| run.figures.get(figures::SERVER_DISK_WRITTEN_BYTES),
+    },
     Amount { name: "tables", unit: Unit::Bytes, of: |run| size(run, false) },
     Amount { name: "indexes", unit: Unit::Bytes, of: |run| size(run, true) },
-    Amount { name: "data folder on disk", unit: Unit::Bytes, of: |run| figure(run, "storage_data_bytes") },
+    Amount {
+        name: "data folder on disk",
+        unit: Unit::Bytes,
+        of: |run| run.figures.get(figures::STORAGE_DATA_BYTES),
+    },
     Amount {
         name: "databases on disk",
         unit: Unit::Bytes,
-        of: |run| figure(run, "storage_tablespace_bytes"),
+        of: |run| run.figures.get(figures::STORAGE_TABLESPACE_BYTES),
     },
-    Amount { name: "log on disk", unit: Unit::Bytes, of: |run| figure(run, "storage_wal_bytes") },
+    Amount { name: "log on disk", unit: Unit::Bytes, of: |run| run.figures.get(figures::STORAGE_WAL_BYTES) },
     Amount {
         name: "the same uncompressed",
         unit: Unit::Bytes,
-        of: |run| figure(run, "storage_uncompressed_bytes"),
+        of: |run| run.figures.get(figures::STORAGE_UNCOMPRESSED_BYTES),
     },
 ];
 
-fn figure(run: &Run, name: &str) -> Option<f64> {
-    run.figures.get(name).copied()
-}
-
 fn program_cpu_s(run: &Run) -> Option<f64> {
-    Some(figure(run, "child_user_cpu_s")? + figure(run, "child_system_cpu_s")?)
+    Some(run.figures.get(figures::CHILD_USER_CPU_S)? + run.figures.get(figures::CHILD_SYSTEM_CPU_S)?)
 }
 
 fn size(run: &Run, of_indexes: bool) -> Option<f64> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use spec::{MapPart, Run, TileSample};
+use spec::{MapPart, Run, TileSample, figures};
 use stats::Histogram;
 
 /// Which answers, by whether a cache in front gave them.
@@ -74,18 +74,18 @@ impl Asked {
     /// Adds another script of the same run: its tiles are others.
     fn add_script(&mut self, run: &Run, position: usize) {
         let script = &run.scripts[position];
-        let count = |name: &str| script.counts.get(name).copied();
-        let came = count("ok").unwrap_or(0) + count("late").unwrap_or(0);
+        let counts = &script.counts;
+        let came = counts.count(figures::OK) + counts.count(figures::LATE);
         self.requests += came;
         // A view has a query for each tile; behind a cache a tile that is not there has two, and is one.
         let is_cached = script.part.as_ref().is_some_and(|part| part.cached.is_some());
-        self.tiles += match count("queries") {
+        self.tiles += match counts.get(figures::QUERIES) {
             Some(queries) if !is_cached => queries.max(came),
             _ => came,
         };
-        self.failed += count("failed").unwrap_or(0);
-        self.filled = sum(self.filled, count("rows"));
-        self.bytes = sum(self.bytes, count("bytes"));
+        self.failed += counts.count(figures::FAILED);
+        self.filled = sum(self.filled, counts.get(figures::ROWS));
+        self.bytes = sum(self.bytes, counts.get(figures::BYTES));
         self.service.add(&script.service);
         // Hits and misses are of the same tiles: their sample counts once.
         let counts_again = is_cached && self.sample.is_some();

@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture::{experiment, run};
+use spec::figures;
 use spec::{MapPart, OrderScheme, ScriptRecord, TileSample, Validity};
 use stats::Histogram;
 
@@ -7,13 +8,13 @@ use stats::Histogram;
 fn script(layer: &str, zoom: u8, cached: Option<bool>, requests: u64, us: f64) -> ScriptRecord {
     let mut service = Histogram::new();
     (0..requests).for_each(|at| service.record((us * 1000.0) as u64 + at % 3));
-    let counts = [("ok", requests), ("rows", requests / 2), ("bytes", requests * 100)];
+    let counts = [(figures::OK, requests), (figures::ROWS, requests / 2), (figures::BYTES, requests * 100)];
     ScriptRecord {
         name: format!("{layer}, z{zoom:02}"),
         text_hash: String::new(),
         weight: 1,
         part: Some(MapPart { layer: layer.into(), zoom: Some(zoom), cached }),
-        counts: counts.map(|(name, value)| (name.to_owned(), value)).into(),
+        counts: counts.into(),
         response: service.clone(),
         service,
     }

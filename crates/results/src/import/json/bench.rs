@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
-use spec::{Arrivals, COMPLETED, Counts, Error, Load, Run, RunKey, RunKind, ScriptRecord, Setting, Validity};
+use spec::figures::{self, Counters};
+use spec::{Arrivals, Counts, Error, Load, Run, RunKey, RunKind, ScriptRecord, Setting, Validity};
 use stats::Histogram;
 
 use super::Place;
@@ -100,7 +101,7 @@ fn of_scripts(own: &[&Row], first: &Row, scripts: Vec<ScriptRecord>) -> Run {
         measured_s: first.measured_s.max(0.0),
         started_at: first.started_at.clone(),
         counts: with_completed(&counts, completed),
-        figures: first.promise_ms.map(|ms| ("promise_ms".to_owned(), ms)).into_iter().collect(),
+        figures: first.promise_ms.map(|ms| (figures::PROMISE_MS, ms)).into_iter().collect(),
         settings: first.server_version.iter().map(setting).collect(),
         scripts,
         ..Run::new(RunKind::Client, key)
@@ -139,9 +140,11 @@ fn script(row: &Row) -> Result<ScriptRecord, String> {
     })
 }
 
-/// Counters by name, with what throughput counts.
-fn with_completed(counts: &Counts, completed: u64) -> BTreeMap<String, u64> {
-    counts.named().into_iter().chain([(COMPLETED.to_owned(), completed)]).collect()
+/// Counters with what throughput counts.
+fn with_completed(counts: &Counts, completed: u64) -> Counters {
+    let mut counters = counts.stored();
+    counters.set(figures::COMPLETED, completed);
+    counters
 }
 
 fn factors(workload: &str, row: &Row, throttled: bool) -> BTreeMap<String, String> {

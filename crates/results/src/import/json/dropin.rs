@@ -106,6 +106,8 @@ fn figures(of: &Value) -> Figures {
 mod tests {
     use std::path::Path;
 
+    use spec::figures;
+
     use super::*;
 
     #[test]
@@ -122,9 +124,12 @@ mod tests {
         let found = run(value.as_object().expect("an object"), &place, "hash".into()).expect("a run");
         let run = found.run();
         assert_eq!((run.workload.as_str(), run.clients, run.offered_rate), ("tpcb-like", 8, Some(100.0)));
-        assert_eq!((run.counts["ok"], run.counts["late"], run.counts["skipped"]), (978, 12, 6));
+        assert_eq!(
+            (run.counts[figures::OK], run.counts[figures::LATE], run.counts[figures::SKIPPED]),
+            (978, 12, 6)
+        );
         assert_eq!(run.tps().map(|tps| (tps * 10.0).round()), Some(995.0));
-        assert_eq!(run.figures["latency_mean_us"], 1500.0);
+        assert_eq!(run.figures[figures::LATENCY_MEAN_US], 1500.0);
         assert!(found.no_percentiles.is_some());
     }
 }

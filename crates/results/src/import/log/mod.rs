@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use spec::{Counts, Error, SeriesPoint, count};
 
-pub(super) use tally::{Tally, named};
+pub(super) use tally::{Tally, stored};
 
 use self::clients::Clients;
 use self::row::{Outcome, Row};

@@ -1,8 +1,7 @@
 //! What a log says of one script.
 
-use std::collections::BTreeMap;
-
 use spec::Counts;
+use spec::figures::Counters;
 use stats::Histogram;
 
 use super::Columns;
@@ -60,8 +59,8 @@ pub(super) fn tally(counts: &mut Counts, row: &Row, columns: Columns, limit_us: 
     }
 }
 
-/// By name, as they are stored; all that are known were due.
-pub(in crate::import) fn named(counts: &Counts) -> BTreeMap<String, u64> {
+/// As they are stored; all that are known were due.
+pub(in crate::import) fn stored(counts: &Counts) -> Counters {
     let due = counts.processed().saturating_add(counts.failed).saturating_add(counts.skipped);
     Counts { due, ..*counts }.transactions()
 }

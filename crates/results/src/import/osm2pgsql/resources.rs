@@ -1,12 +1,12 @@
 //! What `time` says of a program when it ends: GNU time's short and long forms, and those of shells.
 
-use std::collections::BTreeMap;
+use spec::figures::{self, Figure, Figures};
 
 /// Figures of a run of a program, and how it ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Resources {
-    /// By the names that a load of our own has: `child_user_cpu_s`, …
-    pub(super) figures: BTreeMap<&'static str, f64>,
+    /// As of a load of our own.
+    pub(super) figures: Figures,
     /// In words, if it did not end well.
     pub(super) failed: Option<String>,
 }
@@ -15,8 +15,8 @@ impl Resources {
     /// Takes a line, if it is one of `time`.
     pub(super) fn take(&mut self, line: &str) {
         let line = line.trim();
-        if let Some(figure) = long(line).or_else(|| of_shell(line)) {
-            self.figures.insert(figure.0, figure.1);
+        if let Some((of, value)) = long(line).or_else(|| of_shell(line)) {
+            self.figures.set(of, value);
         } else if line.contains("elapsed") && line.contains("user ") {
             self.short(line);
         } else if let Some(status) = line.strip_prefix("Exit status: ") {
@@ -33,43 +33,43 @@ impl Resources {
     /// `0.93user 0.12system 0:03.95elapsed 26%CPU (0avgtext+0avgdata 137000maxresident)k`.
     fn short(&mut self, line: &str) {
         for word in line.split_whitespace() {
-            let mut figure = |end: &str, name: &'static str, factor: f64| {
+            let mut figure = |end: &str, of: Figure, factor: f64| {
                 let value = word.strip_suffix(end).map(|number| number.trim_start_matches("0avgdata"));
                 if let Some(value) = value.and_then(clock) {
-                    self.figures.insert(name, value * factor);
+                    self.figures.set(of, value * factor);
                 }
             };
-            figure("user", "child_user_cpu_s", 1.0);
-            figure("system", "child_system_cpu_s", 1.0);
-            figure("elapsed", "child_wall_s", 1.0);
-            figure("maxresident)k", "child_max_rss_bytes", 1024.0);
+            figure("user", figures::CHILD_USER_CPU_S, 1.0);
+            figure("system", figures::CHILD_SYSTEM_CPU_S, 1.0);
+            figure("elapsed", figures::CHILD_WALL_S, 1.0);
+            figure("maxresident)k", figures::CHILD_MAX_RSS_BYTES, 1024.0);
         }
     }
 }
 
 /// `Maximum resident set size (kbytes): 1058456`, a line of `time -v`.
-fn long(line: &str) -> Option<(&'static str, f64)> {
+fn long(line: &str) -> Option<(Figure, f64)> {
     let number = |start: &str| line.strip_prefix(start).and_then(clock);
     let figures = [
-        ("User time (seconds): ", "child_user_cpu_s", 1.0),
-        ("System time (seconds): ", "child_system_cpu_s", 1.0),
-        ("Elapsed (wall clock) time (h:mm:ss or m:ss): ", "child_wall_s", 1.0),
-        ("Maximum resident set size (kbytes): ", "child_max_rss_bytes", 1024.0),
+        ("User time (seconds): ", figures::CHILD_USER_CPU_S, 1.0),
+        ("System time (seconds): ", figures::CHILD_SYSTEM_CPU_S, 1.0),
+        ("Elapsed (wall clock) time (h:mm:ss or m:ss): ", figures::CHILD_WALL_S, 1.0),
+        ("Maximum resident set size (kbytes): ", figures::CHILD_MAX_RSS_BYTES, 1024.0),
     ];
-    figures.into_iter().find_map(|(start, name, factor)| Some((name, number(start)? * factor)))
+    figures.into_iter().find_map(|(start, of, factor)| Some((of, number(start)? * factor)))
 }
 
 /// `real 1m35.220s`, as bash and zsh write it; `user 0.93`, as POSIX has it.
-fn of_shell(line: &str) -> Option<(&'static str, f64)> {
+fn of_shell(line: &str) -> Option<(Figure, f64)> {
     let (name, value) = line.split_once(char::is_whitespace)?;
-    let name = match name {
-        "real" => "child_wall_s",
-        "user" => "child_user_cpu_s",
-        "sys" => "child_system_cpu_s",
+    let of = match name {
+        "real" => figures::CHILD_WALL_S,
+        "user" => figures::CHILD_USER_CPU_S,
+        "sys" => figures::CHILD_SYSTEM_CPU_S,
         _ => return None,
     };
     let value = value.trim().trim_end_matches('s').replace(['m', 'h'], ":");
-    Some((name, clock(&value)?))
+    Some((of, clock(&value)?))
 }
 
 /// Seconds of `1:02:03.5`, `2:03` or `3.5`.
@@ -94,11 +94,11 @@ mod tests {
 
     #[test]
     fn every_way_of_timing_is_read() {
-        let wanted = BTreeMap::from([
-            ("child_user_cpu_s", 60.5),
-            ("child_system_cpu_s", 73.0),
-            ("child_wall_s", 95.8),
-            ("child_max_rss_bytes", 1_024_000.0),
+        let wanted = Figures::from([
+            (figures::CHILD_USER_CPU_S, 60.5),
+            (figures::CHILD_SYSTEM_CPU_S, 73.0),
+            (figures::CHILD_WALL_S, 95.8),
+            (figures::CHILD_MAX_RSS_BYTES, 1_024_000.0),
         ]);
         let long = "\tUser time (seconds): 60.5\n\tSystem time (seconds): 73.00\n\tPercent of CPU this job got: 99%\n\
                     \tElapsed (wall clock) time (h:mm:ss or m:ss): 1:35.80\n\tMaximum resident set size (kbytes): 1000\n\
@@ -108,11 +108,11 @@ mod tests {
         let bash = "\nreal\t1m35.800s\nuser\t1m0.500s\nsys\t1m13.000s\n";
         assert_eq!(taken(short), Resources { figures: wanted.clone(), failed: None });
         assert_eq!(taken(long).figures, wanted);
-        assert_eq!(taken(bash).figures["child_wall_s"], 95.8);
-        assert_eq!(taken("real 95.8\nuser 60.5\nsys 73").figures.len(), 3);
+        assert_eq!(taken(bash).figures[figures::CHILD_WALL_S], 95.8);
+        assert_eq!(taken("real 95.8\nuser 60.5\nsys 73").figures.iter().count(), 3);
         assert_eq!(taken("real estate\n\nuser friendly"), Resources::default());
         assert_eq!(
-            taken("Elapsed (wall clock) time (h:mm:ss or m:ss): 26:01:00").figures["child_wall_s"],
+            taken("Elapsed (wall clock) time (h:mm:ss or m:ss): 26:01:00").figures[figures::CHILD_WALL_S],
             93_660.0
         );
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use spec::figures::{self, Figures};
 use spec::{
     Artifact, Doubt, Load as LoadKind, Phase, PhaseSource, Reason, Run, RunEvent, RunKey, RunKind, Setting,
     Validity,
@@ -72,14 +73,14 @@ fn factors(load: &Load) -> BTreeMap<String, String> {
     factors
 }
 
-fn figures(load: &Load) -> BTreeMap<String, f64> {
-    let own = [
-        ("child_reported_s", load.told.overall_s.map(|seconds| seconds as f64)),
-        ("child_peak_memory_bytes", load.told.peak_memory_bytes.map(|bytes| bytes as f64)),
+fn figures(load: &Load) -> Figures {
+    let told = [
+        (figures::CHILD_REPORTED_S, load.told.overall_s.map(|seconds| seconds as f64)),
+        (figures::CHILD_PEAK_MEMORY_BYTES, load.told.peak_memory_bytes.map(|bytes| bytes as f64)),
     ];
-    let own = own.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let timed = load.resources.figures.iter().map(|(name, value)| (*name, *value));
-    own.chain(timed).map(|(name, value)| (name.to_owned(), value)).collect()
+    let mut figures = load.resources.figures.clone();
+    figures.extend(told.into_iter().filter_map(|(of, value)| Some((of, value?))));
+    figures
 }
 
 fn settings(load: &Load) -> Vec<Setting> {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::io::Cursor;
 
-use spec::{Error, Reason, Run, RunKind, Validity};
+use spec::{Error, Reason, Run, RunKind, Validity, figures};
 
 use super::*;
 
@@ -100,8 +100,11 @@ fn a_night_of_loads_in_one_file_is_as_many_runs() {
     assert_eq!(levels(one), "cache=500 extract=delaware.osm.pbf flat-nodes=yes slim=yes workload=osm");
     assert_eq!(levels(other), "drop=yes extract=delaware.osm.pbf slim=yes workload=osm");
     let figures = &one.run().figures;
-    assert_eq!((figures["child_wall_s"], figures["child_max_rss_bytes"]), (3.95, 137_000.0 * 1024.0));
-    assert_eq!(other.run().figures["child_wall_s"], 95.8);
+    assert_eq!(
+        (figures[figures::CHILD_WALL_S], figures[figures::CHILD_MAX_RSS_BYTES]),
+        (3.95, 137_000.0 * 1024.0)
+    );
+    assert_eq!(other.run().figures[figures::CHILD_WALL_S], 95.8);
     assert_eq!((one.run().measured_s, other.run().measured_s), (3.0, 95.0));
     assert_eq!(one.run().started_at, "2026-11-21T02:42:26Z");
     let doubts: Vec<_> = one.run().doubts.iter().map(|doubt| doubt.reason).collect();
@@ -225,7 +228,7 @@ fn the_log_of_a_planet_is_read_in_a_stream() {
     assert!(bytes > 20_000_000, "{bytes}");
     let run = found[0].run();
     assert_eq!((run.measured_s, run.validity), (SECONDS as f64, Validity::Suspect));
-    assert_eq!(run.figures["child_peak_memory_bytes"], 98_304.0 * 1_048_576.0);
+    assert_eq!(run.figures[figures::CHILD_PEAK_MEMORY_BYTES], 98_304.0 * 1_048_576.0);
     let hours = |name: &str| {
         run.phases.iter().find(|phase| phase.name == name).map(|phase| phase.duration_us / 3_600_000_000)
     };

@@ -1,22 +1,10 @@
-//! Figures of a run that are derived when reading, each in one place.
-
-use std::collections::BTreeMap;
+//! What is derived from a run when reading, each in one place.
 
 use stats::Histogram;
 
 use crate::experiment::{Experiment, OrderScheme};
+use crate::figures::{self, Counter, Counters};
 use crate::run::{Load, Run, RunKind, ScriptRecord};
-
-/// Figure of a run: commands that each of its transactions has, where these are several.
-pub const COMMANDS_PER_TX: &str = "commands_per_tx";
-/// Counter of a run and of its scripts: transactions that throughput counts.
-pub const COMPLETED: &str = "completed";
-/// Counter of a run: transactions that were still open when the drain was over, and count as late; none where there are none.
-pub const LEFT_OPEN: &str = "left_open";
-/// Figure of a run: how long the load generator stood still, s; where it did.
-pub const STALLED_S: &str = "generator_stalled_s";
-/// Figure of a run: share of what was looked for in a cache and found there, percent, where it may be missing.
-pub const HIT_PCT: &str = "hit_pct";
 
 impl Experiment {
     /// Whether the runs of its arms alternate, so that what drifts is alike for all of them. Imported ones do not, nor do two
@@ -36,8 +24,8 @@ impl Run {
 
     /// One of [`Run::counts`], 0 when it was not counted.
     #[must_use]
-    pub fn count(&self, name: &str) -> u64 {
-        self.counts.get(name).copied().unwrap_or(0)
+    pub fn count(&self, of: Counter) -> u64 {
+        self.counts.count(of)
     }
 
     /// Transactions that throughput counts: of a closed load those that succeeded and ended in the measured part. Runs that do
@@ -68,13 +56,13 @@ impl Run {
     /// Commands per second that succeeded; `None` where a transaction is one command, or is not made of commands.
     #[must_use]
     pub fn commands_per_s(&self) -> Option<f64> {
-        Some(self.tps()? * self.figures.get(COMMANDS_PER_TX)?)
+        Some(self.tps()? * self.figures.get(figures::COMMANDS_PER_TX)?)
     }
 
     /// Share of what was looked for in a cache and found there, percent; `None` where nothing may be missing.
     #[must_use]
     pub fn hit_pct(&self) -> Option<f64> {
-        self.figures.get(HIT_PCT).copied()
+        self.figures.get(figures::HIT_PCT)
     }
 
     /// How fast it was, per second: transactions (commands, where a transaction has several), or how many such jobs would fit
@@ -96,7 +84,7 @@ impl Run {
     /// The promise that was asked for, ms; imported runs have it under pgbench's name.
     #[must_use]
     pub fn promise_ms(&self) -> Option<f64> {
-        self.figures.get("promise_ms").or_else(|| self.figures.get("latency_limit_ms")).copied()
+        self.figures.get(figures::PROMISE_MS).or_else(|| self.figures.get(figures::LATENCY_LIMIT_MS))
     }
 
     /// Response times over all scripts.
@@ -126,9 +114,8 @@ impl ScriptRecord {
     }
 }
 
-fn completed(counts: &BTreeMap<String, u64>) -> u64 {
-    let count = |name: &str| counts.get(name).copied().unwrap_or(0);
-    counts.get(COMPLETED).copied().unwrap_or_else(|| count("ok") + count("late"))
+fn completed(counts: &Counters) -> u64 {
+    counts.get(figures::COMPLETED).unwrap_or_else(|| counts.count(figures::OK) + counts.count(figures::LATE))
 }
 
 fn merged(scripts: &[ScriptRecord], of: impl Fn(&ScriptRecord) -> &Histogram) -> Histogram {

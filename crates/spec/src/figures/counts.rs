@@ -1,0 +1,120 @@
+//! Counters of transactions: their lines of the table, and a struct with a field for each.
+
+use super::row::{Better, Counter, Id, Notable, Per, Row, Source, Unit};
+use super::table::rows;
+use super::values::Counters;
+
+/// Declares the counters once: as lines of the table, and as fields.
+macro_rules! counters {
+    ($($rows:ident {
+        $($id:ident $name:ident, $label:literal, $unit:ident, $per:ident, $better:ident,
+            $(large from $matters:literal in $family:literal $(by $event:literal)?,)? $meaning:literal;)*
+    })*) => {
+        $(rows! {
+            $rows: Counter by Engine;
+            $($id $name, $label, $unit, $per, $better, $(large from $matters in $family $(by $event)?,)? $meaning;)*
+        })*
+
+        /// Counters of one script, or of several: `due = ok + late + failed + skipped + unfinished`. In open load `due` counts the
+        /// arrivals that were due in the measured part, in closed load the transactions that began in it.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Counts {
+            $($(#[doc = $meaning] pub $name: u64,)*)*
+        }
+
+        impl Counts {
+            /// Adds another part's counters.
+            pub fn add(&mut self, other: &Self) {
+                $($(self.$name = self.$name.saturating_add(other.$name);)*)*
+            }
+
+            /// Those of all transactions, from those of a sample of this share (0..=1).
+            #[must_use]
+            pub fn scaled(self, share: f64) -> Self {
+                let scaled = |count: u64| (count as f64 / share).round() as u64;
+                Self { $($($name: scaled(self.$name),)*)* }
+            }
+
+            /// From what is stored; what was not counted is 0.
+            #[must_use]
+            pub fn of(stored: &Counters) -> Self {
+                Self { $($($name: stored.count($id),)*)* }
+            }
+
+            fn all(&self) -> impl Iterator<Item = (Counter, u64)> {
+                [$($(($id, self.$name)),*),*].into_iter()
+            }
+        }
+    };
+}
+
+counters! {
+    RETURNED {
+        AFFECTED affected, "rows changed", Count, Transaction, Neither, large from 0.1 in "rows changed", "Rows changed; like all that was returned, by transactions that succeeded: an error page is no payload";
+        ROWS rows, "rows received", Count, Transaction, Neither, large from 0.1 in "received", "Rows received over all statements";
+        BYTES bytes, "bytes received", Bytes, Transaction, Neither, large from 16.0 in "received" by 100.0, "Payload received";
+        QUERIES queries, "queries", Count, Transaction, Neither, "Statements that were to return rows, whether they did or not";
+        CHANGES changes, "changes", Count, Transaction, Neither, "Statements that were to change rows, whether they did or not";
+        KEYED keyed, "transactions by key", Count, Run, Neither, "Transactions that read or wrote by key; absent where there are none";
+        KEYED_EMPTY keyed_empty, "transactions by key that found nothing", Count, Run, Lower, "Transactions of `keyed` that returned or changed no row by key";
+    }
+    TRANSACTIONS {
+        DUE due, "transactions due", Count, Run, Neither, "Transactions that were to be done: ok + late + failed + skipped + unfinished";
+        OK ok, "transactions in time", Count, Run, Higher, "Transactions that succeeded within the promise (all successes, when there is none)";
+        LATE late, "late transactions", Count, Run, Lower, "Transactions that succeeded later than promised; closed load: or were still open when the drain time was over";
+        FAILED failed, "failures", Count, Transaction, Lower, large from 0.01 in "failed", "Transactions that failed after their last try";
+        SERIALIZATION_FAILURES serialization_failures, "serialization failures", Count, Transaction, Lower, "Transactions of `failed` that could not be serialized";
+        DEADLOCK_FAILURES deadlock_failures, "deadlock failures", Count, Transaction, Lower, "Transactions of `failed` that were in a deadlock";
+        OTHER_FAILURES other_failures, "other failures", Count, Transaction, Lower, "Transactions of `failed` that are of neither kind, where a source tells; absent where there are none";
+        SKIPPED skipped, "skipped transactions", Count, Run, Lower, "Transactions that were never started: later than promised before a client was free";
+        UNFINISHED unfinished, "unfinished transactions", Count, Run, Lower, "Transactions given up with their client; open load: or still open when the drain time was over, or never started";
+        RETRIED retried, "retried transactions", Count, Transaction, Lower, "Transactions that needed more than one try";
+        RETRIES retries, "retries", Count, Transaction, Lower, large from 0.01 in "retries", "Extra tries over all transactions";
+    }
+}
+
+impl Counts {
+    /// pgbench's "transactions actually processed".
+    #[must_use]
+    pub fn processed(&self) -> u64 {
+        self.ok.saturating_add(self.late)
+    }
+
+    /// As they are stored.
+    #[must_use]
+    pub fn stored(&self) -> Counters {
+        self.told().collect()
+    }
+
+    /// The same without what the server returned, which not every source knows.
+    #[must_use]
+    pub fn transactions(&self) -> Counters {
+        let is_returned = |of: Counter| RETURNED.iter().any(|row| row.name == of.name);
+        self.told().filter(|(of, _)| !is_returned(*of)).collect()
+    }
+
+    /// Not every source tells failures apart, and not every workload asks by key.
+    fn told(&self) -> impl Iterator<Item = (Counter, u64)> {
+        let rare = [OTHER_FAILURES, KEYED, KEYED_EMPTY];
+        self.all().filter(move |(of, count)| *count > 0 || !rare.contains(of))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stored_leads_there_and_back() {
+        let counts = Counts { due: 9, ok: 4, failed: 3, other_failures: 1, rows: 7, ..Counts::default() };
+        assert_eq!(Counts::of(&counts.stored()), counts);
+        let names = |counts: Counts| {
+            let stored = counts.transactions();
+            stored.iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
+        };
+        let usual =
+            "deadlock_failures due failed late ok retried retries serialization_failures skipped unfinished";
+        assert_eq!(names(Counts::default()), usual);
+        assert_eq!(names(counts), usual.replace("retried", "other_failures retried"));
+    }
+}

@@ -1,0 +1,78 @@
+//! The table of figures: what runs count and store, and what is to be known of each figure to compare, name and print it.
+//!
+//! A line of [`table()`] is all that a figure needs: its id, what `pgdyno table figures` and `table differences` print, and its line
+//! in docs/figures.md come from it.
+
+mod counts;
+mod row;
+mod table;
+mod values;
+
+pub use counts::*;
+pub use row::{Better, Counter, Figure, Id, Notable, Per, Row, Source, Unit};
+pub use table::*;
+pub use values::{Counters, Figures, Values};
+
+/// All lines, in the order they are shown.
+pub fn table() -> impl Iterator<Item = &'static Row> {
+    let parts = [
+        table::POSTGRES,
+        counts::RETURNED,
+        counts::TRANSACTIONS,
+        table::COMPLETIONS,
+        table::KERNEL,
+        table::REDIS,
+        table::ENGINE,
+        table::AROUND,
+        table::DERIVED,
+        table::PROGRAM,
+        table::IMPORTED,
+        table::PROBE,
+    ];
+    parts.into_iter().flatten().copied()
+}
+
+/// The line of this name; `None` where the table has none, as of a newer version's figures.
+#[must_use]
+pub fn row(name: &str) -> Option<&'static Row> {
+    table().find(|row| row.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_told_apart_and_their_names_say_their_unit() {
+        let (mut names, mut labels) = (BTreeSet::new(), BTreeSet::new());
+        for row in table() {
+            assert!(names.insert(row.name), "{} has two lines", row.name);
+            assert!(labels.insert(row.label), "{} has the label of another one", row.name);
+            let is_last = |suffix: &str| {
+                let kinds = ["", "_mean", "_per_tx"].map(|kind| format!("_{suffix}{kind}"));
+                kinds.iter().any(|end| row.name.ends_with(end))
+            };
+            let is_said = row.unit == Unit::Count || row.name == BYTES.name || is_last(row.unit.suffix());
+            assert!(is_said, "{}: {:?}", row.name, row.unit);
+            assert!(!row.meaning.is_empty() && !row.meaning.ends_with('.'), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn differences_are_of_what_is_given_for_something() {
+        for row in table().filter(|row| row.notable.is_some()) {
+            assert!(matches!(row.per, Per::Transaction | Per::Minute), "{}", row.name);
+            assert!(matches!(row.unit, Unit::Count | Unit::Bytes | Unit::Seconds), "{}", row.name);
+        }
+        assert_eq!(BYTES.notable.as_ref().map(|of| of.event), Some(100.0));
+        assert_eq!(WAL_BYTES.notable, Some(Notable { family: "wal", matters: 64.0, event: 8192.0 }));
+    }
+
+    #[test]
+    fn a_line_is_found_by_its_name() {
+        assert_eq!(row("wal_bytes").map(|row| row.label), Some("WAL"));
+        assert!(row("of_a_newer_version_s").is_none());
+    }
+}

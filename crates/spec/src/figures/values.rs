@@ -1,0 +1,155 @@
+//! Values of a run by figure.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Index;
+
+use serde::{Deserialize, Serialize};
+
+use super::row::Id;
+
+/// Values by figure, in the order of their names, as they are stored. A name that the table does not have is kept: a results file of
+/// a newer version loses nothing.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Values<T>(BTreeMap<Cow<'static, str>, T>);
+
+/// Single figures of a run.
+pub type Figures = Values<f64>;
+/// Counters of a run or of a script.
+pub type Counters = Values<u64>;
+
+impl<T: Copy> Values<T> {
+    /// The value of a figure; `None` where it is not known.
+    #[must_use]
+    pub fn get(&self, of: Id<T>) -> Option<T> {
+        self.0.get(of.name).copied()
+    }
+
+    /// The same, to change it.
+    pub fn get_mut(&mut self, of: Id<T>) -> Option<&mut T> {
+        self.0.get_mut(of.name)
+    }
+
+    /// Sets the value of a figure.
+    pub fn set(&mut self, of: Id<T>, value: T) {
+        self.0.insert(Cow::Borrowed(of.row.name), value);
+    }
+
+    /// Takes the value of a figure out.
+    pub fn remove(&mut self, of: Id<T>) -> Option<T> {
+        self.0.remove(of.name)
+    }
+
+    /// Sets a value by a name that is read from somewhere.
+    pub fn set_named(&mut self, name: String, value: T) {
+        self.0.insert(Cow::Owned(name), value);
+    }
+
+    /// The value of this name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<T> {
+        self.0.get(name).copied()
+    }
+
+    /// Takes over all values of another part of the run.
+    pub fn append(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// Names and values, in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, T)> {
+        self.0.iter().map(|(name, value)| (name.as_ref(), *value))
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Counters {
+    /// A counter, 0 where it was not counted.
+    #[must_use]
+    pub fn count(&self, of: Id<u64>) -> u64 {
+        self.get(of).unwrap_or(0)
+    }
+
+    /// Adds to a counter.
+    pub fn add(&mut self, of: Id<u64>, count: u64) {
+        *self.0.entry(Cow::Borrowed(of.row.name)).or_default() += count;
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Values<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl<T> Default for Values<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<T: Copy> Index<Id<T>> for Values<T> {
+    type Output = T;
+
+    fn index(&self, of: Id<T>) -> &T {
+        self.0.get(of.name).unwrap_or_else(|| panic!("{} is not known", of.name))
+    }
+}
+
+impl<T: Copy> Extend<(Id<T>, T)> for Values<T> {
+    fn extend<I: IntoIterator<Item = (Id<T>, T)>>(&mut self, values: I) {
+        values.into_iter().for_each(|(of, value)| self.set(of, value));
+    }
+}
+
+impl<T: Copy> FromIterator<(Id<T>, T)> for Values<T> {
+    fn from_iter<I: IntoIterator<Item = (Id<T>, T)>>(values: I) -> Self {
+        let mut all = Self::default();
+        all.extend(values);
+        all
+    }
+}
+
+impl<T: Copy, const N: usize> From<[(Id<T>, T); N]> for Values<T> {
+    fn from(values: [(Id<T>, T); N]) -> Self {
+        values.into_iter().collect()
+    }
+}
+
+/// By name, as they are stored.
+impl<T: Copy> FromIterator<(String, T)> for Values<T> {
+    fn from_iter<I: IntoIterator<Item = (String, T)>>(values: I) -> Self {
+        Self(values.into_iter().map(|(name, value)| (Cow::Owned(name), value)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{OK, WAL_BYTES};
+    use super::*;
+
+    #[test]
+    fn a_name_that_the_table_does_not_have_is_kept() {
+        let stored = [("of_a_newer_version_s", 2.0), (WAL_BYTES.name, 1.0)];
+        let mut figures: Figures = stored.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+        figures.set(WAL_BYTES, 3.0);
+        assert_eq!(figures.iter().collect::<Vec<_>>(), [("of_a_newer_version_s", 2.0), ("wal_bytes", 3.0)]);
+        assert_eq!((figures[WAL_BYTES], figures.named("of_a_newer_version_s")), (3.0, Some(2.0)));
+    }
+
+    #[test]
+    fn a_counter_that_was_not_counted_is_none_and_counts_as_0() {
+        let mut counters = Counters::default();
+        assert_eq!((counters.get(OK), counters.count(OK)), (None, 0));
+        counters.add(OK, 2);
+        counters.add(OK, 3);
+        assert_eq!(counters, [(OK, 5)].into());
+    }
+}
