@@ -1,7 +1,8 @@
-//! One's own changes to a server: SQL or a command with its undo, and a check that must hold while it is made.
+//! The user's changes to a server: SQL or a command with its undo, and a check that must hold while it is
+//! made.
 //!
-//! What is made is written down first (`settings::journal`), so that it is undone also after a crash. An undo must stand a
-//! do that got half-way, and being run twice: `DROP INDEX IF EXISTS`.
+//! Each change is recorded first (`settings::journal`), so that it can be undone after a crash. An undo must
+//! work after a partial do, and twice: `DROP INDEX IF EXISTS`.
 
 mod environment;
 mod error;
@@ -20,7 +21,7 @@ pub(crate) use executor::{Executor, see};
 
 use crate::control::shown;
 
-/// Longest time a command may take when nothing else is said.
+/// Default timeout of a command.
 pub const BOUND: Duration = Duration::from_secs(3600);
 
 /// What is done to a server, how it is undone, and how it is seen that it is done.
@@ -88,7 +89,7 @@ impl Change {
         }
     }
 
-    /// All that it says: `do "CREATE INDEX i ON t (x)", undo "DROP INDEX IF EXISTS i", check "SELECT …"`.
+    /// Everything: `do "CREATE INDEX i ON t (x)", undo "DROP INDEX IF EXISTS i", check "SELECT …"`.
     #[must_use]
     pub fn all_words(&self) -> String {
         let step =
@@ -99,7 +100,7 @@ impl Change {
         if parts.is_empty() { self.words() } else { parts.join(", ") }
     }
 
-    /// What it does, in short: `"CREATE INDEX i ON t (x)"`.
+    /// The do in short: `"CREATE INDEX i ON t (x)"`.
     #[must_use]
     pub fn words(&self) -> String {
         self.do_.as_ref().map_or_else(|| "nothing".to_owned(), Step::words)
@@ -151,7 +152,7 @@ mod tests {
             (Change { do_: sql(" -- x\n;"), undo: sql("x"), check: None }, Some("the do is empty")),
             (Change { do_: command("x"), undo: command(" \n"), check: None }, Some("the undo is empty")),
             (Change { check: check("/* */"), ..Change::default() }, Some("the check is empty")),
-            (Change { check: check("SELECT 1; SELECT 2"), ..Change::default() }, Some("the check is more")),
+            (Change { check: check("SELECT 1; SELECT 2"), ..Change::default() }, Some("the check has more")),
         ];
         for (change, wanted) in cases {
             let refused = change.validate(false).map_err(|error| error.to_string()).err();

@@ -1,9 +1,9 @@
-//! A filesystem in words.
+//! Describes a filesystem in words.
 
 use super::options::{Filesystem, Ground, Holds, Kind, Storage};
 use crate::host::Disk;
 
-/// Options with which a crash costs more than without.
+/// Options that make a crash more expensive.
 const WEAKENING: [(&str, &str); 6] = [
     ("nobarrier", "a power failure loses what was synced"),
     ("barrier=0", "a power failure loses what was synced"),
@@ -14,7 +14,7 @@ const WEAKENING: [(&str, &str); 6] = [
 ];
 
 impl Kind {
-    /// Its name as the kernel knows it.
+    /// Its name in the kernel.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -56,25 +56,25 @@ fn short(bytes: u64) -> String {
     }
 }
 
-/// `zfs (zfs-fuse), recordsize 8k, compression lzjb (says nothing about kernel ZFS)`.
+/// `zfs (zfs-fuse), recordsize 8k, compression lzjb (not representative of kernel ZFS)`.
 pub(super) fn label(filesystem: &Filesystem, by_fuse: bool) -> String {
     let fuse = if by_fuse { " (zfs-fuse)" } else { "" };
     let mut parts = vec![format!("{}{fuse}", filesystem.kind.name())];
     parts.extend(filesystem.kind.options());
     parts.extend(filesystem.options().map(str::to_owned));
-    let caution = if by_fuse { " (says nothing about kernel ZFS)" } else { "" };
+    let caution = if by_fuse { " (not representative of kernel ZFS)" } else { "" };
     parts.join(", ") + caution
 }
 
 impl Filesystem {
-    /// Its mount options, or properties, one by one.
+    /// Its mount options, or properties.
     pub(super) fn options(&self) -> impl Iterator<Item = &str> {
         self.mount_options.split(',').map(str::trim).filter(|option| !option.is_empty())
     }
 }
 
 impl Storage {
-    /// Which files stand on what, in words: "its log on xfs".
+    /// Which files are on which storage, in words: "its log on xfs".
     #[must_use]
     pub fn words(&self) -> String {
         let what = match self.holds {
@@ -90,7 +90,7 @@ impl Storage {
         }
     }
 
-    /// What of it weakens crash safety, in words; nothing where a crash costs what it would cost anyway.
+    /// How it weakens crash safety, in words; empty if it does not.
     #[must_use]
     pub fn weakens(&self) -> Vec<String> {
         match &self.on {
@@ -112,7 +112,7 @@ impl Storage {
         }
     }
 
-    /// Whether it is made, and goes with its server.
+    /// Whether it is made, and removed with its server.
     #[must_use]
     pub fn is_made(&self) -> bool {
         matches!(self.on, Ground::Filesystem(_))
@@ -146,7 +146,7 @@ mod tests {
             (
                 of(Kind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".into()) }, ""),
                 true,
-                "zfs (zfs-fuse), recordsize 8k, compression lzjb (says nothing about kernel ZFS)",
+                "zfs (zfs-fuse), recordsize 8k, compression lzjb (not representative of kernel ZFS)",
             ),
             (
                 of(Kind::Zfs { recordsize_bytes: Some(1 << 20), compression: None }, "atime=off"),
