@@ -1,3 +1,5 @@
+//! The scripts of a run with their weights.
+
 use crate::builtin::Builtin;
 use crate::command::Action;
 use crate::error::{MAX_SCRIPTS, ParseError};

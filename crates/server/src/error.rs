@@ -1,4 +1,4 @@
-//! Errors of other crates and of the system as [`Error`], and what a target cannot give.
+//! Converts errors of other crates and of the system to [`Error`].
 
 use std::fmt::Display;
 use std::io;
@@ -8,19 +8,19 @@ use protocol::postgres::ConnInfoError;
 use protocol::postgres::sql::SqlError;
 use spec::{Class, Error};
 
-/// A connection string that cannot be used.
+/// An invalid connection string.
 #[must_use]
 pub fn conninfo_error(error: ConnInfoError) -> Error {
     Error::new(Class::Usage, format!("connection string: {error}")).because(error)
 }
 
-/// What the server said while something was done, with the class and the advice of its SQLSTATE.
+/// The server's error while something was done, with the class and the advice for its SQLSTATE.
 #[must_use]
 pub fn sql_error(doing: impl Display, error: SqlError) -> Error {
     server_error(format!("while {doing}: {error}"), error)
 }
 
-/// The same in other words.
+/// As [`sql_error`], with the whole message given.
 #[must_use]
 pub fn server_error(what: impl Into<String>, error: SqlError) -> Error {
     Error::of_server(error.sqlstate.as_deref(), what).because(error)
@@ -43,35 +43,32 @@ impl From<NotAvailable> for Error {
     }
 }
 
-/// What does not work through a transaction pooler that somebody else runs: the server connection is another client's after
-/// each transaction.
+/// What does not work through another's transaction pooler: after each transaction the server connection goes
+/// to another client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotPooled {
-    /// Settings that each connection starts with.
     #[error(
         "the startup parameter \"options\" (of the connection string, or PGOPTIONS) does not go through a transaction pooler: \
          leave it out, or connect to the server itself"
     )]
     Options,
-    /// Statements that are prepared by name.
     #[error(
         "prepared statements do not go through this transaction pooler: it does not keep them for its clients; use the query \
          mode simple or extended, a pooler that keeps them (PgBouncer from 1.21 on, max_prepared_statements above 0), or \
          connect to the server itself"
     )]
     Statements,
-    /// Something that a script does.
     #[error(
         "{what}: this belongs to a session, and does not go through a transaction pooler: the next client would get it; \
          connect to the server itself"
     )]
     Session {
-        /// Which statement, with its place.
+        /// The statement, with its position.
         what: String,
     },
 }
 
-/// Something that this target cannot give, and why: shown as it is, never faked.
+/// Something that this target does not offer, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} not available: {reason}")]
 pub struct NotAvailable {

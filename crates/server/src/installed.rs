@@ -1,51 +1,48 @@
-//! Which programs this machine has, and how to install missing ones.
+//! Finds installed programs, and the command that installs missing ones.
 
 use std::path::{Path, PathBuf};
 
 use crate::child::{self, Account};
 use crate::member;
 
-/// A program that was found.
+/// An installed program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub path: PathBuf,
-    /// Its version, where it tells one.
+    /// If it prints one.
     pub version: Option<String>,
 }
 
-/// The first program of these names, in `PATH` and in the usual folders. It is asked for its version as the account that runs
-/// programs.
+/// The first program of these names, in `PATH` and in the usual folders. It is asked for its version as the
+/// account that runs programs.
 #[must_use]
 pub fn program(names: &[&str]) -> Option<Found> {
     let path = member::find(names)?;
     let account = Account::unprivileged().ok().flatten();
-    let said = child::ask_all(&path, "--version", account.as_ref()).unwrap_or_default();
-    Some(Found { version: version_in(&said), path })
+    let output = child::ask_all(&path, "--version", account.as_ref()).unwrap_or_default();
+    Some(Found { version: version_in(&output), path })
 }
 
 /// The first word that is a version: `osm2pgsql version 1.8.0` gives `1.8.0`, and `v=7.0.15` gives `7.0.15`.
-fn version_in(said: &str) -> Option<String> {
-    said.split_whitespace().find_map(|word| {
+fn version_in(output: &str) -> Option<String> {
+    output.split_whitespace().find_map(|word| {
         let word = word.trim_start_matches("v=").trim_start_matches('v').trim_end_matches([',', ';']);
         let is_version = word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
         is_version.then(|| word.to_owned())
     })
 }
 
-/// How a system installs packages.
+/// A system's package manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packages {
-    /// Debian, Ubuntu and what is made of them.
+    /// Debian, Ubuntu and derivatives.
     Apt,
-    /// Fedora, Red Hat Enterprise Linux and what is made of them.
+    /// Fedora, Red Hat Enterprise Linux and derivatives.
     Dnf,
-    /// Alpine.
     Apk,
-    /// Arch.
     Pacman,
     /// macOS with Homebrew.
     Brew,
-    /// Another one.
     Unknown,
 }
 
@@ -74,7 +71,7 @@ impl Packages {
         words.find_map(known).unwrap_or(Self::Unknown)
     }
 
-    /// The command that installs packages, for the user that we are.
+    /// The command that installs packages, for the current user.
     #[must_use]
     pub fn command(self) -> Option<String> {
         let (command, for_root) = match self {
@@ -105,8 +102,8 @@ mod tests {
             ("nginx version: nginx/1", None),
             ("", None),
         ];
-        for (said, wanted) in cases {
-            assert_eq!(version_in(said).as_deref(), wanted, "{said}");
+        for (output, wanted) in cases {
+            assert_eq!(version_in(output).as_deref(), wanted, "{output}");
         }
     }
 

@@ -1,7 +1,7 @@
-//! Servers: found, made, started, set, watched, stopped; and what belongs to them: their hosts, the programs pgdyno
-//! starts, the folders it owns, control connections.
+//! Servers: found, made, started, configured, watched, stopped; with their hosts, the programs pgdyno starts,
+//! the folders it owns, and control connections.
 //!
-//! Nothing here knows of experiments, loads or results.
+//! The crate knows nothing of experiments, loads or results.
 
 pub mod change;
 pub mod child;
@@ -30,5 +30,5 @@ mod stop;
 mod target;
 
 pub use error::{NotAvailable, NotPooled, conninfo_error, server_error, sql_error};
-pub use stop::{Heeded, Stop};
+pub use stop::{Stop, StopPhase};
 pub use target::Target;

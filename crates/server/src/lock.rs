@@ -1,4 +1,4 @@
-//! One pgdyno at a time per folder: of a server, or of a filesystem made for one.
+//! One pgdyno at a time per folder of a server, or of a filesystem made for one.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -10,20 +10,19 @@ use crate::home::Dir;
 
 pub(crate) const LOCK: &str = "lock";
 
-/// How long a glance at a lock may hold it.
+/// How long a check of a lock may hold it.
 const GLANCE: Duration = Duration::from_millis(200);
 
-/// Held while the folder is in use; the kernel lets go of it when we end, however that happens.
+/// Held while the folder is in use; the kernel releases it however pgdyno ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
 }
 
-/// What came of taking a lock.
 #[derive(Debug)]
 pub(crate) enum Taken {
     Ours(Lock),
-    /// Another pgdyno has it; its pid where it could be read.
+    /// Another pgdyno has it; its pid if known.
     Held(Option<u32>),
 }
 
@@ -34,7 +33,7 @@ impl Lock {
     /// When its file cannot be made.
     pub(crate) fn take(folder: &Dir) -> io::Result<Taken> {
         let mut file = folder.lock_file(LOCK)?;
-        // Somebody who only looks whether it is held holds it for a moment.
+        // A check of the lock holds it for a moment.
         let start = Instant::now();
         loop {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -51,7 +50,7 @@ impl Lock {
             file.rewind()?;
             writeln!(file, "{}", std::process::id())
         };
-        // A full disk must not keep us from stopping a server: the pid only helps the next one's message.
+        // A full disk must not prevent stopping a server: the pid only helps messages.
         let _ = write(&mut file);
         Ok(Taken::Ours(Self { _file: file }))
     }
@@ -64,7 +63,7 @@ impl Lock {
         }
     }
 
-    /// Whether somebody has it, and who (0 where that cannot be read).
+    /// The pid of the lock's holder, if any (0 if unknown).
     pub(crate) fn held_by(folder: &Dir) -> Option<u32> {
         let mut file = folder.file(LOCK).ok()?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) {

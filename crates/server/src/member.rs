@@ -1,5 +1,5 @@
-//! What the servers that only one pgdyno uses have in common (Redis, PgBouncer, tile servers): folders closed to others, a socket with
-//! a short path, a log, a watchdog; they keep nothing, so nothing of them is left.
+//! Common parts of servers that only one pgdyno uses (Redis, PgBouncer, tile servers): private folders, a
+//! socket with a short path, a log, a watchdog. They store nothing, so everything is removed with them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,27 +16,29 @@ use crate::home::{
 use crate::secrets::Secrets;
 use crate::stop::Stop;
 
-/// How long it may take to answer for the first time.
+/// Timeout of the first answer.
 const START_BOUND: Duration = Duration::from_secs(10);
 /// File of its output.
 const LOG: &str = "log";
 const QUOTED_LINES: usize = 4;
 
-/// The folders of one member: for its files, for what it writes itself and, short enough, for its socket. They go with it.
+/// The folders of one member: for its files, for its own output and, short enough, for its socket. Removed
+/// with this value.
 #[derive(Debug)]
 pub(crate) struct Folders {
     /// All members of its kind.
     all: Dir,
-    /// Ours: what it reads, and its log.
+    /// Ours: its input and its log.
     dir: Dir,
-    /// Its own, where it starts.
+    /// Its own working folder.
     pub(crate) work: PathBuf,
     pub(crate) sockets: PathBuf,
     account: Option<Account>,
 }
 
 impl Folders {
-    /// Makes them for a new member of this process in a part of the home; what dead pgdynos left there is removed.
+    /// Makes the folders of a new member in a part of the home, and removes those that dead pgdynos left
+    /// there.
     pub(crate) fn make(
         home: &Home,
         part: Part,
@@ -72,7 +74,7 @@ impl Folders {
 
 impl Drop for Folders {
     fn drop(&mut self) {
-        // What cannot be removed now is found by the next one.
+        // Folders that cannot be removed now are found next time.
         remove_socket_folder(self.files());
         let _ = self.files().file_name().map(|name| self.all.remove_all(name));
     }
@@ -81,7 +83,7 @@ impl Drop for Folders {
 /// A member in use; dropping it stops it and removes its folders.
 #[derive(Debug)]
 pub(crate) struct Member {
-    /// What messages call it.
+    /// Its name in messages.
     name: &'static str,
     child: Child,
     folders: Folders,
@@ -89,8 +91,8 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Starts it under a watchdog, which removes its folders should pgdyno be killed. Its output is its log; messages that
-    /// quote the log hide the secrets.
+    /// Starts it under a watchdog, which removes its folders if pgdyno is killed. Its output goes to its log;
+    /// messages that quote the log hide the secrets.
     pub(crate) fn start(
         (name, secrets): (&'static str, Secrets),
         program: Program,
@@ -112,7 +114,7 @@ impl Member {
         &self.folders.sockets
     }
 
-    /// Whether it still runs.
+    /// Checks that it still runs.
     pub(crate) fn check(&mut self) -> Result<(), Error> {
         self.child.wait(Duration::ZERO)?.map_or(Ok(()), |ended| {
             let what = format!("{} died ({ended}): {}", self.name, self.last_lines());
@@ -120,12 +122,12 @@ impl Member {
         })
     }
 
-    /// The same while it starts.
+    /// Checks that it still runs while it starts.
     pub(crate) fn check_start(&mut self) -> Result<(), Error> {
         self.child.wait(Duration::ZERO)?.map_or(Ok(()), |_| Err(self.not_started(&self.last_lines())))
     }
 
-    /// It did not come up.
+    /// It did not start.
     pub(crate) fn not_started(&self, why: &str) -> Error {
         not_started(self.name, why)
     }
@@ -135,7 +137,7 @@ impl Member {
         self.await_ready_within(START_BOUND, stop, |_| answers())
     }
 
-    /// The same for one that takes its time.
+    /// As [`Self::await_ready`], with this timeout.
     pub(crate) fn await_ready_within(
         &mut self,
         bound: Duration,
@@ -162,13 +164,13 @@ impl Member {
 
     pub(crate) fn last_lines(&self) -> String {
         let text = self.log_text();
-        // Those that are indented belong to others: where in a program something went wrong.
+        // Indented lines belong to others: positions inside the program.
         let lines: Vec<&str> =
             text.lines().filter(|line| !line.is_empty() && !line.starts_with(char::is_whitespace)).collect();
         self.secrets.hidden(&lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n"))
     }
 
-    /// All that it has said, unless that is very much.
+    /// Its whole log, if not too long.
     pub(crate) fn log_text(&self) -> String {
         let bytes = self.folders.dir.read(LOG).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -177,12 +179,12 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        // One that does not stop is ended by its watchdog.
+        // A member that does not stop is ended by its watchdog.
         let _ = self.child.stop();
     }
 }
 
-/// A program did not come up.
+/// A program did not start.
 pub(crate) fn not_started(name: &str, why: &str) -> Error {
     Error::new(Class::Child, format!("{name} did not start: {why}"))
 }
@@ -195,7 +197,7 @@ pub(crate) fn find(names: &[&str]) -> Option<PathBuf> {
     names.iter().find_map(|name| folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file()))
 }
 
-/// Removes what members of dead pgdynos left and their watchdogs could not remove: nothing in it is of use.
+/// Removes what members of dead pgdynos left and their watchdogs could not remove.
 pub(crate) fn remove_dead(home: &Home, part: Part) {
     if let Ok(Some(all)) = home.part(part) {
         remove_dead_in(&all);
@@ -206,7 +208,7 @@ fn remove_dead_in(all: &Dir) {
     for name in all.names().unwrap_or_default() {
         let pid = name.to_str().and_then(|name| name.split('-').next()).and_then(|pid| pid.parse().ok());
         if pid.is_some_and(|pid| !crate::host::proc::is_alive(pid)) {
-            // The folder goes last: what is left of an interrupted removal is still known.
+            // The folder goes last: the rest of an interrupted removal can then still be found.
             remove_socket_folder(&all.path().join(&name));
             let _ = all.remove_all(&name);
         }

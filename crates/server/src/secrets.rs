@@ -1,4 +1,4 @@
-//! What nobody may see.
+//! Hides secrets in texts.
 
 use protocol::percent_encoded;
 use protocol::postgres::Login;
@@ -17,7 +17,7 @@ impl Secrets {
         Self(spellings)
     }
 
-    /// The text without them.
+    /// The text without the secrets.
     pub(crate) fn hidden(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
     }

@@ -1,16 +1,16 @@
-//! Ending what pgdyno does from outside: once while something is measured lets it come to its end, and at any other
-//! time, or a second time, ends everything at once.
+//! Stops pgdyno from outside: during a measurement the first stop lets the run end; at any other time, or the
+//! second time, everything ends at once.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// The switch that this process's signals press.
+/// Pressed by this process's signals.
 static OF_PROCESS: LazyLock<Stop> = LazyLock::new(Stop::new);
 
 /// A switch pressed by Ctrl-C.
 ///
-/// How many presses end what is waited for depends on what is going on: one, unless a run is being measured
-/// ([`Stop::measuring`]) or things are being put in order at the end ([`Stop::concluding`]). Clones share the switch.
+/// How many presses end a wait depends on the phase: one, unless a run is being measured
+/// ([`Stop::measuring`]) or the end is being cleaned up ([`Stop::concluding`]). Clones share the switch.
 /// Pressing it is safe in a signal handler.
 #[derive(Debug, Clone, Default)]
 pub struct Stop {
@@ -21,13 +21,13 @@ pub struct Stop {
 #[derive(Debug)]
 struct State {
     presses: AtomicU32,
-    /// So many presses end what is waited for.
-    heeded: AtomicU32,
+    /// Number of presses that end waits.
+    needed: AtomicU32,
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self { presses: AtomicU32::new(0), heeded: AtomicU32::new(1) }
+        Self { presses: AtomicU32::new(0), needed: AtomicU32::new(1) }
     }
 }
 
@@ -38,17 +38,16 @@ impl Stop {
         Self::default()
     }
 
-    /// The switch of this process: its signals press it, and its control connections heed it unless they are told of
-    /// another one.
+    /// The switch of this process: its signals press it, and its control connections use it by default.
     #[must_use]
     pub fn of_process() -> Self {
         OF_PROCESS.clone()
     }
 
-    /// Presses the switch; answers how often it was pressed, this time included.
+    /// Presses the switch; returns the number of presses, including this one.
     pub fn press(&self) -> u32 {
         let presses = self.state.presses.fetch_add(1, Ordering::SeqCst) + 1;
-        if presses >= self.state.heeded.load(Ordering::SeqCst) {
+        if presses >= self.state.needed.load(Ordering::SeqCst) {
             self.at_once.store(true, Ordering::SeqCst);
         }
         presses
@@ -60,58 +59,59 @@ impl Stop {
         self.state.presses.load(Ordering::SeqCst)
     }
 
-    /// Whether nothing new shall be started; what is measured may end.
+    /// Whether nothing new may be started; a running measurement may end.
     #[must_use]
     pub fn soon(&self) -> bool {
         self.presses() >= 1
     }
 
-    /// Whether what runs shall be given up.
+    /// Whether running work must be given up.
     #[must_use]
     pub fn at_once(&self) -> bool {
         self.at_once.load(Ordering::SeqCst)
     }
 
-    /// Whether nothing shall be waited for any more.
+    /// Whether every wait must end.
     #[must_use]
     pub fn ends_waits(&self) -> bool {
-        self.presses() >= self.state.heeded.load(Ordering::SeqCst)
+        self.presses() >= self.state.needed.load(Ordering::SeqCst)
     }
 
-    /// While the guard lives something is measured: one press lets it come to its end, only a second one ends it.
+    /// While the guard lives, a measurement runs: the first press lets it end, and only a second one stops
+    /// it.
     #[must_use]
-    pub fn measuring(&self) -> Heeded {
+    pub fn measuring(&self) -> StopPhase {
         self.heed(2)
     }
 
-    /// While the guard lives things are put in order: presses so far no longer end waits, only a further one does.
+    /// While the guard lives, clean-up runs: earlier presses no longer end waits, only a further one does.
     #[must_use]
-    pub fn concluding(&self) -> Heeded {
+    pub fn concluding(&self) -> StopPhase {
         self.heed(self.presses() + 1)
     }
 
-    /// The flag that is set once what runs shall be given up, for others than us.
+    /// A flag for other crates that is set once running work must be given up.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.at_once)
     }
 
-    fn heed(&self, presses: u32) -> Heeded {
-        let before = self.state.heeded.fetch_max(presses, Ordering::SeqCst);
-        Heeded { stop: self.clone(), before }
+    fn heed(&self, presses: u32) -> StopPhase {
+        let before = self.state.needed.fetch_max(presses, Ordering::SeqCst);
+        StopPhase { stop: self.clone(), before }
     }
 }
 
-/// A stretch of time in which more presses are needed; dropping it ends it.
+/// A phase in which more presses are needed; dropping it ends the phase.
 #[derive(Debug)]
-pub struct Heeded {
+pub struct StopPhase {
     stop: Stop,
     before: u32,
 }
 
-impl Drop for Heeded {
+impl Drop for StopPhase {
     fn drop(&mut self) {
-        self.stop.state.heeded.store(self.before, Ordering::SeqCst);
+        self.stop.state.needed.store(self.before, Ordering::SeqCst);
     }
 }
 

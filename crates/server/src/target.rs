@@ -1,4 +1,4 @@
-//! What is measured: a managed server or one given by URL, behind one type.
+//! The measured server: a managed one or one given by URL, behind one type.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -29,22 +29,21 @@ use crate::storage::{Holds, Used};
 use crate::url::{Rights, UrlServer};
 use crate::{managed, url};
 
-/// Patience with a server that answered before.
+/// Timeout of a server that answered before.
 const CONNECTING: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// The server behind a target.
 #[derive(Debug)]
 enum Server {
     Managed(Box<Cluster>),
     Url(Box<UrlServer>),
 }
 
-/// A server that is measured. Dropping it puts its settings back, as far as that is possible, and stops a managed
+/// A server that is measured. Dropping it restores its settings, as far as possible, and stops a managed
 /// server that is not detached.
 #[derive(Debug)]
 pub struct Target {
-    /// What is to be undone there; none where nothing may be changed. Its watchdog undoes what we could not while the
-    /// server still runs.
+    /// What must be undone; none where nothing may be changed. Its watchdog undoes the rest while the server
+    /// still runs.
     journal: Option<Journal>,
     server: Server,
     database: String,
@@ -60,7 +59,7 @@ impl Target {
     /// A managed server, made and started as needed, with a database and extensions.
     ///
     /// # Errors
-    /// When the server cannot be had, or an extension is not installed.
+    /// When the server is not available, or an extension is not installed.
     pub fn managed(
         home: &Home,
         name: &str,
@@ -101,7 +100,7 @@ impl Target {
     /// A server by connection string; see [`UrlServer::open`].
     ///
     /// # Errors
-    /// When it cannot be connected to, or an extension is not there.
+    /// When the connection fails, or an extension is missing.
     pub fn url(
         dsn: &str,
         rights: Rights,
@@ -140,7 +139,7 @@ impl Target {
         }
     }
 
-    /// How server connections are shared out before it.
+    /// How server connections are shared in front of it.
     #[must_use]
     pub fn pooling(&self) -> Pooling {
         match &self.server {
@@ -149,7 +148,7 @@ impl Target {
         }
     }
 
-    /// Whether statements that clients prepare by name can be used again.
+    /// Whether clients can reuse statements prepared by name.
     #[must_use]
     pub fn keeps_statements(&self) -> bool {
         match &self.server {
@@ -158,13 +157,13 @@ impl Target {
         }
     }
 
-    /// The database that is measured.
+    /// The measured database.
     #[must_use]
     pub fn database(&self) -> &str {
         &self.database
     }
 
-    /// Chooses the database that is measured; made if the server is ours.
+    /// Chooses the measured database; made if we own the server.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -174,11 +173,11 @@ impl Target {
         Ok(())
     }
 
-    /// Chooses how the load reaches a managed server; one that is not yet reached so ([`managed::Options::via`]) is
-    /// restarted for it. pgdyno's own connections take its socket.
+    /// Chooses how the load reaches a managed server; it is restarted if it is not yet reachable that way
+    /// ([`managed::Options::via`]). pgdyno's own connections use its socket.
     ///
     /// # Errors
-    /// When it cannot be, or the server is not ours.
+    /// When that is impossible, or we do not own the server.
     pub fn reach_by(&mut self, via: Via) -> Result<(), Error> {
         match &mut self.server {
             Server::Managed(cluster) => cluster.listen(via)?,
@@ -191,19 +190,19 @@ impl Target {
         Ok(())
     }
 
-    /// Where the load connects, with the session settings of the arm in force.
+    /// Where the load connects, with the session settings of the arm.
     #[must_use]
     pub fn place(&self) -> Place {
         let place = match &self.server {
-            // What was chosen is there as long as the server is used.
+            // The way chosen before exists as long as the server is used.
             Server::Managed(cluster) => cluster.place_by(self.via, &self.database),
             Server::Url(_) => None,
         };
         with_session_settings(&place.unwrap_or_else(|| self.plain_place()), &self.applied.session)
     }
 
-    /// Where the load looks for a server it lost, the one of [`Target::place`] first, and which ones will do; there is
-    /// nothing but that one when empty.
+    /// Where the load looks for a server it lost, starting with [`Target::place`], and which servers it
+    /// accepts; empty if there is no other.
     #[must_use]
     pub fn places_again(&self) -> (Vec<Place>, TargetSession) {
         let Server::Url(server) = &self.server else { return (Vec::new(), TargetSession::Any) };
@@ -219,8 +218,8 @@ impl Target {
         plain_place(&self.server, &self.database)
     }
 
-    /// Where a pooler before this server connects, without the session settings of an arm: [`crate::pooler::Pooler::start`]
-    /// takes those by themselves, from [`Target::applied`].
+    /// Where a pooler in front of this server connects, without the session settings of an arm:
+    /// [`crate::pooler::Pooler::start`] takes those from [`Target::applied`].
     #[must_use]
     pub fn upstream(&self) -> Upstream {
         let ssl = match &self.server {
@@ -230,14 +229,15 @@ impl Target {
         Upstream { place: self.plain_place(), ssl }
     }
 
-    /// Where a tile server before this server connects: as the load does, but to a managed one by its socket.
+    /// Where a tile server in front of this server connects: as the load does, but to a managed server by its
+    /// socket.
     #[must_use]
     pub fn upstream_of_the_arm(&self) -> Upstream {
         let upstream = self.upstream();
         Upstream { place: with_session_settings(&upstream.place, &self.applied.session), ..upstream }
     }
 
-    /// A control connection, like those of the load except for limits of time, which are for the load alone.
+    /// A control connection, like the load's but without timeouts, which apply to the load only.
     ///
     /// # Errors
     /// When the server refuses, or is gone.
@@ -246,7 +246,7 @@ impl Target {
         Control::open(&place, Some(CONNECTING))
     }
 
-    /// A connection exactly like those of the load, to see what they see.
+    /// A connection exactly like the load's.
     ///
     /// # Errors
     /// As [`Target::control`].
@@ -254,11 +254,12 @@ impl Target {
         Control::open(&self.place(), Some(CONNECTING))
     }
 
-    /// Makes sure that nobody else changes the server's settings while we measure, before anything is prepared. Where
-    /// `sets` says that our arms set something and they may do so for the whole server, nobody will until our end.
+    /// Makes sure that nobody else changes the server's settings while we measure, before anything is
+    /// prepared. With `sets` our arms set something and may do so for the whole server: it is then reserved
+    /// until our end.
     ///
     /// # Errors
-    /// When another pgdyno is at work there.
+    /// When another pgdyno works there.
     pub fn be_alone(&mut self, sets: bool) -> Result<(), Error> {
         let Server::Url(server) = &self.server else { return Ok(()) };
         let other = self.recovered.iter().find_map(|recovered| match recovered {
@@ -275,7 +276,7 @@ impl Target {
         }
     }
 
-    /// What may be done to the server for an arm, by the role that `control` is connected as.
+    /// What may be done to the server for an arm, by the role of `control`.
     #[must_use]
     pub fn means(&self, control: &Control) -> Means {
         let superuser = control.reported("is_superuser") == Some("on");
@@ -304,15 +305,16 @@ impl Target {
         }
     }
 
-    /// Brings the server to exactly these settings (values already computed, see [`crate::settings::resolve_all`]).
+    /// Applies exactly these settings to the server (with computed values, see
+    /// [`crate::settings::resolve_all`]).
     ///
     /// # Errors
-    /// When they are not in force afterwards; the server is then back at its own.
+    /// When they are not in force afterwards; the server then has its own settings again.
     pub fn apply(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
         self.bring(wanted, false)
     }
 
-    /// The same by a new start of a managed server, whether they need one or not.
+    /// As [`Target::apply`], with a restart of a managed server in any case.
     ///
     /// # Errors
     /// As [`Target::apply`].
@@ -345,12 +347,12 @@ impl Target {
         &self.applied
     }
 
-    /// Makes one's own change in the database that is measured: it is written down, done, and checked; see
-    /// [`crate::change`]. When that fails, what came of it is undone. Until that is done by [`Target::undo`], a watchdog
-    /// does it when we die, else the next command. A change without a do is only checked, on any server.
+    /// Makes a change of the user in the measured database: records, does and checks it; see
+    /// [`crate::change`]. If that fails, its effects are undone. Until [`Target::undo`] a watchdog undoes it
+    /// when we die, otherwise the next command. A change without a do is only checked, on any server.
     ///
     /// # Errors
-    /// What is wrong with the change, before anything is done; why it could not be made; [`ChangeError::NotUndone`] when
+    /// An invalid change, before anything is done; why it could not be made; [`ChangeError::NotUndone`] when
     /// it could not be undone either.
     pub fn make(&mut self, change: &Change, options: &change::Options) -> Result<Outcome, Error> {
         change::validate(change, options.thrown_away)?;
@@ -371,27 +373,27 @@ impl Target {
         journal.make(&mut control, change, environment, options.bound)
     }
 
-    /// Undoes the changes made so far, the last one first; answers what they were.
+    /// Undoes the changes made so far, the last one first; returns them.
     ///
     /// # Errors
-    /// When one of them cannot be undone now; it stays written down.
+    /// When one of them cannot be undone now; it stays recorded.
     pub fn undo(&mut self) -> Result<Vec<String>, Error> {
         let _concluding = Stop::of_process().concluding();
         let place = self.plain_place();
         self.journal.as_mut().map_or(Ok(Vec::new()), |journal| journal.undo_changes(&place))
     }
 
-    /// Undoes one of them, and no other; nothing where it was not made.
+    /// Undoes one of them; does nothing if it was not made.
     ///
     /// # Errors
-    /// When it cannot be undone now; it stays written down.
+    /// When it cannot be undone now; it stays recorded.
     pub fn undo_one(&mut self, change: &Change) -> Result<(), Error> {
         let _concluding = Stop::of_process().concluding();
         let place = self.plain_place();
         self.journal.as_mut().map_or(Ok(()), |journal| journal.undo_change(&place, change))
     }
 
-    /// Changes of one's own that are made now, by their do.
+    /// The user's current changes, by their do.
     #[must_use]
     pub fn changes(&self) -> Vec<String> {
         self.journal.as_ref().map(Journal::changes).unwrap_or_default()
@@ -405,12 +407,12 @@ impl Target {
         Environment::of(&self.for_programs(), more).starting_in(folder)
     }
 
-    /// Undoes one's own changes, and puts the server's own settings back.
+    /// Undoes the user's changes, and restores the server's own settings.
     ///
     /// # Errors
-    /// When the server refuses or does not come up again.
+    /// When the server refuses or does not start again.
     pub fn restore(&mut self) -> Result<Effort, Error> {
-        // Whoever stops wants it put back all the same, unless the stop is asked for once more.
+        // After a stop everything is still restored, unless the user stops once more.
         let _concluding = Stop::of_process().concluding();
         self.applied = Applied::default();
         self.changed = false;
@@ -425,11 +427,11 @@ impl Target {
         undone.map(|_| effort)
     }
 
-    /// Stops a copy and removes it; one's own changes that have an undo are undone before, for what they did elsewhere.
-    /// Other servers are let go of.
+    /// Stops a copy and removes it. The user's changes that have an undo are undone before, for their effects
+    /// elsewhere. Other servers are released.
     ///
     /// # Errors
-    /// When a change cannot be undone, or the copy not be removed; it then stays.
+    /// When a change cannot be undone, or the copy cannot be removed; it then stays.
     pub fn throw_away(mut self) -> Result<(), Error> {
         self.undo()?;
         self.changed = false;
@@ -439,13 +441,13 @@ impl Target {
         }
     }
 
-    /// What was put back on servers that an earlier, killed pgdyno had changed, or is still to be.
+    /// What was restored on servers that an earlier, killed pgdyno had changed, or must still be.
     #[must_use]
     pub fn recovered(&self) -> &[Recovered] {
         &self.recovered
     }
 
-    /// Whether the server is still there, where that can be seen without asking it.
+    /// Checks that the server still exists, as far as possible without a query.
     ///
     /// # Errors
     /// When a managed server died, or its disk is full; with its last log lines.
@@ -459,7 +461,7 @@ impl Target {
     /// Starts a managed server again after it died.
     ///
     /// # Errors
-    /// When it does not come up, or the server is not ours.
+    /// When it does not start, or we do not own the server.
     pub fn revive(&mut self) -> Result<(), Error> {
         match &mut self.server {
             Server::Managed(cluster) => cluster.start(),
@@ -509,7 +511,7 @@ impl Target {
         }
     }
 
-    /// What the files of a managed server stand on, in words; `None` where all stand in its folder below the home.
+    /// The storage of a managed server's files, in words; `None` where all are in its folder in the home.
     #[must_use]
     pub fn storage_label(&self) -> Option<String> {
         match &self.server {
@@ -518,7 +520,7 @@ impl Target {
         }
     }
 
-    /// Which files those are.
+    /// Which files are stored elsewhere.
     #[must_use]
     pub fn storage_holds(&self) -> Option<Holds> {
         match &self.server {
@@ -527,10 +529,10 @@ impl Target {
         }
     }
 
-    /// What those files take there; see [`Cluster::storage_used`].
+    /// Size of those files; see [`Cluster::storage_used`].
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When it cannot be determined.
     pub fn storage_used(&self) -> Result<Option<Used>, Error> {
         match &self.server {
             Server::Managed(cluster) => cluster.storage_used(),
@@ -538,8 +540,8 @@ impl Target {
         }
     }
 
-    /// Brings what was made for a managed server out of every cache; see [`Cluster::drop_storage_caches`]. Answers whether
-    /// there is such a thing.
+    /// Drops all caches of a filesystem made for a managed server; see [`Cluster::drop_storage_caches`].
+    /// Returns whether there is one.
     ///
     /// # Errors
     /// When that fails.
@@ -550,7 +552,7 @@ impl Target {
         }
     }
 
-    /// Makes a database on a managed server; on another one it must be there, which connecting shows.
+    /// Makes a database on a managed server; on another one it must exist, which connecting shows.
     ///
     /// # Errors
     /// When the server refuses.
@@ -561,10 +563,10 @@ impl Target {
         }
     }
 
-    /// Makes an extension in the database of a managed server; on another one it must be there.
+    /// Makes an extension in the database of a managed server; on another one it must exist.
     ///
     /// # Errors
-    /// When it is not installed, or not there.
+    /// When it is not installed, or missing.
     pub fn ensure_extension(&mut self, extension: &str) -> Result<(), Error> {
         match &self.server {
             Server::Managed(cluster) => cluster.ensure_extension(&self.database, extension),
@@ -607,7 +609,7 @@ impl Target {
         }
     }
 
-    /// The target as it is recorded; `versions` are those of other programs by name.
+    /// The stored description of the target; `versions` are those of other programs by name.
     ///
     /// # Errors
     /// When the server does not answer.
@@ -617,7 +619,8 @@ impl Target {
         let server_version = control.scalar("SHOW server_version").map_err(failed)?.unwrap_or_default();
         let has_postgis = control.scalar("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'postgis'");
         let postgis_version = match has_postgis.map_err(failed)? {
-            // The function is in whatever schema the extension is; where the path does not lead, it stays unknown.
+            // The function is in the extension's schema; if the search path does not include it, the version
+            // stays unknown.
             Some(_) => control.scalar("SELECT postgis_full_version()").ok().flatten(),
             None => None,
         };
@@ -630,7 +633,7 @@ impl Target {
         })
     }
 
-    /// The database as programs like osm2pgsql take it.
+    /// The database in the form for programs like osm2pgsql.
     #[must_use]
     pub fn for_programs(&self) -> Database {
         let place = self.plain_place();
@@ -650,7 +653,7 @@ impl Target {
         }
     }
 
-    /// Environment for such programs: TLS as for us, and the session settings of the arm in force.
+    /// Environment for such programs: our TLS options, and the session settings of the arm.
     #[must_use]
     pub fn environment_for_programs(&self) -> Vec<(OsString, OsString)> {
         let mut env = match &self.server {
@@ -682,10 +685,11 @@ fn put_settings_back(journal: Option<&mut Journal>, place: &Place) -> Result<Eff
 
 impl Drop for Target {
     fn drop(&mut self) {
-        // What a server that is stopped with us still has undone is not the work of whoever starts it next.
+        // Changes on a server that is stopped with us must not be left to its next user.
         let _ = self.undo();
         if self.changed {
-            // What cannot be put back now is put back by the next command: both kinds keep what they need for it.
+            // What cannot be restored now is restored by the next command: both kinds keep what they need for
+            // it.
             let _ = match &mut self.server {
                 // A server that is about to stop needs no reload.
                 Server::Managed(cluster) if !cluster.is_detached() => cluster.put_settings_back().map(drop),

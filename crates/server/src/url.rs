@@ -1,4 +1,4 @@
-//! A server given by a connection string: never more than SQL.
+//! A server given by a connection string: accessed by SQL only.
 
 use std::ffi::OsString;
 
@@ -14,39 +14,39 @@ use crate::error::{conninfo_error, sql_error};
 use crate::home::Home;
 use crate::settings::journal::{Access, Journal, Left, LeftBy, Recovered, Scope, left_at, recover};
 
-/// What we may do on a server that is not ours.
+/// What we may do on a server that we do not own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rights {
-    /// Change nothing at all.
+    /// Change nothing.
     Look,
-    /// Put back what a pgdyno that was killed had changed.
+    /// Restore what a killed pgdyno had changed.
     Mend,
-    /// Besides, set what applies to the whole server; it is put back.
+    /// Also change settings of the whole server, which are restored later.
     Change,
 }
 
-/// A server that is not ours.
+/// A server that we do not own.
 #[derive(Debug)]
 pub struct UrlServer {
     config: Config,
     place: Place,
-    /// There when the experiment allows changes to the server.
+    /// Present when the experiment allows changes to the server.
     journal: Option<Journal>,
     recovered: Vec<Recovered>,
     pooling: Pooling,
-    /// Whether statements that are prepared by name can be used again.
+    /// Whether statements prepared by name can be reused.
     keeps_statements: bool,
 }
 
 impl UrlServer {
-    /// Connects once to see that the server is there, and undoes what a killed pgdyno left on it, as far as `rights`
-    /// go.
+    /// Connects once to check that the server exists, and undoes what a killed pgdyno left on it, as far as
+    /// `rights` allow.
     ///
-    /// `dsn` is anything libpq takes; the environment and the passfile count as they do there. Settings of the whole
-    /// server are changed under the eyes of a watchdog, which is `watchdog`'s program.
+    /// `dsn` is anything libpq takes; the environment and the passfile count as in libpq. While settings of
+    /// the whole server are changed, a watchdog of `watchdog`'s program runs.
     ///
     /// # Errors
-    /// When the description is wrong or the server cannot be connected to.
+    /// When the description is invalid or the connection fails.
     pub fn open(dsn: &str, rights: Rights, home: &Home, watchdog: &Watchdog) -> Result<Self, Error> {
         let config = described(dsn)?;
         let mut control = connect_or_tell(&config, home)?;
@@ -54,7 +54,7 @@ impl UrlServer {
         let mut pooling = control.pooling().map_err(seen)?;
         let keeps_statements = match pooling {
             Pooling::None | Pooling::Session => true,
-            // Statement pooling ends a connection that begins a transaction.
+            // Statement pooling closes a connection that begins a transaction.
             Pooling::Transaction | Pooling::Statement => control.keeps_statements().unwrap_or_else(|error| {
                 if Pooling::refuses_transactions(&error) {
                     pooling = Pooling::Statement;
@@ -83,32 +83,32 @@ impl UrlServer {
         Ok(Self { config, place, journal, recovered, pooling, keeps_statements })
     }
 
-    /// How server connections are shared out before it.
+    /// How server connections are shared in front of it.
     #[must_use]
     pub fn pooling(&self) -> Pooling {
         self.pooling
     }
 
-    /// Whether statements that are prepared by name can be used again.
+    /// Whether statements prepared by name can be reused.
     #[must_use]
     pub fn keeps_statements(&self) -> bool {
         self.keeps_statements
     }
 
-    /// The connection as described, with every default filled in.
+    /// The connection with every default filled in.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// How to connect to a database there (`None`: the one described), without looking names up again.
+    /// How to connect to a database there (`None`: the described one), without looking names up again.
     #[must_use]
     pub fn place(&self, database: Option<&str>) -> Place {
         self.with_database(self.place.clone(), database)
     }
 
-    /// Where to look for it when connections to it are lost: there, then at the other addresses of the description.
-    /// Names are looked up now.
+    /// Where to look for it when connections to it are lost: there, then at the other addresses of the
+    /// description. Names are looked up now.
     #[must_use]
     pub fn places_again(&self, database: Option<&str>) -> Vec<Place> {
         let places = places_from(&self.config, &self.place).into_iter();
@@ -124,12 +124,12 @@ impl UrlServer {
         place
     }
 
-    /// Where changes are written down; none where nothing may be changed.
+    /// Where changes are recorded; none where nothing may be changed.
     pub(super) fn take_journal(&mut self) -> Option<Journal> {
         self.journal.take()
     }
 
-    /// What was found to be undone from earlier experiments, on any server.
+    /// What had to be undone from earlier experiments, on any server.
     pub(super) fn take_recovered(&mut self) -> Vec<Recovered> {
         std::mem::take(&mut self.recovered)
     }
@@ -140,7 +140,8 @@ impl UrlServer {
         self.config.redacted()
     }
 
-    /// What libpq programs need to connect alike, beside host, port, user, database and password.
+    /// What libpq programs need for the same connection, in addition to host, port, user, database and
+    /// password.
     #[must_use]
     pub fn libpq_environment(&self) -> Vec<(OsString, OsString)> {
         let mut env = vec![("PGSSLMODE".into(), self.config.ssl.mode.name().into())];
@@ -156,7 +157,7 @@ impl UrlServer {
         env
     }
 
-    /// What commands need besides to connect alike. A password is in no variable; a passfile is only named.
+    /// What commands need in addition. No variable contains a password; a passfile is only named.
     pub(super) fn command_environment(&self) -> Vec<(OsString, OsString)> {
         let passwords = self.config.hosts.iter().filter_map(|host| host.password.as_ref());
         let passfile = passwords.chain(&self.config.password).find_map(|password| match password.source() {
@@ -167,7 +168,7 @@ impl UrlServer {
         self.libpq_environment().into_iter().chain(passfile).collect()
     }
 
-    /// Host as libpq programs take it, and port, of the server that answered.
+    /// Host in libpq's form, and port, of the server that answered.
     pub(super) fn libpq_host(&self) -> (String, u16) {
         let address = &self.place.address;
         let answers = |spec: &&protocol::postgres::HostSpec| match address {
@@ -189,9 +190,9 @@ fn described(dsn: &str) -> Result<Config, Error> {
     Ok(config)
 }
 
-/// Connects; a server that is away may have settings on it that a killed pgdyno left.
+/// Connects; a server that cannot be reached may have settings that a killed pgdyno left.
 fn connect_or_tell(config: &Config, home: &Home) -> Result<Control, Error> {
-    // A pgdyno at work there puts back itself what it changed.
+    // A working pgdyno there restores its own changes.
     let killed = |left: &Left| !matches!(left.by, LeftBy::Living(_));
     connect(config).map_err(|error| match left_at(home, config).into_iter().find(killed) {
         Some(left) => {
@@ -207,8 +208,8 @@ fn connect_or_tell(config: &Config, home: &Home) -> Result<Control, Error> {
     })
 }
 
-/// Undoes what killed pgdynos left on servers that are not ours, as far as the environment and the passfile let us
-/// connect there.
+/// Undoes what killed pgdynos left on servers that we do not own, as far as the environment and the passfile
+/// allow a connection.
 ///
 /// # Errors
 /// When somebody else can change the home or a journal.
@@ -216,10 +217,10 @@ pub fn recover_earlier(home: &Home, watchdog: &Watchdog) -> Result<Vec<Recovered
     recover(home, None, Scope::Everything, watchdog)
 }
 
-/// Undoes what killed pgdynos left on the server that `dsn` leads to, or on all that are known, for its own sake.
+/// Undoes on request what killed pgdynos left on the server of `dsn`, or on all known servers.
 ///
 /// # Errors
-/// When that server cannot be connected to.
+/// When the connection to that server fails.
 pub fn restore_left(home: &Home, dsn: Option<&str>, watchdog: &Watchdog) -> Result<Vec<Recovered>, Error> {
     let Some(dsn) = dsn else { return recover(home, None, Scope::Asked, watchdog) };
     let mut control = connect_or_tell(&described(dsn)?, home)?;

@@ -1,3 +1,5 @@
+//! How far a run has come in one thread.
+
 use crate::client::Time;
 use crate::driver::Cpu;
 use crate::plan::{Load, Plan, Timeline, Until, Window};

@@ -1,3 +1,5 @@
+//! The loop's state of one client.
+
 use super::link::LinkState;
 use crate::client::{Abandoned, Client, Endpoint};
 use crate::recorder::{Activity, Transaction};

@@ -1,3 +1,5 @@
+//! What the clients of one thread share.
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use server::home::Home;
 use server::host::{self, Disk};
-use server::managed::{Sizes, grounds_of, sizes_of};
+use server::managed::{Sizes, disks_of, sizes_of};
 use server::settings::memory_bytes;
 
 use crate::plan::{Copies, Plan};
@@ -55,12 +55,12 @@ fn grounds(home: &Home, templates: &[String]) -> Vec<Ground> {
     // Bytes of the servers, a folder there, and bytes of their copies, by disk.
     let mut disks: BTreeMap<u64, (u64, PathBuf, u64)> = BTreeMap::new();
     for name in templates {
-        for (folder, bytes) in grounds_of(home, name) {
+        for (folder, bytes) in disks_of(home, name) {
             let Some(disk) = on_disk(&folder) else { continue };
             disks.entry(disk).or_insert((0, folder, 0)).0 += bytes;
         }
         let copies = (1..=MOST_COPIES).map(|number| format!("{name}.{number}"));
-        for (folder, bytes) in copies.flat_map(|copy| grounds_of(home, &copy)) {
+        for (folder, bytes) in copies.flat_map(|copy| disks_of(home, &copy)) {
             if let Some(there) = on_disk(&folder).and_then(|disk| disks.get_mut(&disk)) {
                 there.2 += bytes;
             }

@@ -10,9 +10,9 @@ use protocol::postgres::sql::SqlError;
 use workloads::jobs::{Connection, JobReport, Runtime};
 use workloads::pgbench::init::{self, InitError, InitOptions, Listener, Loading};
 
-use server::control::{Canceller, ConnectError, Control, Patience};
+use server::control::{Canceller, ConnectError, Control, Timeouts};
 
-/// Patience with a server that is asked for a further connection.
+/// Timeouts for a server that is asked for a further connection.
 const BOUND: Duration = Duration::from_secs(30);
 /// Time between two looks at the wish to stop.
 const LOOK: Duration = Duration::from_millis(20);
@@ -32,7 +32,7 @@ pub fn initialize(
     stopped: &(dyn Fn() -> bool + Sync),
     listener: &mut dyn Listener,
 ) -> Result<JobReport, InitError> {
-    with_runtime(&control.place().clone(), control.patience().clone(), stopped, |runtime| {
+    with_runtime(&control.place().clone(), control.timeouts().clone(), stopped, |runtime| {
         runtime.cancellable(&control);
         init::run(options, loading, Box::new(control), runtime, listener)
     })
@@ -42,13 +42,13 @@ pub fn initialize(
 /// connections is cancelled.
 pub(crate) fn with_runtime<T>(
     place: &Place,
-    patience: Patience,
+    timeouts: Timeouts,
     stopped: &(dyn Fn() -> bool + Sync),
     work: impl FnOnce(&ServerRuntime<'_>) -> T,
 ) -> T {
     let runtime = ServerRuntime {
         connect: place.clone(),
-        patience,
+        timeouts,
         start: Instant::now(),
         stopped,
         cancellers: Mutex::new(Vec::new()),
@@ -66,7 +66,7 @@ pub(crate) fn with_runtime<T>(
 /// A server, the clock, and the wish to stop.
 pub(crate) struct ServerRuntime<'a> {
     connect: Place,
-    patience: Patience,
+    timeouts: Timeouts,
     start: Instant,
     stopped: &'a (dyn Fn() -> bool + Sync),
     cancellers: Mutex<Vec<Canceller>>,
@@ -102,7 +102,7 @@ impl ServerRuntime<'_> {
 
 impl Runtime for ServerRuntime<'_> {
     fn connect(&self) -> Result<Connection, SqlError> {
-        let control = Control::open_with(&self.connect, Some(BOUND), self.patience.clone())
+        let control = Control::open_with(&self.connect, Some(BOUND), self.timeouts.clone())
             .map_err(|error| refused(&error))?;
         self.cancellable(&control);
         Ok(Box::new(control))

@@ -4,20 +4,20 @@ use std::ffi::OsString;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-use server::child::{Account, CutShort, Line, Overseen, Program, Stream};
+use server::child::{Account, CutShort, Line, Program, Stream, Supervised};
 use spec::given;
 use workloads::jobs::{ChildEnd, ChildInput, ChildOrder, Output, RunChild};
 
 /// Runs the programs that a job describes.
 #[derive(Debug)]
 pub(super) struct Programs {
-    overseen: Overseen,
+    overseen: Supervised,
     /// What became of a program whose server was found dead, if that was so, in words.
     pub(super) dead_server: Option<String>,
 }
 
 impl Programs {
-    pub(super) fn new(overseen: Overseen) -> Self {
+    pub(super) fn new(overseen: Supervised) -> Self {
         Self { overseen, dead_server: None }
     }
 }

@@ -1,7 +1,7 @@
 //! A job on a server: what it is lent, and what must not stay of it.
 
 use server::Stop;
-use server::child::Overseen;
+use server::child::Supervised;
 use server::host;
 use spec::Class;
 use workloads::jobs::{Job, JobReport, JobSite};
@@ -63,10 +63,10 @@ fn carry_out(
     }
     let database = stage.target.for_programs();
     let env = stage.target.environment_for_programs();
-    let overseen = Overseen::new(&stage.watchdog, stop, env).working_on(stage.target.place());
+    let overseen = Supervised::new(&stage.watchdog, stop, env).working_on(stage.target.place());
     let mut programs = Programs::new(overseen);
     let control = stage.control()?;
-    let (place, patience) = (control.place().clone(), control.patience().clone());
+    let (place, patience) = (control.place().clone(), control.timeouts().clone());
     let extracts = super::extracts::folder();
     let progress = std::cell::RefCell::new(progress);
     let done = with_runtime(&place, patience, &|| stop.at_once(), |runtime| {

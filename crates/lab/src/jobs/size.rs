@@ -8,7 +8,7 @@ use protocol::postgres::sql::{Sql, quote_literal};
 use server::control::Control;
 use server::home::Home;
 use server::host::Disk;
-use server::managed::{grounds_of, sizes_of};
+use server::managed::{disks_of, sizes_of};
 use server::settings::journal::ServerId;
 use spec::{Class, bytes};
 use workloads::jobs::Fill;
@@ -126,7 +126,7 @@ pub(crate) fn foresee<'p>(
 /// seen yet.
 fn place_of(home: &Home, spec: &TargetSpec) -> Option<(u64, u64, u64)> {
     let TargetSpec::Managed { name, storage: None, .. } = spec else { return None };
-    let there = grounds_of(home, name).into_iter().next().map(|(folder, _)| folder);
+    let there = disks_of(home, name).into_iter().next().map(|(folder, _)| folder);
     let folder =
         there.or_else(|| home.folder().ancestors().find(|folder| folder.exists()).map(Path::to_owned))?;
     let device = std::fs::metadata(&folder).ok()?.dev();

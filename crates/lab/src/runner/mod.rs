@@ -27,7 +27,7 @@ use server::managed::Via;
 use server::measuring;
 use server::placement::Placed;
 use server::sink::{Delay, Sink};
-use server::{Heeded, Stop};
+use server::{Stop, StopPhase};
 use spec::figures::{self, Figure};
 use spec::{Class, Doubt, Reason, Run, RunEvent, Validity};
 use workloads::jobs::relation_sizes;
@@ -695,7 +695,7 @@ struct Telling<'a> {
     /// Whether each second is reported.
     seconds: bool,
     /// From the start of the load on, one press lets the run come to its end.
-    measuring: Option<Heeded>,
+    measuring: Option<StopPhase>,
 }
 
 impl Observer for Telling<'_> {

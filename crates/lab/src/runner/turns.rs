@@ -7,7 +7,7 @@ use engine::{EngineError, Observer, Second, Time};
 use protocol::postgres::Place;
 use results::Finished;
 use server::placement::{Placed, Spread};
-use server::{Heeded, Stop};
+use server::{Stop, StopPhase};
 use spec::{Doubt, Reason, Run, RunEvent, Slice, Validity, figures};
 use workloads::Places;
 
@@ -321,7 +321,7 @@ struct Teller<'a, 'p> {
     run: &'a str,
     stop: &'a Stop,
     /// From the start of the load on, one press lets the runs come to their end.
-    measuring: Option<Heeded>,
+    measuring: Option<StopPhase>,
 }
 
 impl Observer for Teller<'_, '_> {

@@ -529,7 +529,7 @@ impl Stage {
     }
 
     fn ailing_disk(&mut self) -> Option<LabError> {
-        let ailing = self.target.cluster().ok()?.ailing_disk()?;
+        let ailing = self.target.cluster().ok()?.disk_error()?;
         Some(ailing.into())
     }
 

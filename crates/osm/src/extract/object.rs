@@ -1,3 +1,5 @@
+//! Nodes, ways and relations.
+
 /// Kinds of objects, in the order of a sorted file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {

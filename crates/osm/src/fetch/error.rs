@@ -1,3 +1,5 @@
+//! Errors of finding and fetching extracts.
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! The protocol state of one connection.
+
 use std::sync::Arc;
 
 use super::announced::{Announced, CancelKey};

@@ -1,4 +1,4 @@
-//! What a command finds around it: the same for the do and for an undo in another process, days later.
+//! The environment of a command: the same for the do and for an undo in another process, days later.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,24 +10,25 @@ use serde::{Deserialize, Serialize};
 use super::error::ChangeError;
 use crate::child::{Account, Program};
 
-/// Variable by which the processes of a command are known, also those that left its process group.
+/// Variable that identifies a command's processes, even those which left its process group.
 pub(super) const MARK: &str = "PGDYNO_CHANGE";
 
-/// Variable that brings the shell its command.
+/// Variable that passes the command to the shell.
 const TEXT: &str = "PGDYNO_COMMAND";
 const EVAL: &str = "eval \"unset PGDYNO_COMMAND\n$PGDYNO_COMMAND\"";
 
-/// Where commands of a change run, and which server they are told of: `PGHOST`, `PGPORT`, `PGUSER`, `PGDATABASE` and what
-/// TLS needs. Of pgdyno's own environment they get `PATH`, `HOME` and the like only. There is no password in it.
+/// Where commands of a change run, and the server they connect to: `PGHOST`, `PGPORT`, `PGUSER`, `PGDATABASE`
+/// and what TLS needs. From pgdyno's environment they inherit only `PATH`, `HOME` and similar variables. It
+/// contains no password.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Environment {
-    /// Folder that commands start in.
     pub folder: PathBuf,
     pub variables: BTreeMap<String, String>,
 }
 
 impl Environment {
-    /// That of a database, in the folder we are in; `more` are further variables, none of them secret.
+    /// The environment for a database, in the current folder; `more` are further variables, none of them
+    /// secret.
     #[must_use]
     pub fn of(database: &Database, more: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let text = |text: OsString| text.to_string_lossy().into_owned();
@@ -45,13 +46,13 @@ impl Environment {
         }
     }
 
-    /// The same with commands that start in another folder, where one is given.
+    /// Sets the folder in which commands start, if any.
     #[must_use]
     pub fn starting_in(self, folder: Option<PathBuf>) -> Self {
         Self { folder: folder.unwrap_or(self.folder), ..self }
     }
 
-    /// The account that commands run as (`None`: the user we are).
+    /// The account that commands run as (`None`: the current user).
     ///
     /// # Errors
     /// When there is none, or it may not enter the folder that they start in.
@@ -65,7 +66,8 @@ impl Environment {
         }
     }
 
-    /// `/bin/sh` with the command, which stands in no argument: everybody could read it there. Its processes carry `mark`.
+    /// `/bin/sh` with the command in a variable, since everybody could read it in an argument. Its processes
+    /// carry `mark`.
     pub(super) fn shell(&self, command: &str, mark: &str) -> Program {
         let mut program = Program::new("/bin/sh").arg("-c").arg(EVAL).env(TEXT, command).env(MARK, mark);
         program.clean_environment = true;

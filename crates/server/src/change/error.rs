@@ -16,47 +16,34 @@ pub enum ChangeError {
     #[error(
         "the change {what} has no undo; say how it is undone, such that it also undoes a half of it (DROP INDEX IF EXISTS …)"
     )]
-    NoUndo {
-        /// The do, in short.
-        what: String,
-    },
+    NoUndo { what: String },
     #[error("an undo without a do: there would be nothing to undo")]
     NoDo,
     #[error("the {0} is empty")]
     Empty(Part),
-    #[error("the check is more than one statement; it must be one that returns true")]
+    #[error("the check has more than one statement; it must be a single statement that returns true")]
     ManyChecks,
-    /// It would change a server that is not ours.
+    /// It would change a server that pgdyno does not own.
     #[error(
         "the change {what} would be made on a server that is not pgdyno's; write change_server = true into [target] to \
          allow it (it is undone afterwards)"
     )]
-    NotAllowed {
-        /// The do, in short.
-        what: String,
-    },
+    NotAllowed { what: String },
     #[error("{part} {what}: {error}")]
     Sql {
         part: Part,
-        /// The statement, in short.
         what: String,
-        /// What the server said.
         #[source]
         error: SqlError,
     },
-    /// What it did is gone with its connection.
-    #[error("{part} {what} leaves a transaction open, so nothing of it stays; end it with COMMIT")]
+    /// Its effect is lost with its connection.
+    #[error("{part} {what} leaves a transaction open, so its changes are lost; end it with COMMIT")]
     OpenTransaction { part: Part, what: String },
     #[error("the check {check} is to return true (one row, one column); it returned {got}")]
-    NotTrue {
-        /// The statement, in short.
-        check: String,
-        got: String,
-    },
+    NotTrue { check: String, got: String },
     #[error("{part} {what} ended with {end}{}", said(output))]
     Failed {
         part: Part,
-        /// The command, in short.
         what: String,
         end: Ended,
         /// Its last output.
@@ -65,7 +52,6 @@ pub enum ChangeError {
     #[error("{part} {what} was stopped, because it took longer than {} s{}", bound.as_secs(), said(output))]
     TooLong {
         part: Part,
-        /// The command, in short.
         what: String,
         bound: Duration,
         /// Its last output.
@@ -73,10 +59,10 @@ pub enum ChangeError {
     },
     #[error("{part} {what} was stopped")]
     Stopped { part: Part, what: String },
-    /// A server process that still does it.
+    /// A server process that still works on it.
     #[error("not undone, because the server still does the change (pid {pids}); end that, then try again")]
     Busy { pids: String },
-    /// Processes of a command that are still there.
+    /// Processes of a command that still run.
     #[error(
         "not undone, because processes of the change's command are still there (pid {pids}); end them, then try again"
     )]
@@ -100,7 +86,7 @@ pub enum ChangeError {
 }
 
 impl ChangeError {
-    /// Which part it is about, where that can be said.
+    /// The part that failed, if known.
     #[must_use]
     pub fn part(&self) -> Option<Part> {
         match self {
@@ -118,7 +104,7 @@ impl ChangeError {
         }
     }
 
-    /// Kind of the error.
+    /// The exit class of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -138,7 +124,7 @@ impl ChangeError {
         }
     }
 
-    /// What to try; empty where its own words must do.
+    /// What to try; empty if the message is enough.
     fn hint(&self) -> &str {
         match self {
             Self::Sql { error, .. } => error.sqlstate.as_deref().map_or("", advice_on_sqlstate),
@@ -164,7 +150,7 @@ impl From<ChangeError> for Error {
     }
 }
 
-/// Lines of a command's output that a message shows.
+/// Lines of a command's output in a message.
 const LINES: usize = 6;
 
 fn said(output: &str) -> String {

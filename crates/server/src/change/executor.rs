@@ -1,4 +1,4 @@
-//! Steps carried out, and what is still at work on a step from an earlier time ended first.
+//! Carries out the steps of a change, after ending whatever still works on an earlier step.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,49 +14,48 @@ use crate::control::Control;
 use crate::host::proc;
 use crate::stop::Stop;
 
-/// How long connecting may take.
 const CONNECT_BOUND: Duration = Duration::from_secs(10);
-/// How long a server process that still does the change may go on by itself, then after it was asked to cancel, then
-/// after it was told to end.
-const PATIENCE: [Duration; 3] =
+/// Waits for a server process that still works on the change: first for it alone, then after a cancel
+/// request, then after a terminate request.
+const TIMEOUTS: [Duration; 3] =
     [Duration::from_millis(1000), Duration::from_millis(1500), Duration::from_millis(1500)];
 /// How long processes of a command may take to end before they are killed.
 const TERM_BOUND: Duration = Duration::from_secs(2);
-/// How long killed ones may take to be gone.
+/// How long to wait for killed processes.
 const KILL_BOUND: Duration = Duration::from_secs(2);
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// What came of a change that is made.
+/// The result of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// The last 64 KB that a command printed, or what the server remarked; empty when neither said anything.
+    /// The last 64 KB of a command's output, or the server's notices; may be empty.
     pub output: String,
-    /// From the beginning of the do to the end of the check.
+    /// From the start of the do to the end of the check.
     pub took: Duration,
 }
 
 /// Carries out the steps of one change.
 pub(crate) struct Executor<'a> {
     id: &'a str,
-    /// Its connections are known to the server by the name of the change.
+    /// Its connections carry the name of the change.
     place: Place,
     environment: &'a Environment,
     watchdog: &'a Watchdog,
     bound: Duration,
 }
 
-/// `application_name` of every connection that works on a change.
+/// `application_name` of every connection for a change.
 fn name(id: &str) -> String {
     format!("pgdyno change {id}")
 }
 
-/// The processes of an undo are told apart from those of the do, which may belong to what is made.
+/// The processes of an undo have another mark than those of the do, which may belong to the change itself.
 fn mark(id: &str, part: Part) -> String {
     format!("{id}-{part}")
 }
 
 impl<'a> Executor<'a> {
-    /// Of the change `id` in a database of the server at `place`; no command takes longer than `bound`.
+    /// For the change `id` in a database of the server at `place`; each command has the timeout `bound`.
     pub(crate) fn new(
         id: &'a str,
         place: &Place,
@@ -73,7 +72,7 @@ impl<'a> Executor<'a> {
         Self { id, place, environment, watchdog, bound }
     }
 
-    /// Does it, and sees that it is done.
+    /// Runs the do and the check.
     pub(crate) fn make(&self, change: &Change) -> Result<Outcome, ChangeError> {
         let start = Instant::now();
         let output = match &change.do_ {
@@ -86,8 +85,8 @@ impl<'a> Executor<'a> {
         Ok(Outcome { output, took: start.elapsed() })
     }
 
-    /// Undoes it, once nothing is at work on it any more; what the do left running stays if that came to its end
-    /// (`done`): the undo knows about it.
+    /// Runs the undo, once nothing works on the change any more. What a finished do (`done`) left running
+    /// stays: the undo knows about it.
     pub(crate) fn undo(&self, undo: &Step, done: bool) -> Result<(), ChangeError> {
         self.end_processes(Part::Undo)?;
         if !done {
@@ -95,13 +94,13 @@ impl<'a> Executor<'a> {
         }
         self.end_backends()?;
         match self.carry_out(Part::Undo, undo) {
-            // SQL is made whole or not at all: of a do that failed or was cut off, nothing may be there to drop.
+            // SQL takes effect as a whole or not at all: after a failed do there may be nothing to drop.
             Err(ChangeError::Sql { error, .. }) if !done && is_absent(&error) => Ok(()),
             undone => undone.map(drop),
         }
     }
 
-    /// The same without a server, for what only commands do.
+    /// As [`Self::undo`] for a command, without a server.
     pub(crate) fn undo_command(&self, undo: &str, done: bool) -> Result<(), ChangeError> {
         self.end_processes(Part::Undo)?;
         if !done {
@@ -132,14 +131,14 @@ impl<'a> Executor<'a> {
 
     fn run_command(&self, part: Part, command: &str) -> Result<String, ChangeError> {
         let mut program = self.environment.shell(command, &mark(self.id, part));
-        // A command comes from a file, and its undo from a journal: neither is root's.
+        // A command comes from a file, and its undo from a journal: neither should run as root.
         program.account = self.environment.account()?;
         let (start, stop) = (Instant::now(), Stop::of_process());
         let too_long = || start.elapsed() >= self.bound;
-        let kept = self.watchdog.run_kept(&program, &|| stop.ends_waits() || too_long())?;
+        let kept = self.watchdog.run_captured(&program, &|| stop.ends_waits() || too_long())?;
         let what = || Step::Command(command.to_owned()).words();
         if kept.stopped {
-            // Whoever did not mind being asked.
+            // Processes that ignored the request.
             self.end_processes(part)?;
             return Err(match too_long() {
                 true => ChangeError::TooLong { part, what: what(), bound: self.bound, output: kept.output },
@@ -154,7 +153,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Ends what is left of a command.
+    /// Ends the remaining processes of a command.
     fn end_processes(&self, part: Part) -> Result<(), ChangeError> {
         let variable = format!("{MARK}={}", mark(self.id, part));
         let start = Instant::now();
@@ -170,8 +169,8 @@ impl<'a> Executor<'a> {
         Ok(())
     }
 
-    /// Waits for server processes that still work for a connection of the change, and ends them if that takes long: they
-    /// outlive their client until they have something to say to it.
+    /// Waits for server processes that still work for a connection of the change, and ends them if that takes
+    /// long: they outlive their client until they have something to send.
     fn end_backends(&self) -> Result<(), ChangeError> {
         let mut control = self.connect()?;
         let mut ask = |answer: &str| -> Result<Vec<String>, ChangeError> {
@@ -187,9 +186,9 @@ impl<'a> Executor<'a> {
         let mut pids = Vec::new();
         let then =
             [Some("pg_catalog.pg_cancel_backend(pid)"), Some("pg_catalog.pg_terminate_backend(pid)"), None];
-        for (patience, then) in PATIENCE.into_iter().zip(then) {
+        for (timeout, then) in TIMEOUTS.into_iter().zip(then) {
             let start = Instant::now();
-            while start.elapsed() < patience {
+            while start.elapsed() < timeout {
                 pids = ask("pid")?;
                 if pids.is_empty() {
                     return Ok(());
@@ -204,13 +203,13 @@ impl<'a> Executor<'a> {
     }
 }
 
-/// Whether the server says that what a statement names does not exist.
+/// Whether the error says that an object does not exist.
 fn is_absent(error: &SqlError) -> bool {
     // undefined_object, undefined_table, undefined_function, undefined_column, invalid_schema_name.
     ["42704", "42P01", "42883", "42703", "3F000"].iter().any(|state| error.is(state))
 }
 
-/// Sees that a check returns true.
+/// Checks that a query returns true.
 pub(crate) fn see(place: &Place, check: &str) -> Result<(), ChangeError> {
     let mut control = connect(place)?;
     let sets = long(&mut control).query(check).map_err(|error| failed(Part::Check, check, error))?;
@@ -235,7 +234,7 @@ fn list(pids: &[u32]) -> String {
     pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What came back instead of true.
+/// The result instead of true.
 fn returned(set: Option<&ResultSet>) -> String {
     let Some(set) = set.filter(|set| !set.columns.is_empty()) else { return "no rows at all".to_owned() };
     match set.rows.as_slice() {
@@ -272,7 +271,7 @@ mod tests {
 
     #[test]
     fn an_undo_has_time_left_to_run_within_ten_seconds() {
-        let ending: Duration = PATIENCE.iter().sum();
+        let ending: Duration = TIMEOUTS.iter().sum();
         assert!(ending + TERM_BOUND + KILL_BOUND <= Duration::from_secs(8), "{ending:?}");
     }
 }

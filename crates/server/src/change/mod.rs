@@ -1,7 +1,8 @@
-//! One's own changes to a server: SQL or a command with its undo, and a check that must hold while it is made.
+//! The user's changes to a server: SQL or a command with its undo, and a check that must hold while it is
+//! made.
 //!
-//! What is made is written down first (`settings::journal`), so that it is undone also after a crash. An undo must stand a
-//! do that got half-way, and being run twice: `DROP INDEX IF EXISTS`.
+//! Each change is recorded first (`settings::journal`), so that it can be undone after a crash. An undo must
+//! work after a partial do, and twice: `DROP INDEX IF EXISTS`.
 
 mod environment;
 mod error;
@@ -17,7 +18,7 @@ pub use executor::Outcome;
 pub(crate) use executor::{Executor, see};
 pub use spec::plan::change::{Change, Part, Step};
 
-/// Longest time a command may take when nothing else is said.
+/// Default timeout of a command.
 pub const BOUND: Duration = Duration::from_secs(3600);
 
 /// How a change is made.
@@ -93,7 +94,7 @@ mod tests {
             (Change { do_: sql(" -- x\n;"), undo: sql("x"), check: None }, Some("the do is empty")),
             (Change { do_: command("x"), undo: command(" \n"), check: None }, Some("the undo is empty")),
             (Change { check: check("/* */"), ..Change::default() }, Some("the check is empty")),
-            (Change { check: check("SELECT 1; SELECT 2"), ..Change::default() }, Some("the check is more")),
+            (Change { check: check("SELECT 1; SELECT 2"), ..Change::default() }, Some("the check has more")),
         ];
         for (change, wanted) in cases {
             let refused = validate(&change, false).map_err(|error| error.to_string()).err();

@@ -1,9 +1,9 @@
-//! How many statements a text of SQL holds.
+//! Counts the statements in an SQL text.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// Statements between semicolons, those that are nothing but blanks and comments left out.
+/// Number of statements separated by semicolons, without those that have only blanks and comments.
 pub(super) fn count(sql: &str) -> usize {
     let mut rest = sql.char_indices().peekable();
     let (mut statements, mut inside) = (0, false);
@@ -19,7 +19,7 @@ pub(super) fn count(sql: &str) -> usize {
                 statements += usize::from(!std::mem::replace(&mut inside, true));
                 match c {
                     '\'' => skip_string(&mut rest, matches!(before, 'e' | 'E')),
-                    // A doubled quote is one name after another here, which comes to the same.
+                    // A doubled quote reads as two names in succession, with the same result.
                     '"' => skip_until(&mut rest, |c| c == '"'),
                     '$' if !is_name(before) => skip_dollars(&mut rest, &sql[at..]),
                     _ => {}
@@ -51,7 +51,7 @@ fn skip_string(rest: &mut Peekable<CharIndices<'_>>, escapes: bool) {
     }
 }
 
-/// Comments of this kind can be nested.
+/// Skips a comment, which may be nested.
 fn skip_comment(rest: &mut Peekable<CharIndices<'_>>) {
     let mut depth = 1;
     let _ = rest.next();
@@ -67,14 +67,14 @@ fn skip_comment(rest: &mut Peekable<CharIndices<'_>>) {
     }
 }
 
-/// A string in dollars, if `text` begins with one: `$tag$ … $tag$`.
+/// Skips a dollar-quoted string, if `text` begins with one: `$tag$ … $tag$`.
 fn skip_dollars(rest: &mut Peekable<CharIndices<'_>>, text: &str) {
     let Some(tag) = text[1..].find('$').map(|end| &text[..end + 2]) else { return };
     let name = &tag[1..tag.len() - 1];
     if name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(is_name) {
         return;
     }
-    // Behind the text when it has no end.
+    // The end of the text if the string has none.
     let end = text[tag.len()..].find(tag).map_or(text.len(), |found| found + 2 * tag.len());
     let mut left = text[..end].chars().count() - 1;
     while left > 0 && rest.next().is_some() {

@@ -1,4 +1,4 @@
-//! The unprivileged account that servers run as when pgdyno runs as root.
+//! The unprivileged account for servers when pgdyno runs as root.
 
 use std::fs::Metadata;
 use std::io;
@@ -16,13 +16,12 @@ pub struct Account {
     pub name: String,
     /// User id; never 0.
     pub uid: u32,
-    /// Primary group id.
     pub gid: u32,
 }
 
 impl Account {
-    /// The account to drop to: `$PGDYNO_USER`, else `postgres`, else `nobody`. `None` when we are not root, and
-    /// run everything as ourselves.
+    /// The account to use: `$PGDYNO_USER`, otherwise `postgres`, otherwise `nobody`. `None` when pgdyno does
+    /// not run as root, and servers run as the current user.
     ///
     /// # Errors
     /// When the named user is unknown or root, or there is none to choose.
@@ -34,7 +33,7 @@ impl Account {
         choose(asked.as_deref(), look_up).map(Some)
     }
 
-    /// Whether it may enter a folder, and each one above it.
+    /// Whether it may enter a folder and each one above it.
     #[must_use]
     pub fn may_enter(&self, folder: &Path) -> bool {
         matches!(self.blocker(folder), Ok(None))
@@ -43,7 +42,7 @@ impl Account {
     /// The first folder that it may not enter, from this one up to `/`.
     ///
     /// # Errors
-    /// When one of them cannot be looked at.
+    /// When a folder's permissions cannot be read.
     pub(crate) fn blocker(&self, folder: &Path) -> io::Result<Option<PathBuf>> {
         for above in folder.canonicalize()?.ancestors() {
             if self.rights(&above.metadata()?) & 0o1 == 0 {
@@ -53,13 +52,13 @@ impl Account {
         Ok(None)
     }
 
-    /// Whether it may read a file that it can get to, by the file's owner and mode.
+    /// Whether the file's owner and mode let it read the file.
     #[must_use]
     pub fn may_read(&self, file: &Metadata) -> bool {
         self.rights(file) & 0o4 != 0
     }
 
-    /// The three bits of a mode that count for it.
+    /// The three permission bits that apply to it.
     fn rights(&self, file: &Metadata) -> u32 {
         let shift = match (file.uid() == self.uid, file.gid() == self.gid) {
             (true, _) => 6,
@@ -70,7 +69,7 @@ impl Account {
     }
 }
 
-/// Has a command run as an account (`None`: the user we are), without our further groups.
+/// Makes a command run as an account (`None`: the current user), without supplementary groups.
 pub(crate) fn as_account<'a>(command: &'a mut Command, account: Option<&Account>) -> &'a mut Command {
     match account {
         // The standard library drops all supplementary groups with it.
@@ -82,7 +81,7 @@ pub(crate) fn as_account<'a>(command: &'a mut Command, account: Option<&Account>
 fn choose(asked: Option<&str>, look_up: impl Fn(&str) -> Option<Account>) -> Result<Account, Error> {
     if let Some(name) = asked {
         let account = look_up(name).ok_or_else(|| {
-            let what = format!("PGDYNO_USER names the user {name:?}, whom this machine does not know");
+            let what = format!("PGDYNO_USER names the user {name:?}, who does not exist");
             Error::new(Class::Missing, what)
         })?;
         if account.uid == 0 {
@@ -95,12 +94,12 @@ fn choose(asked: Option<&str>, look_up: impl Fn(&str) -> Option<Account>) -> Res
     }
     ["postgres", "nobody"].into_iter().find_map(look_up).filter(|account| account.uid != 0).ok_or_else(|| {
         let what =
-            "PostgreSQL refuses to run as root, and there is no user postgres or nobody; set PGDYNO_USER";
+            "PostgreSQL refuses to run as root, and no user postgres or nobody exists; set PGDYNO_USER";
         Error::new(Class::Missing, what)
     })
 }
 
-/// Asks the system's user database (files, LDAP, ...) for a login name.
+/// Looks up a login name in the system's user database (files, LDAP, ...).
 fn look_up(name: &str) -> Option<Account> {
     let user = User::from_name(name).ok()??;
     Some(Account { name: user.name, uid: user.uid.as_raw(), gid: user.gid.as_raw() })
@@ -129,8 +128,8 @@ mod tests {
             assert!(error.to_string().contains(wanted), "{error}");
         };
         refused(choose(Some("root"), known).unwrap_err(), "refuses to run as root; name another user");
-        refused(choose(Some("ghost"), known).unwrap_err(), "\"ghost\", whom this machine does not know");
-        refused(choose(None, |_| None).unwrap_err(), "there is no user postgres or nobody");
+        refused(choose(Some("ghost"), known).unwrap_err(), "\"ghost\", who does not exist");
+        refused(choose(None, |_| None).unwrap_err(), "no user postgres or nobody exists");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Programs that are only asked something, such as their version: without a watchdog, bounded in time and bytes.
+//! Programs run for a short answer, such as their version: without a watchdog, limited in time and bytes.
 
 use std::io::{self, ErrorKind, PipeReader, Read};
 use std::os::unix::process::CommandExt;
@@ -11,34 +11,32 @@ use rustix::process::{Pid, Signal, kill_process_group, setsid};
 
 use super::account::{Account, as_account};
 
-/// Longest time that an answer is waited for.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Longest answer that is read, bytes.
 const LONGEST: usize = 1 << 16;
 
-/// Runs a program with one option, as an account (`None`: the user we are), and returns its standard output. The program gets a
-/// new session: one that shares root's terminal can type into it.
+/// Runs a program with one option as an account (`None`: the current user), and returns its standard output.
+/// The program gets a new session, since it could type into a terminal that it shares with root.
 ///
 /// # Errors
 /// When it cannot be started, does not end within 20 s, prints more than 64 KiB, or fails.
 pub(crate) fn ask(program: &Path, option: &str, account: Option<&Account>) -> io::Result<String> {
-    ask_within(program, option, account, (PATIENCE, false))
+    ask_within(program, option, account, (TIMEOUT, false))
 }
 
-/// The same with its standard error.
+/// As [`ask`], with its standard error.
 ///
 /// # Errors
-/// As of [`ask`].
+/// As [`ask`].
 pub(crate) fn ask_all(program: &Path, option: &str, account: Option<&Account>) -> io::Result<String> {
-    ask_within(program, option, account, (PATIENCE, true))
+    ask_within(program, option, account, (TIMEOUT, true))
 }
 
 fn ask_within(
     program: &Path,
     option: &str,
     account: Option<&Account>,
-    (patience, with_errors): (Duration, bool),
+    (timeout, with_errors): (Duration, bool),
 ) -> io::Result<String> {
     let mut command = Command::new(program);
     // SAFETY: the closure makes one system call and touches no memory of the parent.
@@ -49,9 +47,9 @@ fn ask_within(
     let (output, input) = io::pipe()?;
     let errors = if with_errors { Stdio::from(input.try_clone()?) } else { Stdio::null() };
     let mut child = command.stdin(Stdio::null()).stdout(input).stderr(errors).spawn()?;
-    // It holds our end of the pipe, too.
+    // It holds the write end of the pipe, too.
     drop(command);
-    let answer = hear(&mut child, output, Instant::now() + patience);
+    let answer = hear(&mut child, output, Instant::now() + timeout);
     if answer.is_err() {
         // Its children too: one of them may hold the output.
         let _ = Pid::from_raw(child.id() as i32).map(|group| kill_process_group(group, Signal::KILL));
@@ -104,7 +102,7 @@ mod tests {
             let path = folder.path().join("asked");
             std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
             std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-            // Another test that forks may still hold the file open for writing.
+            // Another test that forks may still have the file open for writing.
             loop {
                 match ask_within(&path, "--version", None, (Duration::from_millis(300), true)) {
                     Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {}

@@ -1,6 +1,6 @@
-//! The watchdog process itself.
+//! The watchdog process.
 //!
-//! Standard input is the lifeline: a line `stop` on it asks for an orderly stop, its end means that pgdyno is gone.
+//! Standard input is the lifeline: a line `stop` requests an orderly stop, its end means that pgdyno is gone.
 //! Messages go back over it. Standard output and error belong to the child.
 
 use std::ffi::OsString;
@@ -22,14 +22,15 @@ use crate::host::proc::processes;
 use crate::placement::{KEEPER_ARGUMENT, keeper_main};
 use crate::storage::storage_keeper_main;
 
-/// Exit code when the orders cannot be read or the program cannot be started, as a shell's "command not found".
+/// Exit code when the arguments are invalid or the program cannot be started, as a shell's "command not
+/// found".
 const NOT_STARTED: i32 = 127;
-/// Between two looks at what is left of a group.
+/// Time between two checks of the rest of a process group.
 const MEMBERS_PAUSE: Duration = Duration::from_millis(20);
 
-/// Runs as a watchdog until its child has ended; `args` are those after [`super::WATCHDOG_ARGUMENT`].
+/// Runs as a watchdog until its child has ended; `args` follow [`super::WATCHDOG_ARGUMENT`].
 ///
-/// Returns the exit code to end with: the child's own, or 128 + the signal that ended it.
+/// Returns the exit code: the child's, or 128 + the signal that ended it.
 #[must_use]
 pub fn watchdog_main(args: &[OsString]) -> i32 {
     if let [first, duties @ ..] = args
@@ -56,7 +57,7 @@ pub fn watchdog_main(args: &[OsString]) -> i32 {
     }
 }
 
-/// Tells pgdyno, who may be gone: answers whether it is there.
+/// Sends a message to pgdyno; false if it is gone.
 fn tell(lifeline: &mut File, message: &Message) -> bool {
     lifeline.write_all(message.line().as_bytes()).is_ok()
 }
@@ -84,7 +85,7 @@ fn start(order: &Order) -> Result<Pid, String> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or_else(|| "no pid".to_owned())
 }
 
-/// Where the kernel can, it stops the child should this watchdog itself be killed.
+/// On Linux the kernel stops the child if this watchdog itself is killed.
 #[cfg(target_os = "linux")]
 fn die_with_parent(command: &mut Command, stop: StopWay) {
     let signal = first_signal(stop);
@@ -108,11 +109,10 @@ fn first_signal(stop: StopWay) -> Signal {
     }
 }
 
-/// What the watchdog's two helper threads see.
+/// Reports of the watchdog's two helper threads.
 enum Seen {
     /// The child is dead and not yet reaped.
     Ended,
-    /// The lifeline says so.
     Stop(Cause),
 }
 
@@ -141,7 +141,7 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
         }
     }
     if stop.is_none() && program.whole {
-        // Its workers do not notice by themselves that it is gone.
+        // Its workers do not notice that it is gone.
         stop = Some((Instant::now(), Cause::Asked, Escalation::new(program.stop, Cause::Asked)));
     }
     if let Some((since, _, escalation)) = &mut stop
@@ -152,7 +152,7 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
     let ended = reap(pid);
     let lost = matches!(stop, Some((_, Cause::Lost, _)));
     if !tell(&mut lifeline, &Message::Ended(ended)) || lost {
-        // Nobody else will; what is gone already needs no removing.
+        // Nobody else removes them; a missing folder is fine.
         for folder in &program.leaves {
             let _ = std::fs::remove_dir_all(folder);
         }
@@ -160,10 +160,10 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
     ended.code.unwrap_or_else(|| 128 + ended.signal.unwrap_or(0))
 }
 
-/// Sends a signal; the child is not reaped before the watch ends, so the pid is still its own.
+/// Sends a signal; the child is not reaped before the watch ends, so the pid is still valid.
 fn send(way: StopWay, pid: Pid, signal: Signal) {
-    // A child that is just dying cannot be signalled any more, which is what was wanted. One that somebody stopped hears of
-    // a signal when it is continued.
+    // A dying child cannot be signalled any more, which is fine. A stopped one gets the signal when it is
+    // continued.
     match way {
         StopWay::Postgres => {
             let own = u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
@@ -182,8 +182,8 @@ fn send(way: StopWay, pid: Pid, signal: Signal) {
     }
 }
 
-/// The child is dead; those of its group that did not mind the signal get the next one. Until the child is reaped no other
-/// group can have its number.
+/// The child is dead; processes of its group that ignored the signal get the next one. Until the child is
+/// reaped no other group can have its number.
 fn end_group(pid: Pid, since: Instant, escalation: &mut Escalation) {
     let group = u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
     while processes().any(|process| process.group == group && !process.is_zombie()) {
@@ -195,7 +195,7 @@ fn end_group(pid: Pid, since: Instant, escalation: &mut Escalation) {
     }
 }
 
-/// Blocks until the child is dead, leaving it to be reaped by [`reap`].
+/// Blocks until the child is dead, and leaves reaping to [`reap`].
 fn await_end(pid: Pid, sender: &Sender<Seen>) {
     while let Err(error) =
         rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
@@ -221,7 +221,7 @@ fn listen(lifeline: File, sender: &Sender<Seen>) {
     let _ = sender.send(Seen::Stop(Cause::Lost));
 }
 
-/// Reaps the dead child with what it cost.
+/// Reaps the dead child and returns its resource usage.
 fn reap(pid: Pid) -> Ended {
     let mut status = 0;
     // SAFETY: an all-zero `rusage` is valid.

@@ -1,38 +1,36 @@
-//! A program's output as lines, each stamped with our own clock when its end arrived.
+//! A program's output as lines, each stamped with our clock when its end arrived.
 
 use std::io::Read;
 use std::time::Instant;
 
-/// Which stream a line came from.
+/// The stream of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// Standard output.
     Stdout,
-    /// Standard error.
     Stderr,
 }
 
-/// One line of a program.
+/// A line of a program's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// When its end was read, µs on the monotonic clock since the program was started.
     pub at_us: u64,
     pub stream: Stream,
-    /// Its text without the end; bytes that are not UTF-8 are replaced.
+    /// Without the line end; bytes that are not UTF-8 are replaced.
     pub text: String,
 }
 
-/// A line longer than this is cut into several.
+/// A longer line is split.
 const LONGEST: usize = 64 * 1024;
 
-/// Cuts bytes into lines at `\n` and `\r` (progress displays use the latter); empty lines are left out.
+/// Splits bytes into lines at `\n` and `\r` (progress displays use the latter); skips empty lines.
 #[derive(Debug, Default)]
 pub(super) struct Splitter {
     partial: Vec<u8>,
 }
 
 impl Splitter {
-    /// Adds bytes; each finished line is handed to `emit`.
+    /// Adds bytes; each complete line is passed to `emit`.
     pub(super) fn push(&mut self, bytes: &[u8], mut emit: impl FnMut(String)) {
         for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
             match piece.split_last() {
@@ -48,7 +46,7 @@ impl Splitter {
         }
     }
 
-    /// Hands out what has no end yet.
+    /// Passes on the last line without an end.
     pub(super) fn finish(&mut self, mut emit: impl FnMut(String)) {
         if !self.partial.is_empty() {
             emit(String::from_utf8_lossy(&self.partial).into_owned());
@@ -57,7 +55,7 @@ impl Splitter {
     }
 }
 
-/// Reads a stream to its end, handing out stamped lines.
+/// Reads a stream to its end, and passes on stamped lines.
 pub(super) fn read_lines(mut source: impl Read, stream: Stream, start: Instant, mut emit: impl FnMut(Line)) {
     let mut splitter = Splitter::default();
     let mut buffer = [0; 8192];

@@ -1,23 +1,23 @@
-//! What a watchdog tells over the lifeline: one line per message.
+//! Messages of a watchdog over the lifeline, one line each.
 
 use std::fmt;
 
-/// How a program ended, and what it cost.
+/// How a program ended, and its resource usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ended {
-    /// Exit code; `None` when a signal ended it.
+    /// `None` when a signal ended it.
     pub code: Option<i32>,
     pub signal: Option<i32>,
-    /// CPU time in user mode of it and the children it waited for, µs.
+    /// User CPU time of it and the children it waited for, µs.
     pub user_us: u64,
-    /// CPU time in the kernel, µs.
+    /// System CPU time, µs.
     pub system_us: u64,
-    /// Largest resident memory of any one of these processes, bytes.
+    /// Largest resident memory of any of these processes, bytes.
     pub max_rss_bytes: u64,
 }
 
 impl Ended {
-    /// Whether it ended by itself with code 0.
+    /// Whether it exited with code 0.
     #[must_use]
     pub fn success(&self) -> bool {
         self.code == Some(0)
@@ -36,9 +36,9 @@ impl fmt::Display for Ended {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
-    /// The child runs.
+    /// Its pid.
     Started(u32),
-    /// The child could not be started.
+    /// The error.
     Failed(String),
     Ended(Ended),
 }
@@ -60,7 +60,7 @@ impl Message {
         }
     }
 
-    /// Reads a line without its end; `None` when it is none of ours.
+    /// Parses a line without its end; `None` for an unknown one.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (word, rest) = line.split_once(' ')?;
         match word {

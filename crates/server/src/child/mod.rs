@@ -1,38 +1,38 @@
 //! Programs that pgdyno starts: database servers, osm2pgsql, initdb.
 //!
-//! Each runs under a *watchdog*: a small process (pgdyno's own executable, called with a hidden argument) in a
-//! session of its own that holds one end of a socket, the *lifeline*, whose other end pgdyno holds. When pgdyno
-//! ends in any way, `kill -9` included, the kernel closes the lifeline, and the watchdog stops its child by pid
+//! Each runs under a *watchdog*: a small process (pgdyno's executable, called with a hidden argument) in a
+//! separate session. It holds one end of a socket, the *lifeline*, and pgdyno the other. When pgdyno ends in
+//! any way, `kill -9` included, the kernel closes the lifeline, and the watchdog stops its child by pid
 //! within 10 s. Nothing is ever stopped by name.
 //!
-//! Secrets go to children through the environment or files, never through arguments.
+//! Secrets are passed to children in the environment or files, never in arguments.
 
 mod account;
 mod asked;
+mod captured;
 pub mod core_dump;
 mod guard;
-mod kept;
 mod lines;
 mod message;
 mod order;
-mod overseen;
-mod parting;
 mod program;
 mod run;
+mod stop_wait;
 mod stopping;
+mod supervised;
 mod watchdog;
 
 pub use account::Account;
 pub(crate) use account::as_account;
 pub(crate) use asked::{ask, ask_all};
+pub use captured::Captured;
 pub use guard::watchdog_main;
-pub use kept::Kept;
 pub use lines::{Line, Stream};
 pub use message::Ended;
-pub use overseen::{CutShort, Overseen};
 pub use program::{Program, StopWay};
 pub use run::Finished;
+pub use supervised::{CutShort, Supervised};
 pub use watchdog::{Child, Watchdog};
 
-/// First argument of a pgdyno that is to be a watchdog; what follows goes to [`watchdog_main`].
+/// First argument of a watchdog; the rest goes to [`watchdog_main`].
 pub const WATCHDOG_ARGUMENT: &str = "watchdog";

@@ -1,20 +1,19 @@
-//! The watchdog's arguments: what to start, as whom, where, and how to stop it.
+//! The watchdog's arguments: the program, its account and folder, and how to stop it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use super::{Account, Program, StopWay};
 
-/// What a watchdog is told to do. The environment is not in it: the watchdog hands its own on.
+/// A watchdog's order. The program inherits the watchdog's environment.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) program: Program,
-    /// Start it, say its pid, and leave it alone.
+    /// Start the program, report its pid, and exit.
     pub(super) detached: bool,
 }
 
 impl Order {
-    /// As arguments.
     pub(super) fn to_args(&self) -> Vec<OsString> {
         let mut args: Vec<OsString> = Vec::new();
         let stop = match self.program.stop {
@@ -44,7 +43,7 @@ impl Order {
         args
     }
 
-    /// From arguments; the error says which one is wrong.
+    /// The error names the invalid argument.
     pub(super) fn parse(args: &[OsString]) -> Result<Self, String> {
         let mut words = args.iter();
         let mut order = Self { program: Program::new(PathBuf::new()), detached: false };

@@ -1,4 +1,4 @@
-//! What is to be started, and how it is stopped.
+//! A program to start, and how it is stopped.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -10,46 +10,42 @@ use super::Account;
 /// How a program is asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopWay {
-    /// A PostgreSQL postmaster: SIGINT (fast shutdown), then SIGQUIT (immediate), then SIGKILL.
+    /// A postmaster: SIGINT (fast shutdown), then SIGQUIT (immediate), then SIGKILL.
     Postgres,
-    /// Anything else, with all processes of its group: SIGTERM, then SIGKILL.
+    /// All processes of the group: SIGTERM, then SIGKILL.
     Terminate,
-    /// The same with SIGQUIT in place of SIGTERM, for programs that wait for their clients on the latter.
+    /// SIGQUIT instead of SIGTERM, for programs that wait for their clients on SIGTERM.
     Quit,
 }
 
-/// A program to start. Its arguments must hold no secret: every user of the machine can read them.
+/// A program to start. Its arguments must contain no secret: every user of the machine can read them.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// Path of the executable, or its name to be found in `PATH`.
     pub path: PathBuf,
-    /// Arguments after the name.
     pub args: Vec<OsString>,
-    /// Variables set for it.
     pub env: Vec<(OsString, OsString)>,
     /// Variables of ours that it does not inherit.
     pub removed_env: Vec<OsString>,
-    /// Whether it starts with `PATH`, `HOME` and a C locale only, instead of our environment.
+    /// Whether it starts with only `PATH`, `HOME` and a C locale instead of our environment.
     pub clean_environment: bool,
-    /// Folder it starts in; ours when `None`.
+    /// The current one when `None`.
     pub folder: Option<PathBuf>,
-    /// Account it runs as; ours when `None`.
+    /// The current one when `None`.
     pub account: Option<Account>,
-    /// How it is stopped.
     pub stop: StopWay,
-    /// Whether what is left of its process group ends with it, also when it was killed: a server with worker processes.
-    /// With [`StopWay::Terminate`] only.
+    /// Whether the rest of its process group ends with it, even if it was killed: a server with worker
+    /// processes. With [`StopWay::Terminate`] only.
     pub whole: bool,
-    /// Folders of its own that are of no use after it: its watchdog removes them when pgdyno is gone.
+    /// Temporary folders, which its watchdog removes when pgdyno is gone.
     pub leaves: Vec<PathBuf>,
-    /// Open files that it inherits, by their numbers.
+    /// Open files that it inherits under the same numbers.
     pub inherited: Vec<Arc<File>>,
-    /// Lines that hold this are nobody's: they are left where they are read, and wake nobody up.
+    /// Lines with this text are dropped where they are read.
     pub unwanted: Option<&'static str>,
 }
 
 impl Program {
-    /// A program that inherits our environment, folder and account, stopped by SIGTERM.
+    /// A program with our environment, folder and account, stopped by SIGTERM.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -68,7 +64,7 @@ impl Program {
         }
     }
 
-    /// A server or its helper: nothing of our environment, in the given folder, as the given account.
+    /// A server or its helper: with a clean environment, in this folder, as this account.
     #[must_use]
     pub fn server(path: impl Into<PathBuf>, folder: &Path, account: Option<&Account>) -> Self {
         Self {
@@ -93,28 +89,28 @@ impl Program {
         self
     }
 
-    /// Sets a variable.
+    /// Sets an environment variable.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
         self
     }
 
-    /// Names its own folders that are of no use after it.
+    /// Sets its temporary folders.
     #[must_use]
     pub fn leaving<P: Into<PathBuf>>(mut self, folders: impl IntoIterator<Item = P>) -> Self {
         self.leaves.extend(folders.into_iter().map(Into::into));
         self
     }
 
-    /// Lets the rest of its process group end with it.
+    /// Ends the rest of its process group with it.
     #[must_use]
     pub fn with_workers(mut self) -> Self {
         self.whole = true;
         self
     }
 
-    /// Chooses how it is stopped.
+    /// Sets how it is stopped.
     #[must_use]
     pub fn stopped_by(mut self, stop: StopWay) -> Self {
         self.stop = stop;

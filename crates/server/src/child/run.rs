@@ -1,4 +1,4 @@
-//! Programs run once to their end, with their output as stamped lines.
+//! Runs programs to their end, with their output as stamped lines.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -10,25 +10,23 @@ use spec::Error;
 
 use super::lines::{Line, Stream, micros_since, read_lines};
 use super::message::Ended;
-use super::parting::{Parting, SLICE};
+use super::stop_wait::{SLICE, StopWait};
 use super::{Program, Watchdog};
 use crate::stop::Stop;
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished {
-    /// How it ended, with its CPU time and memory.
     pub ended: Ended,
     /// From its start to its end, µs.
     pub wall_us: u64,
-    /// CPU that this process used meanwhile, all its threads together, µs.
+    /// CPU of this process during the run, all threads, µs.
     pub own_cpu_us: u64,
-    /// Whether it was stopped because the caller asked for it.
     pub stopped: bool,
 }
 
 impl Finished {
-    /// Whether it ended by itself with code 0.
+    /// Whether it exited with code 0.
     #[must_use]
     pub fn success(&self) -> bool {
         self.ended.success() && !self.stopped
@@ -36,11 +34,11 @@ impl Finished {
 }
 
 impl Watchdog {
-    /// Runs a program to its end under a watchdog, handing every line it prints to `on_line`; asks `stop` some
-    /// twenty times a second and stops the program once it answers `true`.
+    /// Runs a program to its end under a watchdog, and passes every line of output to `on_line`. Calls `stop`
+    /// about twenty times a second and stops the program once it returns `true`.
     ///
     /// # Errors
-    /// When the program cannot be started or its watchdog was killed; a program that fails is no error here.
+    /// When the program cannot be started or its watchdog was killed; a failing program is not an error here.
     pub fn run(
         &self,
         program: &Program,
@@ -54,7 +52,7 @@ impl Watchdog {
         read_in_thread(child.process.stdout.take(), Stream::Stdout, start, to);
         read_in_thread(child.process.stderr.take(), Stream::Stderr, start, to);
         drop(sender);
-        let mut stopping: Option<Parting> = None;
+        let mut stopping: Option<StopWait> = None;
         // The lines end when the program and its watchdog have closed their ends.
         loop {
             match lines.recv_timeout(SLICE) {
@@ -65,9 +63,9 @@ impl Watchdog {
             match &stopping {
                 None if stop() => {
                     child.ask_stop();
-                    stopping = Some(Parting::begin(&Stop::of_process()));
+                    stopping = Some(StopWait::begin(&Stop::of_process()));
                 }
-                Some(parting) if parting.is_over() => return Err(child.leave()),
+                Some(stop_wait) if stop_wait.is_over() => return Err(child.leave()),
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Which signal follows which, and when.
+//! The sequence of signals that stops a program.
 
 use std::time::Duration;
 
@@ -6,10 +6,9 @@ use rustix::process::Signal;
 
 use super::StopWay;
 
-/// Why a program is being stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// pgdyno asked for it and waits: the program may take the time it needs (a checkpoint).
+    /// pgdyno requested it and waits: the program may take its time (a checkpoint).
     Asked,
     /// pgdyno is gone: everything must be over within 10 s.
     Lost,
@@ -45,12 +44,12 @@ pub(super) fn signals(way: StopWay, cause: Cause) -> &'static [(Duration, Signal
     }
 }
 
-/// How long a stop that was asked for can take until its last signal, with a second for the kernel.
+/// Time until the last signal of a requested stop, plus a second for the kernel.
 pub(super) fn longest(way: StopWay) -> Duration {
     signals(way, Cause::Asked).last().map_or(Duration::ZERO, |(after, _)| *after) + Duration::from_secs(5)
 }
 
-/// A stop under way: which signals are due.
+/// A stop under way.
 #[derive(Debug)]
 pub(super) struct Escalation {
     signals: &'static [(Duration, Signal)],
@@ -62,7 +61,7 @@ impl Escalation {
         Self { signals: signals(way, cause), sent: 0 }
     }
 
-    /// The next signal if it is due `elapsed` after the start.
+    /// The next signal, if due after `elapsed`.
     pub(super) fn due(&mut self, elapsed: Duration) -> Option<Signal> {
         let (after, signal) = self.signals.get(self.sent)?;
         if elapsed < *after {

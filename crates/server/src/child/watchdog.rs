@@ -15,27 +15,26 @@ use spec::{Class, Error};
 
 use super::message::{Ended, Message};
 use super::order::Order;
-use super::parting::{Parting, SLICE};
+use super::stop_wait::{SLICE, StopWait};
 use super::stopping::longest;
 use super::{Program, StopWay, WATCHDOG_ARGUMENT, core_dump};
 use crate::stop::Stop;
 
-/// How long a watchdog may take to start its child.
 const START_BOUND: Duration = Duration::from_secs(30);
 
 /// Starts programs under watchdogs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watchdog {
-    /// An executable that, called with [`WATCHDOG_ARGUMENT`] first, hands what follows to
-    /// [`super::watchdog_main`]: usually pgdyno itself.
+    /// An executable that passes its arguments after [`WATCHDOG_ARGUMENT`] to [`super::watchdog_main`]:
+    /// usually pgdyno itself.
     pub exe: PathBuf,
 }
 
 impl Watchdog {
-    /// This very program as the watchdog.
+    /// This program as the watchdog.
     ///
     /// # Errors
-    /// When the system does not say where our executable is.
+    /// When the system does not report our executable.
     pub fn current() -> io::Result<Self> {
         let exe = std::env::current_exe()?;
         // An executable that was replaced while it runs can still be reached through the kernel.
@@ -43,7 +42,7 @@ impl Watchdog {
         Ok(Self { exe })
     }
 
-    /// Starts a server whose output goes to the end of `log`; it runs until it is stopped or we end.
+    /// Starts a server that appends its output to `log`, and runs until it is stopped or pgdyno ends.
     ///
     /// # Errors
     /// When the watchdog or the program cannot be started.
@@ -53,7 +52,7 @@ impl Watchdog {
         self.spawn(program, false, stdout.into(), stderr.into())
     }
 
-    /// Starts a server that stays when we end, and returns its pid.
+    /// Starts a server that continues when pgdyno ends; returns its pid.
     ///
     /// # Errors
     /// As [`Watchdog::start`].
@@ -95,28 +94,30 @@ impl Watchdog {
         Ok(child)
     }
 
-    /// Our executable under our name, without arguments.
+    /// Our executable, without arguments.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.exe);
         command.arg0("pgdyno");
         command
     }
 
-    /// Starts it in its own session with one end of a lifeline as its standard input; gives the other end.
+    /// Starts it in a new session with one end of a lifeline as its standard input; returns the other end.
     pub(crate) fn launch(&self, mut command: Command) -> io::Result<(std::process::Child, UnixStream)> {
-        // Both ends close on exec; the watchdog gets its own as standard input, and no other child gets ours.
+        // Both ends close on exec; the watchdog gets its end as standard input, and no other child inherits
+        // ours.
         let (ours, theirs) = UnixStream::pair()?;
         command.stdin(OwnedFd::from(theirs)).env(core_dump::FORMER, core_dump::former());
         // SAFETY: the closure makes one system call and touches no memory of the parent.
         unsafe {
-            // Its own session: Ctrl-C and the end of the terminal do not reach it.
+            // A new session: Ctrl-C and the end of the terminal do not reach it.
             command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
         }
-        // The command holds the watchdog's end; closing it, as it goes, is what lets us see the watchdog die.
+        // The command holds the watchdog's end; dropping it closes that end, so that we notice when the
+        // watchdog dies.
         Ok((command.spawn()?, ours))
     }
 
-    /// Leaves nothing in the environment but what a program needs to run.
+    /// Reduces the environment to what a program needs to run.
     pub(crate) fn clean_environment(command: &mut Command) {
         command.env_clear();
         for name in ["PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "TZ"] {
@@ -133,7 +134,7 @@ impl Watchdog {
     }
 }
 
-/// Lets the watchdog, and through it the program, have these files.
+/// Lets the watchdog, and through it the program, inherit these files.
 fn inherit(command: &mut Command, files: Vec<Arc<File>>) {
     // SAFETY: the closure makes system calls and touches no memory of the parent.
     unsafe {
@@ -143,7 +144,7 @@ fn inherit(command: &mut Command, files: Vec<Arc<File>>) {
     }
 }
 
-/// The watchdog's environment becomes the child's.
+/// The program inherits the watchdog's environment.
 fn set_environment(command: &mut Command, program: &Program) {
     if program.clean_environment {
         Watchdog::clean_environment(command);
@@ -171,7 +172,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// Pid of the program (not of its watchdog).
+    /// Pid of the program, not of its watchdog.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.pid
@@ -183,10 +184,10 @@ impl Child {
         &self.program
     }
 
-    /// Waits at most `bound` for the end of the program; `None` while it runs.
+    /// Waits up to `bound` for the end of the program; `None` while it runs.
     ///
     /// # Errors
-    /// When the watchdog was killed or cannot be heard.
+    /// When the watchdog was killed or its message cannot be read.
     pub fn wait(&mut self, bound: Duration) -> Result<Option<Ended>, Error> {
         if self.ended.is_some() {
             return Ok(self.ended);
@@ -202,14 +203,14 @@ impl Child {
         }
     }
 
-    /// Asks for an orderly stop and returns at once.
+    /// Requests an orderly stop and returns at once.
     pub fn ask_stop(&mut self) {
-        // A watchdog that is gone needs no asking; `wait` will say so.
+        // A watchdog that is gone cannot be asked; `wait` reports it.
         let _ = self.lifeline.write_all(b"stop\n");
     }
 
-    /// Stops the program and waits for its end: a PostgreSQL server may take 2 minutes for its last checkpoint. Once the
-    /// user wants to stop, it is left to its watchdog instead.
+    /// Stops the program and waits for its end: a PostgreSQL server may take 2 minutes for its last
+    /// checkpoint. Once the user wants to stop, it is left to its watchdog instead.
     ///
     /// # Errors
     /// When it does not stop, or its watchdog was killed.
@@ -218,15 +219,15 @@ impl Child {
             self.ask_stop();
         }
         let bound = longest(self.stop);
-        let parting = Parting::begin(&Stop::of_process());
+        let stop_wait = StopWait::begin(&Stop::of_process());
         loop {
             if let Some(ended) = self.wait(SLICE)? {
                 return Ok(ended);
             }
-            if parting.is_over() {
+            if stop_wait.is_over() {
                 return Err(self.leave());
             }
-            if parting.elapsed() >= bound {
+            if stop_wait.elapsed() >= bound {
                 return Err(self.failed(&format!("did not stop within {} s", bound.as_secs())));
             }
         }
@@ -283,7 +284,7 @@ impl Child {
                     return Ok(None);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The peer closed with our `stop` unread: as good as an end of file.
+                // The peer closed without reading our `stop`: the same as an end of file.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Err(self.lost()),
                 Err(source) => {
                     let program = self.program.display();
@@ -295,7 +296,7 @@ impl Child {
     }
 
     fn read_more(&mut self, bound: Duration) -> io::Result<usize> {
-        // A zero time-out would mean "for ever".
+        // A timeout of 0 would mean "forever".
         self.lifeline.set_read_timeout(Some(bound.max(Duration::from_micros(100))))?;
         let mut buffer = [0; 512];
         let count = self.lifeline.read(&mut buffer)?;
@@ -316,7 +317,7 @@ impl Drop for Child {
         if self.over {
             return;
         }
-        // Closing our half is what a death of pgdyno looks like to the watchdog, which then needs at most 10 s.
+        // Closing our half looks like pgdyno's death to the watchdog, which then needs at most 10 s.
         let _ = self.lifeline.shutdown(std::net::Shutdown::Both);
         let _ = self.process.wait();
     }

@@ -1,4 +1,4 @@
-//! One attempt to connect that failed: what was seen, for our own words and for libpq's.
+//! A failed attempt to connect, reported in our own words or in libpq's.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use protocol::{Address, wording};
 
 use super::ConnectError;
 use super::error::describe;
-use super::patience::GivenUp;
+use super::timeouts::GivenUp;
 
 /// Why one address did not give a connection.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Failed {
     pub(super) seen: Seen,
 }
 
-/// At which layer.
+/// The layer that failed.
 #[derive(Debug)]
 pub(super) enum Seen {
     Io(io::Error),
@@ -25,7 +25,7 @@ pub(super) enum Seen {
 }
 
 impl Failed {
-    /// In our own words, with what to try; `seconds` is how long was waited at most.
+    /// The error in our own words, with what to try; `seconds` is the timeout.
     pub(super) fn explained(self, login: &Login, seconds: u64) -> ConnectError {
         match self.seen {
             Seen::Io(error) => ConnectError::io(&self.address, seconds, error),
@@ -42,7 +42,7 @@ impl Failed {
     /// Whether libpq would try no further server.
     pub(crate) fn is_final(&self) -> bool {
         match &self.seen {
-            // A server that cannot take connections just now is passed over; all else is an answer.
+            // A server that cannot take connections at the moment is skipped; anything else is an answer.
             Seen::Login(LoginError::Server { error, .. }) => error.code != "57P03",
             Seen::Login(_) => true,
             Seen::Io(error) => GivenUp::is_stop(error),
@@ -64,7 +64,7 @@ impl Failed {
     }
 }
 
-/// An error of the system without its number.
+/// A system error without its number.
 pub(super) fn in_words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "timeout expired".to_owned(),

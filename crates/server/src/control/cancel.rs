@@ -1,4 +1,4 @@
-//! Ending another connection's statement.
+//! Cancels another connection's statement.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -9,11 +9,11 @@ use protocol::postgres::conninfo::TcpOptions;
 use protocol::postgres::{CancelKey, Place, frontend};
 
 use super::Control;
-use super::patience::GivenUp;
+use super::timeouts::GivenUp;
 
 /// Cancels whatever statement a control connection runs; usable from another thread.
 ///
-/// The request goes in clear, as libpq's does up to version 16: it holds no secret but the key, which is of use
+/// The request is not encrypted, as in libpq up to version 16: its only secret is the key, which is useful
 /// only for cancelling.
 #[derive(Debug, Clone)]
 pub struct Canceller {
@@ -22,8 +22,8 @@ pub struct Canceller {
 }
 
 impl Canceller {
-    /// Asks the server to cancel, unless `given_up` answers `true` before it can be asked; it may come too late, or find
-    /// nothing to cancel. The server says nothing to it.
+    /// Sends a cancel request, unless `given_up` returns `true` before. It may come too late, or find nothing
+    /// to cancel; the server does not answer it.
     ///
     /// # Errors
     /// When the server cannot be reached.
@@ -36,8 +36,8 @@ impl Canceller {
     }
 }
 
-/// Sends requests to cancel, as [`Canceller::cancel`] does, within `bound` in all: what clients that are gone left running
-/// would go on for its own time, and be in the way of whoever comes next. A place that cannot be reached is asked once.
+/// Sends cancel requests as [`Canceller::cancel`] does, within `bound` in total: otherwise work that clients
+/// left running would disturb what follows. An unreachable place is tried once.
 pub fn cancel_all(requests: &[(Address, Vec<u8>)], bound: Duration) {
     let begun = Instant::now();
     let mut watch = || match begun.elapsed() < bound {
@@ -58,7 +58,7 @@ pub fn cancel_all(requests: &[(Address, Vec<u8>)], bound: Duration) {
 }
 
 impl Control {
-    /// What it takes to cancel this connection's statements.
+    /// A handle that can cancel this connection's statements.
     #[must_use]
     pub fn canceller(&self) -> Option<Canceller> {
         let key = self.connection.cancel_key()?;

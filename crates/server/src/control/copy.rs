@@ -5,7 +5,7 @@ use protocol::postgres::sql::{SqlError, Supply};
 
 use super::Control;
 use super::query::{Answer, broken};
-use super::vigil::Vigil;
+use super::stall_watch::StallWatch;
 
 impl Control {
     /// Runs a `COPY … FROM STDIN` to its end.
@@ -14,24 +14,24 @@ impl Control {
         sql: &str,
         fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply,
         answer: &mut Answer,
-        vigil: &mut Vigil,
+        watch: &mut StallWatch,
     ) -> Result<(), SqlError> {
         frontend::query(&mut self.out, sql);
-        self.send(vigil)?;
+        self.send(watch)?;
         while !answer.copy_started {
-            if self.next_message(sql, answer, vigil)? {
+            if self.next_message(sql, answer, watch)? {
                 return match answer.error.take() {
                     Some(error) => Err(error),
-                    None => Err(broken("the statement is no COPY … FROM STDIN")),
+                    None => Err(broken("the statement is not a COPY … FROM STDIN")),
                 };
             }
         }
-        match self.send_copy(sql, fill, answer, vigil) {
+        match self.send_copy(sql, fill, answer, watch) {
             Ok(true) => Ok(()),
-            Ok(false) => self.rest(sql, answer, vigil),
-            Err(error) if vigil.is_over() => Err(error),
-            // What the server said before it closed is the better reason.
-            Err(error) => self.rest(sql, answer, vigil).and(Err(error)),
+            Ok(false) => self.rest(sql, answer, watch),
+            Err(error) if watch.is_over() => Err(error),
+            // The server's error before it closed explains more.
+            Err(error) => self.rest(sql, answer, watch).and(Err(error)),
         }
     }
 
@@ -41,7 +41,7 @@ impl Control {
         sql: &str,
         fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply,
         answer: &mut Answer,
-        vigil: &mut Vigil,
+        watch: &mut StallWatch,
     ) -> Result<bool, SqlError> {
         let mut data = Vec::new();
         let supply = loop {
@@ -49,14 +49,14 @@ impl Control {
             let supply = fill(&mut data);
             if !data.is_empty() {
                 frontend::copy_data(&mut self.out, &data);
-                self.send(vigil)?;
+                self.send(watch)?;
             }
             if supply != Supply::More {
                 break supply;
             }
-            // A server that has refused the data reads on to its end: nobody needs that.
+            // A server that has refused the data would still read it all.
             while self.stream.has_input() {
-                if self.next_message(sql, answer, vigil)? {
+                if self.next_message(sql, answer, watch)? {
                     return Ok(true);
                 }
             }
@@ -68,6 +68,6 @@ impl Control {
             Supply::GiveUp => frontend::copy_fail(&mut self.out, "given up"),
             _ => frontend::copy_done(&mut self.out),
         }
-        self.send(vigil).map(|()| false)
+        self.send(watch).map(|()| false)
     }
 }

@@ -1,4 +1,4 @@
-//! Why a connection was not made, and what to try.
+//! Why a connection failed, and what to try.
 
 use std::io;
 
@@ -6,9 +6,9 @@ use protocol::Address;
 use protocol::postgres::{Login, LoginError, ServerError};
 use spec::{Class, Error};
 
-use super::patience::GivenUp;
+use super::timeouts::GivenUp;
 
-/// Why a connection was not made.
+/// Why a connection failed, and what to try.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The name has no address.
@@ -16,22 +16,15 @@ pub enum ConnectError {
     UnknownHost {
         /// As written.
         host: String,
-        /// What the system said.
         source: io::Error,
     },
-    /// Nobody listens there.
     #[error("no server listens at {place}; check that it runs, and host and port")]
     Refused { place: String },
-    /// No answer in time.
     #[error(
         "no answer from {place} within {seconds} s; check host, port and firewall, or raise connect_timeout"
     )]
-    TimedOut {
-        place: String,
-        /// How long was waited.
-        seconds: u64,
-    },
-    /// The server asks for a password and there is none.
+    TimedOut { place: String, seconds: u64 },
+    /// The server requires a password and there is none.
     #[error(
         "{place} asks for the password of role {user:?}; give it by PGPASSWORD or ~/.pgpass, which keep it out of \
          other people's sight"
@@ -39,26 +32,16 @@ pub enum ConnectError {
     PasswordNeeded { place: String, user: String },
     #[error("{place} does not accept the password of role {user:?}; check PGPASSWORD, ~/.pgpass or the URL")]
     WrongPassword { place: String, user: String },
-    /// The role may not connect so.
+    /// The role may not connect to the database.
     #[error(
         "{place} does not let role {user:?} in: {message}; check the role, and pg_hba.conf on the server"
     )]
-    NotAllowed {
-        place: String,
-        user: String,
-        /// What the server said.
-        message: String,
-    },
+    NotAllowed { place: String, user: String, message: String },
     /// The server has no connection left.
     #[error(
         "{place} takes no more connections: {message}; use fewer clients, or raise what lets in so few (max_connections, or CONNECTION LIMIT of the role or database)"
     )]
-    TooManyConnections {
-        place: String,
-        /// What the server said.
-        message: String,
-    },
-    /// The database does not exist.
+    TooManyConnections { place: String, message: String },
     #[error(
         "{place} has no database {database:?}; create it (createdb {}), or name another one",
         in_shell(database)
@@ -66,53 +49,36 @@ pub enum ConnectError {
     NoDatabase { place: String, database: String },
     /// The server starts, stops or recovers.
     #[error("{place} takes no connections now: {message}; try again when it is ready")]
-    NotReady {
-        place: String,
-        /// What the server said.
-        message: String,
-    },
-    /// It does not take what each connection starts with.
+    NotReady { place: String, message: String },
+    /// A startup parameter was refused.
     #[error(
         "{place} refuses a startup parameter: {message}; a pooler such as PgBouncer does: leave it out (of the connection string, \
          of PGOPTIONS, or of the arm), or connect to the server itself"
     )]
-    StartupParameter {
-        place: String,
-        /// What it said.
-        message: String,
-    },
-    /// TLS did not come up.
+    StartupParameter { place: String, message: String },
     #[error("TLS to {place} failed: {source}; check sslmode, sslrootcert and the server's certificate")]
-    Tls {
-        place: String,
-        /// What went wrong.
-        source: io::Error,
-    },
-    /// The connection string cannot be used.
+    Tls { place: String, source: io::Error },
     #[error("{0}")]
     Description(String),
-    /// The user stops.
     #[error("stopped")]
     Stopped,
-    /// No server of several has the properties asked for by `target_session_attrs`.
+    /// No server has the properties required by `target_session_attrs`.
     #[error("no server of {tried} is {wanted} (target_session_attrs)")]
     NoSuitableServer { tried: String, wanted: String },
-    /// The server refused otherwise, or speaks something else.
     #[error("connection to {place} failed: {source}")]
     Login { place: String, source: LoginError },
-    /// The system refused otherwise.
     #[error("connection to {place} failed: {source}")]
     Io { place: String, source: io::Error },
 }
 
 impl ConnectError {
-    /// Whether another try a little later may succeed.
+    /// Whether a retry a little later may succeed.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Refused { .. } | Self::NotReady { .. } | Self::TooManyConnections { .. })
     }
 
-    /// Kind of the error.
+    /// The exit class of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -151,7 +117,7 @@ impl ConnectError {
         }
     }
 
-    /// Refusals that users meet, by SQLSTATE.
+    /// Common refusals, by SQLSTATE.
     fn server(place: &str, login: &Login, error: &ServerError) -> Option<Self> {
         let (place, user, message) = (place.to_owned(), login.user.clone(), error.message.clone());
         match error.code.as_str() {
@@ -182,7 +148,7 @@ pub(super) fn describe(address: &Address) -> String {
     }
 }
 
-/// A word as a shell takes it: what is advised is copied.
+/// Quotes a word for a shell, since advice is copied.
 fn in_shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {
@@ -196,7 +162,7 @@ mod tests {
     use super::*;
 
     fn refusal(code: &str) -> ConnectError {
-        let error = ServerError { code: code.into(), message: "said so".into(), ..ServerError::default() };
+        let error = ServerError { code: code.into(), message: "reason".into(), ..ServerError::default() };
         let source = LoginError::Server { error: Box::new(error), earlier: None };
         let address = Address::Tcp(([127, 0, 0, 1], 5432).into());
         ConnectError::login(&address, &Login::new("ann", "shop"), source)
@@ -206,10 +172,10 @@ mod tests {
     fn every_refusal_says_what_to_try() {
         let cases = [
             ("28P01", "127.0.0.1, port 5432 does not accept the password of role \"ann\"; check PGPASSWORD"),
-            ("28000", "127.0.0.1, port 5432 does not let role \"ann\" in: said so; check the role"),
-            ("53300", "127.0.0.1, port 5432 takes no more connections: said so; use fewer clients"),
+            ("28000", "127.0.0.1, port 5432 does not let role \"ann\" in: reason; check the role"),
+            ("53300", "127.0.0.1, port 5432 takes no more connections: reason; use fewer clients"),
             ("3D000", "127.0.0.1, port 5432 has no database \"shop\"; create it (createdb shop)"),
-            ("57P03", "127.0.0.1, port 5432 takes no connections now: said so"),
+            ("57P03", "127.0.0.1, port 5432 takes no connections now: reason"),
             ("XX000", "connection to 127.0.0.1, port 5432 failed: "),
         ];
         for (code, wanted) in cases {

@@ -1,4 +1,4 @@
-//! Connections as libpq makes them: its rules, its order of trying, its words.
+//! Connects as libpq does: its rules, its order of attempts, its error texts.
 
 use protocol::postgres::Config;
 use protocol::postgres::conninfo::{Env, Parameters, TargetSession};
@@ -7,18 +7,17 @@ use protocol::postgres::{Place, Role, Server};
 use protocol::wording;
 
 use super::resolve::suits;
-use super::{ConnectError, Control, Patience, places, places_from};
+use super::{ConnectError, Control, Timeouts, places, places_from};
 
-/// Where to connect, as the command line says it; what is `None` comes from the environment.
+/// Where to connect, from the command line; what is `None` comes from the environment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'a> {
-    /// Name of a database, a connection string or a URI.
+    /// A database name, a connection string or a URI.
     pub database: Option<&'a str>,
-    /// Host or socket folder.
     pub host: Option<&'a str>,
     pub port: Option<&'a str>,
     pub user: Option<&'a str>,
-    /// Name of the program, for `pg_stat_activity`, unless another one is given.
+    /// Default name of the program in `pg_stat_activity`.
     pub program: &'a str,
 }
 
@@ -38,10 +37,10 @@ struct Refused {
 }
 
 impl Connector {
-    /// Resolves what was asked for.
+    /// Resolves the connection.
     ///
     /// # Errors
-    /// In words, when the description cannot be used.
+    /// In words, when the description is invalid.
     pub fn new(wanted: &Wanted<'_>) -> Result<Self, String> {
         let env = Env::process();
         let described = || {
@@ -58,13 +57,13 @@ impl Connector {
         Ok(Self { parameters, env, config, asked: false })
     }
 
-    /// What was resolved.
+    /// The resolved connection.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// A connection string for the same place, password included.
+    /// A connection string for the same place, including the password.
     #[must_use]
     pub fn dsn(&self) -> String {
         let mut dsn = self.config.redacted();
@@ -76,11 +75,11 @@ impl Connector {
         dsn
     }
 
-    /// Connects to the first server that will have us. `ask` is called when a server wants a password and there is none;
-    /// it gives `None` when nobody can be asked.
+    /// Connects to the first server that accepts us. `ask` is called when a server wants a password and there
+    /// is none; it returns `None` when nobody can be asked.
     ///
     /// # Errors
-    /// As libpq words it: a line for each server tried.
+    /// libpq's text: a line for each server tried.
     pub fn connect(&mut self, ask: &mut dyn FnMut() -> Option<String>) -> Result<Control, String> {
         loop {
             let refused = match self.search() {
@@ -97,7 +96,7 @@ impl Connector {
         }
     }
 
-    /// Every server of the description that answers, with its role, in the order given.
+    /// Every server of the description that answers, with its role, in the given order.
     ///
     /// # Errors
     /// As [`Connector::connect`], when one of them cannot be reached.
@@ -115,7 +114,7 @@ impl Connector {
             let mut control = match one.search() {
                 Ok(control) => control,
                 Err(refused) if refused.needs_password && !self.asked => {
-                    // Asks, and makes the answer known to all.
+                    // Asks, and stores the answer for all.
                     self.connect(ask)?;
                     return self.servers(ask);
                 }
@@ -129,8 +128,8 @@ impl Connector {
         Ok(servers)
     }
 
-    /// Where a client that lost its connection to `first` looks for a server: there, then at the further addresses of
-    /// the description, one after another. Names are looked up now.
+    /// Where a client that lost its connection to `first` looks for a server: there, then at the other
+    /// addresses of the description. Names are looked up now.
     #[must_use]
     pub fn places_from(&self, first: &Place) -> Vec<Place> {
         places_from(&self.config, first)
@@ -160,7 +159,7 @@ impl Connector {
         Err(refused)
     }
 
-    /// Tries one address; `None` to go on with the next one, `Some(None)` to give up.
+    /// Tries one address; `None` to continue with the next one, `Some(None)` to stop.
     fn one(
         &self,
         number: usize,
@@ -169,7 +168,7 @@ impl Connector {
         refused: &mut Refused,
     ) -> Option<Option<Control>> {
         let host = &self.config.hosts[number];
-        match Control::attempt(place, self.config.connect_timeout, Patience::endless()) {
+        match Control::attempt(place, self.config.connect_timeout, Timeouts::endless()) {
             Ok(control) => match suits(control, wanted, &self.config) {
                 Ok(control) => return Some(Some(control)),
                 Err(error) => refused.words.push(format!("connection to {host} failed: {error}")),
@@ -186,7 +185,7 @@ impl Connector {
     }
 }
 
-/// A name without an address, as libpq words it.
+/// libpq's text for a name without an address.
 fn unresolved(error: &ConnectError) -> String {
     match error {
         ConnectError::UnknownHost { host, source } => wording::unknown_host(host, source),

@@ -1,5 +1,5 @@
-//! A second connection that looks whether a server, and one process of it, still work. It looks from a thread of its
-//! own, so that whoever waits on the first connection hears its answer at once.
+//! Checks over a second connection whether a server, and one process of it, still work. It runs on a separate
+//! thread, so that the thread that waits on the first connection sees its answer at once.
 
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::thread;
@@ -8,37 +8,37 @@ use std::time::{Duration, Instant};
 use protocol::postgres::Place;
 use protocol::postgres::sql::Sql;
 
-use super::{ConnectError, Control, Patience};
+use super::{ConnectError, Control, Timeouts};
 use crate::stop::Stop;
 
-/// Time between two attempts of one look.
+/// Time between two attempts of one check.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What a look saw.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
-    /// Nobody answered in time; why the last attempt failed.
+    /// No answer in time; why the last attempt failed.
     NoAnswer(String),
-    /// The server speaks; more is not known.
+    /// The server answers; nothing more is known.
     Speaks,
     /// The server answers, and has no such process.
     Gone,
-    /// The server answers, and shows what its process does.
+    /// The server answers, and reports what its process does.
     Works(Activity),
 }
 
-/// What a server process says of itself.
+/// The activity of a server process in `pg_stat_activity`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
     /// `active`, `idle` …; unknown where the server does not track it.
     pub(super) state: Option<String>,
-    /// What it waits for, such as `Lock: relation`.
+    /// E.g. `Lock: relation`.
     pub(super) waits_for: Option<String>,
-    /// When it came into this state, in the server's words.
+    /// When it entered this state, formatted by the server.
     pub(super) since: Option<String>,
 }
 
-/// Looks, one at a time.
+/// Runs one check at a time.
 #[derive(Debug, Default)]
 pub struct Looker {
     under_way: Option<(Receiver<Seen>, Stop)>,
@@ -47,32 +47,32 @@ pub struct Looker {
 }
 
 impl Looker {
-    /// Whether a look is under way.
+    /// Whether a check is running.
     pub fn is_busy(&self) -> bool {
         self.under_way.is_some()
     }
 
-    /// When the last look ended.
+    /// When the last check ended.
     pub fn ended(&self) -> Option<Instant> {
         self.ended
     }
 
-    /// Begins a look at the server of `place`; at its process `pid`, if that is known.
+    /// Starts a check of the server at `place`, and of its process `pid`, if known.
     pub fn begin(&mut self, place: &Place, pid: Option<u32>, bound: Duration) {
         let (quit, place) = (Stop::new(), place.clone());
         let (sender, seen) = mpsc::channel();
-        let patience =
-            Patience { stop: quit.clone(), answer: Some(bound), look_after: None, look_bound: bound };
+        let timeouts =
+            Timeouts { stop: quit.clone(), answer: Some(bound), look_after: None, look_bound: bound };
         let looking = thread::Builder::new().name("look".to_owned()).spawn(move || {
-            // Whoever does not wait any more needs no answer.
-            let _ = sender.send(look(&place, pid, &patience));
+            // The receiver may have given up.
+            let _ = sender.send(look(&place, pid, &timeouts));
         });
-        // Without a thread there is no look; the next one may succeed.
+        // Without a thread there is no check; the next one may succeed.
         self.ended = Some(Instant::now());
         self.under_way = looking.is_ok().then_some((seen, quit));
     }
 
-    /// What the look under way saw, once it is over.
+    /// The result of the running check, once it is over.
     pub fn poll(&mut self) -> Option<Seen> {
         let (seen, _) = self.under_way.as_ref()?;
         let seen = match seen.try_recv() {
@@ -84,7 +84,7 @@ impl Looker {
         Some(seen)
     }
 
-    /// Gives up the look under way, if there is one.
+    /// Abandons the running check.
     pub fn quit(&mut self) {
         if let Some((_, quit)) = self.under_way.take() {
             quit.press();
@@ -98,24 +98,24 @@ impl Drop for Looker {
     }
 }
 
-fn look(place: &Place, pid: Option<u32>, patience: &Patience) -> Seen {
-    let (start, bound) = (Instant::now(), patience.look_bound);
+fn look(place: &Place, pid: Option<u32>, timeouts: &Timeouts) -> Seen {
+    let (start, bound) = (Instant::now(), timeouts.look_bound);
     loop {
         let left = bound.saturating_sub(start.elapsed());
-        let patience = Patience { answer: Some(left), ..patience.clone() };
-        let failed = match Control::open_with(place, Some(left), patience.clone()) {
+        let timeouts = Timeouts { answer: Some(left), ..timeouts.clone() };
+        let failed = match Control::open_with(place, Some(left), timeouts.clone()) {
             Ok(mut control) => return ask(&mut control, pid),
             Err(error) if is_word_of_server(&error) => return Seen::Speaks,
             Err(error) => error,
         };
-        if patience.stop.ends_waits() || start.elapsed() + AGAIN >= bound {
+        if timeouts.stop.ends_waits() || start.elapsed() + AGAIN >= bound {
             return Seen::NoAnswer(failed.to_string());
         }
         thread::sleep(AGAIN);
     }
 }
 
-/// Whether a server refused us by its own words: then it lives.
+/// Whether a server refused us with an error message: then it lives.
 fn is_word_of_server(error: &ConnectError) -> bool {
     !matches!(
         error,
@@ -129,7 +129,7 @@ fn is_word_of_server(error: &ConnectError) -> bool {
 }
 
 fn ask(control: &mut Control, pid: Option<u32>) -> Seen {
-    // The login alone took a working server process.
+    // The login alone needed a working server process.
     let Some(pid) = pid else { return Seen::Speaks };
     let query = format!(
         "SELECT state, wait_event_type || ': ' || wait_event, state_change::text \
@@ -144,7 +144,7 @@ fn ask(control: &mut Control, pid: Option<u32>) -> Seen {
                 Seen::Works(Activity { state: next(), waits_for: next(), since: next() })
             }
         },
-        // A server that does not show it, or does not have it, speaks.
+        // A server that does not show the activity, or has none, still answers.
         Err(error) if error.sqlstate.is_some() => Seen::Speaks,
         Err(_) => Seen::NoAnswer("it was let in, and then nothing was said".to_owned()),
     }

@@ -1,10 +1,9 @@
-//! Blocking control connections: everything that is asked of a server outside the timed part of a run.
+//! Blocking control connections, for everything outside the timed part of a run.
 //!
-//! They speak through the same protocol code as the engine's clients. None of their waits is for ever: the user ends
-//! each of them, what should be answered at once has a bound, and long work is looked after ([`Patience`]).
+//! They use the same protocol code as the engine's clients. Every wait ends: the user can end it, short
+//! queries have a timeout, and during long work the server is checked ([`Timeouts`]).
 
 mod attempt;
-pub(crate) mod brief;
 mod cancel;
 mod copy;
 mod error;
@@ -13,16 +12,16 @@ mod look;
 mod names;
 mod open;
 mod options;
-mod patience;
 mod pooling;
 mod process;
 mod query;
 mod resolve;
 pub(crate) mod socket;
+mod stall_watch;
 pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
-mod vigil;
+mod timeouts;
 
 use protocol::postgres::sql::SqlError;
 use protocol::postgres::{Connection, Place};
@@ -33,27 +32,27 @@ pub use libpq::{Connector, Wanted};
 pub use look::{Looker, Seen};
 pub use names::Names;
 pub use options::with_session_settings;
-pub use patience::{ANSWER_BOUND, HURRY, LOOK_AFTER, LOOK_BOUND, Patience};
 pub use pooling::Pooling;
 pub use resolve::{connect, look_up, places, places_from, resolve};
+pub use timeouts::{ANSWER_BOUND, HURRY, LOOK_AFTER, LOOK_BOUND, Timeouts};
 
-/// A blocking connection to a PostgreSQL server; its queries are those of [`protocol::postgres::sql::Sql`].
+/// A blocking connection to a PostgreSQL server; its queries are in [`protocol::postgres::sql::Sql`].
 #[derive(Debug)]
 pub struct Control {
     stream: stream::Stream,
     connection: Connection,
     connect: Place,
-    /// Bytes received; those before `at` are used up.
+    /// Bytes received; those before `at` are consumed.
     input: Vec<u8>,
     at: usize,
     out: Vec<u8>,
-    /// What the server remarked since it was last asked for, as libpq prints it.
+    /// Notices since the last call, as libpq prints them.
     notices: Vec<String>,
-    patience: Patience,
+    timeouts: Timeouts,
     peer: process::Peer,
-    /// The process that serves us, once it was asked for; none where a pooler may change it.
+    /// The server process of this connection, once asked for; none where a pooler may change it.
     process: Option<Option<u32>>,
-    /// An answer was given up: what comes next would be taken for it.
+    /// An answer was abandoned: the next bytes would be mistaken for another answer.
     broken: Option<SqlError>,
 }
 
@@ -64,19 +63,19 @@ impl Control {
         &self.connect
     }
 
-    /// How long it waits.
+    /// Its timeouts.
     #[must_use]
-    pub fn patience(&self) -> &Patience {
-        &self.patience
+    pub fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
     }
 
-    /// A setting that the server reports by itself, such as `server_version`.
+    /// A setting that the server reports, such as `server_version`.
     #[must_use]
     pub fn reported(&self, name: &str) -> Option<&str> {
         self.connection.setting(name)
     }
 
-    /// Takes what the server remarked (NOTICE, WARNING) since the last call, as libpq prints it.
+    /// The server's notices and warnings since the last call, as libpq prints them.
     pub fn take_notices(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notices)
     }
@@ -87,13 +86,13 @@ impl Control {
         self.connection.is_secure()
     }
 
-    /// Process id of the server process that serves us.
+    /// Pid of the server process of this connection.
     #[must_use]
     pub fn server_process(&self) -> Option<u32> {
         self.connection.cancel_key().map(|key| key.process_id)
     }
 
-    /// Pid of the server's postmaster, where it is known for certain that it runs on this machine and that no pooler stands between.
+    /// Pid of the server's postmaster, if it certainly runs on this machine without a pooler in between.
     #[must_use]
     pub fn postmaster_here(&self) -> Option<u32> {
         self.peer.postmaster(self.server_process()?)

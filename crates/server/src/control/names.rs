@@ -1,7 +1,7 @@
-//! Names that are looked up again while a load runs: a server that moves to another address is followed.
+//! Looks host names up again while a load runs, to follow a server that moves to another address.
 //!
-//! pgbench looks its host up for each connection, and waits for the answer. Here a thread beside the load does it, at most
-//! once in a while and only while somebody connects; what it finds is for the connections after that.
+//! pgbench looks its host up for each connection, and waits for the answer. Here a separate thread does it,
+//! at most once per second and only while clients connect; the result applies to later connections.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -12,21 +12,21 @@ use std::time::Duration;
 
 use protocol::postgres::HostName;
 
-/// Time between two looks at a name.
+/// Time between two look-ups of a name.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Looks names up until it is dropped; nobody waits then for a name service that does not answer.
+/// Looks names up until it is dropped; dropping it does not wait for a silent name service.
 #[derive(Debug)]
 pub struct Names {
     _stop: mpsc::Sender<()>,
 }
 
 impl Names {
-    /// Follows these names, of which one may be there more than once; `None` where there are none.
+    /// Follows these names, which may contain duplicates; `None` where there are none.
     #[must_use]
     pub fn follow(names: Vec<Arc<HostName>>) -> Option<Self> {
         let look_up = |host: &str, port| (host, port).to_socket_addrs().map(Iterator::collect);
-        // Without a thread all goes on as before: the addresses stay.
+        // Without a thread the addresses stay the same.
         (!names.is_empty()).then(|| Self::start(names, PAUSE, look_up).ok()).flatten()
     }
 
@@ -39,7 +39,7 @@ impl Names {
         thread::Builder::new().name("names".to_owned()).spawn(move || {
             while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 for name in names.iter().filter(|name| name.take_wanted()) {
-                    // A name service that fails may know again later.
+                    // A failing name service may recover.
                     let Ok(addresses) = look_up(name.host(), name.port()) else { continue };
                     let same = names.iter().filter(|other| is_same(other, name));
                     same.for_each(|other| other.set(addresses.clone()));
@@ -73,7 +73,7 @@ mod tests {
         Arc::new(HostName::new("db".to_owned(), 5432, vec![at(1)]))
     }
 
-    /// Where a client that connects again and again goes next, once that is not `last`.
+    /// Where a client that reconnects goes next, once that is not `last`.
     fn moved(address: &mut NamedAddress, last: SocketAddr) -> SocketAddr {
         let start = Instant::now();
         loop {

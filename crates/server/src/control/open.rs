@@ -1,4 +1,4 @@
-//! From a resolved place to a connection that takes queries.
+//! Opens a connection to a resolved place.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -8,43 +8,43 @@ use protocol::postgres::Tls;
 use protocol::postgres::{Connection, Handshake};
 
 use super::attempt::{Failed, Seen};
-use super::patience::GivenUp;
 use super::process::Peer;
 use super::stream::{Socket, Stream};
-use super::{ConnectError, Control, Patience};
+use super::timeouts::GivenUp;
+use super::{ConnectError, Control, Timeouts};
 
 impl Control {
-    /// Connects and logs in, within `bound`; later statements are waited for with the usual patience.
+    /// Connects and logs in within `bound`; later statements use the default timeouts.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses.
     pub fn open(connect: &Place, bound: Option<Duration>) -> Result<Self, ConnectError> {
-        Self::open_with(connect, bound, Patience::usual())
+        Self::open_with(connect, bound, Timeouts::usual())
     }
 
-    /// As [`Control::open`], with one's own patience.
+    /// As [`Control::open`], with these timeouts.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses.
     pub fn open_with(
         connect: &Place,
         bound: Option<Duration>,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Result<Self, ConnectError> {
         let start = Instant::now();
-        Self::attempt(connect, bound, patience).map_err(|failed| {
+        Self::attempt(connect, bound, timeouts).map_err(|failed| {
             let seconds = start.elapsed().as_secs_f64().round() as u64;
             failed.explained(&connect.login, seconds)
         })
     }
 
-    /// As [`Control::open_with`], with what was seen when it fails.
+    /// As [`Control::open_with`], with the layer that failed.
     pub(crate) fn attempt(
         connect: &Place,
         bound: Option<Duration>,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Result<Self, Failed> {
-        let mut opening = Opening { connect, watch: Box::new(patience.at_most(bound)) };
+        let mut opening = Opening { connect, watch: Box::new(timeouts.at_most(bound)) };
         let mut control = Self {
             stream: Stream::Plain(opening.socket()?),
             connect: connect.clone(),
@@ -53,7 +53,7 @@ impl Control {
             out: Vec::new(),
             notices: Vec::new(),
             connection: Connection::new(connect.login.clone()),
-            patience,
+            timeouts,
             peer: Peer::Elsewhere,
             process: None,
             broken: None,
@@ -75,7 +75,6 @@ impl Control {
 /// A connection being opened.
 struct Opening<'a> {
     connect: &'a Place,
-    /// Whether to wait any longer.
     watch: Box<dyn FnMut() -> io::Result<()>>,
 }
 
@@ -85,7 +84,7 @@ impl Opening<'_> {
             .map_err(|error| self.failed(error))
     }
 
-    /// Sends what the handshake wants to say, waits for an answer and hands it on.
+    /// Sends the handshake's messages, waits for an answer and passes it on.
     fn exchange(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
         control.stream.send(&mut control.out, &mut self.watch).map_err(|error| self.failed(error))?;
         let step = if control.at < control.input.len() { self.handle(control)? } else { Handshake::NeedMore };
@@ -118,7 +117,7 @@ impl Opening<'_> {
                 let certificate = control.stream.certificate();
                 Ok(control.connection.secured(certificate.as_deref(), &mut control.out))
             }
-            // What was given up is not tried in another way.
+            // After a timeout or a stop the other way is not tried.
             Err(error) if error.kind() == io::ErrorKind::TimedOut || GivenUp::of(&error).is_some() => {
                 Err(self.failed(error))
             }
@@ -133,13 +132,13 @@ impl Opening<'_> {
             .tls
             .as_ref()
             .ok_or_else(|| io::Error::other("no TLS configuration for this host"))?;
-        // The socket changes owner: a fresh handle of the same connection takes its place until TLS is up.
+        // The socket changes owner: another handle of the same connection replaces it until TLS is up.
         let socket = control.stream.socket().try_clone()?;
         control.stream = Stream::secure(socket, tls, &mut self.watch)?;
         Ok(())
     }
 
-    /// A second connection, with or without TLS, as the handshake chose.
+    /// A second connection, with or without TLS, as the handshake requires.
     fn again(&mut self, control: &mut Control) -> Result<Handshake, Failed> {
         control.stream = Stream::Plain(self.socket()?);
         control.input.clear();

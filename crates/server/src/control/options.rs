@@ -1,4 +1,4 @@
-//! Session settings that travel with a connection, as libpq's `options` do.
+//! Session settings sent with a connection, as in libpq's `options`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use protocol::postgres::Login;
 use protocol::postgres::Place;
 
-/// The same place with settings that every connection there sets for itself at its start
-/// (`options=-c name=value`); nothing on the server changes.
+/// The same place with settings for every connection (`options=-c name=value`); nothing on the server
+/// changes.
 #[must_use]
 pub fn with_session_settings(connect: &Place, settings: &BTreeMap<String, String>) -> Place {
     if settings.is_empty() {
@@ -29,7 +29,7 @@ fn session_options(settings: &BTreeMap<String, String>) -> String {
     options.collect::<Vec<_>>().join(" ")
 }
 
-/// The server splits options at blanks; a backslash takes away a character's meaning.
+/// The server splits options at blanks; a backslash escapes a character.
 fn escaped(value: &str) -> String {
     value.chars().fold(String::with_capacity(value.len()), |mut out, character| {
         if character.is_ascii_whitespace() || character == '\\' {

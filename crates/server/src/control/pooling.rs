@@ -1,49 +1,49 @@
-//! Whether a connection leads to one server process, or through a pooler that shares server connections out.
+//! Detects a pooler that shares server connections among clients.
 
 use std::time::{Duration, Instant};
 
 use protocol::postgres::frontend;
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 
-use super::vigil::Length;
-use super::{Control, Patience};
+use super::stall_watch::Length;
+use super::{Control, Timeouts};
 
 /// How long a second connection may wait for a server connection.
 const WAIT: Duration = Duration::from_secs(2);
-/// Which of two connections asks next. No order in which a pooler gives its server connections out keeps two clients
-/// apart that ask like this.
+/// Which of two connections asks next. With this order no pooler's assignment of server connections keeps two
+/// clients apart.
 const TURNS: [usize; 7] = [1, 0, 0, 1, 1, 0, 1];
 
-/// How server connections are shared out among clients.
+/// How server connections are shared among clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pooling {
-    /// They are not, as far as can be seen: each client has its own server process.
+    /// Not shared, as far as known: each client has a separate server process.
     #[default]
     None,
-    /// A client keeps its server connection until it leaves.
+    /// A client keeps its server connection until it disconnects.
     Session,
-    /// A client has a server connection for a transaction. The next one gets it with the session's settings, prepared
-    /// statements and locks.
+    /// A client has a server connection for a transaction. The next client gets it with the session's
+    /// settings, prepared statements and locks.
     Transaction,
     /// A client has a server connection for a statement, and may not begin a transaction.
     Statement,
 }
 
 impl Pooling {
-    /// Whether one client gets a server connection from another one while both are there.
+    /// Whether a client gets a server connection from another one while both are connected.
     #[must_use]
     pub fn is_shared(self) -> bool {
         matches!(self, Self::Transaction | Self::Statement)
     }
 
-    /// Whether an error says that the pooler ends connections that begin a transaction.
+    /// Whether an error says that the pooler closes connections that begin a transaction.
     #[must_use]
     pub fn refuses_transactions(error: &SqlError) -> bool {
-        // PgBouncer's words; there is no code for it.
+        // PgBouncer's text; there is no code for it.
         error.text.contains("statement pooling mode")
     }
 
-    /// The pooler in words; `None` without one.
+    /// The kind of pooler in words; `None` without one.
     #[must_use]
     pub fn words(self) -> Option<&'static str> {
         match self {
@@ -61,7 +61,7 @@ impl Pooling {
 }
 
 impl Control {
-    /// Whether the server process that was announced at the login serves us. A pooler announces another one.
+    /// Whether the server process announced at login serves this connection. A pooler announces another one.
     ///
     /// # Errors
     /// When the connection fails.
@@ -69,8 +69,8 @@ impl Control {
         Ok(self.own_process()?.is_some())
     }
 
-    /// How server connections are shared out where this one leads. A second connection is opened for that, unless this one
-    /// is direct.
+    /// How server connections are shared where this one leads. Opens a second connection, unless this one is
+    /// direct.
     ///
     /// # Errors
     /// When this connection fails.
@@ -79,9 +79,9 @@ impl Control {
             return Ok(Pooling::None);
         }
         let Some(first) = self.serving()? else { return Ok(Pooling::None) };
-        let patience = Patience { answer: Some(WAIT), look_after: None, ..self.patience.clone() };
-        let Ok(mut other) = Self::open_with(&self.connect, Some(WAIT), patience) else {
-            // Nobody can tell: what does not work through the one works through neither.
+        let timeouts = Timeouts { answer: Some(WAIT), look_after: None, ..self.timeouts.clone() };
+        let Ok(mut other) = Self::open_with(&self.connect, Some(WAIT), timeouts) else {
+            // Unknown: assume the mode in which the least works.
             return Ok(Pooling::Transaction);
         };
         let mut seen = [Some(first), None];
@@ -101,7 +101,8 @@ impl Control {
         Ok(Pooling::Session)
     }
 
-    /// The other connection still waits for a server connection. If this one keeps its own, it does not wait behind it.
+    /// Whether this connection is served while the other one still waits: it then keeps its server
+    /// connection.
     fn is_served_before(&mut self, _waiting: &Self) -> Result<Pooling, SqlError> {
         let begun = Instant::now();
         self.serving()?;
@@ -114,8 +115,9 @@ impl Control {
         Ok(pid.and_then(|pid| pid.parse().ok()))
     }
 
-    /// Whether what a client prepares by name is kept for it by a pooler, under a name of the pooler's. Where it is not, the
-    /// server gets the client's own name, and the next client of the server connection finds it there. Nothing is left.
+    /// Whether a pooler stores a client's named prepared statements under names of its own. Otherwise the
+    /// server gets the client's name, and the next client of the server connection finds it there. Leaves
+    /// nothing behind.
     ///
     /// # Errors
     /// When the connection fails.

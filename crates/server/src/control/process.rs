@@ -1,9 +1,9 @@
-//! A server's process, where it is on this machine: the system knows whether it is stopped, which the server does not.
+//! A server process on this machine: the system knows whether it is stopped, the server does not.
 
 use super::stream::Socket;
 use crate::host::proc::{self, Process};
 
-/// By what a connection's server process is known for certain among those of this machine.
+/// What identifies a connection's server process among the processes of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Peer {
     /// The process that listens at the Unix socket: the server process is its child.
@@ -15,7 +15,6 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    /// The other end of a connection.
     pub(super) fn of(socket: &Socket) -> Self {
         match socket.tcp_ends() {
             None => listener(socket).map_or(Self::Elsewhere, Self::Listener),
@@ -24,23 +23,24 @@ impl Peer {
         }
     }
 
-    /// Whether the server process `pid` is stopped by a signal or a debugger, as far as can be seen from here.
+    /// Whether the server process `pid` is stopped by a signal or a debugger, as far as known.
     pub(super) fn is_stopped(self, pid: u32) -> bool {
         proc::process(pid).is_some_and(|process| process.is_stopped() && self.is_served_by(&process))
     }
 
-    /// The postmaster whose child `pid` serves this connection, where nothing stands between and both are on this machine.
+    /// The postmaster whose child `pid` serves this connection, if both are on this machine without a pooler
+    /// in between.
     pub(super) fn postmaster(self, pid: u32) -> Option<u32> {
         let process = proc::process(pid)?;
         self.is_served_by(&process).then_some(process.parent)
     }
 
-    /// Whether this process is the one at the other end.
+    /// Whether this process is at the other end.
     fn is_served_by(self, process: &Process) -> bool {
         match self {
             Self::Listener(listener) => process.parent == listener,
             Self::Port(port) => {
-                // Names in it may be of any encoding, which procfs refuses.
+                // Names in it may have any encoding, which procfs refuses.
                 let title = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
                 let title = String::from_utf8_lossy(&title);
                 title.starts_with("postgres") && title.contains(&format!("({port})"))

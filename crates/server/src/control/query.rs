@@ -1,4 +1,4 @@
-//! Statements over a control connection.
+//! Runs statements over a control connection.
 
 use std::io;
 
@@ -7,8 +7,8 @@ use protocol::postgres::sql::{ResultSet, Sql, SqlError, Supply};
 use protocol::postgres::{Message, ServerError, TxStatus, frontend};
 
 use super::Control;
-use super::patience::GivenUp;
-use super::vigil::{Length, Vigil};
+use super::stall_watch::{Length, StallWatch};
+use super::timeouts::GivenUp;
 
 impl Sql for Control {
     fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, SqlError> {
@@ -20,9 +20,9 @@ impl Sql for Control {
     }
 
     fn copy_in(&mut self, sql: &str, fill: &mut dyn FnMut(&mut Vec<u8>) -> Supply) -> Result<u64, SqlError> {
-        let mut vigil = self.begin(sql, Length::Long)?;
+        let mut watch = self.begin(sql, Length::Long)?;
         let mut answer = Answer { copy_expected: true, ..Answer::default() };
-        let done = self.copy(sql, fill, &mut answer, &mut vigil);
+        let done = self.copy(sql, fill, &mut answer, &mut watch);
         self.keep_notices(std::mem::take(&mut answer.notices));
         done?;
         let copied = answer.copied;
@@ -34,12 +34,11 @@ impl Sql for Control {
     }
 }
 
-/// Most notices that are kept.
 const NOTICES: usize = 1000;
-/// Bytes of memory that a message and a value take besides their content.
+/// Memory of a message and a value in addition to its content, bytes.
 const OVERHEAD: usize = 32;
 
-/// What has come so far in answer to one query.
+/// The answer to one query so far.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     sets: Vec<ResultSet>,
@@ -48,7 +47,7 @@ pub(super) struct Answer {
     copy_expected: bool,
     pub(super) copy_started: bool,
     copied: u64,
-    /// Bytes of all messages so far, with what they take in memory besides: [`limits::max_answer`] at most.
+    /// Memory of all messages so far, bytes: [`limits::max_answer`] at most.
     taken: usize,
     notices: Vec<String>,
 }
@@ -61,7 +60,7 @@ impl Answer {
         }
     }
 
-    /// Takes one message in; `true` when it was the last.
+    /// Adds one message; `true` when it was the last.
     fn take(&mut self, message: &Message<'_>, sql: &str) -> Taken {
         match message {
             Message::RowDescription(columns) => {
@@ -89,7 +88,7 @@ impl Answer {
                 self.copied = 0;
             }
             Message::CopyIn(_) => {
-                // The server's own words would be that it was cancelled.
+                // The server would only report a cancel.
                 self.error.get_or_insert_with(no_input);
                 return Taken::RefuseCopy;
             }
@@ -97,7 +96,7 @@ impl Answer {
             Message::Notice(fields) if self.notices.len() < NOTICES => {
                 self.notices.push(fields.to_owned().libpq_text(None).trim_end().to_owned());
             }
-            // Further notices, notifications and reported settings ask nothing of us; COPY data nobody asked for is dropped.
+            // Notices, notifications and reported settings need no reply; unrequested COPY data are dropped.
             _ => {}
         }
         Taken::More
@@ -110,7 +109,7 @@ fn no_input() -> SqlError {
     SqlError { sqlstate: Some("0A000".to_owned()), text: text.to_owned() }
 }
 
-/// What a message asks of the connection.
+/// What the connection must do after a message.
 enum Taken {
     More,
     Last,
@@ -128,24 +127,24 @@ impl Control {
         self.ask_with(length, sql, |out| frontend::query(out, sql))
     }
 
-    /// Sends what `write` writes, and takes in the answer; `sql` is its text, for messages.
+    /// Sends what `write` writes, and reads the answer; `sql` is its text, for messages.
     pub(super) fn ask_with(
         &mut self,
         length: Length,
         sql: &str,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Vec<ResultSet>, SqlError> {
-        let mut vigil = self.begin(sql, length)?;
+        let mut watch = self.begin(sql, length)?;
         write(&mut self.out);
-        self.send(&mut vigil)?;
+        self.send(&mut watch)?;
         let mut answer = Answer::default();
-        let done = self.rest(sql, &mut answer, &mut vigil);
+        let done = self.rest(sql, &mut answer, &mut watch);
         self.keep_notices(std::mem::take(&mut answer.notices));
         done?;
         answer.finish()
     }
 
-    /// Keeps notices until somebody asks for them, as far as there is room.
+    /// Keeps notices for the caller, as far as there is room.
     fn keep_notices(&mut self, notices: Vec<String>) {
         let limit = limits::max_notice();
         let mut bytes: usize = self.notices.iter().map(String::len).sum();
@@ -162,26 +161,26 @@ impl Control {
         }
     }
 
-    /// Gets ready to wait for the answer to a request.
-    fn begin(&mut self, sql: &str, length: Length) -> Result<Vigil, SqlError> {
+    /// Prepares to wait for the answer to a request.
+    fn begin(&mut self, sql: &str, length: Length) -> Result<StallWatch, SqlError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
         }
-        if self.patience.stop.ends_waits() {
+        if self.timeouts.stop.ends_waits() {
             return Err(broken(&GivenUp::Stopped.to_string()));
         }
-        let looked_after = length == Length::Long && self.patience.look_after.is_some();
+        let looked_after = length == Length::Long && self.timeouts.look_after.is_some();
         let pid = if looked_after { self.own_process()? } else { self.server_process() };
-        Ok(Vigil::new(&self.patience, &self.connect, self.peer, pid, self.canceller(), (sql, length)))
+        Ok(StallWatch::new(&self.timeouts, &self.connect, self.peer, pid, self.canceller(), (sql, length)))
     }
 
-    /// The process that serves us, if it is the same for all our statements: behind a pooler the one we were told of at
-    /// the login is none of the server's.
+    /// The server process, if it is the same for all statements: behind a pooler the pid announced at login
+    /// is meaningless.
     pub(super) fn own_process(&mut self) -> Result<Option<u32>, SqlError> {
         if self.process.is_none() && self.connection.status() != TxStatus::Failed {
             let ours = match self.ask("SELECT pg_catalog.pg_backend_pid()", Length::Short) {
                 Ok(sets) => sets.into_iter().next().and_then(|set| set.rows.into_iter().next()?.pop()?),
-                // A server without the question, or one that refuses it, is not asked again.
+                // A server that refuses the question is not asked again.
                 Err(error) if error.sqlstate.is_some() => None,
                 Err(error) => return Err(error),
             };
@@ -191,9 +190,14 @@ impl Control {
         Ok(self.process.flatten())
     }
 
-    /// Takes in all that is still to come.
-    pub(super) fn rest(&mut self, sql: &str, answer: &mut Answer, vigil: &mut Vigil) -> Result<(), SqlError> {
-        while !self.next_message(sql, answer, vigil)? {}
+    /// Reads the rest of the answer.
+    pub(super) fn rest(
+        &mut self,
+        sql: &str,
+        answer: &mut Answer,
+        watch: &mut StallWatch,
+    ) -> Result<(), SqlError> {
+        while !self.next_message(sql, answer, watch)? {}
         Ok(())
     }
 
@@ -202,7 +206,7 @@ impl Control {
         &mut self,
         sql: &str,
         answer: &mut Answer,
-        vigil: &mut Vigil,
+        watch: &mut StallWatch,
     ) -> Result<bool, SqlError> {
         loop {
             let before = self.at;
@@ -222,16 +226,16 @@ impl Control {
                     Taken::Last => Ok(true),
                     Taken::RefuseCopy => {
                         frontend::copy_fail(&mut self.out, "no data was given");
-                        self.send(vigil).map(|()| false)
+                        self.send(watch).map(|()| false)
                     }
                 };
             }
             self.input.drain(..self.at);
             self.at = 0;
-            match self.stream.receive(&mut self.input, &mut || vigil.watch()) {
-                // What the server said before it closed is the better reason.
+            match self.stream.receive(&mut self.input, &mut || watch.watch()) {
+                // The server's error before it closed explains more.
                 Ok(0) => return Err(answer.error.take().map_or_else(closed, without_sqlstate)),
-                Ok(_) => vigil.moved(),
+                Ok(_) => watch.moved(),
                 Err(error) => {
                     let said = answer.error.take();
                     let lost = self.lost(&error);
@@ -241,17 +245,17 @@ impl Control {
         }
     }
 
-    pub(super) fn send(&mut self, vigil: &mut Vigil) -> Result<(), SqlError> {
-        match self.stream.send(&mut self.out, &mut || vigil.watch()) {
+    pub(super) fn send(&mut self, watch: &mut StallWatch) -> Result<(), SqlError> {
+        match self.stream.send(&mut self.out, &mut || watch.watch()) {
             Ok(()) => {
-                vigil.moved();
+                watch.moved();
                 Ok(())
             }
             Err(error) => Err(self.lost(&error)),
         }
     }
 
-    /// The connection is of no use any more.
+    /// Marks the connection as unusable.
     fn lost(&mut self, error: &io::Error) -> SqlError {
         let lost = match (GivenUp::of(error), error.kind()) {
             (Some(why), _) => broken(&why.to_string()),
@@ -264,7 +268,7 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        // A goodbye keeps the server's log clean; nobody minds if it does not arrive.
+        // A Terminate keeps the server's log clean; it may be lost.
         self.out.clear();
         frontend::terminate(&mut self.out);
         let mut at_once = || Err(io::ErrorKind::WouldBlock.into());
@@ -278,7 +282,7 @@ fn text(bytes: &[u8]) -> String {
 
 fn sql_error(error: &ServerError, sql: &str) -> SqlError {
     let text = error.libpq_text(Some(sql)).trim_end().to_owned();
-    // After a fatal error the connection is gone.
+    // After a fatal error the connection is closed.
     let sqlstate = Some(error.code.clone()).filter(|_| !error.is_fatal());
     SqlError { sqlstate, text }
 }

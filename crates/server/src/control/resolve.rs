@@ -1,4 +1,4 @@
-//! From a described connection to one server that answers.
+//! Finds a server that answers for a described connection.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -14,18 +14,18 @@ use protocol::postgres::sql::Sql;
 use protocol::postgres::tls::{client_config, server_name};
 use protocol::postgres::{Config, Host, HostName, HostSpec, NamedAddress, Place, ScramCache, Tls};
 
-use super::patience::GivenUp;
-use super::{ConnectError, Control, Patience};
+use super::timeouts::GivenUp;
+use super::{ConnectError, Control, Timeouts};
 
-/// Patience with each address when the connection string names none (libpq would wait for ever).
+/// Timeout of each address when the connection string has none (libpq would wait forever).
 const DEFAULT_BOUND: Duration = Duration::from_secs(30);
-/// Patience with the name service: the system's own ends before, as it is usually set up.
+/// Timeout of the name service; the system's own is usually shorter.
 const NAME_BOUND: Duration = Duration::from_secs(60);
 
-/// Connects to the first server of the description that answers and has the properties asked for.
+/// Connects to the first server of the description that answers and has the required properties.
 ///
 /// # Errors
-/// When none does; of several reasons the one that came furthest.
+/// When none does: of several reasons, the one of the most advanced attempt.
 pub fn connect(config: &Config) -> Result<Control, ConnectError> {
     match config.target_session_attrs {
         TargetSession::PreferStandby => match first(config, TargetSession::Standby) {
@@ -63,7 +63,7 @@ fn first(config: &Config, wanted: TargetSession) -> Result<Control, ConnectError
     Err(worst.unwrap_or_else(|| ConnectError::Description("the connection string names no server".into())))
 }
 
-/// Every address of every server, in the order to try, with the number of the server among `config.hosts`.
+/// Every address of every server, in the order to try, with the server's index in `config.hosts`.
 pub fn places(config: &Config) -> Vec<(usize, Result<Place, ConnectError>)> {
     let cache = Arc::new(ScramCache::default());
     let tls = client_config(&config.ssl).map_err(|error| error.to_string());
@@ -108,7 +108,7 @@ pub fn places_from(config: &Config, first: &Place) -> Vec<Place> {
     found
 }
 
-/// The name a server was given by, if it is no socket.
+/// The name of a server, unless it is a socket.
 fn name_of(spec: &HostSpec) -> Option<Arc<str>> {
     match &spec.host {
         Host::Unix(_) => None,
@@ -130,7 +130,7 @@ fn tls_for(
     }
 }
 
-/// The addresses of a server, and its name if it was looked up for them.
+/// The addresses of a server, and its name if it was looked up.
 fn addresses(spec: &HostSpec) -> Result<(Vec<Address>, Option<Arc<HostName>>), ConnectError> {
     Ok(match &spec.host {
         Host::Unix(_) => (spec.socket_path().into_iter().map(Address::Unix).collect(), None),
@@ -143,18 +143,18 @@ fn addresses(spec: &HostSpec) -> Result<(Vec<Address>, Option<Arc<HostName>>), C
     })
 }
 
-/// The addresses of a name. The system looks it up, and its wait for a silent name server cannot be ended: a thread
-/// waits in our place.
+/// The addresses of a name. The system's look-up of a silent name server cannot be interrupted, so a thread
+/// waits for it.
 pub fn look_up(name: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
     let unknown = |source| ConnectError::UnknownHost { host: name.to_owned(), source };
     let (sender, found) = mpsc::channel();
     let wanted = name.to_owned();
     let looking = thread::Builder::new().name("name".to_owned()).spawn(move || {
-        // Whoever gave up needs no answer.
+        // The receiver may have given up.
         let _ = sender.send((wanted.as_str(), port).to_socket_addrs().map(Iterator::collect));
     });
     looking.map_err(unknown)?;
-    let mut watch = Patience::usual().at_most(Some(NAME_BOUND));
+    let mut watch = Timeouts::usual().at_most(Some(NAME_BOUND));
     loop {
         match found.recv_timeout(SLICE) {
             Ok(found) => return found.map_err(unknown),
@@ -172,7 +172,7 @@ pub fn look_up(name: &str, port: u16) -> Result<Vec<SocketAddr>, ConnectError> {
     }
 }
 
-/// As in libpq: a server that knows us and refuses ends the search.
+/// As in libpq: a server that accepts the connection and refuses the login ends the search.
 fn is_final(error: &ConnectError) -> bool {
     matches!(
         error,
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(found.iter().filter_map(last_byte).collect::<Vec<_>>(), [2, 9]);
     }
 
-    /// They were read and forgotten: no connection sent a probe.
+    /// They were read and ignored: no connection sent a probe.
     #[test]
     fn tcp_keepalive_settings_of_a_connection_string_reach_its_places() {
         let given = config("host=127.0.0.1 sslmode=disable keepalives_idle=7 tcp_user_timeout=2000");

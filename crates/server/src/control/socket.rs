@@ -1,32 +1,32 @@
-//! A socket for control connections, outside the timed part of a run: whoever waits for it is asked again and again
-//! whether to go on, so that no silent peer can hold the program.
+//! A socket for control connections, outside the timed part of a run. While it waits it repeatedly calls a
+//! `watch`, so that a silent peer cannot block the program.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use protocol::Address;
 use protocol::postgres::conninfo::TcpOptions;
+use protocol::{Address, wording};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use socket2::{Domain, SockAddr, TcpKeepalive, Type};
 
-/// Time between two questions whether to wait any longer: what ends a wait is seen so soon.
+/// Time between two calls of the watch.
 pub const SLICE: Duration = Duration::from_millis(50);
 
-/// Asked before a wait and in each slice of it; its error ends the wait.
+/// Called before a wait and in each slice of it; its error ends the wait.
 pub type Watch<'a> = dyn FnMut() -> io::Result<()> + 'a;
 
-/// What is waited for.
+/// What to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum For {
-    /// Something to read, or the peer's closing.
+    /// Something to read, or the peer's close.
     Input,
     Room,
 }
 
-/// A connected socket that never blocks; children do not inherit it.
+/// A connected non-blocking socket; children do not inherit it.
 #[derive(Debug)]
 pub struct Socket(socket2::Socket);
 
@@ -34,12 +34,13 @@ impl Socket {
     /// Connects.
     ///
     /// # Errors
-    /// The system's, or that of `watch`.
+    /// The system's, or the error of `watch`.
     pub fn connect(address: &Address, options: &TcpOptions, watch: &mut Watch<'_>) -> io::Result<Self> {
         let socket = loop {
             watch()?;
             match start(address, options) {
-                // The queue of a Unix socket is full: its server takes no connections just now, and nothing tells when.
+                // The queue of a Unix socket is full: its server takes no connections now, and no event will
+                // report when it does.
                 Err(error) if is_passing(&error) => std::thread::sleep(SLICE),
                 started => break started?,
             }
@@ -61,10 +62,10 @@ impl Socket {
         self.0.try_clone().map(Self)
     }
 
-    /// Reads what has arrived, waiting for it; 0 means that the peer closed.
+    /// Reads what has arrived, and waits for it; 0 means that the peer closed.
     ///
     /// # Errors
-    /// The system's, or that of `watch`.
+    /// The system's, or the error of `watch`.
     pub fn receive(&mut self, buffer: &mut [u8], watch: &mut Watch<'_>) -> io::Result<usize> {
         watch()?;
         loop {
@@ -75,10 +76,10 @@ impl Socket {
         }
     }
 
-    /// Writes everything, waiting for room.
+    /// Writes everything, and waits for room.
     ///
     /// # Errors
-    /// The system's, or that of `watch`.
+    /// The system's, or the error of `watch`.
     pub fn send(&mut self, mut bytes: &[u8], watch: &mut Watch<'_>) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.write(bytes) {
@@ -92,16 +93,16 @@ impl Socket {
     }
 }
 
-/// Whether the same may succeed after a wait.
+/// Whether a retry after a wait may succeed.
 #[must_use]
 pub fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// Waits until a socket is ready for something.
+/// Waits until a socket is ready.
 ///
 /// # Errors
-/// The system's, or that of `watch`.
+/// The system's, or the error of `watch`.
 pub fn wait(socket: &impl AsFd, wanted: For, watch: &mut Watch<'_>) -> io::Result<()> {
     let flags = match wanted {
         For::Input => PollFlags::IN,
@@ -118,7 +119,7 @@ pub fn wait(socket: &impl AsFd, wanted: For, watch: &mut Watch<'_>) -> io::Resul
     }
 }
 
-/// A socket whose connection is under way.
+/// A socket that is connecting.
 fn start(address: &Address, options: &TcpOptions) -> io::Result<socket2::Socket> {
     let (domain, to) = match address {
         Address::Tcp(address) => (Domain::for_address(*address), SockAddr::from(*address)),
@@ -147,7 +148,7 @@ fn set_tcp_options(socket: &socket2::Socket, options: &TcpOptions) -> io::Result
         ];
         socket.set_keepalive(true)?;
         for (name, keepalive) in options {
-            // The system's bounds are its own: it says no more than "invalid argument".
+            // The system's limits are unknown, and its error is only "invalid argument".
             let refused = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
             keepalive.map_or(Ok(()), |keepalive| socket.set_tcp_keepalive(&keepalive)).map_err(refused)?;
         }
@@ -181,6 +182,30 @@ impl Write for Socket {
     }
 }
 
+/// Timeout for connecting, and for each answer.
+const SHORT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A watch for servers other than PostgreSQL that ends at the timeout, or when `given_up` returns true.
+pub(crate) fn short_watch(given_up: &dyn Fn() -> bool) -> impl FnMut() -> io::Result<()> + '_ {
+    let start = Instant::now();
+    move || match () {
+        () if given_up() => Err(io::Error::other("stopped")),
+        () if start.elapsed() >= SHORT_TIMEOUT => Err(io::ErrorKind::TimedOut.into()),
+        () => Ok(()),
+    }
+}
+
+/// Why a wait with [`short_watch`] ended without an answer.
+pub(crate) fn short_wait_error(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
+        io::ErrorKind::TimedOut if error.raw_os_error().is_none() => {
+            format!("no answer within {} s", SHORT_TIMEOUT.as_secs())
+        }
+        _ => wording::system(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::net::UnixListener;
@@ -188,7 +213,7 @@ mod tests {
 
     use super::*;
 
-    /// A wait that lasts so long at most.
+    /// A wait with this timeout.
     fn at_most(bound: Duration) -> impl FnMut() -> io::Result<()> {
         let start = Instant::now();
         move || if start.elapsed() < bound { Ok(()) } else { Err(ErrorKind::TimedOut.into()) }
@@ -222,7 +247,7 @@ mod tests {
         let _listener = UnixListener::bind(&path).unwrap();
         let address = Address::Unix(path);
         let start = Instant::now();
-        // As many as the queue takes, then one that waits.
+        // As many as the queue takes, and another one that waits.
         let mut waiting = Vec::new();
         let error = loop {
             match Socket::connect(&address, &TcpOptions::default(), &mut at_most(Duration::from_millis(100)))
@@ -243,7 +268,7 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
     }
 
-    /// They were read from connection strings and then forgotten.
+    /// They were read from connection strings and then ignored.
     #[test]
     fn tcp_keepalive_settings_reach_the_socket() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -268,7 +293,7 @@ mod tests {
         assert!(!socket.keepalive().unwrap());
     }
 
-    /// It was "Invalid argument", and no more.
+    /// The error was only "Invalid argument".
     #[test]
     fn a_keepalive_setting_that_the_system_refuses_is_named() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -9,7 +9,7 @@ use protocol::postgres::Tls;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::{ClientConnection, StreamOwned};
 
-/// A connection that bytes go over. It never blocks: whoever waits for it says how long.
+/// A byte stream over a socket, plain or under TLS. It never blocks longer than its watch allows.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Plain(Socket),
@@ -49,8 +49,8 @@ impl Stream {
         }
     }
 
-    /// Whether something has arrived (the peer's closing counts), without waiting for it. Under TLS nobody knows:
-    /// what arrives need not be for us.
+    /// Whether something has arrived (including the peer's close), without waiting. Unknown under TLS, where
+    /// a record need not contain data.
     pub(super) fn has_input(&self) -> bool {
         let Self::Plain(socket) = self else { return false };
         let mut wanted = [PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN)];
@@ -58,7 +58,7 @@ impl Stream {
         matches!(poll(&mut wanted, Some(&at_once)), Ok(1..))
     }
 
-    /// Waits for something and adds it to `input`; 0 means that the peer closed.
+    /// Waits for data and appends it to `input`; 0 means that the peer closed.
     pub(crate) fn receive(&mut self, input: &mut Vec<u8>, watch: &mut Watch<'_>) -> io::Result<usize> {
         let mut buffer = [0; 16 * 1024];
         let received = match self {
@@ -66,7 +66,7 @@ impl Stream {
             Self::Tls(stream) => receive_tls(stream, &mut buffer, watch),
         };
         let count = match received {
-            // A server that dies under TLS says no goodbye.
+            // A server that dies under TLS sends no close_notify.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => 0,
             other => other?,
         };
@@ -108,7 +108,7 @@ fn send_tls(
     watch: &mut Watch<'_>,
 ) -> io::Result<()> {
     while !bytes.is_empty() || stream.conn.wants_write() {
-        // As much as TLS takes at a time, then out with it.
+        // As much as TLS takes at a time, then send it.
         let taken = stream.conn.writer().write(bytes)?;
         bytes = &bytes[taken..];
         while stream.conn.wants_write() {

@@ -10,7 +10,7 @@ use protocol::postgres::Login;
 use protocol::postgres::Place;
 use protocol::postgres::sql::{Sql, Supply, long};
 
-use super::{ConnectError, Control, Patience, Pooling};
+use super::{ConnectError, Control, Pooling, Timeouts};
 use crate::stop::Stop;
 
 /// The bound of these tests; waits end after it, and not long after it.
@@ -70,7 +70,7 @@ impl Fake {
         Self::start(move |_, _| Some(act.clone()))
     }
 
-    /// A server that does this with the user's statements, and answers those of whoever looks with a row.
+    /// A server that does this with the user's statements, and answers the checks with a row.
     fn looked_at(statement: Act, activity: &'static [&'static str]) -> Self {
         Self::start(move |_, sql| {
             Some(match sql {
@@ -81,8 +81,8 @@ impl Fake {
         })
     }
 
-    fn open(&self, patience: &Patience) -> Result<Control, ConnectError> {
-        Control::open_with(&self.place, Some(BOUND), patience.clone())
+    fn open(&self, timeouts: &Timeouts) -> Result<Control, ConnectError> {
+        Control::open_with(&self.place, Some(BOUND), timeouts.clone())
     }
 }
 
@@ -128,7 +128,7 @@ fn serve(mut stream: UnixStream, act: &dyn Fn(&str) -> Option<Act>) -> std::io::
     }
 }
 
-/// Says nothing, and reads nothing, until the test is over.
+/// Sends and reads nothing until the test is over.
 fn silence(_stream: &UnixStream) -> std::io::Result<()> {
     std::thread::sleep(Duration::from_secs(60));
     Err(ErrorKind::TimedOut.into())
@@ -162,16 +162,16 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A patience with short bounds, and the switch that ends its waits.
-fn patience() -> (Patience, Stop) {
+/// A timeouts with short bounds, and the switch that ends its waits.
+fn timeouts() -> (Timeouts, Stop) {
     let stop = Stop::new();
-    let patience =
-        Patience { stop: stop.clone(), answer: Some(BOUND), look_after: Some(BOUND), look_bound: BOUND };
-    (patience, stop)
+    let timeouts =
+        Timeouts { stop: stop.clone(), answer: Some(BOUND), look_after: Some(BOUND), look_bound: BOUND };
+    (timeouts, stop)
 }
 
-/// A patience in which nothing ends but by the user, who presses after a while.
-fn pressed() -> Patience {
+/// A timeouts in which nothing ends but by the user, who presses after a while.
+fn pressed() -> Timeouts {
     let stop = Stop::new();
     let presser = stop.clone();
     std::thread::spawn(move || {
@@ -179,7 +179,7 @@ fn pressed() -> Patience {
         presser.press();
     });
     let hour = Duration::from_secs(3600);
-    Patience { stop, answer: Some(hour), look_after: Some(hour), look_bound: hour }
+    Timeouts { stop, answer: Some(hour), look_after: Some(hour), look_bound: hour }
 }
 
 #[track_caller]
@@ -191,12 +191,12 @@ fn assert_soon(start: Instant) {
 fn a_server_that_is_silent_after_the_login_is_found_by_the_bound() {
     let fake = Fake::always(Act::Silence);
     let start = Instant::now();
-    let mut control = fake.open(&patience().0).unwrap();
+    let mut control = fake.open(&timeouts().0).unwrap();
     let error = control.scalar("SHOW server_version").unwrap_err();
     assert_eq!(error.sqlstate, None);
     assert!(error.text.contains("has not answered \"SHOW server_version\" for"), "{error}");
     assert!(error.text.contains("nor a second connection") && error.text.contains("see to it"), "{error}");
-    // The connection is of no further use, and says so at once.
+    // The connection is unusable, and reports it at once.
     let again = Instant::now();
     assert_eq!(control.execute("ROLLBACK").unwrap_err(), error);
     drop(control);
@@ -208,7 +208,7 @@ fn a_server_that_is_silent_after_the_login_is_found_by_the_bound() {
 fn what_a_second_connection_sees_is_told() {
     let waiting: &[&str] = &["active", "Lock: relation", "2026-01-01"];
     let fake = Fake::looked_at(Act::Silence, waiting);
-    let error = fake.open(&patience().0).unwrap().scalar("SELECT 1").unwrap_err().text;
+    let error = fake.open(&timeouts().0).unwrap().scalar("SELECT 1").unwrap_err().text;
     let wanted = "its process 4100000 is active, waiting for Lock: relation: see what holds that up";
     assert!(error.contains(wanted), "{error}");
 }
@@ -217,7 +217,7 @@ fn what_a_second_connection_sees_is_told() {
 fn half_a_message_is_no_answer() {
     let fake = Fake::always(Act::Half);
     let start = Instant::now();
-    let error = fake.open(&patience().0).unwrap().scalar("SELECT 1").unwrap_err();
+    let error = fake.open(&timeouts().0).unwrap().scalar("SELECT 1").unwrap_err();
     assert!(error.text.contains("has not answered"), "{error}");
     assert_soon(start);
 }
@@ -226,7 +226,7 @@ fn half_a_message_is_no_answer() {
 fn a_server_that_is_silent_from_the_start_is_found_by_the_bound() {
     let fake = Fake::start(|_, _| None);
     let start = Instant::now();
-    let error = fake.open(&patience().0).unwrap_err();
+    let error = fake.open(&timeouts().0).unwrap_err();
     assert!(matches!(error, ConnectError::TimedOut { .. }), "{error}");
     assert_soon(start);
 }
@@ -253,8 +253,8 @@ fn the_user_ends_every_wait() {
     assert_eq!(control.copy_in("COPY t FROM STDIN", fill).unwrap_err().text, "stopped");
     assert!(start.elapsed() < 2 * SOON, "{:?}", start.elapsed());
     // Nothing new is asked after it.
-    let (patience, stop) = patience();
-    let mut control = Fake::always(row(&["1"])).open(&patience).unwrap();
+    let (timeouts, stop) = timeouts();
+    let mut control = Fake::always(row(&["1"])).open(&timeouts).unwrap();
     stop.press();
     assert_eq!(control.scalar("SELECT 1").unwrap_err().text, "stopped");
     // But what puts things in order is.
@@ -266,9 +266,9 @@ fn the_user_ends_every_wait() {
 fn what_puts_things_in_order_after_a_stop_does_not_wait_long() {
     let fake = Fake::always(Act::Silence);
     let hour = Some(Duration::from_secs(3600));
-    let (short, stop) = patience();
-    let patience = Patience { answer: hour, look_after: hour, ..short };
-    let mut control = fake.open(&patience).unwrap();
+    let (short, stop) = timeouts();
+    let timeouts = Timeouts { answer: hour, look_after: hour, ..short };
+    let mut control = fake.open(&timeouts).unwrap();
     stop.press();
     let _concluding = stop.concluding();
     let start = Instant::now();
@@ -280,7 +280,7 @@ fn what_puts_things_in_order_after_a_stop_does_not_wait_long() {
 fn long_work_may_take_longer_than_the_bound_while_its_server_lives() {
     let slow = Act::Row(vec![Some("done")], 5 * BOUND);
     let fake = Fake::looked_at(slow, &["active", "IO: DataFileRead", "2026-01-01"]);
-    let mut control = fake.open(&patience().0).unwrap();
+    let mut control = fake.open(&timeouts().0).unwrap();
     assert_eq!(long(&mut control).scalar("SELECT slow()").unwrap().as_deref(), Some("done"));
     // The same without `long` would have been given up.
     assert!(control.scalar("SELECT slow()").unwrap_err().text.contains("has not answered"));
@@ -295,7 +295,7 @@ fn long_work_ends_when_a_second_connection_gets_no_answer() {
         _ => None,
     });
     let start = Instant::now();
-    let error = long(&mut fake.open(&patience().0).unwrap()).execute("VACUUM").unwrap_err().text;
+    let error = long(&mut fake.open(&timeouts().0).unwrap()).execute("VACUUM").unwrap_err().text;
     assert!(
         error.contains("has not answered \"VACUUM\"") && error.contains("nor a second connection"),
         "{error}"
@@ -313,7 +313,7 @@ fn long_work_ends_when_its_process_is_gone() {
         })
     });
     let start = Instant::now();
-    let error = long(&mut fake.open(&patience().0).unwrap()).execute("VACUUM").unwrap_err().text;
+    let error = long(&mut fake.open(&timeouts().0).unwrap()).execute("VACUUM").unwrap_err().text;
     assert!(error.contains("its process 4100000 is gone"), "{error}");
     assert_soon(start);
 }
@@ -322,7 +322,7 @@ fn long_work_ends_when_its_process_is_gone() {
 fn long_work_ends_when_its_answer_was_lost_on_the_way() {
     let fake = Fake::looked_at(Act::Silence, &["idle", "Client: ClientRead", "2026-01-01"]);
     let start = Instant::now();
-    let error = long(&mut fake.open(&patience().0).unwrap()).execute("VACUUM").unwrap_err().text;
+    let error = long(&mut fake.open(&timeouts().0).unwrap()).execute("VACUUM").unwrap_err().text;
     assert!(error.contains("its process 4100000 says that it is done"), "{error}");
     assert_soon(start);
 }
@@ -338,7 +338,7 @@ fn behind_a_pooler_only_the_login_is_asked_of_a_second_connection() {
             _ => slow.clone(),
         })
     });
-    let mut control = fake.open(&patience().0).unwrap();
+    let mut control = fake.open(&timeouts().0).unwrap();
     assert_eq!(long(&mut control).scalar("SELECT slow()").unwrap().as_deref(), Some("done"));
 }
 
@@ -370,16 +370,16 @@ fn a_pooler_shows_by_the_processes_that_serve_its_clients() {
             };
             Some(serving.flatten().map_or(Act::Silence, |pid| row(&[pid])))
         });
-        let patience = Patience { answer: Some(SOON), ..patience().0 };
-        let mut control = fake.open(&patience).unwrap();
+        let timeouts = Timeouts { answer: Some(SOON), ..timeouts().0 };
+        let mut control = fake.open(&timeouts).unwrap();
         assert_eq!(control.pooling().unwrap(), wanted, "case {number}");
     }
 }
 
 #[test]
-fn pgbench_s_own_patience_has_no_bound() {
+fn pgbench_s_timeouts_are_unlimited() {
     let fake = Fake::always(Act::Row(vec![Some("1")], 2 * BOUND));
-    let mut control = fake.open(&Patience { stop: Stop::new(), ..Patience::endless() }).unwrap();
+    let mut control = fake.open(&Timeouts { stop: Stop::new(), ..Timeouts::endless() }).unwrap();
     assert_eq!(control.scalar("SELECT 1").unwrap().as_deref(), Some("1"));
 }
 
@@ -388,7 +388,7 @@ fn pgbench_s_own_patience_has_no_bound() {
 fn notices_that_nobody_asks_for_do_not_pile_up() {
     let notice = message(b'N', format!("SNOTICE\0C00000\0M{}\0\0", "n".repeat(300_000)).as_bytes());
     let fake = Fake::always(Act::Bytes(notice.repeat(2)));
-    let mut control = fake.open(&patience().0).unwrap();
+    let mut control = fake.open(&timeouts().0).unwrap();
     for _ in 0..20 {
         control.query("DO").unwrap();
     }
@@ -401,8 +401,8 @@ fn notices_that_nobody_asks_for_do_not_pile_up() {
 fn an_answer_that_is_too_long_ends_the_connection() {
     let row = message(b'D', &[&300_u16.to_be_bytes()[..], &[255; 1200]].concat());
     let fake = Fake::always(Act::Bytes(row.repeat(60_000)));
-    let patience = Patience { answer: Some(Duration::from_secs(60)), ..patience().0 };
-    let mut control = fake.open(&patience).unwrap();
+    let timeouts = Timeouts { answer: Some(Duration::from_secs(60)), ..timeouts().0 };
+    let mut control = fake.open(&timeouts).unwrap();
     let error = control.query("SELECT 1").unwrap_err();
     assert!(error.text.contains("limit of 64 MB") && error.text.contains("PGDYNO_MAX_ANSWER"), "{error}");
     assert_eq!(

@@ -1,5 +1,5 @@
-//! A folder of ours, held by descriptor: what is in it is opened by name, never through a link, and checked after it was
-//! opened. Nobody can swap a file between the check and its use.
+//! A folder of ours, held by descriptor: entries are opened by name, never through a link, and checked after
+//! opening. Nobody can swap a file between the check and its use.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,20 +18,20 @@ use rustix::io::Errno;
 use super::trust::{Distrust, closed, is, mode, owned_by, us};
 use crate::child::Account;
 
-/// Largest file of ours that is read whole, bytes; the largest kind, a marker, has some kilobytes.
+/// Largest file of ours that is read whole, bytes; markers, the largest, have a few kilobytes.
 const MOST_READ: u64 = 16 << 20;
 
-/// Levels of folders that are gone down at once; PostgreSQL nests four.
+/// Levels of folders that are walked recursively; PostgreSQL nests four.
 const DEEPEST: u32 = 32;
 
 /// Who may read a file of ours.
 #[derive(Debug, Clone, Copy)]
 pub enum Readable<'a> {
-    /// We alone: mode 0600.
+    /// Mode 0600.
     ByUs,
-    /// The account that runs servers too, by its group, where it is not us: mode 0640.
+    /// Also the account for servers, by its group, if it is not the current user: mode 0640.
     By(Option<&'a Account>),
-    /// Everybody: mode 0644.
+    /// Mode 0644.
     ByAll,
 }
 
@@ -39,10 +39,9 @@ pub enum Readable<'a> {
 pub(crate) enum Entry {
     Folder,
     File {
-        /// Bytes.
         length: u64,
     },
-    /// Where it leads.
+    /// The link's target.
     Link(PathBuf),
     Other,
 }
@@ -52,27 +51,27 @@ pub(crate) enum Entry {
 pub struct Dir {
     fd: Arc<OwnedFd>,
     path: PathBuf,
-    /// Uid of the owner of the folder and its entries.
+    /// Owner of the folder and its entries.
     owner: u32,
 }
 
 impl Dir {
-    /// Takes an opened folder; its owner must be us.
+    /// Takes an opened folder, which must be owned by us.
     pub(super) fn ours(fd: OwnedFd, path: PathBuf) -> io::Result<Self> {
         let stat = fstat(&fd)?;
         owned_by(&stat, us(), &[]).and_then(|()| closed(&stat)).map_err(Distrust::error)?;
-        // What was walked to may be open for looking only.
+        // It may be open for looking only.
         let fd = openat(&fd, ".", flags(OFlags::DIRECTORY), Mode::empty())?;
         Ok(Self { fd: Arc::new(fd), path, owner: us() })
     }
 
-    /// A folder above the home, which we or root own.
+    /// A folder above the home, owned by us or root.
     pub(super) fn above(fd: OwnedFd, path: PathBuf) -> Self {
         Self { fd: Arc::new(fd), path, owner: us() }
     }
 
-    /// Opens a folder of ours inside a folder that the user named; `None` if it does not exist. The named folder may have any
-    /// owner.
+    /// Opens a folder of ours inside a folder that the user named; `None` if it does not exist. The named
+    /// folder may have any owner.
     ///
     /// # Errors
     /// When it is not a folder, another user owns it, or others can write to it.
@@ -80,7 +79,7 @@ impl Dir {
         Self::named(named)?.open(name)
     }
 
-    /// The same; makes the folder if it does not exist.
+    /// As [`Self::inside`]; makes the folder if it does not exist.
     ///
     /// # Errors
     /// When it cannot be made, or is not ours.
@@ -91,12 +90,12 @@ impl Dir {
     /// Removes an empty folder inside a folder that the user named.
     ///
     /// # Errors
-    /// When it cannot be removed: it is not empty, for one.
+    /// When it cannot be removed, for example because it is not empty.
     pub(crate) fn remove_empty_inside(named: &Path, name: &OsStr) -> io::Result<()> {
         unlinkat(&*Self::named(named)?.fd, name, AtFlags::REMOVEDIR).map_err(Into::into)
     }
 
-    /// Opens a folder whose entries must have its owner, whoever that is.
+    /// Opens a folder of any owner, who must also own its entries.
     ///
     /// # Errors
     /// When it is not a folder, or others can write to it.
@@ -132,10 +131,10 @@ impl Dir {
         self.open_of(name.as_ref(), self.owner)
     }
 
-    /// The same for a folder that the account which runs servers owns (`None`: the user we are).
+    /// As [`Self::open`], for a folder that the account for servers owns (`None`: the current user).
     ///
     /// # Errors
-    /// As for [`Self::open`].
+    /// As [`Self::open`].
     pub fn open_for(&self, name: impl AsRef<OsStr>, account: Option<&Account>) -> io::Result<Option<Self>> {
         self.open_of(name.as_ref(), account.map_or_else(us, |account| account.uid))
     }
@@ -151,7 +150,7 @@ impl Dir {
         Ok(Some(Self { fd: Arc::new(fd), path: self.path.join(name), owner }))
     }
 
-    /// Turns the kernel's error for a link, or for an entry of another kind, into a [`Distrust`].
+    /// Turns the kernel's error for a link, or for another kind of entry, into a [`Distrust`].
     fn not_opened(&self, name: &OsStr, error: Errno, other: Distrust) -> io::Error {
         match (error, self.look(name)) {
             (Errno::LOOP | Errno::MLINK | Errno::NOTDIR, Ok(Some(stat))) if is(&stat, FileType::Symlink) => {
@@ -162,10 +161,10 @@ impl Dir {
         }
     }
 
-    /// A folder in it that is ours, made unless it is there.
+    /// A folder in it that is ours, made if it does not exist.
     ///
     /// # Errors
-    /// As for [`Self::open`], or when it cannot be made.
+    /// As [`Self::open`], or when it cannot be made.
     pub fn make(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<Self> {
         let name = name.as_ref();
         let is_new = match mkdirat(&*self.fd, name, Mode::from_raw_mode(mode as _)) {
@@ -176,16 +175,16 @@ impl Dir {
         let opened = self.open(name);
         let dir = opened.map_err(|error| if is_new { Distrust::NoOwners.error() } else { error })?;
         let dir = dir.ok_or(io::ErrorKind::NotFound)?;
-        // The umask may have taken more away than asked for, and an earlier version may have given more.
+        // The umask may have removed bits, and an earlier version may have added some.
         dir.set_mode(mode)?;
         Ok(dir)
     }
 
-    /// Makes a folder, mode 0700, for the account that runs servers (`None`: the user we are). An empty folder of ours is given
-    /// to the account: a killed pgdyno left it.
+    /// Makes a folder, mode 0700, for the account for servers (`None`: the current user). An empty folder of
+    /// ours, left by a killed pgdyno, is given to the account.
     ///
     /// # Errors
-    /// As for [`Self::open_for`], or when it cannot be made or given away.
+    /// As [`Self::open_for`], or when it cannot be made or given away.
     pub fn make_for(&self, name: impl AsRef<OsStr>, account: Option<&Account>) -> io::Result<Self> {
         let name = name.as_ref();
         let Some(account) = account else { return self.make(name, 0o700) };
@@ -202,10 +201,10 @@ impl Dir {
         }
     }
 
-    /// Gives the folder, not what is in it, to an account.
+    /// Gives the folder, without its contents, to an account.
     ///
     /// # Errors
-    /// Where the filesystem keeps no owners.
+    /// Where the filesystem has no owners.
     pub fn give(mut self, account: &Account) -> io::Result<Self> {
         let given = give(&*self.fd, account);
         if given.is_err() || fstat(&*self.fd)?.st_uid != account.uid {
@@ -227,7 +226,7 @@ impl Dir {
         }
     }
 
-    /// What is known of an entry without opening it; of a link, of itself.
+    /// An entry's metadata, without opening it or following a link.
     fn look(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         match statat(&*self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
@@ -236,19 +235,19 @@ impl Dir {
         }
     }
 
-    /// Whether there is anything of this name, a broken link included.
+    /// Whether an entry of this name exists, even a broken link.
     #[must_use]
     pub fn has(&self, name: impl AsRef<OsStr>) -> bool {
         !matches!(self.look(name.as_ref()), Ok(None))
     }
 
-    /// Whether there is a link of this name.
+    /// Whether this name is a link.
     #[must_use]
     pub fn has_link(&self, name: impl AsRef<OsStr>) -> bool {
         matches!(self.look(name.as_ref()), Ok(Some(stat)) if is(&stat, FileType::Symlink))
     }
 
-    /// What an entry is, without opening it; `None` where there is none.
+    /// An entry's kind, without opening it; `None` where there is none.
     pub(crate) fn entry(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Entry>> {
         let name = name.as_ref();
         let Some(stat) = self.look(name)? else { return Ok(None) };
@@ -260,7 +259,7 @@ impl Dir {
         }))
     }
 
-    /// Names of what is in it.
+    /// Names of its entries.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -268,8 +267,8 @@ impl Dir {
         names(self.fd.as_fd())
     }
 
-    /// Shows every entry below it, with its path from here and the folder that it is in. An entry that goes meanwhile is left
-    /// out.
+    /// Calls `see` for every entry below it, with its path from here and its folder. An entry that disappears
+    /// meanwhile is skipped.
     ///
     /// # Errors
     /// When a folder cannot be read or has another owner, or they are nested too deep.
@@ -300,9 +299,9 @@ impl Dir {
         Ok(())
     }
 
-    /// Opens a regular file of its owner or ours; `None` where there is none.
+    /// Opens a regular file owned by its owner or by us; `None` where there is none.
     fn open_file(&self, name: &OsStr, how: OFlags, new: Mode) -> io::Result<Option<File>> {
-        // A pipe that nobody reads must not hold us up.
+        // Opening a pipe that nobody reads must not block.
         let fd = match openat(&*self.fd, name, flags(how | OFlags::NONBLOCK), new) {
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(self.not_opened(name, error, Distrust::NotAFile)),
@@ -323,7 +322,8 @@ impl Dir {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// `NotFound` where there is none; when it is a link or no regular file, or somebody else can write to it.
+    /// `NotFound` where there is none; when it is a link or not a regular file, or somebody else can write to
+    /// it.
     pub fn file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.open_file(name.as_ref(), OFlags::RDONLY, Mode::empty())?
             .ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -332,7 +332,7 @@ impl Dir {
     /// Reads a file of at most 16 MiB.
     ///
     /// # Errors
-    /// As for [`Self::file`], or when it is larger.
+    /// As [`Self::file`], or when it is larger.
     pub fn read(&self, name: impl AsRef<OsStr>) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.file(name)?.take(MOST_READ + 1).read_to_end(&mut bytes)?;
@@ -342,18 +342,18 @@ impl Dir {
         Ok(bytes)
     }
 
-    /// The same as text.
+    /// Reads a file as text.
     ///
     /// # Errors
-    /// As for [`Self::read`], or when it is not UTF-8.
+    /// As [`Self::read`], or when it is not UTF-8.
     pub fn read_text(&self, name: impl AsRef<OsStr>) -> io::Result<String> {
         String::from_utf8(self.read(name)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    /// Makes a new file, which must not be there.
+    /// Makes a new file.
     ///
     /// # Errors
-    /// When there is anything of this name, or the file cannot be made.
+    /// When an entry of this name exists, or the file cannot be made.
     pub fn create(&self, name: impl AsRef<OsStr>, readable: Readable<'_>) -> io::Result<File> {
         let how = flags(OFlags::RDWR | OFlags::CREATE | OFlags::EXCL);
         let file = File::from(openat(&*self.fd, name.as_ref(), how, Mode::RUSR | Mode::WUSR)?);
@@ -368,10 +368,10 @@ impl Dir {
         Ok(file)
     }
 
-    /// Opens a file to write at its end, made unless it is there.
+    /// Opens a file for appending, made if it does not exist.
     ///
     /// # Errors
-    /// As for [`Self::file`].
+    /// As [`Self::file`].
     pub fn append(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.open_file(
             name.as_ref(),
@@ -381,7 +381,7 @@ impl Dir {
         .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// Opens a file to lock, made unless it is there; what is in it stays.
+    /// Opens a file to lock, made if it does not exist; its contents stay.
     pub(crate) fn lock_file(&self, name: &str) -> io::Result<File> {
         self.open_file(name.as_ref(), OFlags::RDWR | OFlags::CREATE, Mode::RUSR | Mode::WUSR)?
             .ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -390,7 +390,7 @@ impl Dir {
     /// Writes a file so that a crash leaves the old or the new one, never half of one.
     ///
     /// # Errors
-    /// When it cannot be written; then the old one is still there.
+    /// When it cannot be written; the old file then remains.
     pub fn replace(
         &self,
         name: impl AsRef<OsStr>,
@@ -400,7 +400,7 @@ impl Dir {
         self.replace_with(name.as_ref(), content, |_| Ok(()), readable)
     }
 
-    /// The same; `then` sees the new file before it gets its name.
+    /// As [`Self::replace`]; `then` gets the new file before it is renamed.
     pub(crate) fn replace_with(
         &self,
         name: &OsStr,
@@ -410,7 +410,7 @@ impl Dir {
     ) -> io::Result<File> {
         let mut half = name.to_owned();
         half.push(".new");
-        // Of an earlier try, whatever it is.
+        // Left by an earlier try.
         self.remove_all(&half)?;
         let written = self.create(&half, readable).and_then(|mut file| {
             file.write_all(content)?;
@@ -419,34 +419,34 @@ impl Dir {
             renameat(&*self.fd, &half, &*self.fd, name)?;
             Ok(file)
         });
-        // Half a file would stay where the disk is full.
+        // A partial file would occupy space on a full disk.
         let file = written.inspect_err(|_| drop(self.remove_file(&half)))?;
         self.sync()?;
         Ok(file)
     }
 
-    /// Writes out which files are in it.
+    /// Syncs the folder's entries to the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&*self.fd)?)
     }
 
-    /// Gives a file in it another name.
+    /// Renames a file in it.
     ///
     /// # Errors
-    /// When there is none.
+    /// When it does not exist.
     pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(renameat(&*self.fd, from.as_ref(), &*self.fd, to.as_ref())?)
     }
 
-    /// Makes a link in it.
+    /// Makes a symbolic link in it.
     ///
     /// # Errors
-    /// When there is anything of this name.
+    /// When an entry of this name exists.
     pub fn link(&self, name: impl AsRef<OsStr>, to: &Path) -> io::Result<()> {
         Ok(symlinkat(to, &*self.fd, name.as_ref())?)
     }
 
-    /// Where a link in it leads.
+    /// The target of a link in it.
     ///
     /// # Errors
     /// When the entry is not a link.
@@ -496,8 +496,8 @@ fn flags(how: OFlags) -> OFlags {
     how | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// Removes an entry. The account can nest its folders as deep as it likes, so a level below [`DEEPEST`] is moved to the top and
-/// removed from there: no more descriptors and stack are needed than for that many levels.
+/// Removes an entry. The account can nest its folders arbitrarily, so a level below [`DEEPEST`] is moved to
+/// the top and removed from there: descriptors and stack are needed for that many levels only.
 fn remove_all(above: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     let Some(top) = removed_or_opened(above, name)? else { return Ok(()) };
     let mut moved = 0_u64;
@@ -512,7 +512,7 @@ fn remove_all(above: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     }
 }
 
-/// Opens a folder; anything else is removed.
+/// Opens a folder; removes anything else.
 fn removed_or_opened(above: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<OwnedFd>> {
     match unlinkat(above, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => return Ok(None),
@@ -533,7 +533,7 @@ fn empty(folder: BorrowedFd<'_>, top: BorrowedFd<'_>, depth: u32, moved: &mut u6
             loop {
                 *moved += 1;
                 match renameat(folder, &name, top, format!(".pgdyno-removed-{moved}")) {
-                    // Somebody has this name already.
+                    // The name is taken.
                     Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR) => {}
                     other => break other?,
                 }
@@ -570,7 +570,7 @@ mod tests {
     use super::*;
     use crate::home::Home;
 
-    /// Each level held a descriptor and a frame of the stack.
+    /// Each level held a descriptor and a stack frame.
     #[test]
     fn folders_that_are_nested_deep_are_removed() {
         let top = tempfile::tempdir().unwrap();

@@ -12,7 +12,7 @@ use super::{cannot_use, no_home};
 use crate::child::Account;
 use crate::host::Disk;
 
-/// A folder in the home. We own it; the account that runs servers may enter most of them and read some.
+/// A folder in the home. We own it; the account for servers may enter most of them and read some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// A folder per managed PostgreSQL server.
@@ -23,11 +23,11 @@ pub enum Part {
     Poolers,
     /// A folder per private tile server.
     TileServers,
-    /// A folder per filesystem that was made for servers.
+    /// A folder per filesystem made for servers.
     Storage,
-    /// What must be undone on servers that are not ours.
+    /// What must be undone on servers of others.
     Journal,
-    /// Extracts of OpenStreetMap that were fetched or made up.
+    /// Extracts of OpenStreetMap, fetched or synthetic.
     Extracts,
     /// Output of programs that failed.
     Logs,
@@ -47,8 +47,8 @@ impl Part {
         }
     }
 
-    /// The account enters its folders through these, and reads extracts. If servers run as the user we are, nobody else needs
-    /// access.
+    /// The account enters its folders through these, and reads extracts. If servers run as the current user,
+    /// nobody else needs access.
     fn mode(self, with_account: bool) -> u32 {
         match self {
             Self::Journal | Self::Logs => 0o700,
@@ -58,20 +58,20 @@ impl Part {
     }
 }
 
-/// Mode of a folder of ours that has folders of the account in it.
+/// Mode of a folder of ours that contains folders of the account.
 pub(crate) fn passed_through(with_account: bool) -> u32 {
     if with_account { 0o711 } else { 0o700 }
 }
 
-/// pgdyno's own folder.
+/// pgdyno's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     folder: PathBuf,
 }
 
 impl Home {
-    /// `$PGDYNO_HOME`, else `$XDG_DATA_HOME/pgdyno`, else `~/.local/share/pgdyno`; for root, whose home is closed
-    /// to the server's account, `/var/lib/pgdyno`.
+    /// `$PGDYNO_HOME`, otherwise `$XDG_DATA_HOME/pgdyno`, otherwise `~/.local/share/pgdyno`; for root, whose
+    /// home the server's account cannot enter, `/var/lib/pgdyno`.
     ///
     /// # Errors
     /// When the environment names none of them.
@@ -92,7 +92,7 @@ impl Home {
         &self.folder
     }
 
-    /// Path of a part, which may not be there.
+    /// Path of a part, which may not exist.
     #[must_use]
     pub fn path(&self, part: Part) -> PathBuf {
         self.folder.join(part.name())
@@ -115,16 +115,17 @@ impl Home {
     /// Opens a part of the home; `None` if it does not exist.
     ///
     /// # Errors
-    /// As for [`Self::open`].
+    /// As [`Self::open`].
     pub fn part(&self, part: Part) -> Result<Option<Dir>, Error> {
         let Some(home) = self.open()? else { return Ok(None) };
         home.open(part.name()).map_err(|error| self.untrusted(home.path().join(part.name()), error))
     }
 
-    /// Opens a part of the home, and makes it if it does not exist. `account` runs the servers (`None`: the user we are).
+    /// Opens a part of the home, and makes it if it does not exist. `account` runs the servers (`None`: the
+    /// current user).
     ///
     /// # Errors
-    /// As for [`Self::open`], when it cannot be made, or the account cannot reach it.
+    /// As [`Self::open`], when it cannot be made, or the account cannot reach it.
     pub fn make_part(&self, part: Part, account: Option<&Account>) -> Result<Dir, Error> {
         let home = self.make(account)?;
         home.make(part.name(), part.mode(account.is_some()))
@@ -134,7 +135,7 @@ impl Home {
     /// Opens the home, and makes it if it does not exist.
     ///
     /// # Errors
-    /// As for [`Self::make_part`].
+    /// As [`Self::make_part`].
     pub fn make(&self, account: Option<&Account>) -> Result<Dir, Error> {
         let mut above = match walk(&self.folder).map_err(|(path, error)| self.untrusted(path, error))? {
             Ok(_) => None,
@@ -158,7 +159,8 @@ impl Home {
         Ok(home)
     }
 
-    /// The shared folder, such as `/tmp`, in which the home would be made; `None` if the home exists or its folder is not shared.
+    /// The shared folder, such as `/tmp`, in which the home would be made; `None` if the home exists or its
+    /// folder is not shared.
     #[must_use]
     pub fn is_new_in(&self) -> Option<PathBuf> {
         match walk(&self.folder) {
@@ -172,7 +174,7 @@ impl Home {
             return cannot_use(&path, source);
         };
         let elsewhere =
-            "set PGDYNO_HOME to a folder of your own, below folders that only you or root can change";
+            "set PGDYNO_HOME to a folder that you own, below folders that only you or root can change";
         let is_root = rustix::process::geteuid().is_root();
         let shown = shell::word(&path.to_string_lossy()).into_owned();
         let real = self.folder.canonicalize();
@@ -229,14 +231,14 @@ fn choose(get: impl Fn(&str) -> Option<OsString>, root: bool) -> Result<PathBuf,
     if root {
         return Ok(PathBuf::from("/var/lib/pgdyno"));
     }
-    // The XDG rules say that a relative path is to be ignored.
+    // The XDG rules require relative paths to be ignored.
     if let Some(data) = set("XDG_DATA_HOME").filter(|path| path.is_absolute()) {
         return Ok(data.join("pgdyno"));
     }
     set("HOME").map(|home| home.join(".local/share/pgdyno")).ok_or_else(no_home)
 }
 
-/// Checks that the account may enter every folder on the way.
+/// Checks that the account may enter every folder of a path.
 fn reachable(folder: &Path, account: &Account) -> Result<(), Error> {
     let blocker = account.blocker(folder).map_err(|source| cannot_use(folder, source))?;
     blocker.map_or(Ok(()), |blocker| {

@@ -1,7 +1,8 @@
-//! Where pgdyno keeps what it owns: managed servers, the journal of changed settings, sockets, results.
+//! pgdyno's own files: managed servers, the journal of changed settings, sockets, results.
 //!
-//! Paths are decided by pure functions over the environment. We own everything but what a server must write, and use
-//! nothing that anybody else can change (`trust`); files are opened by descriptor ([`Dir`]). docs/decisions/0030.
+//! Pure functions over the environment decide the paths. We own everything except what a server must write,
+//! and use nothing that others can change (`trust`); files are opened by descriptor ([`Dir`]).
+//! docs/decisions/0030.
 
 mod dir;
 mod folders;
@@ -29,12 +30,13 @@ pub fn cannot_use(folder: &Path, source: io::Error) -> Error {
     Error::new(Class::Io, what).because(source)
 }
 
-/// Neither `$PGDYNO_HOME`, `$XDG_DATA_HOME` nor `$HOME` says where to keep data.
+/// Neither `$PGDYNO_HOME`, `$XDG_DATA_HOME` nor `$HOME` is set.
 pub(crate) fn no_home() -> Error {
     Error::new(Class::Io, "no place for data: set PGDYNO_HOME to a folder that pgdyno may use")
 }
 
-/// Path of the results file: as asked, else `$PGDYNO_RESULTS`, else `pgdyno.sqlite` in the current folder.
+/// Path of the results file: the given one, otherwise `$PGDYNO_RESULTS`, otherwise `pgdyno.sqlite` in the
+/// current folder.
 #[must_use]
 pub fn results_path(asked: Option<&Path>) -> PathBuf {
     results_path_in(asked, std::env::var_os("PGDYNO_RESULTS"))

@@ -1,6 +1,6 @@
 //! Short private folders for Unix sockets.
 //!
-//! A socket's path may have 107 bytes; data folders are often longer, so sockets live under the run-time folder,
+//! A socket's path may have 107 bytes; data folders are often longer. So sockets are in the run-time folder,
 //! in a folder named by a hash of the data folder.
 
 use std::io;
@@ -21,15 +21,15 @@ use crate::child::Account;
 const LONGEST_SOCKET: usize = 107;
 /// Length of a socket folder's name.
 const LEAF: usize = 10;
-/// Age at which an empty socket folder is certainly nobody's.
+/// An empty socket folder of this age is certainly unused.
 const STALE: Duration = Duration::from_secs(24 * 3600);
 
-/// Makes and returns the socket folder (mode 0700, owned by `account`) of the server kept in `owner_folder`.
+/// Makes and returns the socket folder (mode 0700, owned by `account`) of the server in `owner_folder`.
 ///
-/// `longest_name` is the longest file name that will be put there; the full path is at most 107 bytes.
+/// `longest_name` is the longest file name in it; the full path has at most 107 bytes.
 ///
 /// # Errors
-/// When no candidate can be made, is short enough, and is ours alone.
+/// When no candidate can be made, is short enough, and is private.
 pub fn socket_folder(
     owner_folder: &Path,
     longest_name: &str,
@@ -54,15 +54,15 @@ pub fn socket_folder(
     Err(last.unwrap_or_else(no_home))
 }
 
-/// Removes the socket folder of a server that is gone, with all that is in it.
+/// Removes the socket folder of a server that is gone, with its contents.
 pub(crate) fn remove_socket_folder(owner_folder: &Path) {
     for base in bases().iter().filter_map(|base| open(base).ok()) {
         let _ = base.remove_all(leaf_name(owner_folder));
     }
 }
 
-/// Removes socket folders that have been empty for a day: whoever made them died, and nothing else tells whose they were.
-/// A server that runs has its socket there, and one that starts has had it for less long.
+/// Removes socket folders that have been empty for a day: their pgdyno died, and nothing else shows whose
+/// they were. A running server has its socket there, and a starting one has had it for less long.
 pub fn remove_empty_socket_folders() {
     bases().iter().filter_map(|base| open(base).ok()).for_each(|base| remove_empty(&base, STALE));
 }
@@ -74,13 +74,13 @@ fn remove_empty(base: &Dir, age: Duration) {
             .is_some_and(|name| name.len() == LEAF && name.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let changed = base.path().join(&name).symlink_metadata().and_then(|metadata| metadata.modified());
         if is_leaf && changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|since| since >= age)) {
-            // The system refuses where something is in it.
+            // The system refuses to remove a folder with contents.
             let _ = base.remove_empty(&name);
         }
     }
 }
 
-/// A folder for socket folders that is there, if nobody else can put anything into it.
+/// An existing folder for socket folders, if nobody else can write to it.
 fn open(base: &Path) -> io::Result<Dir> {
     match walk(base).map_err(|(_, error)| error)? {
         Ok(found) => Dir::ours(found.fd, found.path),
@@ -88,7 +88,7 @@ fn open(base: &Path) -> io::Result<Dir> {
     }
 }
 
-/// Whether a folder is the one of the server kept in `owner_folder`.
+/// Whether a folder is the socket folder of the server in `owner_folder`.
 pub(crate) fn is_socket_folder_of(folder: &Path, owner_folder: &Path) -> bool {
     let leaf = leaf_name(owner_folder);
     folder.file_name().is_some_and(|name| name == leaf.as_str())
@@ -100,7 +100,7 @@ fn leaf_name(owner_folder: &Path) -> String {
     spec::hex(&hash[..LEAF / 2])
 }
 
-/// Where socket folders may be put, best first.
+/// Where socket folders may be, best first.
 fn bases() -> Vec<PathBuf> {
     let user = rustix::process::geteuid();
     let mut bases = Vec::new();
@@ -121,7 +121,7 @@ fn make_private(base: &Path, leaf: &str, account: Option<&Account>) -> Result<Pa
     let (above, name) = base.parent().zip(base.file_name()).ok_or_else(no_home)?;
     let above = walk(above).map_err(|(path, error)| failed(&path, error))?;
     let above = above.map_err(|_| failed(base, io::ErrorKind::NotFound.into()))?;
-    // Root's servers run as another account, which must be able to pass through to its own folder.
+    // Root's servers run as another account, which must be able to enter its folder.
     let mode = passed_through(us() == 0);
     let base = Dir::above(above.fd, above.path).make(name, mode).map_err(|error| failed(base, error))?;
     let made = base.make_for(leaf, account).map_err(|error| failed(&base.path().join(leaf), error))?;
@@ -154,7 +154,7 @@ mod tests {
         std::fs::write(leaf("/live").join(".s.PGSQL.5432"), "").unwrap();
         let opened = open(base.path()).unwrap();
         remove_empty(&opened, STALE);
-        assert!(leaf("/empty").exists(), "one that was just made");
+        assert!(leaf("/empty").exists(), "just made");
         remove_empty(&opened, Duration::ZERO);
         assert!(!leaf("/empty").exists());
         assert!(leaf("/live").exists() && base.path().join("other").exists());

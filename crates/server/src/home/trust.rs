@@ -1,8 +1,9 @@
 //! Which folders pgdyno trusts: only its user and root can change them.
 //!
-//! A path is walked from `/`, a descriptor at a time, and each folder on the way is checked, those behind symbolic links
-//! too. OpenSSH has the same rule (`StrictModes`): owned by us or root, and not writable by anybody else. In a folder with
-//! the sticky bit (`/tmp`) others cannot rename what is ours, so it may lie on the way.
+//! A path is walked from `/`, one descriptor at a time, and each folder on the way is checked, including
+//! those behind symbolic links. OpenSSH has the same rule (`StrictModes`): owned by us or root, and not
+//! writable by others. In a folder with the sticky bit (`/tmp`) others cannot rename our entries, so it may
+//! be on the path.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,9 +15,9 @@ use nix::unistd::{Gid, Group, Uid, User};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, open, openat, readlinkat, statat};
 use rustix::io::Errno;
 
-/// Symbolic links on one way before it is taken for a circle, as in Linux.
+/// Most symbolic links in one path before it counts as a loop, as in Linux.
 const MOST_LINKS: usize = 40;
-/// Enough to look at a folder; its entries need not be readable.
+/// Enough to stat a folder; its entries need not be readable.
 #[cfg(target_os = "linux")]
 const LOOK: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
@@ -25,33 +26,31 @@ const LOOK: OFlags = OFlags::RDONLY;
 /// Why a file or folder is not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Distrust {
-    /// Somebody else can change it.
     #[error("it belongs to {owner}, and only {wanted} may own it")]
     Owner {
-        /// Name and uid of its owner.
+        /// Name and uid.
         owner: String,
         /// Name and uid of the user who should own it.
         wanted: String,
     },
-    /// Its permissions let others write.
+    /// Others can write to it.
     #[error("{who} can write to it (mode {mode:o})")]
     Writable {
         /// `every user`, or `group NAME`.
         who: String,
-        /// Permission bits.
         mode: u32,
     },
-    /// A link in place of one of pgdyno's files or folders.
+    /// A link instead of a file or folder of pgdyno.
     #[error("it is a symbolic link, and pgdyno follows no link below its home")]
     Link,
     #[error("it is not a regular file")]
     NotAFile,
     #[error("it is not a folder")]
     NotAFolder,
-    /// What was just made has another owner, or another mode than asked for.
+    /// A new entry has another owner, or another mode than requested.
     #[error("its filesystem does not keep owners and permissions")]
     NoOwners,
-    /// The same file has a name elsewhere.
+    /// The file has further names.
     #[error("it is a hard link: the same file has {0} names")]
     HardLink(u64),
 }
@@ -67,7 +66,7 @@ impl Distrust {
     }
 }
 
-/// Walks to a folder, and checks each folder on the way; `Ok(Err(name))` is the first part that is not there.
+/// Walks to a folder, and checks each folder on the way; `Ok(Err(missing))` if a part does not exist.
 ///
 /// # Errors
 /// The path of the first folder that cannot be used, and why.
@@ -125,20 +124,20 @@ pub(super) struct Walked {
     pub(super) fd: OwnedFd,
     /// Without links.
     pub(super) path: PathBuf,
-    /// Others may put files into it, and not touch ours.
+    /// Others may add files, but not change ours.
     pub(super) is_sticky: bool,
 }
 
 /// The missing part of a path.
 #[derive(Debug)]
 pub(super) struct Missing {
-    /// Names of the folders to be made, each in the one before.
+    /// Names of the folders to make, each inside the one before.
     pub(super) left: Vec<OsString>,
-    /// The last folder that is there.
+    /// The last existing folder.
     pub(super) above: Walked,
 }
 
-/// Names on the way, the first one last.
+/// Names in the path, the first one last.
 fn parts(path: &Path) -> Vec<OsString> {
     let mut parts: Vec<OsString> = path
         .components()
@@ -167,7 +166,7 @@ pub(super) fn mode(stat: &Stat) -> u32 {
     mode & 0o7777
 }
 
-/// The file belongs to `wanted`, or to one of `others`.
+/// Whether the file belongs to `wanted`, or to one of `others`.
 pub(super) fn owned_by(stat: &Stat, wanted: u32, others: &[u32]) -> Result<(), Distrust> {
     if stat.st_uid == wanted || others.contains(&stat.st_uid) {
         return Ok(());
@@ -175,7 +174,8 @@ pub(super) fn owned_by(stat: &Stat, wanted: u32, others: &[u32]) -> Result<(), D
     Err(Distrust::Owner { owner: user_name(stat.st_uid), wanted: user_name(wanted) })
 }
 
-/// Only its owner can write to it. A group of its owner alone counts as the owner: where the umask is 002, each user has one.
+/// Whether only its owner can write to it. A group with only its owner counts as the owner: where the umask
+/// is 002, each user has one.
 pub(super) fn closed(stat: &Stat) -> Result<(), Distrust> {
     let mode = mode(stat);
     if mode & 0o002 != 0 {

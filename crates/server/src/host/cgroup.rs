@@ -1,10 +1,10 @@
-//! The control group that a process runs in, versions 1 and 2: its memory limit, and how it fares with its CPU quota.
+//! The control group of a process, versions 1 and 2: its memory limit, and the effect of its CPU quota.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-/// The smallest memory limit over our group and those above it, bytes; `None` without one.
-/// `root` is `/`, except in tests.
+/// The smallest memory limit of our group and those above it, bytes; `None` without one. `root` is `/`,
+/// except in tests.
 pub(super) fn memory_limit_bytes(root: &Path) -> Option<u64> {
     let groups = read_to_string(root.join("proc/self/cgroup")).ok()?;
     let unified = group_path(&groups, |controllers| controllers.is_empty())
@@ -21,7 +21,7 @@ pub(super) fn memory_limit_bytes(root: &Path) -> Option<u64> {
         .min()
 }
 
-/// Where a process with these groups (`/proc/PID/cgroup`) finds `cpu.stat` of its own group and of those above it.
+/// Paths of `cpu.stat` for these groups of a process (`/proc/PID/cgroup`) and those above them.
 #[must_use]
 pub fn quota_files(groups: &str) -> Vec<PathBuf> {
     let version_1 = group_path(groups, |controllers| controllers.split(',').any(|name| name == "cpu"));
@@ -33,17 +33,18 @@ pub fn quota_files(groups: &str) -> Vec<PathBuf> {
     folders(Path::new(mount), &group).into_iter().map(|folder| folder.join("cpu.stat")).collect()
 }
 
-/// What became of a CPU quota.
+/// Counters of a CPU quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Quota {
     /// Periods in which something wanted to run.
     pub(super) periods: u64,
-    /// Those in which it had to wait for the next one.
+    /// Periods in which it was throttled.
     pub(super) throttled: u64,
 }
 
 impl Quota {
-    /// Over all these `cpu.stat`; `None` where no group can have a quota. One may come while something runs.
+    /// Sum over these `cpu.stat`; `None` where no group can have a quota. A quota may be added while
+    /// something runs.
     #[must_use]
     pub(super) fn read<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Option<Self> {
         let mut all: Option<Self> = None;
@@ -66,7 +67,7 @@ impl Quota {
         Self::read(quota_files(&groups).iter().filter_map(|file| read_to_string(file).ok()))
     }
 
-    /// The share of periods since an earlier moment in which something had to wait, percent.
+    /// The share of throttled periods since `before`, percent.
     #[must_use]
     pub(super) fn throttled_pct_since(self, before: Self) -> Option<f64> {
         let periods = self.periods.checked_sub(before.periods).filter(|periods| *periods > 0)?;
@@ -74,7 +75,7 @@ impl Quota {
     }
 }
 
-/// The path of the group whose controllers match, from lines `id:controllers:path`.
+/// The path of the group with matching controllers, from lines `id:controllers:path`.
 fn group_path(groups: &str, matches: impl Fn(&str) -> bool) -> Option<String> {
     groups.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(second.throttled_pct_since(second), None, "nothing wanted to run");
         let none = Quota::read(["nr_periods 0\nnr_throttled 0\n"]).unwrap();
         assert_eq!(none.throttled_pct_since(none), None);
-        assert_eq!(second.throttled_pct_since(none), Some(18.0), "one that came while it ran");
+        assert_eq!(second.throttled_pct_since(none), Some(18.0), "a quota that was added meanwhile");
         assert_eq!(Quota::read(["usage_usec 7\n"]), None);
     }
 

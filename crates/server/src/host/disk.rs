@@ -1,27 +1,26 @@
-//! The disk under a folder.
+//! The disk of a folder.
 
 use std::collections::BTreeMap;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-/// Where a folder's bytes end up.
+/// The disk of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disk {
-    /// Type of the filesystem (`ext4`, `overlay`, ...), where known.
+    /// `ext4`, `overlay`, ..., if known.
     pub filesystem: Option<String>,
-    /// Device or source of the mount, where known.
+    /// Device or source of the mount, if known.
     pub source: Option<String>,
-    /// Mount options, where known.
+    /// Mount options, if known.
     pub options: Option<String>,
-    /// Whether the device says that it spins, where it says so.
+    /// Whether it is a spinning disk, if known.
     pub rotational: Option<bool>,
-    /// Bytes an unprivileged user may still write.
+    /// Free bytes for an unprivileged user.
     pub free_bytes: u64,
-    /// Size, bytes.
     pub total_bytes: u64,
 }
 
-/// One line of `/proc/self/mountinfo`; procfs leaves names escaped, and forgets the order of options.
+/// One line of `/proc/self/mountinfo`; procfs leaves names escaped, and loses the order of options.
 #[derive(Debug, PartialEq, Eq)]
 struct Mount {
     device: String,
@@ -32,7 +31,7 @@ struct Mount {
 }
 
 impl Disk {
-    /// The disk under an existing folder; `None` when the folder cannot be examined.
+    /// The disk of an existing folder; `None` when it cannot be examined.
     #[must_use]
     pub fn of(folder: &Path) -> Option<Self> {
         let folder = folder.canonicalize().ok()?;
@@ -49,7 +48,7 @@ impl Disk {
         })
     }
 
-    /// As facts of a host, each name beginning with `disk`.
+    /// As facts of a host, with the prefix `disk`.
     #[must_use]
     pub fn facts(&self) -> BTreeMap<String, String> {
         let spin = self.rotational.map(|spins| if spins { "yes" } else { "no" }.to_owned());
@@ -65,13 +64,14 @@ impl Disk {
     }
 }
 
-/// Whether something is mounted at this path, which must hold no link. What is mounted there may not answer any more.
+/// Whether something is mounted at this path, which must contain no link. It does not wait for the mounted
+/// filesystem.
 pub(crate) fn is_mounted(path: &Path) -> bool {
     let mounts = read_to_string("/proc/self/mountinfo").unwrap_or_default();
     mounts.lines().filter_map(parse_mount).any(|mount| mount.point == path)
 }
 
-/// The mount that holds a path: the longest point above it, the last one mounted there.
+/// The mount that holds a path: the longest mount point above it, and of several the last.
 fn mount_of(mountinfo: &str, folder: &Path) -> Option<Mount> {
     mountinfo
         .lines()
@@ -94,7 +94,7 @@ fn parse_mount(line: &str) -> Option<Mount> {
     })
 }
 
-/// The kernel writes blanks, tabs, line ends and backslashes as `\ooo`.
+/// Decodes `\ooo`, which the kernel writes for blanks, tabs, line ends and backslashes.
 fn unescape(text: &str) -> String {
     let mut plain = text.to_owned();
     for (code, character) in [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")] {
@@ -105,7 +105,7 @@ fn unescape(text: &str) -> String {
 
 fn rotational(device: &str) -> Option<bool> {
     let block = PathBuf::from("/sys/dev/block").join(device).canonicalize().ok()?;
-    // A partition has no queue of its own: its disk, one folder up, has.
+    // A partition has no queue; its disk, one folder up, has.
     let file = [block.join("queue/rotational"), block.parent()?.join("queue/rotational")];
     let text = file.iter().find_map(|path| read_to_string(path).ok())?;
     Some(text.trim() == "1")

@@ -10,7 +10,7 @@ pub(super) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// A stable name of the machine: a hash, so that the machine id itself never leaves it.
+/// A stable name of the machine: a hash, which does not reveal the machine id.
 pub(super) fn identity(host_name: &str) -> String {
     let id = ["/etc/machine-id", "/var/lib/dbus/machine-id"]
         .iter()
@@ -20,7 +20,6 @@ pub(super) fn identity(host_name: &str) -> String {
     spec::hex(&hash[..16])
 }
 
-/// The CPU's model name, as far as the system tells.
 pub(super) fn cpu_model() -> String {
     read_to_string("/proc/cpuinfo")
         .ok()
@@ -29,9 +28,9 @@ pub(super) fn cpu_model() -> String {
         .unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
-/// Read by ourselves: procfs passes over what belongs to no processor, as on ARM boards, and ends a value at a colon.
+/// procfs drops lines without a processor, as on ARM boards, and ends a value at a colon.
 fn cpu_model_in(cpuinfo: &str) -> Option<String> {
-    // x86 says "model name", ARM boards "Model" or "Hardware", POWER "cpu", s390 "processor 0".
+    // x86 has "model name", ARM boards "Model" or "Hardware", POWER "cpu", s390 "processor 0".
     ["model name", "Model", "Hardware", "cpu"].into_iter().find_map(|wanted| {
         cpuinfo.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
@@ -40,14 +39,14 @@ fn cpu_model_in(cpuinfo: &str) -> Option<String> {
     })
 }
 
-/// Memory of the machine, bytes; 0 when the system does not tell.
+/// Memory of the machine, bytes; 0 when unknown.
 pub(super) fn machine_memory_bytes() -> u64 {
     // SAFETY: `sysconf` only reads its argument.
     let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0)
 }
 
-/// Everything else that could explain a figure.
+/// Other facts that could explain a figure.
 pub(super) fn facts() -> BTreeMap<String, String> {
     let uname = rustix::system::uname();
     let mut facts = BTreeMap::new();
@@ -77,7 +76,7 @@ fn os_name(os_release: &str) -> Option<String> {
     Some(value.trim_matches('"').to_owned())
 }
 
-/// What the firmware and the CPU say about the machine beneath us.
+/// The virtualisation, from the firmware and the CPU.
 fn virtualisation() -> Option<String> {
     let firmware = [line("/sys/class/dmi/id/sys_vendor"), line("/sys/class/dmi/id/product_name")];
     let firmware: Vec<String> = firmware.into_iter().flatten().collect();

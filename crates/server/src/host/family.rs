@@ -1,13 +1,15 @@
-//! CPU time of whole families of processes: of servers, and of what is neither pgdyno nor a server under test.
+//! CPU time of process trees: of servers, and of programs that are neither pgdyno nor a server under test.
 //!
-//! A process that ends moves its time to its parent, which waits for it. A look takes a while, and whoever ends while it lasts would
-//! be in neither place: so a look counts only where nobody was waited for meanwhile, and is repeated otherwise.
+//! A process that ends moves its time to its parent, which waits for it. Reading takes a while, and a process
+//! that ends meanwhile would be missed. So a reading counts only if no child was waited for meanwhile, and is
+//! repeated otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::proc::{CpuTicks, Process, children, cpu_ticks, process, processes};
 
-/// A look is repeated at most so often. Where processes end all the time (a connection for each transaction), none may succeed.
+/// Most repetitions of a reading. Where processes end all the time (a connection per transaction), none may
+/// succeed.
 const LOOKS: usize = 20;
 
 /// CPU time that a server used so far.
@@ -17,8 +19,8 @@ pub struct ServerCpu {
 }
 
 impl ServerCpu {
-    /// Of a postmaster, its living children, and those that ended and were waited for; `None` where it is not there, or no look at it
-    /// was consistent.
+    /// Of a postmaster, its living children, and those that ended and were waited for; `None` if it is gone,
+    /// or no reading was consistent.
     #[must_use]
     pub fn take(postmaster: u32) -> Option<Self> {
         let ticks = consistent(postmaster, || {
@@ -28,14 +30,14 @@ impl ServerCpu {
         Some(Self { ticks })
     }
 
-    /// Seconds since an earlier look; `None` where it was another server.
+    /// Seconds since an earlier reading; `None` for another server.
     #[must_use]
     pub fn seconds_since(self, before: Self) -> Option<f64> {
         Some(self.ticks.checked_sub(before.ticks)? as f64 / ticks_per_second())
     }
 }
 
-/// What a look at a parent and its children sees, by the first one during which no child was waited for.
+/// The first reading of a parent and its children during which no child was waited for.
 pub(super) fn consistent<T>(parent: u32, look: impl FnMut() -> Option<T>) -> Option<T> {
     first_consistent(|| Some(process(parent)?.reaped), look)
 }
@@ -54,16 +56,16 @@ fn first_consistent<T>(
     None
 }
 
-/// CPU time of all programs of this machine so far, and what of it is ours.
+/// CPU time of all programs of this machine so far, and our part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherPrograms {
     machine: CpuTicks,
-    /// Of pgdyno, what it started, the servers under test, and the kernel's own threads, which work for them.
+    /// Of pgdyno, what it started, the servers under test, and the kernel's threads, which work for them.
     ours: u64,
 }
 
 impl OtherPrograms {
-    /// `servers` are processes that count as ours, with all below them; we ourselves do, too. `None` where it cannot be seen.
+    /// `servers` and their descendants count as ours, and so does pgdyno. `None` where it is unknown.
     #[must_use]
     pub fn take(servers: &[u32]) -> Option<Self> {
         let mut last: Option<BTreeMap<u32, Process>> = None;
@@ -79,7 +81,7 @@ impl OtherPrograms {
         None
     }
 
-    /// The share of the machine's CPU time that other programs used since an earlier look, percent.
+    /// The share of the machine's CPU time that other programs used since `before`, percent.
     #[must_use]
     pub fn pct_since(&self, before: &Self) -> Option<f64> {
         let all = self.machine.total.checked_sub(before.machine.total).filter(|all| *all > 0)?;
@@ -92,12 +94,12 @@ impl OtherPrograms {
 /// The parent of the kernel's threads where they are shown; in a container another process may have this pid.
 const KERNEL_THREADS: (u32, &str) = (2, "kthreadd");
 
-/// Whether no process waited for a child that had used CPU time, from one look to the next.
+/// Whether no process waited for a child with CPU time between two readings.
 fn same_were_reaped(one: &BTreeMap<u32, Process>, next: &BTreeMap<u32, Process>) -> bool {
     one.iter().all(|(pid, process)| next.get(pid).is_none_or(|next| next.reaped == process.reaped))
 }
 
-/// These processes and all below them.
+/// These processes and their descendants.
 fn below(roots: impl Iterator<Item = u32>, all: impl Iterator<Item = Process>) -> BTreeMap<u32, Process> {
     let mut all: BTreeMap<u32, Process> = all.map(|process| (process.pid, process)).collect();
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -128,7 +130,8 @@ mod tests {
 
     use super::*;
 
-    /// Backends that had used 500 ticks were waited for between the look at the postmaster and the one at its children.
+    /// Backends that had used 500 ticks were waited for between the reading of the postmaster and the one of
+    /// its children.
     #[test]
     fn cpu_time_of_backends_that_end_while_they_are_read_is_not_lost() {
         let (mut reaped, mut seen) = (VecDeque::from([0, 500, 500, 500]), VecDeque::from([5, 515]));
@@ -171,7 +174,7 @@ mod tests {
             ours,
         };
         assert_eq!(at(500, 300).pct_since(&at(0, 0)), Some(20.0));
-        // Ticks are counted by sampling: a little more may be ours than there was.
+        // Ticks are counted by sampling: ours may slightly exceed the total.
         assert_eq!(at(500, 510).pct_since(&at(0, 0)), Some(0.0));
         assert_eq!(at(0, 0).pct_since(&at(0, 0)), None);
         assert_eq!(at(500, 0).pct_since(&at(0, 5)), None, "a server under test has ended");

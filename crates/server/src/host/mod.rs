@@ -1,7 +1,7 @@
 //! Facts about this machine, and what it did during a run.
 //!
-//! Everything is read from the kernel's files; where one is missing (another system, a closed container) the fact
-//! is left out, never guessed.
+//! Everything is read from the kernel's files; where one is missing (another system, a closed container) the
+//! fact is left out, never guessed.
 
 mod cgroup;
 mod disk;
@@ -20,7 +20,7 @@ pub use family::{OtherPrograms, ServerCpu};
 pub use sample::HostSample;
 pub use traffic::DiskTraffic;
 
-/// A stable name of this machine, which does not tell its machine id.
+/// A stable name of this machine, which does not reveal its machine id.
 pub(crate) fn machine() -> String {
     facts::identity(&facts::host_name())
 }
@@ -32,14 +32,14 @@ pub fn cores() -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Memory this process may use, bytes: the cgroup's limit where there is one, else the machine's memory.
+/// Memory this process may use, bytes: the cgroup's limit, otherwise the machine's memory.
 #[must_use]
 pub fn memory_bytes() -> u64 {
     let machine = facts::machine_memory_bytes();
     cgroup::memory_limit_bytes(Path::new("/")).map_or(machine, |limit| limit.min(machine))
 }
 
-/// This machine as it is recorded; `data_folder` is where the server keeps its data, when it is a local one.
+/// The stored description of this machine; `data_folder` is a local server's.
 #[must_use]
 pub fn describe(data_folder: Option<&Path>) -> spec::Host {
     let name = facts::host_name();

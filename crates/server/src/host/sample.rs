@@ -9,7 +9,7 @@ use super::cgroup::Quota;
 use super::family::ServerCpu;
 use super::proc::{CpuTicks, cpu_ticks, pressure_us};
 
-/// Counters at one moment; two of them make a run's figures.
+/// Counters at one moment; two of them give a run's figures.
 #[derive(Debug, Clone, Copy)]
 pub struct HostSample {
     at: Instant,
@@ -21,7 +21,7 @@ pub struct HostSample {
 }
 
 impl HostSample {
-    /// Reads the counters; `server` is the pid of a local postmaster, whose whole family is counted.
+    /// Reads the counters; `server` is the pid of a local postmaster, counted with its children.
     #[must_use]
     pub fn take(server: Option<u32>) -> Self {
         let load = |text: String| text.split(' ').next()?.parse().ok();
@@ -31,13 +31,13 @@ impl HostSample {
             server: server.and_then(ServerCpu::take),
             quota: server.and_then(Quota::of_process),
             pressure_us: pressure_us(),
-            // procfs reads it as f32, of which 0.1 becomes 0.10000000149.
+            // procfs reads it as f32, which turns 0.1 into 0.10000000149.
             load_1m: read_to_string("/proc/loadavg").ok().and_then(load),
         }
     }
 
-    /// Of another machine, by what its kernel's files say: `/proc/stat`, `/proc/pressure/cpu`, and the `cpu.stat` of the
-    /// server's control groups. Just now, as far as this one knows.
+    /// Of another machine, from its `/proc/stat`, `/proc/pressure/cpu`, and the `cpu.stat` of the server's
+    /// control groups. The time is ours.
     #[must_use]
     pub fn read(stat: &str, pressure: &str, cpu_stats: &[&str]) -> Self {
         let some = pressure.lines().find(|line| line.starts_with("some "));
@@ -52,7 +52,7 @@ impl HostSample {
         }
     }
 
-    /// What happened between an earlier sample and this one; what cannot be read is left out.
+    /// Figures between an earlier sample and this one; what cannot be read is left out.
     #[must_use]
     pub fn figures_since(&self, before: &Self) -> Figures {
         let mut figures = Figures::default();

@@ -1,16 +1,17 @@
-//! What a local server had fetched from and sent to its disks.
+//! A local server's disk traffic.
 
 use super::family::consistent;
 use super::proc::{children, disk_bytes};
 use spec::figures::{self, Figures};
 
-/// Bytes by all processes of a server so far; two of them make the figures of what lies between.
+/// Bytes of all processes of a server so far; two of them give the figures in between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiskTraffic(Option<(u64, u64)>);
 
 impl DiskTraffic {
-    /// Of the postmaster with this pid, its living children, and those that ended and were waited for. What is dirty counts
-    /// when it is made so, by the process that does it, and not when the kernel writes it.
+    /// Of the postmaster with this pid, its living children, and those that ended and were waited for.
+    /// Written bytes count for the process that dirties a page, when it does so, not when the kernel writes
+    /// it.
     #[must_use]
     pub fn take(postmaster: Option<u32>) -> Self {
         let all = postmaster.and_then(|pid| {
@@ -22,7 +23,7 @@ impl DiskTraffic {
         Self(all)
     }
 
-    /// What was read and written since an earlier one; nothing where it cannot be seen.
+    /// Bytes read and written since `before`; empty where unknown.
     #[must_use]
     pub fn figures_since(&self, before: &Self) -> Figures {
         let Some((now, then)) = self.0.zip(before.0) else { return Figures::default() };

@@ -1,4 +1,4 @@
-//! A blocking connection to a web server.
+//! A blocking connection to a web server, outside the timed part of a run.
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
@@ -10,19 +10,19 @@ use protocol::limits;
 use protocol::postgres::Tls;
 use protocol::postgres::conninfo::TcpOptions;
 
-use crate::control::brief::{watch, words};
 use crate::control::socket::Socket;
+use crate::control::socket::{short_wait_error, short_watch};
 use crate::control::stream::Stream;
 
-/// A blocking connection; nobody waits for it any longer once `given_up` says so.
+/// A blocking connection to a web server; every wait ends once `given_up` returns true.
 pub struct HttpControl<'a> {
     url: Url,
     addresses: Vec<SocketAddr>,
     tls: Option<Tls>,
     given_up: &'a dyn Fn() -> bool,
-    /// None where the server closed it, or said that it will.
+    /// `None` where the server closed it, or announced that.
     stream: Option<Stream>,
-    /// It has given a response.
+    /// Whether it has given a response.
     served: bool,
     responses: Responses,
     input: Vec<u8>,
@@ -31,16 +31,17 @@ pub struct HttpControl<'a> {
 
 /// Why there is no response.
 enum Failed {
-    /// The connection ended before a byte of it came: where it had served before, the server may have closed it meanwhile.
+    /// The connection ended before the first byte: if it had served before, the server may have closed it
+    /// meanwhile.
     Closed(io::Error),
     Told(ControlError),
 }
 
 impl<'a> HttpControl<'a> {
-    /// Connects to the first of these addresses that takes connections.
+    /// Connects to the first of these addresses that accepts a connection.
     ///
     /// # Errors
-    /// When none does, with what the last one said.
+    /// When none does: the last one's error.
     pub fn connect(
         url: &Url,
         addresses: Vec<SocketAddr>,
@@ -67,7 +68,7 @@ impl<'a> HttpControl<'a> {
         let mut socket = None;
         for address in &self.addresses {
             let address = Address::Tcp(*address);
-            match Socket::connect(&address, &TcpOptions::default(), &mut watch(self.given_up)) {
+            match Socket::connect(&address, &TcpOptions::default(), &mut short_watch(self.given_up)) {
                 Ok(connected) => {
                     socket = Some(connected);
                     break;
@@ -76,12 +77,12 @@ impl<'a> HttpControl<'a> {
             }
         }
         let Some(socket) = socket else {
-            let problem = format!("{}; is a web server running there?", words(&last));
+            let problem = format!("{}; is a web server running there?", short_wait_error(&last));
             return Err(self.failed("connecting to", problem));
         };
         let Some(tls) = &self.tls else { return Ok(Stream::Plain(socket)) };
-        Stream::secure(socket, tls, &mut watch(self.given_up)).map_err(|error| {
-            let words = words(&error);
+        Stream::secure(socket, tls, &mut short_watch(self.given_up)).map_err(|error| {
+            let words = short_wait_error(&error);
             let advice = match words.contains("certificate") {
                 true => "; if its certificate need not be checked, write insecure = true",
                 false => "; does it speak TLS there? else write http://",
@@ -94,22 +95,22 @@ impl<'a> HttpControl<'a> {
         ControlError { doing: format!("{doing} {}", self.url.authority()), problem }
     }
 
-    /// Sends a request and takes its response.
+    /// Sends a request and reads its response.
     fn exchange(&mut self, request: &[u8], path: &str) -> Result<Got, Failed> {
         let Some(mut stream) = self.stream.take() else { unreachable!("it was opened") };
-        let mut watch = watch(self.given_up);
+        let mut watch = short_watch(self.given_up);
         self.input.clear();
         self.at = 0;
         self.responses.restart();
         stream.send(&mut request.to_vec(), &mut watch).map_err(Failed::Closed)?;
-        let told = |problem: String| {
+        let failed = |problem: String| {
             let doing = format!("asking {} for {path}", self.url.authority());
             Failed::Told(ControlError { doing, problem })
         };
         loop {
             let next = self.responses.next(&self.input, &mut self.at);
-            if let Some(response) = next.map_err(|broken| told(broken.to_string()))? {
-                let got = got(&response).map_err(told)?;
+            if let Some(response) = next.map_err(|broken| failed(broken.to_string()))? {
+                let got = got(&response).map_err(failed)?;
                 self.stream = Some(stream).filter(|_| response.stays);
                 self.served = true;
                 return Ok(got);
@@ -118,17 +119,17 @@ impl<'a> HttpControl<'a> {
             self.at = 0;
             match stream.receive(&mut self.input, &mut watch) {
                 Ok(0) => {
-                    let last = self.responses.closed().map_err(|broken| told(broken.to_string()))?;
+                    let last = self.responses.closed().map_err(|broken| failed(broken.to_string()))?;
                     let Some(response) = last else {
                         return Err(Failed::Closed(io::ErrorKind::UnexpectedEof.into()));
                     };
-                    return got(&response).map_err(told);
+                    return got(&response).map_err(failed);
                 }
                 Ok(_) => {}
                 Err(error) => {
                     let ended =
                         matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
-                    return Err(if ended { Failed::Closed(error) } else { told(words(&error)) });
+                    return Err(if ended { Failed::Closed(error) } else { failed(short_wait_error(&error)) });
                 }
             }
         }
@@ -149,9 +150,9 @@ impl Control for HttpControl<'_> {
                 Err(Failed::Told(error)) => return Err(error),
                 Err(Failed::Closed(error)) if !self.served => {
                     let doing = format!("asking {} for {path}", self.url.authority());
-                    return Err(ControlError { doing, problem: words(&error) });
+                    return Err(ControlError { doing, problem: short_wait_error(&error) });
                 }
-                // It was closed while nobody asked: another one is made.
+                // It was closed while idle: connect again.
                 Err(Failed::Closed(_)) => {}
             }
         }

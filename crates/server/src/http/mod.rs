@@ -1,4 +1,4 @@
-//! Web servers, asked outside the timed part: a request at a time, bodies whole.
+//! Web servers outside the timed part of a run: one request at a time, bodies whole.
 
 mod control;
 #[cfg(test)]
@@ -13,9 +13,9 @@ use crate::control::look_up;
 
 pub use self::control::HttpControl;
 
-/// Opens connections to web servers, for as long as nobody gives up.
+/// Opens connections to web servers.
 pub struct Web<'a> {
-    /// Ends every wait once it says so.
+    /// Ends every wait once it returns true.
     pub given_up: &'a dyn Fn() -> bool,
 }
 

@@ -22,7 +22,7 @@ fn serve(connections: Vec<Vec<Vec<u8>>>) -> Url {
         for answers in connections {
             let (mut stream, _) = listener.accept().unwrap();
             if answers.is_empty() {
-                // What is not read would make the system reset the connection.
+                // Unread data would make the system reset the connection.
                 request(&mut stream);
             }
             for answer in answers {
@@ -173,7 +173,7 @@ fn a_certificate_that_nobody_vouches_for_is_taken_only_if_asked_to() {
     for _ in 0..2 {
         assert_eq!(control.get(&get, "/").unwrap().body, b"secret");
     }
-    // It answers what is no TLS, as a server of http does.
+    // It answers without TLS, as an http server does.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let wrong = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
     std::thread::spawn(move || {

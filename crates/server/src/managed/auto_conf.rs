@@ -1,6 +1,7 @@
-//! `postgresql.auto.conf` as it stood before an experiment, kept beside the data.
+//! Keeps `postgresql.auto.conf` from before an experiment.
 //!
-//! The file is put back offline, so that also a server whose new settings keep it from starting can be mended.
+//! The file is restored while the server is stopped, so that a server owner new settings prevent a start can
+//! be repaired.
 
 use std::io;
 
@@ -9,10 +10,10 @@ use crate::home::{Dir, Readable, give};
 
 /// In the data folder.
 pub(super) const LIVE: &str = "postgresql.auto.conf";
-/// In the server's folder, which only we can write to.
+/// In the server's folder, where only we can write.
 pub(super) const KEPT: &str = "postgresql.auto.conf.before";
 
-/// Keeps a copy, unless one is kept already: that one is older and is the one to go back to.
+/// Keeps a copy, unless an older one exists, which is the one to restore.
 pub(super) fn keep(folder: &Dir, data: &Dir) -> io::Result<()> {
     if folder.has(KEPT) {
         return Ok(());
@@ -24,7 +25,7 @@ pub(super) fn is_kept(folder: &Dir) -> bool {
     folder.has(KEPT)
 }
 
-/// Puts the copy back; answers whether there was one. The running server is not told.
+/// Restores the copy; false if there is none. The running server does not notice.
 pub(super) fn put_back(folder: &Dir, data: &Dir, account: Option<&Account>) -> io::Result<bool> {
     if !is_kept(folder) {
         return Ok(false);

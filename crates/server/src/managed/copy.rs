@@ -1,7 +1,7 @@
-//! Copies of a stopped server, so that arms stand side by side on equal data: `NAME.1`, `NAME.2`, beside the server NAME.
+//! Copies of a stopped server, so that arms run on equal data: `NAME.1`, `NAME.2`, next to the server NAME.
 //!
-//! A copy is made byte by byte: on a file system that could share blocks, what one server writes would cost the other.
-//! It is removed with everything in it when whoever made it has no more use for it.
+//! A copy is made byte by byte: with shared blocks, one server's writes would slow down the other. A copy is
+//! removed completely by the pgdyno that made it.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,16 +12,16 @@ use spec::Error;
 use super::data_folder::{Copying, Sizes, is_shut_down, linked, sizes};
 use super::databases::TABLESPACE;
 use super::error::{file, not_clean, not_ours};
+use super::file_storage::{FileStorage, part_name, storage_folder_of};
 use super::marker::{CopyOf, Marker};
-use super::stand::{Stand, part_name, stand_of};
-use super::standing::Stands;
+use super::storage_choice::StorageChoice;
 use super::{Cluster, Options, Running, SOCKET_PORT, create};
 use crate::child::Account;
 use crate::error::sql_error;
 use crate::home::{Dir, Home, Part, passed_through};
 use crate::storage::{Holds, LINK};
 
-/// Settings that may hold an absolute path without leading out of a copy: nothing is written there.
+/// Settings that may contain an absolute path without leading out of a copy: nothing is written there.
 const ONLY_READ: [&str; 6] = [
     "shared_preload_libraries",
     "session_preload_libraries",
@@ -31,18 +31,18 @@ const ONLY_READ: [&str; 6] = [
     "krb_server_keyfile",
 ];
 
-/// What the data folder of a managed server takes now; nothing where there is none.
+/// Size of a managed server's data folder; `None` where there is none.
 #[must_use]
 pub fn sizes_of(home: &Home, name: &str) -> Option<Sizes> {
     let (_, sizes) = sizes_in(home, name)?;
     Some(sizes)
 }
 
-/// The same with what the data folder alone takes.
+/// As [`sizes_of`], with the size of the data folder alone.
 fn sizes_in(home: &Home, name: &str) -> Option<(Sizes, Sizes)> {
     let folder = super::folder_of(home, name).ok()??;
     let marker = super::read_marker(&folder).ok()?.filter(|marker| marker.complete)?;
-    let stand = stand_of(&folder);
+    let stand = storage_folder_of(&folder);
     let account = Account::unprivileged().ok()?;
     let data = super::data_in(&folder, stand.as_ref(), account.as_ref()).ok()??;
     let inside = sizes(&data).ok()?;
@@ -50,10 +50,10 @@ fn sizes_in(home: &Home, name: &str) -> Option<(Sizes, Sizes)> {
     Some((inside, sizes_with(inside, holds.zip(stand.as_ref()), account.as_ref()).ok()?))
 }
 
-/// The disks that a copy of this managed server goes on to, each by a folder there, with what it takes there; nothing where
-/// there is no such server.
+/// The disks that a copy of this managed server would use, each by a folder on it, with the size there; empty
+/// where there is no such server.
 #[must_use]
-pub fn grounds_of(home: &Home, name: &str) -> Vec<(PathBuf, u64)> {
+pub fn disks_of(home: &Home, name: &str) -> Vec<(PathBuf, u64)> {
     let folder = home.path(Part::Clusters).join(name);
     let Some((inside, all)) = sizes_in(home, name) else { return Vec::new() };
     let data = folder.join(super::DATA);
@@ -65,7 +65,7 @@ pub fn grounds_of(home: &Home, name: &str) -> Vec<(PathBuf, u64)> {
     grounds
 }
 
-/// With those of the files that stand elsewhere.
+/// Adds the files that are stored elsewhere.
 fn sizes_with(inside: Sizes, stand: Option<(Holds, &Dir)>, account: Option<&Account>) -> io::Result<Sizes> {
     let mut all = inside;
     let of = |folder: &Dir, holds: Holds| {
@@ -83,36 +83,35 @@ fn sizes_with(inside: Sizes, stand: Option<(Holds, &Dir)>, account: Option<&Acco
     Ok(all)
 }
 
-/// Name of a server's copy.
 pub(super) fn name_of(template: &str, number: u32) -> String {
     format!("{template}.{number}")
 }
 
-/// The server and the number in the name of a copy.
-pub(super) fn parted(name: &str) -> Option<(&str, u32)> {
+/// The server and the number in a copy's name.
+pub(super) fn split_copy_name(name: &str) -> Option<(&str, u32)> {
     let (template, number) = name.rsplit_once('.')?;
     Some((template, number.parse().ok()?))
 }
 
 impl Cluster {
-    /// What the data folder takes.
+    /// Size of the data folder.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn sizes(&self) -> Result<Sizes, Error> {
-        let stand = self.open_stand()?;
+        let stand = self.open_storage_folder()?;
         let stand = self.stand.as_ref().map(|stand| stand.storage.holds).zip(stand.as_ref());
         sizes(&self.data_folder()?)
             .and_then(|inside| sizes_with(inside, stand, self.account.as_ref()))
             .map_err(|error| file(&self.data(), error))
     }
 
-    /// Why a copy of the running server would not stand alone, in words; `None` where it would.
+    /// Why a copy of the running server would depend on the original; `None` where it would not.
     ///
     /// # Errors
-    /// When the server cannot be asked, or its folder not be read.
+    /// When a query fails, or the folder cannot be read.
     pub fn not_to_be_copied(&self) -> Result<Option<String>, Error> {
-        let stand = self.stand.as_ref().map(Stand::path);
+        let stand = self.stand.as_ref().map(FileStorage::path);
         if let Some(link) = linked(&self.data_folder()?, stand).map_err(|error| file(&self.data(), error))? {
             return Ok(Some(format!("{} is a link to elsewhere", self.data().join(link).display())));
         }
@@ -135,7 +134,7 @@ impl Cluster {
         let archiving =
             "SELECT current_setting('archive_mode') WHERE current_setting('archive_mode') <> 'off'";
         for (what, query) in [
-            ("it has tablespaces of its own", tablespaces.as_str()),
+            ("it has further tablespaces", tablespaces.as_str()),
             ("it has replication slots, which would hold back the log of each copy", slots),
             ("it archives its log, and copies would do so into the same place: archive_mode", archiving),
             ("its configuration holds absolute paths, which copies would share", paths.as_str()),
@@ -148,7 +147,7 @@ impl Cluster {
         Ok(None)
     }
 
-    /// Stops the server so that its data are all in their files.
+    /// Stops the server so that its files contain all data.
     ///
     /// # Errors
     /// When it does not stop, or not cleanly.
@@ -157,9 +156,9 @@ impl Cluster {
         if is_shut_down(&self.data_folder()?) { Ok(()) } else { Err(not_clean(&self.data())) }
     }
 
-    /// The copy of this stopped server with this number, not running; `made_for` tells what it was made for and from
-    /// what. One that is there is used again if it is whole, was stopped cleanly and was made for the same; else it is
-    /// made again. `progress` is told the bytes that are written.
+    /// The copy with this number of this stopped server, not running; `made_for` identifies its purpose and
+    /// source. An existing copy is reused if it is complete, was stopped cleanly and has the same `made_for`;
+    /// otherwise it is made again. `progress` gets the number of bytes written.
     ///
     /// # Errors
     /// When the server runs, the disk is full, or the user asked to stop.
@@ -176,10 +175,10 @@ impl Cluster {
         let name = name_of(&self.name, number);
         let there = || super::folder_of(home, &name)?.map_or(Ok(None), |folder| super::read_marker(&folder));
         if let Some(marker) = there()? {
-            self.remove_unless_beside(home, &name, &marker)?;
+            self.remove_unless_on_same_storage(home, &name, &marker)?;
         }
         if there()?.is_some() {
-            let beside = Stands::Beside(self.stand.as_ref());
+            let beside = StorageChoice::SharedWith(self.stand.as_ref());
             let old = Self::prepare(home, &name, options, &self.watchdog, &self.stop, beside)?;
             if let Some(used_again) = old.if_as_made(made_for)? {
                 return Ok(used_again);
@@ -190,7 +189,7 @@ impl Cluster {
         }
         let mut copy = self.empty_copy(home, name, made_for)?;
         if let Err(error) = copy.fill(self, progress) {
-            // Half of it is of no use, and perhaps what filled the disk.
+            // A partial copy is useless, and may be what filled the disk.
             let _ = copy.destroy();
             return Err(error);
         }
@@ -200,7 +199,7 @@ impl Cluster {
         Ok(copy)
     }
 
-    /// Starts a copy, as [`Cluster::ensure`] starts its own server.
+    /// Starts a copy, as [`Cluster::ensure`] starts a server.
     ///
     /// # Errors
     /// When it does not start.
@@ -210,13 +209,13 @@ impl Cluster {
         self.ensure_network()
     }
 
-    /// Numbers of the copies that there are of it.
+    /// Numbers of its existing copies.
     #[must_use]
     pub fn copies(&self) -> Vec<u32> {
         let clusters = self.home.part(Part::Clusters).ok().flatten();
         let names = clusters.and_then(|clusters| clusters.names().ok()).unwrap_or_default();
         let names = names.into_iter().filter_map(|name| name.into_string().ok());
-        let of_this = |name: String| match parted(&name) {
+        let of_this = |name: String| match split_copy_name(&name) {
             Some((template, number)) if template == self.name => Some(number),
             _ => None,
         };
@@ -225,7 +224,7 @@ impl Cluster {
         numbers
     }
 
-    /// Removes the copies of it whose numbers are `unwanted`.
+    /// Removes its copies with `unwanted` numbers.
     ///
     /// # Errors
     /// When one is in use, or cannot be removed.
@@ -239,14 +238,14 @@ impl Cluster {
         Ok(())
     }
 
-    /// What was done to a copy for good, as it was told to [`Cluster::set_done_for_good`].
+    /// Permanent changes to a copy, as set by [`Cluster::set_done_for_good`].
     #[must_use]
     pub fn done(&self) -> Option<&str> {
         self.marker.copy.as_ref()?.done.as_deref()
     }
 
-    /// Remembers what was done to a copy that nobody will undo; `None` before it is begun: until it is done the copy is
-    /// not whole, and is made again after a crash.
+    /// Records permanent changes to a copy. Set `None` before they begin: until they are done the copy is
+    /// incomplete, and is made again after a crash.
     ///
     /// # Errors
     /// When the marker cannot be written.
@@ -264,7 +263,7 @@ impl Cluster {
         self.marker.copy.is_some()
     }
 
-    /// The copy itself if it can be used again; else it is removed.
+    /// The copy itself if it can be reused; otherwise removes it.
     fn if_as_made(mut self, made_for: &str) -> Result<Option<Self>, Error> {
         if let Some(server) = self.found_running()? {
             // An orphan: its watchdog is stopping it, or is dead as well.
@@ -281,7 +280,7 @@ impl Cluster {
         Ok(None)
     }
 
-    /// The folder of a copy, locked and marked as not whole.
+    /// The folder of a copy, locked and marked as incomplete.
     fn empty_copy(&self, home: &Home, name: String, made_for: &str) -> Result<Self, Error> {
         let account = Account::unprivileged()?;
         let clusters = home.make_part(Part::Clusters, account.as_ref())?;
@@ -301,15 +300,17 @@ impl Cluster {
         };
         marker.write(&folder).map_err(|error| file(folder.path(), error))?;
         let _ = folder.remove_file(LINK);
-        let beside = Stands::Beside(self.stand.as_ref());
+        let beside = StorageChoice::SharedWith(self.stand.as_ref());
         Self::prepare(home, &name, &Options::default(), &self.watchdog, &self.stop, beside)
     }
 
-    /// A copy that stands elsewhere than this server by now is of no use.
-    fn remove_unless_beside(&self, home: &Home, name: &str, copy: &Marker) -> Result<(), Error> {
+    /// Removes a copy owner files are not on the same storage as the server's.
+    fn remove_unless_on_same_storage(&self, home: &Home, name: &str, copy: &Marker) -> Result<(), Error> {
         let folder = super::folder_of(home, name)?;
         let beside = match &self.stand {
-            Some(stand) => folder.is_some_and(|folder| stand.is_beside(copy.storage.as_ref(), &folder)),
+            Some(stand) => {
+                folder.is_some_and(|folder| stand.is_on_same_storage(copy.storage.as_ref(), &folder))
+            }
             None => copy.storage.is_none(),
         };
         if beside {
@@ -352,9 +353,9 @@ mod tests {
 
     #[test]
     fn a_copy_is_called_after_its_server() {
-        assert_eq!(parted(&name_of("main-15", 2)), Some(("main-15", 2)));
+        assert_eq!(split_copy_name(&name_of("main-15", 2)), Some(("main-15", 2)));
         for none in ["main", "main.", "main.x", "main.-1"] {
-            assert_eq!(parted(none), None, "{none}");
+            assert_eq!(split_copy_name(none), None, "{none}");
         }
     }
 }

@@ -1,34 +1,34 @@
-//! Making a data folder.
+//! Makes a data folder.
 
 use std::ffi::OsString;
 
 use spec::{Class, Error};
 
 use super::error::{disk_full, file, storage_full};
+use super::file_storage::FileStorage;
 use super::installation::Installation;
 use super::log::disk_full_line;
-use super::stand::Stand;
 use super::{DATA, SUPERUSER};
 use crate::child::{Account, Program, Watchdog};
 use crate::home::Dir;
 use crate::stop::Stop;
 use crate::storage::Holds;
 
-/// Lines of initdb that are quoted when it fails.
+/// Lines of initdb in an error.
 const QUOTED_LINES: usize = 6;
 
-/// Runs initdb: checksums, UTF-8, and trust only over the socket, whose folder is closed to others.
-/// Answers the locale it was made with.
+/// Runs initdb: checksums, UTF-8, and trust only over the socket, owner folder is private. Returns the
+/// locale.
 pub(super) fn init(
     folder: &Dir,
-    stand: Option<&Stand>,
+    stand: Option<&FileStorage>,
     installation: &Installation,
     account: Option<&Account>,
     watchdog: &Watchdog,
     stop: &Stop,
 ) -> Result<&'static str, Error> {
-    // C.UTF-8 is not known everywhere (macOS, old RHEL); C always is. Why initdb failed it says only in words of its
-    // own, so C is tried whatever the reason was, and what it says then counts.
+    // C.UTF-8 does not exist everywhere (macOS, old RHEL); C always does. initdb's reason is only free text,
+    // so C is tried after any failure, and its error then counts.
     match init_with("C.UTF-8", folder, stand, installation, account, watchdog, stop) {
         Ok(()) => Ok("C.UTF-8"),
         Err(error) if error.class() == Class::Child => {
@@ -41,7 +41,7 @@ pub(super) fn init(
 fn init_with(
     locale: &str,
     folder: &Dir,
-    stand: Option<&Stand>,
+    stand: Option<&FileStorage>,
     installation: &Installation,
     account: Option<&Account>,
     watchdog: &Watchdog,
@@ -76,14 +76,14 @@ fn init_with(
     Err(Error::new(Class::Child, format!("initdb failed in {}:\n{output}", folder.path().display())))
 }
 
-/// Makes the data folder again, empty, for the account; with what of its files is to stand elsewhere.
+/// Makes the data folder again, empty, for the account; also the folders of files stored elsewhere.
 pub(super) fn empty_data(
     folder: &Dir,
-    stand: Option<&Stand>,
+    stand: Option<&FileStorage>,
     account: Option<&Account>,
 ) -> Result<Dir, Error> {
     let failed = |error| file(&folder.path().join(DATA), error);
-    // Of a link only itself.
+    // Removes a link itself, not its target.
     folder.remove_all(DATA).map_err(failed)?;
     if let Some(stand) = stand {
         let part = stand.empty(folder, account)?;

@@ -1,4 +1,4 @@
-//! The files of a data folder: what they take, whether they are whole, and copying them byte by byte.
+//! The files of a data folder: their size, whether they are complete, and copying them byte by byte.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -8,26 +8,25 @@ use crate::child::Account;
 use crate::home::{Dir, Entry, Readable, give};
 use crate::stop::Stop;
 
-/// Bytes between two looks at the stop switch.
+/// Bytes between two checks of the stop switch.
 const PIECE: usize = 1 << 20;
-/// Files of this size are written out at once, so that the kernel does not do it under a measurement.
+/// Files from this size on are synced at once, so that the kernel does not write them during a measurement.
 const WRITTEN_OUT: u64 = 64 << 10;
-/// Of the server that ran, not of its data.
+/// Files of the running server, not of its data.
 const LEFT_OUT: [&str; 2] = ["postmaster.pid", "postmaster.opts"];
-/// `DB_SHUTDOWNED` in `global/pg_control`, and where it stands there, in all versions since 8.3.
+/// `DB_SHUTDOWNED` in `global/pg_control`, and its offset there, in all versions since 8.3.
 const SHUT_DOWN: u32 = 1;
 const STATE_AT: usize = 16;
 
-/// What a data folder takes, bytes.
+/// Size of a data folder, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sizes {
-    /// All but the log.
+    /// Everything except the log.
     pub data: u64,
     /// The write-ahead log.
     pub wal: u64,
 }
 
-/// What a data folder takes.
 pub(super) fn sizes(data: &Dir) -> io::Result<Sizes> {
     let mut sizes = Sizes::default();
     data.walk(&mut |path, _, entry| {
@@ -38,7 +37,7 @@ pub(super) fn sizes(data: &Dir) -> io::Result<Sizes> {
     Ok(sizes)
 }
 
-/// The first link in a data folder that does not lead to where some of its files are to stand.
+/// The first link in a data folder that does not lead to the server's other storage.
 pub(super) fn linked(data: &Dir, stand: Option<&Path>) -> io::Result<Option<PathBuf>> {
     let mut found = None;
     data.walk(&mut |path, _, entry| {
@@ -53,12 +52,12 @@ pub(super) fn linked(data: &Dir, stand: Option<&Path>) -> io::Result<Option<Path
     Ok(found)
 }
 
-/// Copying of one data folder to another place.
+/// Copies a data folder.
 pub(super) struct Copying<'a> {
     pub(super) from: &'a Dir,
     /// Empty.
     pub(super) to: &'a Dir,
-    /// Where links of it lead, and where they are to lead in the copy.
+    /// Targets of its links, and their counterparts for the copy.
     pub(super) stands: Option<(&'a Path, &'a Path)>,
     pub(super) account: Option<&'a Account>,
     pub(super) stop: &'a Stop,
@@ -68,12 +67,12 @@ pub(super) struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// Copies it all.
+    /// Copies everything.
     ///
     /// # Errors
     /// Of kind `Interrupted` when the user asked to stop.
     pub(super) fn all(&mut self) -> io::Result<()> {
-        // Refused before anything is copied: the walk has a limit of depth.
+        // Fails before anything is copied: the walk has a limit of depth.
         self.from.walk(&mut |_, _, _| Ok(()))?;
         let mut piece = vec![0; PIECE];
         let out = LEFT_OUT.map(OsString::from);
@@ -97,13 +96,13 @@ impl Copying<'_> {
         to.sync()
     }
 
-    /// Makes the link that answers to one of the copied folder's; one that leads to where we do not know is left out.
+    /// Makes the counterpart of a link in the copied folder; skips one with an unknown target.
     fn link(&self, leads_to: &Path, copy: &Dir, name: &OsString) -> io::Result<()> {
         let Some((from, to)) = self.stands else { return Ok(()) };
         leads_to.strip_prefix(from).map_or(Ok(()), |below| copy.link(name, &to.join(below)))
     }
 
-    /// Not by `std::fs::copy` or `io::copy`: those may have the file system share blocks.
+    /// Not by `std::fs::copy` or `io::copy`, which may make the file system share blocks.
     fn file(&mut self, from: &Dir, to: &Dir, name: &OsString, piece: &mut [u8]) -> io::Result<()> {
         let mut source = from.file(name)?;
         let mut copy = to.create(name, Readable::ByUs)?;
@@ -131,7 +130,7 @@ impl Copying<'_> {
     }
 }
 
-/// Whether a server that worked in this data folder ended by a shutdown.
+/// Whether the last server in this data folder was shut down cleanly.
 pub(super) fn is_shut_down(data: &Dir) -> bool {
     let global = data.open("global").ok().flatten();
     let control = global.and_then(|global| global.read("pg_control").ok()).unwrap_or_default();
@@ -154,20 +153,20 @@ mod tests {
         std::fs::write(from.join("base/1/2"), &large).unwrap();
         std::fs::write(from.join("pg_wal/1"), "log").unwrap();
         std::fs::write(from.join("postmaster.pid"), "1").unwrap();
-        let mut told = 0;
+        let mut written_bytes = 0;
         let stop = Stop::new();
         let folder = Home::at(top.path()).open().unwrap().unwrap();
         let [source, copy] = [folder.open("from").unwrap().unwrap(), folder.make("to", 0o700).unwrap()];
-        let copying = |told: &mut u64| {
-            let mut progress = |written| *told = written;
+        let copying = |written_bytes: &mut u64| {
+            let mut progress = |written| *written_bytes = written;
             let (from, to, stop, progress) = (&source, &copy, &stop, &mut progress);
             Copying { from, to, stands: None, account: None, stop, written: 0, progress }.all()
         };
-        copying(&mut told).unwrap();
+        copying(&mut written_bytes).unwrap();
         assert_eq!(std::fs::read(to.join("base/1/2")).unwrap(), large);
         assert_eq!(std::fs::read(to.join("pg_wal/1")).unwrap(), b"log");
         assert!(!to.join("postmaster.pid").exists());
-        assert_eq!(told, large.len() as u64 + 3);
+        assert_eq!(written_bytes, large.len() as u64 + 3);
         assert_eq!(sizes(&copy).unwrap(), Sizes { data: large.len() as u64, wal: 3 });
 
         assert_eq!(linked(&source, None).unwrap(), None);

@@ -18,10 +18,10 @@ use crate::control::Control;
 use crate::error::sql_error;
 use crate::storage::Holds;
 
-/// Holds the databases of a server whose databases stand elsewhere.
+/// Tablespace for databases that are stored elsewhere.
 pub(super) const TABLESPACE: &str = "pgdyno";
 
-/// How long a connection to a server that said it is ready may take.
+/// Timeout of a connection to a server that reported to be ready.
 const CONNECT_BOUND: Duration = Duration::from_secs(10);
 
 /// How to connect to a database of the managed server behind a socket.
@@ -42,10 +42,10 @@ impl Cluster {
         place_of(&self.socket_folder.join(format!(".s.PGSQL.{}", self.marker.port)), database)
     }
 
-    /// The same as a connection string describes it, for its database `postgres`.
+    /// A connection to its database `postgres`.
     ///
     /// # Errors
-    /// When the socket's folder cannot stand in one.
+    /// When a connection string cannot contain the socket's folder.
     pub(crate) fn config(&self) -> Result<Config, ConnInfoError> {
         let words = format!(
             "host={} port={} user={SUPERUSER} dbname=postgres application_name=pgdyno",
@@ -63,7 +63,7 @@ impl Cluster {
         Ok(Control::open(&self.place(database), Some(CONNECT_BOUND))?)
     }
 
-    /// Makes a database unless it is there; answers whether it was made.
+    /// Makes a database if it does not exist; true if it was made.
     ///
     /// # Errors
     /// When the server refuses.
@@ -82,7 +82,8 @@ impl Cluster {
         Ok(true)
     }
 
-    /// Makes the tablespace that databases are to stand in, unless it is there; answers the words of a new database for it.
+    /// Makes the tablespace for databases, if it does not exist; returns the clause of CREATE DATABASE for
+    /// it.
     fn ensure_tablespace(&self, control: &mut Control) -> Result<String, Error> {
         let Some(folder) = self.stand.as_ref().and_then(|stand| stand.part(Holds::Tablespace)) else {
             return Ok(String::new());
@@ -97,15 +98,16 @@ impl Cluster {
         Ok(format!(" TABLESPACE {TABLESPACE}"))
     }
 
-    /// Makes an extension in a database unless it is there.
+    /// Makes an extension in a database if it does not exist.
     ///
     /// # Errors
-    /// When it is not installed: the package is named.
+    /// When it is not installed: the error names the package.
     pub fn ensure_extension(&self, database: &str, extension: &str) -> Result<(), Error> {
         let mut control = self.connect(database)?;
         let sql = format!("CREATE EXTENSION IF NOT EXISTS {} CASCADE", quote_identifier(extension));
         long(&mut control).execute(&sql).map_err(|error| {
-            // Undefined file or feature not supported: the control file is not there (the code depends on the version).
+            // Undefined file or feature not supported: the control file is missing (the code depends on the
+            // version).
             if error.is("58P01") || error.is("0A000") {
                 let major = self.installation.major;
                 let advice = advice(extension, major);
@@ -117,7 +119,7 @@ impl Cluster {
         })
     }
 
-    /// An error of a statement; a full disk is told apart.
+    /// An error of a statement; a full disk has a separate error.
     pub(super) fn sql(&self, doing: String, error: protocol::postgres::sql::SqlError) -> Error {
         let first = error.text.lines().next().map(str::to_owned);
         let line = disk_full_line(&error.text).or_else(|| first.filter(|_| error.is("53100")));

@@ -1,4 +1,4 @@
-//! What can go wrong with a managed server, and what to try.
+//! Errors of managed servers, and what to try.
 
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(super) fn file(path: &Path, source: io::Error) -> Error {
     }
 }
 
-/// The disk below a server's folder is full, as the server or the system says.
+/// The disk of a server's folder is full, according to the server or the system.
 pub(super) fn disk_full(folder: &Path, line: &str) -> Error {
     let folder = folder.display();
     let try_this = "make room, or set PGDYNO_HOME to a folder on another disk";
@@ -41,13 +41,12 @@ pub(super) fn not_ours(folder: &Path) -> Error {
     Error::new(Class::Usage, what)
 }
 
-/// The server of this name does not exist.
 pub(super) fn not_found(name: &str) -> Error {
-    let what = format!("there is no managed server {name:?}; make one with: pgdyno target start");
+    let what = format!("managed server {name:?} does not exist; make it with: pgdyno target start");
     Error::new(Class::Usage, what)
 }
 
-/// Another pgdyno uses it; its pid, where known.
+/// Another pgdyno uses it; its pid, if known.
 pub(super) fn in_use(name: &str, pid: Option<u32>) -> Error {
     let by = pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
     let what =
@@ -55,7 +54,7 @@ pub(super) fn in_use(name: &str, pid: Option<u32>) -> Error {
     Error::new(Class::Refused, what)
 }
 
-/// It was made by another major version than the one asked for.
+/// It was made by another major version than requested.
 pub(super) fn other_version(name: &str, made_by: u32, asked: u32) -> Error {
     let what = format!(
         "managed server {name:?} holds data of PostgreSQL {made_by}, but {asked} is asked for; use another name, or \
@@ -64,14 +63,13 @@ pub(super) fn other_version(name: &str, made_by: u32, asked: u32) -> Error {
     Error::new(Class::Usage, what)
 }
 
-/// The server does not stop.
 pub(super) fn would_not_stop(pid: u32) -> Error {
     Error::new(Class::Child, format!("the server (pid {pid}) does not stop"))
 }
 
-/// Its data are not all in its files, so that they cannot be copied.
+/// Its files do not contain all data, so they cannot be copied.
 pub(super) fn not_clean(data: &Path) -> Error {
-    let what = format!("the server of {} was not stopped cleanly; it is not copied as it is", data.display());
+    let what = format!("the server of {} was not stopped cleanly, so it cannot be copied", data.display());
     Error::new(Class::Child, what)
 }
 

@@ -1,4 +1,4 @@
-//! Finding PostgreSQL's programs on this machine.
+//! Finds PostgreSQL's programs on this machine.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use spec::{Class, Error};
 
 use crate::child::{self, Account};
 
-/// Which PostgreSQL is wanted.
+/// The requested PostgreSQL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
     /// Folder of `initdb` and `postgres` (`--pg-bin`); `$PGDYNO_PG_BIN` when `None`.
     pub pg_bin: Option<PathBuf>,
-    /// Major version; the first found when `None`.
+    /// Major version; the first one found when `None`.
     pub version: Option<u32>,
 }
 
@@ -20,20 +20,21 @@ pub struct Choice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installation {
     pub bin: PathBuf,
-    /// Major version, e.g. 15.
+    /// E.g. 15.
     pub major: u32,
-    /// Full version as `postgres --version` tells it, e.g. `15.18 (Debian 15.18-0+deb12u1)`.
+    /// Output of `postgres --version`, e.g. `15.18 (Debian 15.18-0+deb12u1)`.
     pub version: String,
 }
 
-/// Oldest major version of private servers: `initdb --no-instructions` came with it.
+/// Oldest major version for private servers: `initdb --no-instructions` came with it.
 const OLDEST: u32 = 14;
 
 const NONE: &str = "no PostgreSQL server found; install it (Debian, Ubuntu: apt install postgresql; Fedora, RHEL: dnf install \
                     postgresql-server; macOS: brew install postgresql), or name its folder with --pg-bin or PGDYNO_PG_BIN";
 
 impl Installation {
-    /// The installation to use: the folder asked for, else the first in `PATH`, else the newest known one.
+    /// The installation to use: the requested folder, otherwise the first in `PATH`, otherwise the newest
+    /// known one.
     ///
     /// # Errors
     /// When none fits.
@@ -46,7 +47,7 @@ impl Installation {
         choose(Self::all(), choice.version)
     }
 
-    /// Every installation found: those in `PATH` first, then the others, newest first.
+    /// All installations: those in `PATH` first, then the others, newest first.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let mut seen = BTreeSet::new();
@@ -54,28 +55,30 @@ impl Installation {
         let mut usual = Vec::new();
         for (folders, list) in [(in_path(), &mut found), (usual_folders(Path::new("/")), &mut usual)] {
             for folder in folders {
-                // Different folders may lead to the same programs by links of folders, or of the programs themselves.
+                // Different folders may lead to the same programs by links of folders, or of the programs
+                // themselves.
                 let Some(found) = real_folder(&folder).filter(|folder| seen.insert(folder.clone())) else {
                     continue;
                 };
                 list.extend(Self::at(&found));
             }
         }
-        // Those that were put beside the system's for comparisons have no PostGIS: only who asks for them gets them.
+        // Additional installations for comparisons have no PostGIS: they are used only on request.
         let beside = |installation: &Self| installation.bin.starts_with(BESIDE);
         usual.sort_by_key(|installation| (beside(installation), std::cmp::Reverse(installation.major)));
         found.append(&mut usual);
         found
     }
 
-    /// Whether a folder is one of those where this machine has PostgreSQL; nothing in it is run.
+    /// Whether a folder is one of this machine's folders of PostgreSQL; nothing in it is run.
     #[must_use]
     pub fn is_installed(bin: &Path) -> bool {
         let folders = in_path().into_iter().chain(usual_folders(Path::new("/")));
         folders.filter_map(|folder| real_folder(&folder)).any(|folder| folder == bin)
     }
 
-    /// The installation in a folder, if there is one. Its server is asked for its version, as the account that will run it.
+    /// The installation in a folder, if any. Its server is asked for its version, as the account that will
+    /// run it.
     #[must_use]
     pub fn at(bin: &Path) -> Option<Self> {
         if !bin.join("initdb").is_file() {
@@ -86,7 +89,7 @@ impl Installation {
         Some(Self { bin: real_folder(bin).unwrap_or_else(|| bin.to_owned()), major, version })
     }
 
-    /// Whether it has an extension; `None` where its folder of extensions is not found.
+    /// Whether it has an extension; `None` if its folder of extensions is not found.
     #[must_use]
     pub fn has_extension(&self, name: &str) -> Option<bool> {
         let shared = ask(&self.program("pg_config"), "--sharedir").map(PathBuf::from);
@@ -105,7 +108,7 @@ impl Installation {
     }
 }
 
-/// Why there is no server in a folder that was named.
+/// Why a named folder contains no server.
 fn not_there(folder: &Path) -> Error {
     match Account::unprivileged() {
         Ok(Some(account)) if folder.is_dir() && !account.may_enter(folder) => missing(format!(
@@ -118,7 +121,7 @@ fn not_there(folder: &Path) -> Error {
     }
 }
 
-/// A folder that was named holds no server.
+/// A named folder contains no server.
 #[must_use]
 pub fn no_server_in(folder: &Path) -> Error {
     missing(format!("{} holds no PostgreSQL server (initdb and postgres)", folder.display()))
@@ -128,7 +131,7 @@ fn missing(what: impl Into<String>) -> Error {
     Error::new(Class::Missing, what)
 }
 
-/// The folder that links in `bin` lead to, where all programs are; `None` when there is no server in it.
+/// The folder of the programs that links in `bin` lead to; `None` when it contains no server.
 fn real_folder(bin: &Path) -> Option<PathBuf> {
     let complete = |folder: &Path| folder.join("initdb").is_file().then(|| folder.to_owned());
     let real = bin.join("postgres").canonicalize().ok()?;
@@ -172,7 +175,7 @@ fn variable(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Folders of `PATH` with a server in them, and the one that `pg_config` names.
+/// Folders of `PATH` with a server, and the folder that `pg_config` reports.
 fn in_path() -> Vec<PathBuf> {
     let path = variable("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> =
@@ -181,12 +184,12 @@ fn in_path() -> Vec<PathBuf> {
     folders
 }
 
-/// Where `make versions` puts PostgreSQL: used only when asked for, as it lacks what the system's has.
+/// Where `make versions` installs PostgreSQL: used only on request, since it lacks what the system's has.
 const BESIDE: &str = "/opt/pgdyno";
 
-/// Where packages and source builds put their programs; `root` is `/`, except in tests.
+/// Where packages and source builds install their programs; `root` is `/`, except in tests.
 fn usual_folders(root: &Path) -> Vec<PathBuf> {
-    // (folder, beginning of the names in it, what follows)
+    // (folder, prefix of the names in it, what follows)
     let families = [
         ("usr/lib/postgresql", "", "bin"),
         ("usr", "pgsql-", "bin"),
@@ -208,7 +211,7 @@ fn usual_folders(root: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// What a program prints when asked with one option.
+/// The output of a program with one option.
 fn ask(program: &Path, option: &str) -> Option<String> {
     let account = Account::unprivileged().ok()?;
     child::ask(program, option, account.as_ref()).ok().filter(|text| !text.is_empty())

@@ -1,4 +1,4 @@
-//! The server's log: kept in the cluster's folder, quoted in errors.
+//! The server's log: stored in the cluster's folder, quoted in errors.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,9 +10,9 @@ use crate::home::Dir;
 const LOG: &str = "server.log";
 
 const QUOTED_LINES: usize = 6;
-/// At most this much of the log's end is read, bytes.
+/// Bytes read from the end of the log.
 const READ_BYTES: u64 = 64 * 1024;
-/// A log larger than this is put aside when the server starts, bytes.
+/// A log larger than this is set aside when the server starts, bytes.
 const LARGE_BYTES: u64 = 32 << 20;
 
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ impl Log {
         self.folder.path().join(LOG)
     }
 
-    /// Opens it for appending, for us alone; a large one is put aside first, replacing the one before.
+    /// Opens it for appending, mode 0600; a large one is first set aside, replacing the one before.
     pub(super) fn open(&self) -> io::Result<File> {
         if self.length() > LARGE_BYTES {
             self.folder.rename(LOG, "server.log.1")?;
@@ -37,13 +37,13 @@ impl Log {
         self.folder.append(LOG)
     }
 
-    /// Its length, bytes: where what comes from now on will begin.
+    /// Its length, bytes: later output starts there.
     pub(super) fn length(&self) -> u64 {
         let metadata = self.folder.file(LOG).and_then(|file| file.metadata());
         metadata.map_or(0, |metadata| metadata.len())
     }
 
-    /// What was written after the first `start` bytes (at most the last 64 KiB of it).
+    /// The output after the first `start` bytes (at most its last 64 KiB).
     pub(super) fn since(&self, start: u64) -> String {
         let read = || -> io::Result<String> {
             let mut file = self.folder.file(LOG)?;
@@ -57,12 +57,12 @@ impl Log {
     }
 }
 
-/// The last telling lines of a log, without statements.
+/// The last informative lines of a log, without statements.
 pub(super) fn quote(log: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut in_statement = false;
     for line in log.lines() {
-        // The server indents the further lines of a message by a tab.
+        // The server indents continuation lines by a tab.
         let continues = line.starts_with('\t');
         in_statement = if continues { in_statement } else { line.contains("STATEMENT:  ") };
         if !in_statement && !line.trim().is_empty() {
@@ -72,9 +72,9 @@ pub(super) fn quote(log: &str) -> String {
     lines.split_off(lines.len().saturating_sub(QUOTED_LINES)).join("\n")
 }
 
-/// The line that says that the disk is full, if there is one: of programs that tell it in no other way.
+/// The line that reports a full disk, if any, for programs that report it in no other way.
 pub(super) fn disk_full_line(log: &str) -> Option<String> {
-    // A write that fits in part is reported without the system's own words.
+    // A partial write is reported without the system's text.
     let signs = ["No space left on device", "Disk quota exceeded", ": wrote only "];
     let full = |line: &&str| signs.iter().any(|sign| line.contains(sign));
     log.lines().rfind(full).map(|line| line.trim().to_owned())

@@ -1,4 +1,4 @@
-//! The file that says that a folder is ours: nothing without it is ever used, stopped or removed.
+//! The file that marks a folder as ours: without it a folder is never used, stopped or removed.
 
 use std::ffi::OsStr;
 use std::io;
@@ -10,13 +10,12 @@ use crate::home::{Dir, Distrust, Readable};
 use crate::storage::Storage;
 
 pub(super) const MARKER: &str = "pgdyno-cluster.json";
-/// Version of its form.
+/// Version of the file's format.
 pub(super) const FORMAT: u32 = 1;
 
-/// What is remembered about a managed server.
+/// Facts about a managed server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
-    /// Version of this file's form.
     pub(super) format: u32,
     /// Full version of the server that made the data.
     pub(super) server_version: String,
@@ -24,23 +23,23 @@ pub(super) struct Marker {
     pub(super) major: u32,
     /// Folder of the server's programs.
     pub(super) bin: std::path::PathBuf,
-    /// `C.UTF-8`, or `C` where that is unknown.
+    /// `C.UTF-8`, or `C` where that does not exist.
     pub(super) locale: String,
-    /// Whether initdb came to its end.
+    /// Whether initdb finished.
     pub(super) complete: bool,
     /// Also listens on 127.0.0.1, with a password.
     pub(super) network: bool,
-    /// Under TLS where that is asked for there; only with `network`.
+    /// Offers TLS there; only with `network`.
     #[serde(default)]
     pub(super) tls: bool,
-    /// Port; part of the socket's name too.
+    /// Also a part of the socket's name.
     pub(super) port: u16,
-    /// Runs without a watchdog, until it is told to stop.
+    /// Runs without a watchdog, until it is stopped explicitly.
     pub(super) detached: bool,
-    /// What some of its files stand on that are not in its folder.
+    /// Where some of its files are, if not in its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) storage: Option<Storage>,
-    /// What it is a copy of, where it is one.
+    /// Present for a copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) copy: Option<CopyOf>,
 }
@@ -49,15 +48,15 @@ pub(super) struct Marker {
 pub(super) struct CopyOf {
     /// Name of the server that was copied.
     pub(super) template: String,
-    /// What it was made for and from what, as whoever made it tells one from another.
+    /// Its purpose and source, as identified by its maker.
     pub(super) made_for: String,
-    /// What was done to it for good since; see [`super::Cluster::done_for_good`].
+    /// Permanent changes since; see [`super::Cluster::done_for_good`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) done: Option<String>,
 }
 
 impl Marker {
-    /// The marker in a folder; `None` where there is none, or none that we can read.
+    /// The marker in a folder; `None` where there is none, or none in a known format.
     ///
     /// # Errors
     /// When somebody else may have written it.
@@ -80,12 +79,11 @@ impl Marker {
         name == MARKER
     }
 
-    /// Whether a file is one that was not written to its end.
+    /// Whether a file is an incomplete marker.
     pub(super) fn is_half(name: &OsStr) -> bool {
         name.to_str().and_then(|name| name.strip_suffix(".new")) == Some(MARKER)
     }
 
-    /// How it is reached.
     pub(super) fn via(&self) -> Via {
         match (self.network, self.tls) {
             (false, _) => Via::Socket,
@@ -105,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// It was 0644, also where an earlier one had been left half-written.
+    /// It was 0644, even where an earlier one was incomplete.
     #[test]
     fn the_file_of_a_cluster_is_for_its_owner_only() {
         let top = tempfile::tempdir().expect("a folder");

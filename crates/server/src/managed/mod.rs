@@ -1,8 +1,8 @@
 //! PostgreSQL servers that pgdyno makes and owns.
 //!
-//! Each has a folder under the home: a marker that says that it is ours, a lock, the data, and the server's log.
-//! The server listens on a socket in a folder closed to others; it runs under a watchdog unless it is *detached*
-//! (`target start`).
+//! Each has a folder in the home: a marker that it is ours, a lock, the data, and the server's log. The
+//! server listens on a socket in a private folder; it runs under a watchdog unless it is *detached* (`target
+//! start`).
 
 mod auto_conf;
 mod copy;
@@ -10,6 +10,7 @@ mod create;
 mod data_folder;
 mod databases;
 mod error;
+mod file_storage;
 mod installation;
 mod log;
 mod marker;
@@ -17,15 +18,14 @@ mod network;
 mod orphans;
 mod postmaster;
 mod serve;
-mod stand;
-mod standing;
 mod status;
+mod storage_choice;
 
 use std::path::{Path, PathBuf};
 
 use spec::{Class, Error, is_disk_full};
 
-pub use copy::{grounds_of, sizes_of};
+pub use copy::{disks_of, sizes_of};
 pub use data_folder::Sizes;
 pub use installation::{Choice, Installation, no_server_in};
 pub use network::Via;
@@ -35,12 +35,12 @@ pub use status::{Status, list, status};
 
 pub(crate) use self::error::LastLines;
 use self::error::{file, in_use, not_found, not_ours, other_version};
+use self::file_storage::{FileStorage, is_left_over};
 use self::log::Log;
 use self::marker::Marker;
 use self::network::Network;
 use self::postmaster::PidFile;
-use self::stand::{Stand, is_left_over};
-use self::standing::Stands;
+use self::storage_choice::StorageChoice;
 use crate::child::{Account, Child, Watchdog};
 use crate::home::{Dir, Home, Part, passed_through, remove_socket_folder};
 use crate::lock::{Lock, Taken};
@@ -50,37 +50,37 @@ use crate::storage::Storage;
 
 /// The superuser of managed servers.
 pub const SUPERUSER: &str = "postgres";
-/// Database of managed servers that everything is put into.
+/// Default database of managed servers.
 pub const DATABASE: &str = "pgdyno";
 
 /// Port of servers without network: only a part of the socket's name, so that `psql -h FOLDER` finds it.
 const SOCKET_PORT: u16 = 5432;
 
-/// In the server's folder: all that the server writes.
+/// In the server's folder: everything the server writes.
 const DATA: &str = "data";
 
-/// What a managed server shall be like.
+/// The requested properties of a managed server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Which PostgreSQL.
     pub choice: Choice,
-    /// How it is reached; a detached server that runs already is reached as before too.
+    /// How it is reached; a running detached server keeps its ways as well.
     pub via: Via,
-    /// Stay when pgdyno ends, until it is told to stop.
+    /// Continue when pgdyno ends, until it is stopped explicitly.
     pub detached: bool,
-    /// What some of its files stand on; all in its folder below the home when `None`.
+    /// Where some of its files are stored; all are in its folder when `None`.
     pub storage: Option<Storage>,
 }
 
-/// A managed server in use; dropping it stops the server, unless that is detached.
+/// A managed server in use; dropping it stops the server, unless it is detached.
 #[derive(Debug)]
 pub struct Cluster {
     home: Home,
     name: String,
-    /// Ours; what the server writes is in `data`.
+    /// Owned by us; the server writes in `data`.
     folder: Dir,
     installation: Installation,
-    /// Whether the installation was found on this machine, or named; else it is what the marker says, and not run.
+    /// Whether the installation was found on this machine, or named. Otherwise it comes from the marker, and
+    /// is not run.
     is_found: bool,
     account: Option<Account>,
     watchdog: Watchdog,
@@ -90,12 +90,13 @@ pub struct Cluster {
     log_start: u64,
     socket_folder: PathBuf,
     running: Running,
-    /// What clients by the network need; there for a running server that has it.
+    /// What network clients need; present for a running server with network.
     network: Option<Network>,
-    /// Let go of when the server is stopped.
+    /// Released when the server is stopped.
     _lock: Lock,
-    /// Goes last: a filesystem made for the server takes its folder along, unless somebody has that by then.
-    stand: Option<Stand>,
+    /// Dropped last: a filesystem made for the server is removed with its folder, unless another server uses
+    /// it by then.
+    stand: Option<FileStorage>,
 }
 
 #[derive(Debug)]
@@ -106,11 +107,11 @@ enum Running {
 }
 
 impl Cluster {
-    /// The running server of this name: made if there is none, mended if an earlier pgdyno died, started if it
-    /// does not run. A detached server that runs is used as it is, and goes on afterwards.
+    /// The running server of this name: made if it does not exist, repaired if an earlier pgdyno died,
+    /// started if it is stopped. A running detached server is used unchanged, and continues afterwards.
     ///
     /// # Errors
-    /// When there is no PostgreSQL, no place, another user of it, or it does not start.
+    /// When there is no PostgreSQL, no space, another user of it, or it does not start.
     pub fn ensure(
         home: &Home,
         name: &str,
@@ -119,14 +120,14 @@ impl Cluster {
         stop: &Stop,
     ) -> Result<Self, Error> {
         check_name(name)?;
-        let mut cluster = Self::prepare(home, name, options, watchdog, stop, Stands::AsAsked)?;
+        let mut cluster = Self::prepare(home, name, options, watchdog, stop, StorageChoice::Requested)?;
         cluster.adopt(options)?;
         cluster.start()?;
         cluster.ensure_network()?;
         Ok(cluster)
     }
 
-    /// The server of this name if there is one, whether it runs or not; a server that runs is left running.
+    /// The existing server of this name, running or not; its state does not change.
     ///
     /// # Errors
     /// When there is none, or another pgdyno uses it.
@@ -134,9 +135,9 @@ impl Cluster {
         Self::find(home, name, watchdog, stop)?.ok_or_else(|| not_found(name))
     }
 
-    /// The same, if there is one.
+    /// As [`Self::open`], if it exists.
     fn find(home: &Home, name: &str, watchdog: &Watchdog, stop: &Stop) -> Result<Option<Self>, Error> {
-        copy::parted(name).map_or_else(|| check_name(name), |(template, _)| check_name(template))?;
+        copy::split_copy_name(name).map_or_else(|| check_name(name), |(template, _)| check_name(template))?;
         let folder = folder_of(home, name)?;
         let marker = folder.as_ref().map_or(Ok(None), read_marker)?;
         let is_there = folder.zip(marker).is_some_and(|(folder, marker)| {
@@ -146,14 +147,15 @@ impl Cluster {
         if !is_there {
             return Ok(None);
         }
-        let mut cluster = Self::prepare(home, name, &Options::default(), watchdog, stop, Stands::AsItIs)?;
+        let mut cluster =
+            Self::prepare(home, name, &Options::default(), watchdog, stop, StorageChoice::Existing)?;
         if let Some(server) = cluster.found_running()? {
             cluster.running = Running::Detached(server.pid);
         }
         Ok(Some(cluster))
     }
 
-    /// Stops the server and removes everything of it, copies of it too.
+    /// Stops the server and removes all its files and copies.
     ///
     /// # Errors
     /// When it does not stop, is in use, or its folder cannot be removed.
@@ -162,14 +164,14 @@ impl Cluster {
         self.remove()
     }
 
-    /// The same for a server without copies.
+    /// As [`Self::destroy`], for a server without copies.
     pub(crate) fn remove(&mut self) -> Result<(), Error> {
         self.stop()?;
         if read_marker(&self.folder)?.is_none() {
             return Err(not_ours(self.folder.path()));
         }
-        self.stand.as_ref().map_or(Ok(()), Stand::remove)?;
-        // The marker goes last: what is left of an interrupted removal is still known as ours.
+        self.stand.as_ref().map_or(Ok(()), FileStorage::remove)?;
+        // The marker goes last: the rest of an interrupted removal is still known as ours.
         let failed = |error| file(self.folder.path(), error);
         for name in self.folder.names().map_err(failed)?.iter().filter(|name| !Marker::is(name)) {
             self.folder.remove_all(name).map_err(failed)?;
@@ -193,7 +195,7 @@ impl Cluster {
         self.folder.path()
     }
 
-    /// The file that the server logs to.
+    /// The server's log.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.log.path()
@@ -205,7 +207,7 @@ impl Cluster {
         self.folder.path().join(DATA)
     }
 
-    /// The folder of its socket: what `psql -h` takes.
+    /// The folder of its socket, for `psql -h`.
     #[must_use]
     pub fn socket_folder(&self) -> &Path {
         &self.socket_folder
@@ -217,7 +219,7 @@ impl Cluster {
         self.marker.port
     }
 
-    /// Whether it stays when pgdyno ends.
+    /// Whether it continues when pgdyno ends.
     #[must_use]
     pub fn is_detached(&self) -> bool {
         self.marker.detached
@@ -239,7 +241,7 @@ impl Cluster {
         }
     }
 
-    /// Keeps `postgresql.auto.conf` as it stands, to be put back later, also by the next pgdyno.
+    /// Keeps a copy of `postgresql.auto.conf` to restore later, even by another pgdyno.
     ///
     /// # Errors
     /// When the copy cannot be made.
@@ -248,7 +250,7 @@ impl Cluster {
             .map_err(|error| file(&self.data().join(auto_conf::LIVE), error))
     }
 
-    /// Puts the kept `postgresql.auto.conf` back; answers whether one was kept. The server is not told.
+    /// Restores the copy of `postgresql.auto.conf`; false if there is none. The server does not notice.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -260,41 +262,39 @@ impl Cluster {
             .map_err(|error| self.file(auto_conf::KEPT, error))
     }
 
-    /// What is to be undone on it, if there is such a file (see [`crate::settings::journal`]).
+    /// The journal of what must be undone on it (see [`crate::settings::journal`]).
     pub(crate) fn journal(&self) -> JournalFile {
         journal_in(&self.folder)
     }
 
-    /// Its data folder, open.
     fn data_folder(&self) -> Result<Dir, Error> {
-        let found = data_in(&self.folder, self.open_stand()?.as_ref(), self.account.as_ref())?;
+        let found = data_in(&self.folder, self.open_storage_folder()?.as_ref(), self.account.as_ref())?;
         found.ok_or_else(|| file(&self.data(), std::io::ErrorKind::NotFound.into()))
     }
 
-    /// The server of its data folder, if one runs.
+    /// The server that runs in its data folder, if any.
     fn found_running(&self) -> Result<Option<PidFile>, Error> {
-        let data = data_in(&self.folder, self.open_stand()?.as_ref(), self.account.as_ref())?;
+        let data = data_in(&self.folder, self.open_storage_folder()?.as_ref(), self.account.as_ref())?;
         Ok(data.and_then(|data| PidFile::running(&data)))
     }
 
-    /// The folder that some of its files stand in, open.
-    fn open_stand(&self) -> Result<Option<Dir>, Error> {
-        self.stand.as_ref().map(Stand::open).transpose()
+    /// The folder of its files that are stored elsewhere, open.
+    fn open_storage_folder(&self) -> Result<Option<Dir>, Error> {
+        self.stand.as_ref().map(FileStorage::open).transpose()
     }
 
-    /// An error of a file in its folder.
     fn file(&self, name: &str, error: std::io::Error) -> Error {
         file(&self.folder.path().join(name), error)
     }
 
-    /// Folder, lock, marker and data, all there and ours.
+    /// Checks or makes folder, lock, marker and data.
     fn prepare(
         home: &Home,
         name: &str,
         options: &Options,
         watchdog: &Watchdog,
         stop: &Stop,
-        stands: Stands<'_>,
+        stands: StorageChoice<'_>,
     ) -> Result<Self, Error> {
         let account = Account::unprivileged()?;
         let clusters = home.make_part(Part::Clusters, account.as_ref())?;
@@ -307,8 +307,8 @@ impl Cluster {
             Err(source) => return Err(file(&folder.path().join(crate::lock::LOCK), source)),
         };
         let found = read_marker(&folder)?;
-        let found = standing::check(found, &folder, name, options, &stands)?;
-        let is_found = found.is_none() || !matches!(stands, Stands::AsItIs);
+        let found = storage_choice::check(found, &folder, name, options, &stands)?;
+        let is_found = found.is_none() || !matches!(stands, StorageChoice::Existing);
         let (installation, marker) = match found {
             Some(marker) if !is_found => (installation_of(&marker), marker),
             Some(marker) => (installation_for(&marker, &options.choice, name)?, marker),
@@ -338,20 +338,21 @@ impl Cluster {
             _lock: lock,
             stand: None,
         };
-        cluster.take_stand(home, &stands)?;
+        cluster.take_storage(home, &stands)?;
         cluster.make_data()?;
         cluster.make_socket_folder()?;
         Ok(cluster)
     }
 
-    /// Runs initdb, unless an earlier one came to its end.
+    /// Runs initdb, unless an earlier one finished.
     fn make_data(&mut self) -> Result<(), Error> {
-        // A server that is only opened, to be stopped or removed, gets no data. What of a copy is missing only its template has.
-        if !self.is_found || self.marker.copy.is_some() || self.has_lost_its_stand() {
+        // A server opened only to be stopped or removed gets no data. A copy's missing data are only in its
+        // template.
+        if !self.is_found || self.marker.copy.is_some() || self.has_lost_its_storage() {
             return Ok(());
         }
-        // Data that cannot be trusted are an error, never missing: they would be removed.
-        let data = data_in(&self.folder, self.open_stand()?.as_ref(), self.account.as_ref());
+        // Untrusted data are an error, not missing: missing data would be replaced.
+        let data = data_in(&self.folder, self.open_storage_folder()?.as_ref(), self.account.as_ref());
         if self.marker.complete && data?.is_some_and(|data| data.has("PG_VERSION")) {
             return Ok(());
         }
@@ -361,7 +362,7 @@ impl Cluster {
         let stand = self.stand.as_ref();
         let made = create::init(&self.folder, stand, &self.installation, account, &self.watchdog, &self.stop);
         if let (Err(_), Some(stand)) = (&made, stand) {
-            // Half a server on a disk that is full helps nobody; the next one begins again.
+            // A partial server on a full disk is useless; the next try starts over.
             let _ = stand.remove();
         }
         let made = made.map_err(|error| match error.cause::<std::io::Error>() {
@@ -373,8 +374,8 @@ impl Cluster {
         self.write_marker()
     }
 
-    /// Deals with what an earlier pgdyno left: a server that still runs, settings that were not put back. Another way to
-    /// reach it takes a restart.
+    /// Handles what an earlier pgdyno left: a running server, settings that were not restored. Changing the
+    /// way to reach it needs a restart.
     fn adopt(&mut self, options: &Options) -> Result<(), Error> {
         if self.marker.via() < options.via {
             self.check_can(options.via)?;
@@ -404,7 +405,7 @@ impl Cluster {
     }
 }
 
-/// The folder of a server, as it is.
+/// The folder of a server, if it exists.
 fn folder_of(home: &Home, name: &str) -> Result<Option<Dir>, Error> {
     let Some(clusters) = home.part(Part::Clusters)? else { return Ok(None) };
     clusters.open(name).map_err(|error| file(&clusters.path().join(name), error))
@@ -414,11 +415,12 @@ fn read_marker(folder: &Dir) -> Result<Option<Marker>, Error> {
     Marker::read(folder).map_err(|error| file(&folder.path().join(marker::MARKER), error))
 }
 
-/// The data folder of a server, which belongs to the account that runs it: in its folder, or on what a link there leads to.
+/// The data folder of a server, which belongs to the account that runs it: in its folder, or where a link
+/// there leads.
 fn data_in(folder: &Dir, stand: Option<&Dir>, account: Option<&Account>) -> Result<Option<Dir>, Error> {
     let above = stand.filter(|_| folder.has_link(DATA)).unwrap_or(folder);
     if account.is_some() && matches!(above.open(DATA), Ok(Some(_))) {
-        // Whoever made it was killed before it was given to the account.
+        // Its maker was killed before the folder was given to the account.
         return Ok(None);
     }
     let found = above.open_for(DATA, account);
@@ -434,12 +436,12 @@ fn check_name(name: &str) -> Result<(), Error> {
     if (1..=40).contains(&name.len()) && name.bytes().all(fits) {
         Ok(())
     } else {
-        let what = format!("{name:?} is no name for a server; use 1 to 40 letters, digits, - and _");
+        let what = format!("invalid server name {name:?}; use 1 to 40 letters, digits, - and _");
         Err(Error::new(Class::Usage, what))
     }
 }
 
-/// Nothing but a lock is in it, and perhaps a marker whose writer was killed.
+/// Whether it contains at most a lock and an incomplete marker.
 fn is_empty(folder: &Dir) -> bool {
     let nothing = |name: &std::ffi::OsString| name == crate::lock::LOCK || Marker::is_half(name);
     folder.names().is_ok_and(|names| names.iter().all(nothing))
@@ -462,14 +464,14 @@ fn fresh_marker(installation: &Installation) -> Marker {
     }
 }
 
-/// The programs that made the data, as they are remembered: for a server that is stopped or removed, not started.
+/// The programs recorded in the marker, for a server that is stopped or removed, not started.
 fn installation_of(marker: &Marker) -> Installation {
     Installation { bin: marker.bin.clone(), major: marker.major, version: marker.server_version.clone() }
 }
 
-/// The programs that fit existing data: those that made it, else others of the same major version.
+/// The programs for existing data: those that made it, otherwise others of the same major version.
 ///
-/// Root takes no path from a file: those that made it must be among the installed ones, or be named once more.
+/// Root trusts no path from a file: those that made it must be among the installed ones, or be named again.
 fn installation_for(marker: &Marker, choice: &Choice, name: &str) -> Result<Installation, Error> {
     if let Some(asked) = choice.version.filter(|asked| *asked != marker.major) {
         return Err(other_version(name, marker.major, asked));
@@ -517,7 +519,7 @@ mod tests {
         let folder = Home::at(top.path()).open().unwrap().unwrap();
         assert!(is_empty(&folder));
         std::fs::write(folder.path().join("lock"), "1").unwrap();
-        // Whoever was killed while he wrote the marker left a folder that was called somebody else's for ever.
+        // A writer of the marker that was killed left a folder which was never accepted as ours again.
         std::fs::write(folder.path().join("pgdyno-cluster.json.new"), "{").unwrap();
         assert!(is_empty(&folder));
         std::fs::write(folder.path().join("PG_VERSION"), "15").unwrap();

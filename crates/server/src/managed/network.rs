@@ -1,4 +1,4 @@
-//! Reaching a managed server over this machine's network: a password and, for TLS, its own certificate.
+//! Network access to a managed server from this machine: a password and, for TLS, a self-signed certificate.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -18,21 +18,21 @@ use super::{Cluster, Running, SUPERUSER};
 use crate::child::Program;
 use crate::home::Readable;
 
-/// How a managed server is reached; each way includes those before it.
+/// How a managed server is reached; each way includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
-    /// By its Unix socket, in a folder closed to others, without a password.
+    /// By its Unix socket, in a private folder, without a password.
     #[default]
     Socket,
     /// By a port of 127.0.0.1, with a password (SCRAM).
     Tcp,
-    /// The same under TLS, with the server's certificate and name verified.
+    /// With TLS, and the server's certificate and name verified.
     Tls,
 }
 
 impl Via {
-    /// As it is written.
+    /// The option's value.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -48,20 +48,19 @@ const PASSWORD: &str = "password";
 const CERTIFICATE: &str = "server.crt";
 const KEY: &str = "server.key";
 
-/// The name that the certificate is for, beside the address.
+/// The name in the certificate, in addition to the address.
 const HOST: &str = "localhost";
 
-/// What clients need beside the port.
+/// What clients need in addition to the port.
 #[derive(Debug)]
 pub(super) struct Network {
     password: Password,
-    /// Keys derived from the password, for all connections.
     scram_cache: Arc<ScramCache>,
     tls: Option<Tls>,
 }
 
 impl Cluster {
-    /// Has the server reached in this way too; it is restarted if it was not yet. What it was made with stays.
+    /// Makes the server reachable in this way too; restarts it if necessary. Existing ways stay.
     ///
     /// # Errors
     /// When it was built without TLS, or it does not start again.
@@ -79,7 +78,7 @@ impl Cluster {
         self.ensure_network()
     }
 
-    /// How to connect to one of its databases in this way; `None` where nobody asked for that
+    /// How to connect to one of its databases in this way; `None` if it was not requested
     /// ([`Options::via`](super::Options), [`Cluster::listen`]).
     #[must_use]
     pub fn place_by(&self, via: Via, database: &str) -> Option<Place> {
@@ -104,7 +103,7 @@ impl Cluster {
         self.folder.path().join(PASSWORD)
     }
 
-    /// The certificate of a server with TLS, which is its own authority.
+    /// The self-signed certificate of a server with TLS.
     #[must_use]
     pub fn certificate_file(&self) -> PathBuf {
         self.folder.path().join(CERTIFICATE)
@@ -114,13 +113,13 @@ impl Cluster {
         self.folder.path().join(KEY)
     }
 
-    /// Whether the server was built for that, before anything is changed for it.
+    /// Checks that the server was built with the needed features, before anything is changed.
     pub(super) fn check_can(&self, via: Via) -> Result<(), Error> {
         if via < Via::Tls {
             return Ok(());
         }
         let postgres = self.installation.program("postgres");
-        // It looks at its settings, says one, and ends.
+        // It reads its settings, prints one, and exits.
         let program = Program::server(&postgres, self.folder.path(), self.account.as_ref())
             .arg("-D")
             .arg(self.data())
@@ -141,7 +140,7 @@ impl Cluster {
         }
     }
 
-    /// A running server with network has a password, and what clients need is known.
+    /// Makes sure that a running server with network has a password, and loads what clients need.
     pub(super) fn ensure_network(&mut self) -> Result<(), Error> {
         let via = self.marker.via();
         if via == Via::Socket {
@@ -164,7 +163,7 @@ impl Cluster {
     fn set_password(&self) -> Result<(), Error> {
         let password = uuid::Uuid::new_v4().simple().to_string();
         let sql = format!("ALTER ROLE {SUPERUSER} PASSWORD {}", quote_literal(&password));
-        // A statement that fails is logged with its text; this one must not be.
+        // A failing statement is logged with its text; this one must not be.
         let quiet = "SET log_statement = none; SET log_min_error_statement = panic; SET log_min_duration_statement = -1; \
                      SET password_encryption = 'scram-sha-256'";
         let mut control = self.connect("postgres")?;
@@ -176,7 +175,7 @@ impl Cluster {
         written.map(drop).map_err(|error| self.file(PASSWORD, error))
     }
 
-    /// A server with TLS has a certificate, made once.
+    /// Makes the certificate of a server with TLS once.
     pub(super) fn ensure_certificate(&self) -> Result<(), Error> {
         if self.marker.via() < Via::Tls || (self.folder.has(KEY) && self.folder.has(CERTIFICATE)) {
             return Ok(());
@@ -184,14 +183,14 @@ impl Cluster {
         self.make_certificate()
     }
 
-    /// Makes a key and a certificate for this machine that is its own authority. The server's account may read them;
-    /// PostgreSQL takes a key of root's whose group may read it, but no other.
+    /// Makes a key and a self-signed certificate for this machine. The server's account may read them;
+    /// PostgreSQL accepts a key that root's group may read, but no other shared one.
     fn make_certificate(&self) -> Result<(), Error> {
         let names = vec![HOST.to_owned(), Ipv4Addr::LOCALHOST.to_string()];
         let failed = |error| self.file(CERTIFICATE, std::io::Error::other(error));
         let made = rcgen::generate_simple_self_signed(names).map_err(failed)?;
         let key = Readable::By(self.account.as_ref());
-        // The key without its certificate is made again.
+        // A key without its certificate is made again.
         for (name, text, readable) in
             [(KEY, made.signing_key.serialize_pem(), key), (CERTIFICATE, made.cert.pem(), Readable::ByAll)]
         {
@@ -202,7 +201,7 @@ impl Cluster {
     }
 }
 
-/// What a client needs to take that very certificate, and no other.
+/// TLS that accepts only this certificate.
 fn verified_by(certificate: &Path) -> Result<Tls, Error> {
     let failed = |why: String| file(certificate, std::io::Error::other(why));
     let options = SslOptions {

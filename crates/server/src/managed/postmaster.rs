@@ -1,4 +1,4 @@
-//! A running postmaster as its own pid file tells of it.
+//! A running postmaster, found by its pid file.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -14,13 +14,13 @@ use crate::stop::Stop;
 
 const FILE: &str = "postmaster.pid";
 
-/// What `postmaster.pid` says.
+/// The contents of `postmaster.pid`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PidFile {
     pub(super) pid: u32,
     pub(super) port: Option<u16>,
     pub(super) socket_folder: Option<PathBuf>,
-    /// `starting`, `ready`, `stopping` or `standby`, once the server has come so far.
+    /// `starting`, `ready`, `stopping` or `standby`, if reached.
     pub(super) status: Option<String>,
 }
 
@@ -29,8 +29,8 @@ impl PidFile {
         parse(&data.read_text(FILE).ok()?)
     }
 
-    /// The file's server, if it runs: pid files survive crashes, and pids are used again. A server whose file was replaced is
-    /// found by where it works.
+    /// The file's server, if it runs: pid files survive crashes, and pids are reused. A server owner file was
+    /// replaced is found by its working folder.
     pub(super) fn running(data: &Dir) -> Option<Self> {
         let named =
             Self::read(data).filter(|file| is_postmaster_of(file.pid, data) && is_postmaster(file.pid));
@@ -54,19 +54,19 @@ fn parse(text: &str) -> Option<PidFile> {
     })
 }
 
-/// Whether a pid is a living process of the data folder's owner that works there, or that was started for it, as a postmaster is.
-/// The file is the server's own, which may name a process of somebody else in it.
+/// Whether a pid is a living process of the data folder's owner that works there, or was started for it, as a
+/// postmaster is. The server writes the file, and could name somebody else's process.
 fn is_postmaster_of(pid: u32, data: &Dir) -> bool {
     is_alive(pid) && works_in(pid, data).unwrap_or_else(|| !Path::new("/proc/self/cwd").exists())
 }
 
-/// Whether its command line is one of a postmaster; its other processes have titles (`postgres: walwriter`). Where the system
-/// does not show it, it may be one.
+/// Whether its command line is a postmaster's; other server processes have titles (`postgres: walwriter`).
+/// True where the system does not show it.
 fn is_postmaster(pid: u32) -> bool {
     std::fs::read(format!("/proc/{pid}/cmdline")).map_or(true, |line| !line.starts_with(b"postgres: "))
 }
 
-/// `None` where the system does not show it: without /proc (other systems) a living pid must do.
+/// `None` where the system does not show it: without /proc a living pid must do.
 fn works_in(pid: u32, data: &Dir) -> Option<bool> {
     let folder = std::fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
     let owner = std::fs::metadata(format!("/proc/{pid}")).ok()?.uid();
@@ -74,7 +74,7 @@ fn works_in(pid: u32, data: &Dir) -> Option<bool> {
     Some(owner == data.owner() && (data_folder == folder || is_started_for(pid, &data_folder)))
 }
 
-/// Whether the command line names the data folder (`-D`): a server that has just begun does not work there yet.
+/// Whether the command line names the data folder (`-D`): a starting server does not work there yet.
 fn is_started_for(pid: u32, data_folder: &Path) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let mut words = line.split(|byte| *byte == 0).skip_while(|word| *word != b"-D").skip(1);
@@ -86,13 +86,13 @@ fn as_pid(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
-/// Stops a postmaster that is no child of ours: fast, after `patience` at once, at last by SIGKILL.
-/// Answers whether it is gone; the user may not want to wait for that.
-pub(super) fn stop(pid: u32, data: &Dir, patience: Duration) -> bool {
+/// Stops a postmaster that is not our child: fast, after `timeout` immediately, finally by SIGKILL. Returns
+/// whether it is gone; the user may stop the wait.
+pub(super) fn stop(pid: u32, data: &Dir, timeout: Duration) -> bool {
     let switch = Stop::of_process();
     let presses = switch.presses();
     let steps = [
-        (Signal::INT, patience),
+        (Signal::INT, timeout),
         (Signal::QUIT, Duration::from_secs(5)),
         (Signal::KILL, Duration::from_secs(5)),
     ];
@@ -101,7 +101,8 @@ pub(super) fn stop(pid: u32, data: &Dir, patience: Duration) -> bool {
             return true;
         }
         if let Some(raw) = as_pid(pid) {
-            // It may have ended just now; the wait sees it. What somebody stopped hears of it when it is continued.
+            // It may have ended just now; the wait notices. A stopped process gets the signal when it is
+            // continued.
             let _ = rustix::process::kill_process(raw, signal);
             for pid in survivors(data).into_iter().filter_map(as_pid) {
                 let _ = rustix::process::kill_process(pid, Signal::CONT);
@@ -114,9 +115,9 @@ pub(super) fn stop(pid: u32, data: &Dir, patience: Duration) -> bool {
     !is_alive(pid)
 }
 
-/// Waits for server processes that outlived their postmaster in this data folder, and kills the last of them: a
-/// new postmaster beside them could destroy the data. A pid file that names a stranger is removed, because the new
-/// server would take the stranger for its predecessor.
+/// Waits for server processes that outlived their postmaster in this data folder, and kills the last of them:
+/// a new postmaster next to them could destroy the data. Removes a pid file with an unrelated process's pid,
+/// because the new server would mistake it for its predecessor.
 pub(super) fn clear_leftovers(data: &Dir) {
     if !wait_until(Duration::from_secs(5), || survivors(data).is_empty()) {
         for pid in survivors(data).into_iter().filter_map(as_pid) {
@@ -124,7 +125,7 @@ pub(super) fn clear_leftovers(data: &Dir) {
         }
         wait_until(Duration::from_secs(5), || survivors(data).is_empty());
     }
-    // The server would wait for ever at a pipe, and reads no device.
+    // The server would wait forever at a pipe, and does not read devices.
     for name in data.names().unwrap_or_default() {
         if matches!(data.entry(&name), Ok(Some(Entry::Other))) || (name == FILE && has_no_file(data)) {
             let _ = data.remove_all(&name);
@@ -146,7 +147,7 @@ fn survivors(data: &Dir) -> Vec<u32> {
     servers.map(|process| process.pid).filter(|pid| works_in(*pid, data) == Some(true)).collect()
 }
 
-/// Asks every few milliseconds until the answer is yes or the time is over.
+/// Polls every few milliseconds until `done` or the timeout.
 pub(super) fn wait_until(bound: Duration, mut done: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + bound;
     loop {

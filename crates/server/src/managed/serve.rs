@@ -1,4 +1,4 @@
-//! Starting and stopping the server.
+//! Starts and stops the server.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -15,18 +15,18 @@ use crate::child::{Program, StopWay};
 use crate::home::{Dir, socket_folder};
 use crate::host::proc::is_alive;
 
-/// How long a server may take to be ready; crash recovery can be long.
+/// Timeout of a start; crash recovery can be long.
 const START_BOUND: Duration = Duration::from_secs(1800);
-/// How long a fast shutdown may take (its last checkpoint) before it is made an immediate one.
-pub(super) const STOP_PATIENCE: Duration = Duration::from_secs(120);
+/// How long a fast shutdown may take (its last checkpoint) before it becomes an immediate one.
+pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 /// Longest name of a file in the socket folder.
 const LONGEST_SOCKET_NAME: &str = ".s.PGSQL.65535";
 
 impl Cluster {
-    /// Starts the server unless it runs, and waits until it takes connections (crash recovery included).
+    /// Starts the server unless it runs, and waits until it accepts connections (including crash recovery).
     ///
     /// # Errors
-    /// When it does not start; its last log lines are in the error.
+    /// When it does not start, with its last log lines.
     pub fn start(&mut self) -> Result<(), Error> {
         if !matches!(self.running, Running::No) {
             return Ok(());
@@ -65,9 +65,9 @@ impl Cluster {
             Running::Watched(mut child) => {
                 let pid = child.pid();
                 match child.stop() {
-                    // Its watchdog sees to it.
+                    // Its watchdog will stop it.
                     Err(error) if child.is_left() => return Err(error),
-                    // A watchdog that was killed cannot stop its child any more; then we do it ourselves.
+                    // A watchdog that was killed cannot stop its child; then we do it ourselves.
                     Err(error) if !self.stop_postmaster(pid) => return Err(error),
                     _ => {}
                 }
@@ -85,15 +85,15 @@ impl Cluster {
         }
     }
 
-    /// Stops a server that is no child of ours; answers whether it is gone.
+    /// Stops a server that is not our child; returns whether it is gone.
     fn stop_postmaster(&self, pid: u32) -> bool {
         match self.data_folder() {
-            Ok(data) => postmaster::stop(pid, &data, STOP_PATIENCE),
+            Ok(data) => postmaster::stop(pid, &data, STOP_TIMEOUT),
             Err(_) => !is_alive(pid),
         }
     }
 
-    /// Stops the server and starts it again.
+    /// Stops and starts the server.
     ///
     /// # Errors
     /// As [`Cluster::stop`] and [`Cluster::start`].
@@ -102,7 +102,7 @@ impl Cluster {
         self.start()
     }
 
-    /// Whether the server still runs.
+    /// Checks that the server still runs.
     ///
     /// # Errors
     /// How it died, with its last log lines, or that its disk is full.
@@ -113,7 +113,7 @@ impl Cluster {
                 self.running = Running::No;
                 Err(self.died(&end))
             }
-            // Its watchdog is gone, and what the kernel stops then cannot be used.
+            // Its watchdog is gone, and a server that the kernel then stops cannot be used.
             Err(error) => {
                 let _ = self.stop();
                 Err(error)
@@ -121,26 +121,26 @@ impl Cluster {
         }
     }
 
-    /// The last lines of the server's log since it was started, without statements and passwords.
+    /// The last lines of the server's log since its start, without statements and passwords.
     #[must_use]
     pub fn last_log_lines(&self) -> String {
         quote(&self.log.since(self.log_start))
     }
 
-    /// The log line that says that the disk is full, if the server wrote one since it was started.
+    /// The log line that reports a full disk, if written since the server's start.
     #[must_use]
     pub fn disk_full(&self) -> Option<String> {
         disk_full_line(&self.log.since(self.log_start))
     }
 
-    /// What ails its disk, as an error: what its files stand on was lost, or is full.
+    /// The error of its disk: its storage was lost, or is full.
     #[must_use]
-    pub fn ailing_disk(&self) -> Option<Error> {
+    pub fn disk_error(&self) -> Option<Error> {
         let full = || self.disk_full().map(|line| self.is_full(&line));
         self.stand.as_ref().and_then(|stand| stand.lost()).or_else(full)
     }
 
-    /// What is full, when the server or the system says so.
+    /// The error of a full disk, reported by `line`.
     pub(super) fn is_full(&self, line: &str) -> Error {
         let folder = self.disk_folder();
         match self.stand {
@@ -175,8 +175,8 @@ impl Cluster {
             .args(setting("ssl_key_file", &self.key_file()))
     }
 
-    /// A port for a server with network: the one it had, if that is still free, and not PostgreSQL's own, where others
-    /// would take it for this machine's server.
+    /// A port for a server with network: its last one, if still free, but not PostgreSQL's default, which
+    /// others would take for this machine's server.
     fn choose_port(&mut self) -> Result<(), Error> {
         let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
         if !self.marker.network || (self.marker.port != SOCKET_PORT && is_free(self.marker.port)) {
@@ -187,7 +187,7 @@ impl Cluster {
         self.write_marker()
     }
 
-    /// Removes sockets that a dead server left: only servers of this folder put any there.
+    /// Removes sockets that a dead server left: only servers of this folder make them there.
     fn clear_sockets(&self) {
         let Ok(entries) = std::fs::read_dir(&self.socket_folder) else { return };
         for entry in entries.flatten() {
@@ -195,7 +195,7 @@ impl Cluster {
         }
     }
 
-    /// The folder of the socket: gone after a reboot, and after every stop.
+    /// Makes the folder of the socket, which is missing after a reboot and after every stop.
     pub(super) fn make_socket_folder(&mut self) -> Result<(), Error> {
         self.socket_folder = socket_folder(self.folder.path(), LONGEST_SOCKET_NAME, self.account.as_ref())?;
         Ok(())
@@ -243,15 +243,15 @@ impl Cluster {
             Error::new(Class::Child, self.with_log("did not start", end, &log))
                 .because(LastLines(log.clone()))
         };
-        self.ailing_disk().unwrap_or_else(not_started)
+        self.disk_error().unwrap_or_else(not_started)
     }
 
     fn died(&self, end: &str) -> Error {
         let died = || Error::new(Class::Unreachable, self.with_log("died", end, &self.last_log_lines()));
-        self.ailing_disk().unwrap_or_else(died)
+        self.disk_error().unwrap_or_else(died)
     }
 
-    /// What became of the server and how it ended, or how long was waited, with its last words.
+    /// What happened to the server and how it ended, or how long the wait was, with its last log lines.
     fn with_log(&self, what: &str, end: &str, log: &str) -> String {
         format!("the server {what} ({end}); the last lines of {}:\n{log}", self.log.path().display())
     }

@@ -1,4 +1,4 @@
-//! What is known of the managed servers without touching them.
+//! The state of managed servers, read without touching them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use spec::Error;
 
 use super::databases::place_of;
 use super::error::not_found;
+use super::file_storage::storage_folder_of;
 use super::postmaster::PidFile;
-use super::stand::stand_of;
 use super::{DATABASE, SUPERUSER, auto_conf, data_in, folder_of, journal_in, read_marker};
 use crate::child::Account;
 use crate::control::{ConnectError, Control};
@@ -16,24 +16,23 @@ use crate::home::{Dir, Home, Part, cannot_use, is_socket_folder_of};
 use crate::lock::Lock;
 use crate::settings::journal::JournalFile;
 
-/// A managed server as it stands.
+/// The state of a managed server.
 #[derive(Debug, Clone)]
 pub struct Status {
     pub name: String,
     pub folder: PathBuf,
     /// Version that made its data.
     pub server_version: String,
-    /// Pid of the running server.
     pub pid: Option<u32>,
-    /// Whether it takes connections.
+    /// Whether it accepts connections.
     pub ready: bool,
-    /// Whether it stays until it is told to stop.
+    /// Whether it is detached: it continues until it is stopped explicitly.
     pub detached: bool,
-    /// Pid of the pgdyno that uses it now; 0 when that cannot be read.
+    /// Pid of the pgdyno that uses it now; 0 if unknown.
     pub used_by: Option<u32>,
-    /// Whether its settings are not its own now: an experiment changed them and has not put them back.
+    /// Whether an experiment changed its settings and has not restored them.
     pub changed: bool,
-    /// The journal of one's own changes, where there is one.
+    /// The journal of the user's changes, if any.
     pub journal: JournalFile,
     pub port: u16,
     /// Whether it also listens on 127.0.0.1.
@@ -43,7 +42,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// How psql and others connect to it, where it takes connections.
+    /// How psql and others connect to it, if it accepts connections.
     #[must_use]
     pub fn connection(&self) -> Option<String> {
         let socket = self.socket.as_ref().filter(|_| self.ready)?;
@@ -51,7 +50,7 @@ impl Status {
         Some(format!("host={folder} port={port} user={SUPERUSER} dbname={DATABASE}"))
     }
 
-    /// A connection to the server if it takes any, to look at it: nothing is made, started or locked for that.
+    /// A connection to the server if it accepts any, for reading: nothing is made, started or locked for it.
     ///
     /// # Errors
     /// When the server refuses.
@@ -70,10 +69,11 @@ pub fn status(home: &Home, name: &str) -> Result<Status, Error> {
     found.ok_or_else(|| not_found(name))
 }
 
-/// All managed servers by name, and why others could not be looked at (their data are not trusted, for example).
+/// All managed servers by name, and why others cannot be examined (for example, because their data are not
+/// trusted).
 ///
 /// # Errors
-/// When the home may not be looked into.
+/// When the home cannot be examined.
 pub fn list(home: &Home) -> Result<(Vec<Status>, Vec<Error>), Error> {
     let (mut found, mut wrong) = (Vec::new(), Vec::new());
     for (name, folder) in folders(home)? {
@@ -86,13 +86,12 @@ pub fn list(home: &Home) -> Result<(Vec<Status>, Vec<Error>), Error> {
     Ok((found, wrong))
 }
 
-/// Journals of one's own changes in the folders of managed servers.
+/// Journals of the user's changes in the folders of managed servers.
 pub(crate) fn journals(home: &Home) -> Result<Vec<JournalFile>, Error> {
     let journals = folders(home)?.into_iter().map(|(_, folder)| journal_in(&folder));
     journals.filter(JournalFile::exists).map(|journal| journal.trusted(home)).collect()
 }
 
-/// All folders of servers, by name.
 fn folders(home: &Home) -> Result<Vec<(String, Dir)>, Error> {
     let Some(clusters) = home.part(Part::Clusters)? else { return Ok(Vec::new()) };
     let failed = |source| cannot_use(clusters.path(), source);
@@ -109,7 +108,7 @@ fn folders(home: &Home) -> Result<Vec<(String, Dir)>, Error> {
 fn read(folder: &Dir, name: &str) -> Result<Option<Status>, Error> {
     let Some(marker) = read_marker(folder)? else { return Ok(None) };
     let account = Account::unprivileged()?;
-    let data = data_in(folder, stand_of(folder).as_ref(), account.as_ref())?;
+    let data = data_in(folder, storage_folder_of(folder).as_ref(), account.as_ref())?;
     let server = data.and_then(|data| PidFile::running(&data));
     Ok(Some(Status {
         name: name.to_owned(),
@@ -118,7 +117,7 @@ fn read(folder: &Dir, name: &str) -> Result<Option<Status>, Error> {
         ready: server.as_ref().is_some_and(|server| server.status.as_deref() == Some("ready")),
         socket: server.as_ref().and_then(|server| {
             let port = server.port.unwrap_or(marker.port);
-            // The file is the server's own, and may name any.
+            // The server writes the file, and could name any socket.
             let sockets = server.socket_folder.as_ref()?;
             is_socket_folder_of(sockets, folder.path()).then(|| sockets.join(format!(".s.PGSQL.{port}")))
         }),

@@ -1,4 +1,4 @@
-//! The file of a process that measures: what it says in lines, under a lock that lasts as long as the process.
+//! The file of a measuring process: its contents, and a lock held as long as the process lives.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, Write};
@@ -11,25 +11,24 @@ use spec::visible;
 
 use crate::host::proc::is_alive;
 
-/// What the names of these files begin with; the pid follows.
+/// Prefix of these files; the pid follows.
 const PREFIX: &str = "pgdyno-measuring-";
-/// Longest file that is read, bytes.
 const LONGEST: u64 = 2048;
-/// Longest line that is shown, letters.
+/// Longest line that is shown, characters.
 const LONGEST_LINE: usize = 120;
 
-/// Another process, by what it says of itself.
+/// Another process, from its file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Other {
     pub pid: u32,
-    /// Whether it measures, and does not wait.
+    /// Whether it measures already and does not wait.
     pub measures: bool,
     /// Since the machine started, ns.
     announced_ns: u64,
-    /// Local time of day at which it announced itself.
+    /// Local time of day of its announcement.
     since: String,
     command: String,
-    /// Without a password; empty where none is known yet.
+    /// Without a password; empty if unknown yet.
     server: String,
 }
 
@@ -41,7 +40,7 @@ impl Other {
         format!("pid {}, {}, since {}{on}", self.pid, self.command, self.since)
     }
 
-    /// By which it is told who came first.
+    /// Sort key: who came first.
     pub(super) fn order(&self) -> (u64, u32) {
         (self.announced_ns, self.pid)
     }
@@ -61,7 +60,7 @@ impl Other {
 const MEASURES: &str = "measures";
 const WAITS: &str = "waits";
 
-/// That of this process; the file goes with it.
+/// The file of this process, removed with this value.
 #[derive(Debug)]
 pub(super) struct Entry {
     file: File,
@@ -70,7 +69,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Makes the file; nobody sees it before it is locked.
+    /// Makes the file; it is locked before others see it.
     pub(super) fn make(folder: &Path, command: &str) -> io::Result<Self> {
         let pid = std::process::id();
         let now = clock_gettime(ClockId::Monotonic);
@@ -85,7 +84,7 @@ impl Entry {
         flock(part.as_file(), FlockOperation::NonBlockingLockExclusive)?;
         let path = folder.join(format!("{PREFIX}{pid}-{announced_ns}"));
         let file = part.persist_noclobber(&path).map_err(|error| error.error)?;
-        // Others read it, whatever the umask says.
+        // Others read it, whatever the umask is.
         file.set_permissions(Permissions::from_mode(0o644))?;
         let mut entry = Self { file, path, says };
         entry.write()?;
@@ -106,7 +105,7 @@ impl Entry {
 
     pub(super) fn begin(&mut self) {
         self.says.measures = true;
-        // Who cannot read it takes it for one that measures.
+        // If writing fails, others assume that it measures.
         let _ = self.write();
     }
 
@@ -133,12 +132,12 @@ impl Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        // What stays is not locked, and says nothing.
+        // A file that stays is not locked, and so is ignored.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// All processes that have a file there, and live.
+/// All living processes with a file in the folder.
 pub(super) fn all(folder: &Path) -> Vec<Other> {
     let Ok(files) = std::fs::read_dir(folder) else { return Vec::new() };
     let names = files.flatten().filter_map(|file| file.file_name().into_string().ok());
@@ -149,7 +148,7 @@ fn pid_of(name: &str) -> Option<u32> {
     name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok()
 }
 
-/// Of one that holds its file; a file that nobody holds is removed, where it is ours.
+/// A process that holds its file's lock; an unlocked file is removed, if it is ours.
 fn read(path: &Path, pid: u32) -> Option<Other> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
@@ -159,7 +158,7 @@ fn read(path: &Path, pid: u32) -> Option<Other> {
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Err(rustix::io::Errno::WOULDBLOCK) if is_alive(pid) => {}
         Ok(()) => {
-            // In a folder of all users only its owner can.
+            // In a shared folder only its owner can.
             let _ = std::fs::remove_file(path);
             return None;
         }
@@ -204,17 +203,17 @@ mod tests {
         std::os::unix::fs::symlink(&secret, at("1-1")).unwrap();
         std::fs::create_dir(at("1-2")).unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, at("1-3"), rustix::fs::FileType::Fifo, 0o644.into(), 0).unwrap();
-        // One that a killed pgdyno left.
+        // Left by a killed pgdyno.
         std::fs::write(at("1-4"), "measures\n1\n").unwrap();
         assert_eq!(all(folder.path()), []);
         assert!(secret.exists() && !at("1-4").exists());
-        // A lock that is held by somebody for a process that is gone.
+        // A lock held by another process for one that is gone.
         std::fs::write(at("999999999-1"), "measures\n1\n").unwrap();
         let held = File::open(at("999999999-1")).unwrap();
         flock(&held, FlockOperation::LockExclusive).unwrap();
         assert_eq!(all(folder.path()), []);
-        let told = Other::read(7, "measures\n1\n12:00:00\n\u{1b}[31mred\nhost\n").unwrap();
-        assert!(!told.words().contains('\u{1b}'), "{}", told.words());
+        let other = Other::read(7, "measures\n1\n12:00:00\n\u{1b}[31mred\nhost\n").unwrap();
+        assert!(!other.words().contains('\u{1b}'), "{}", other.words());
         assert_eq!(Other::read(7, "measures\n"), None);
     }
 }

@@ -1,7 +1,9 @@
-//! Who measures on this machine: each pgdyno that does has a file in a folder that all users share, and holds a lock on it.
+//! Who measures on this machine: each measuring pgdyno has a file in a folder shared by all users, and holds
+//! a lock on it.
 //!
-//! The kernel takes the lock back however a process ends, so a file that nobody holds says nothing. What stands in a file that
-//! another user made is only shown: no path in it is followed, nothing is written to it, and a link is not opened.
+//! The kernel releases the lock however a process ends, so an unlocked file means nothing. The contents of
+//! another user's file are only shown: no path in it is followed, nothing is written to it, and a link is not
+//! opened.
 
 mod entry;
 mod server;
@@ -20,10 +22,10 @@ use crate::host::proc::process;
 
 /// The variable that names another folder.
 pub const FOLDER: &str = "PGDYNO_MEASURING";
-/// All users have it, and may remove only their own files there.
+/// Available to all users, who can remove only their own files there.
 const SHARED: &str = "/tmp";
 
-/// What this process says, and whom it has seen since it was asked last.
+/// This process's announcement, and the processes seen since the last call.
 #[derive(Debug)]
 struct Ours {
     entry: Entry,
@@ -38,10 +40,11 @@ fn ours() -> MutexGuard<'static, Option<Ours>> {
     OURS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Says that this process is going to measure, by this command; until [`begin`] it only waits. One that `goes_on` waits for nobody.
+/// Announces that this process will measure, by this command; until [`begin`] it only waits. With `goes_on`
+/// it waits for nobody.
 ///
 /// # Errors
-/// When the folder is none that users can share, or the file cannot be made: others are then not seen.
+/// When users cannot share the folder, or the file cannot be made: other processes are then not seen.
 pub fn announce(command: &str, goes_on: bool) -> io::Result<()> {
     let named = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let folder = match named {
@@ -53,17 +56,17 @@ pub fn announce(command: &str, goes_on: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// A folder in which others cannot remove or replace what is ours.
+/// Checks that others cannot remove or replace our files in the folder.
 fn shared(folder: &Path) -> io::Result<PathBuf> {
     const STICKY: u32 = 0o1000;
     let is_shared = |found: &Metadata| found.is_dir() && found.uid() == 0 && found.mode() & STICKY != 0;
     match std::fs::metadata(folder)? {
         found if is_shared(&found) => Ok(folder.to_owned()),
-        _ => Err(io::Error::other(format!("{} is no folder that all users share safely", folder.display()))),
+        _ => Err(io::Error::other(format!("users cannot safely share the folder {}", folder.display()))),
     }
 }
 
-/// Whether this process says that it measures, or is going to.
+/// Whether this process announced that it measures, or will.
 #[must_use]
 pub fn is_announced() -> bool {
     ours().is_some()
@@ -87,8 +90,8 @@ pub fn command() -> String {
     ours().as_ref().map(|ours| ours.entry.command().to_owned()).unwrap_or_default()
 }
 
-/// The processes that this one should wait for: those that measure, and those that waited before it did. Empty where it did not
-/// announce itself.
+/// The processes to wait for: those that measure, and those that announced themselves earlier. Empty if this
+/// process did not announce itself.
 #[must_use]
 pub fn before_us() -> Vec<Other> {
     let ours = ours();
@@ -97,21 +100,21 @@ pub fn before_us() -> Vec<Other> {
     others_in(&ours.folder).into_iter().filter(is_before).collect()
 }
 
-/// From now on this process measures.
+/// Marks this process as measuring.
 pub fn begin() {
     if let Some(ours) = &mut *ours() {
         ours.entry.begin();
     }
 }
 
-/// Says which server this process measures, without a password.
+/// Records which server this process measures, without a password.
 pub fn on(server: &str) {
     if let Some(ours) = &mut *ours() {
         ours.entry.on(server);
     }
 }
 
-/// Looks who else measures now.
+/// Checks which others measure now.
 pub fn look() {
     if let Some(ours) = &mut *ours() {
         let found = others_in(&ours.folder).into_iter().filter(|other| other.measures);
@@ -119,25 +122,25 @@ pub fn look() {
     }
 }
 
-/// Those that were seen since [`forget`].
+/// The processes seen since [`forget`].
 #[must_use]
 pub fn seen() -> Vec<Other> {
     ours().iter().flat_map(|ours| ours.seen.iter().cloned()).collect()
 }
 
-/// What was seen until now is not of the next run.
+/// Forgets the processes seen so far, before the next run.
 pub fn forget() {
     if let Some(ours) = &mut *ours() {
         ours.seen.clear();
     }
 }
 
-/// This process measures no more.
+/// Ends the announcement.
 pub fn end() {
     *ours() = None;
 }
 
-/// All that say something in a folder, except for this process, who started it, and whom it started.
+/// All announced processes in a folder, except this process, its ancestors and its descendants.
 fn others_in(folder: &Path) -> Vec<Other> {
     let us = std::process::id();
     let is_strange = |other: &Other| {
@@ -162,7 +165,7 @@ mod tests {
     #[test]
     fn only_a_folder_that_all_share_safely_will_do() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(shared(folder.path()).is_err(), "whoever owns it could remove our file");
+        assert!(shared(folder.path()).is_err(), "its owner could remove our file");
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
         assert!(shared(folder.path()).is_err());
         assert!(shared(Path::new("/etc/passwd")).is_err());

@@ -1,5 +1,6 @@
-//! The same on a server, for those who measure it from other machines: a session that says so holds an advisory lock, outside any
-//! transaction, so that it holds nothing back. Through a pooler there is none: it would stay on a connection that others use next.
+//! Announces a measurement on the server, to those who measure it from other machines: a named session holds
+//! an advisory lock, outside any transaction, so that it blocks nothing. Not through a pooler: the lock would
+//! stay on a connection that others use next.
 
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 use spec::{Class, Error};
@@ -10,22 +11,22 @@ use crate::host::machine;
 
 /// The key of the lock, two numbers: "pgdy", "meas".
 const KEY: (u32, u32) = (0x7067_6479, 0x6d65_6173);
-/// What the name of such a session begins with; machine and command follow.
+/// Prefix of the session's name; machine and command follow.
 const PREFIX: &str = "pgdyno measuring";
-/// Letters of the machine's identity in a session's name.
+/// Characters of the machine's identity in the name.
 const LONG_ENOUGH: usize = 12;
 
-/// A session that shows others that this process measures the server, as long as it lives.
+/// A session that announces this measurement, as long as it lives.
 #[derive(Debug)]
 pub struct Marker {
     control: Control,
 }
 
 impl Marker {
-    /// Takes over its own connection.
+    /// Takes a separate connection.
     ///
     /// # Errors
-    /// When a pooler stands before the server, or it refuses; others are then not seen.
+    /// When a pooler is in between, or the server refuses; other processes are then not seen.
     pub fn over(mut control: Control, command: &str) -> Result<Self, Error> {
         let failed = |error: SqlError| server_error(error.to_string(), error);
         if !control.is_direct().map_err(failed)? {
@@ -38,13 +39,13 @@ impl Marker {
         Ok(Self { control })
     }
 
-    /// Shows that this process measures.
+    /// Announces the measurement.
     ///
     /// # Errors
     /// The server's.
     pub fn begin(&mut self) -> Result<(), SqlError> {
         let (one, other) = KEY;
-        // Shared: nobody waits for it, and it always succeeds.
+        // Shared: it does not block others, and always succeeds.
         self.control
             .execute(&format!("SELECT pg_catalog.pg_try_advisory_lock_shared({one}, {other})"))
             .map(drop)
@@ -70,7 +71,7 @@ impl Marker {
     }
 }
 
-/// What a session says of itself; `None` where it is of this machine, whose processes are seen by themselves.
+/// The announcement in a session's name; `None` for this machine, whose processes are found by their files.
 fn words(row: &[&str], here: &str) -> Option<String> {
     let [name, address, since] = row else { return None };
     let (machine, command) = match name.strip_prefix(PREFIX).map(str::trim_start) {
@@ -95,14 +96,14 @@ mod tests {
 
     #[test]
     fn sessions_of_this_machine_are_left_out() {
-        let told = |name: &str| words(&[name, "10.0.0.7", "21:03:12"], "abc");
-        assert_eq!(told("pgdyno measuring abc pgdyno run"), None);
+        let announced = |name: &str| words(&[name, "10.0.0.7", "21:03:12"], "abc");
+        assert_eq!(announced("pgdyno measuring abc pgdyno run"), None);
         assert_eq!(
-            told("pgdyno measuring def pgdyno bench").as_deref(),
+            announced("pgdyno measuring def pgdyno bench").as_deref(),
             Some("pgdyno bench from 10.0.0.7, since 21:03:12")
         );
-        // Who holds the lock without a name is one, too.
-        assert_eq!(told("psql").as_deref(), Some("pgdyno from 10.0.0.7, since 21:03:12"));
+        // A session with the lock and another name counts, too.
+        assert_eq!(announced("psql").as_deref(), Some("pgdyno from 10.0.0.7, since 21:03:12"));
         assert_eq!(words(&["x", "", ""], "abc").as_deref(), Some("pgdyno"));
     }
 }

@@ -1,4 +1,4 @@
-//! A system whose page cache we do not know how to drop.
+//! Systems whose page cache cannot be dropped.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};

@@ -1,4 +1,4 @@
-//! Linux: `posix_fadvise`, `mincore` and `drop_caches`.
+//! `posix_fadvise`, `mincore` and `drop_caches`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -8,22 +8,22 @@ use std::path::Path;
 use rustix::fs::{Advice, fadvise, statfs};
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
-/// Clean pages; entries of folders stay.
+/// Clean pages only; entries of folders stay.
 const PAGES: &[u8] = b"1\n";
 
-/// File systems whose files are in memory, or whose own cache nothing drops.
+/// File systems whose files are in memory, or with a separate cache that cannot be dropped.
 const KEEPING: [(u32, &str); 3] = [
     (0x0102_1994, "is in memory (tmpfs)"),
     (0x8584_58f6, "is in memory (ramfs)"),
-    (0x2fc1_2fc1, "is on ZFS, which has a cache of its own"),
+    (0x2fc1_2fc1, "is on ZFS, which has a separate cache"),
 ];
 
-/// Looked at in pieces: a byte for each page.
+/// Files are examined in pieces of this size, with a byte per page.
 const PIECE: usize = 256 << 20;
 
 /// Why files of a folder stay in the cache.
 pub(super) fn kept(folder: &Path) -> Option<String> {
-    // Magic numbers have 32 bits; where the field is signed its sign is none of theirs.
+    // Magic numbers have 32 bits; where the field is signed, ignore the sign.
     let kind = statfs(folder).ok()?.f_type as u32;
     let (_, why) = KEEPING.iter().find(|(magic, _)| *magic == kind)?;
     Some(format!("{} {why}", folder.display()))
@@ -33,7 +33,7 @@ pub(crate) fn drop_file(file: &File) -> io::Result<()> {
     Ok(fadvise(file, 0, None, Advice::DontNeed)?)
 }
 
-/// Drops that of the whole machine, where we may.
+/// Drops the cache of the whole machine, if permitted.
 pub(super) fn drop_machine() -> bool {
     let opened = OpenOptions::new().write(true).open(DROP_CACHES);
     opened.and_then(|mut file| file.write_all(PAGES)).is_ok()
@@ -56,11 +56,11 @@ pub(super) fn cached(file: &File, length: u64) -> io::Result<u64> {
     Ok(cached)
 }
 
-/// Which pages of a piece are in the cache.
+/// Reads which pages of a piece are in the cache.
 fn see(file: &File, at: u64, length: usize, pages: &mut [u8]) -> io::Result<()> {
     let fd = file.as_raw_fd();
-    // SAFETY: the system chooses its own place for the mapping, which nobody reads and which is gone at the end;
-    // `pages` has a byte for each of its pages.
+    // SAFETY: the system chooses an unused place for the mapping, which nobody reads and which is gone at the
+    // end; `pages` has a byte for each of its pages.
     unsafe {
         let map = libc::mmap(
             std::ptr::null_mut(),

@@ -1,6 +1,7 @@
-//! What of a stopped server's files stands in this machine's page cache: looked at, dropped, read in.
+//! The pages of a stopped server's files in this machine's page cache: measured, dropped, read in.
 //!
-//! Nothing below the page cache is dropped: the cache of a disk, of a storage array, or of the host of a virtual machine.
+//! Caches below the page cache are not dropped: of a disk, of a storage array, or of the host of a virtual
+//! machine.
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
@@ -22,17 +23,17 @@ use spec::{Class, Error};
 use crate::home::{Dir, Distrust, Entry};
 use crate::stop::Stop;
 
-/// How it was dropped.
+/// How the cache was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// That of the whole machine, by `/proc/sys/vm/drop_caches`.
+    /// For the whole machine, by `/proc/sys/vm/drop_caches`.
     Machine,
-    /// That of the server's files, by `posix_fadvise`.
+    /// For the server's files, by `posix_fadvise`.
     Files,
 }
 
 impl Way {
-    /// In words.
+    /// The way in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -42,23 +43,23 @@ impl Way {
     }
 }
 
-/// How much of a server's files stands in the page cache, bytes.
+/// Bytes of a server's files in the page cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Resident {
     pub cached: u64,
-    /// Of how much.
+    /// Total size of the files.
     pub all: u64,
 }
 
 impl Resident {
-    /// Percent; all of nothing where there is nothing.
+    /// Percent; 100 if there are no files.
     #[must_use]
     pub fn pct(self) -> f64 {
         if self.all == 0 { 100.0 } else { self.cached as f64 * 100.0 / self.all as f64 }
     }
 }
 
-/// Whether the page cache of files in this folder (or in the nearest one above that is there) can be dropped at all.
+/// Whether the page cache of files in this folder (or in its nearest existing parent) can be dropped.
 ///
 /// # Errors
 /// The reason why not.
@@ -69,11 +70,11 @@ pub fn can_drop(folder: &Path) -> Result<(), Error> {
     })
 }
 
-/// Writes a stopped server's files to the disk and drops them from the page cache; what of them is still there is looked at.
-/// Whether they can be dropped at all is asked before, with [`can_drop`].
+/// Syncs a stopped server's files and drops them from the page cache; returns what remains there. Call
+/// [`can_drop`] before.
 ///
 /// # Errors
-/// When a file cannot be read; what was dropped by then stays so.
+/// When a file cannot be read; what was dropped until then stays dropped.
 pub fn drop_files(data: &Path, stop: &Stop) -> Result<(Way, Resident), Error> {
     drop_each(data, stop)?;
     let way = if system::drop_machine() { Way::Machine } else { Way::Files };
@@ -82,20 +83,20 @@ pub fn drop_files(data: &Path, stop: &Stop) -> Result<(Way, Resident), Error> {
 
 fn drop_each(data: &Path, stop: &Stop) -> Result<(), Error> {
     each_file(data, stop, "drop from the page cache", &mut |file, _| {
-        // What is dirty is not dropped.
+        // Dirty pages are not dropped.
         file.sync_data()?;
         system::drop_file(file)
     })
 }
 
-/// Reads a server's files, so that they stand in the page cache as far as memory goes.
+/// Reads a server's files into the page cache, as far as memory allows.
 ///
 /// # Errors
 /// When a file cannot be read.
 pub fn read_files(data: &Path, stop: &Stop) -> Result<Resident, Error> {
     let mut buffer = vec![0; 1 << 20];
     each_file(data, stop, "read", &mut |file, length| {
-        // No further than it was long: somebody may add to it for ever.
+        // Only up to its former length: somebody may append to it forever.
         let mut rest = file.take(length);
         loop {
             if stop.ends_waits() {
@@ -120,9 +121,9 @@ fn resident(data: &Path, stop: &Stop) -> Result<Resident, Error> {
     Ok(sum)
 }
 
-/// Opens each file of a data folder that has something in it, with its length; those of tablespaces and of a linked `pg_wal` too.
-/// No other link is followed, and every file is opened in the folder that was listed: a superuser of the server can swap
-/// folders meanwhile. What the owner of the data does not own is not the server's.
+/// Opens each non-empty file of a data folder, with its length, including those of tablespaces and of a
+/// linked `pg_wal`. Other links are not followed, and every file is opened in the folder that was listed: a
+/// superuser of the server can swap folders meanwhile. Files of other owners are not the server's.
 fn each_file(
     data: &Path,
     stop: &Stop,
@@ -160,7 +161,7 @@ fn each_file(
     })
 }
 
-/// The data folder, and the folders of the same owner that it links to as a server does.
+/// The data folder, and folders of the same owner that a server's usual links lead to.
 fn folders(data: &Path) -> io::Result<Vec<Dir>> {
     let top = Dir::of_any_owner(data)?;
     let mut links: Vec<PathBuf> = top.read_link("pg_wal").into_iter().collect();
@@ -176,7 +177,7 @@ fn folders(data: &Path) -> io::Result<Vec<Dir>> {
 mod tests {
     use super::*;
 
-    /// In the folder of the crate: the system's one for temporary files may be in memory.
+    /// In the folder of the crate: the system's temporary folder may be in memory.
     fn data() -> tempfile::TempDir {
         let data = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let base = data.path().join("base/5");
@@ -197,7 +198,7 @@ mod tests {
         let all = (3 << 20) + 100;
         let before = read_files(data.path(), &stop).unwrap();
         assert_eq!(before, Resident { cached: all, all });
-        // The machine's own stays: others work on it.
+        // The machine's page cache stays: others use it.
         drop_each(data.path(), &stop).unwrap();
         let left = resident(data.path(), &stop).unwrap();
         assert!(left.all == all && left.pct() < 5.0, "{left:?}");

@@ -1,13 +1,13 @@
-//! A system where processes go where it likes.
+//! Systems without control over CPUs.
 
 use spec::{Class, Error};
 
 use super::Cpus;
 
-/// CPUs that we may use.
+/// The allowed CPUs.
 ///
 /// # Errors
-/// Always: this system does not tell.
+/// Always: this system does not report them.
 pub fn allowed() -> Result<Cpus, Error> {
     Err(not_here())
 }

@@ -1,7 +1,7 @@
-//! A process that keeps CPUs from sleeping, and lets pinned servers go should pgdyno be killed.
+//! A process that keeps CPUs from sleeping, and unpins servers if pgdyno is killed.
 //!
-//! It is pgdyno's own executable, called as a watchdog is, and ends with the lifeline. CPUs are kept awake by a thread of
-//! the scheduler's idle class on each: it gives way to anything else.
+//! It is pgdyno's executable, started as a watchdog is, and ends with the lifeline. On each CPU a thread of
+//! the scheduler's idle class keeps it awake: it yields to everything else.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -12,17 +12,16 @@ use spec::Error;
 
 use super::{Cpus, free_tree, system};
 
-/// What a watchdog is told to be a keeper by, instead of watching over a child; its [`Duties`] follow.
+/// First argument that makes a watchdog a keeper; its [`Duties`] follow.
 pub(crate) const KEEPER_ARGUMENT: &str = "--keep";
 
-/// What it says once it is at work.
+/// Its answer once it works.
 pub(super) const AT_WORK: &str = "kept";
 
-/// What a keeper is to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Duties {
     pub(super) awake: Option<Cpus>,
-    /// Where these processes are pinned, to be let go if we are killed.
+    /// Pinned processes, to be unpinned if pgdyno is killed.
     pub(super) pinned: Option<(Cpus, Vec<u32>)>,
 }
 
@@ -47,7 +46,7 @@ impl Duties {
     }
 }
 
-/// The life of a keeper, until its standard input ends. Gives the exit code.
+/// Runs as a keeper until its standard input ends. Returns the exit code.
 pub(crate) fn keeper_main(args: &[OsString]) -> i32 {
     let Ok(lifeline) = std::io::stdin().as_fd().try_clone_to_owned() else { return 1 };
     let mut lifeline = std::fs::File::from(lifeline);
@@ -59,12 +58,12 @@ pub(crate) fn keeper_main(args: &[OsString]) -> i32 {
     let heard = writeln!(lifeline, "{said}").is_ok();
     let Ok(duties) = begun else { return 1 };
     if heard {
-        // Its end is all that is waited for.
+        // Waits only for its end.
         let _ = lifeline.read_to_end(&mut Vec::new());
     }
     let (cpus, pids) = duties.pinned.unzip();
     for pid in pids.into_iter().flatten() {
-        // By now its pid may be another's, who is elsewhere.
+        // By now its pid may belong to another process, with other CPUs.
         if cpus.is_some() && system::place_of(pid) == cpus {
             let _ = free_tree(pid);
         }

@@ -1,4 +1,4 @@
-//! Linux: affinities by the scheduler's calls, places by `/proc`.
+//! Affinities by the scheduler's system calls, processes by `/proc`.
 
 use std::fs::{read_dir, read_to_string};
 use std::io::Read;
@@ -11,10 +11,10 @@ use spec::{Class, Error};
 
 use super::Cpus;
 
-/// CPUs that we may use, before anything is pinned: those of this process's first thread.
+/// The CPUs that we may use: the affinity of this process's first thread, before anything is pinned.
 ///
 /// # Errors
-/// When the system does not tell.
+/// When the system does not report it.
 pub fn allowed() -> Result<Cpus, Error> {
     let set = sched_getaffinity(Some(rustix::process::getpid())).map_err(|error| {
         let what = format!("cannot ask which CPUs may be used: {error}");
@@ -23,11 +23,12 @@ pub fn allowed() -> Result<Cpus, Error> {
     Ok(numbers(&set))
 }
 
-/// Keeps all threads of a process on these CPUs; gives the CPUs of one that may run elsewhere all the same, by a cpuset.
+/// Pins all threads of a process to these CPUs; returns the CPUs of a thread that may still run elsewhere
+/// because of a cpuset.
 pub(super) fn place(pid: u32, cpus: &Cpus) -> Result<Option<Cpus>, Error> {
     let threads = threads(pid);
     if threads.is_empty() {
-        return Err(Error::new(Class::Unreachable, format!("there is no process {pid}")));
+        return Err(Error::new(Class::Unreachable, format!("process {pid} does not exist")));
     }
     let wanted = set(cpus);
     let mut elsewhere = None;
@@ -46,10 +47,10 @@ pub(super) fn place(pid: u32, cpus: &Cpus) -> Result<Option<Cpus>, Error> {
     Ok(elsewhere)
 }
 
-/// Keeps the calling thread on a CPU, and lets it have what nobody else wants of it.
+/// Pins the calling thread to a CPU, in the idle class.
 pub(super) fn be_idle_on(cpu: usize) -> std::io::Result<()> {
     sched_setaffinity(None, &set(&Cpus::from_iter([cpu])))?;
-    // SAFETY: all-zero is a valid value, and the priority that this class has.
+    // SAFETY: all-zero is a valid value, and this class's priority.
     let none: libc::sched_param = unsafe { std::mem::zeroed() };
     // SAFETY: the pointer is valid for the call.
     match unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const none) } {
@@ -80,7 +81,7 @@ pub(super) fn threads(pid: u32) -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Pids of the processes that a process forked and that live.
+/// Pids of the living children of a process.
 pub(super) fn children(pid: u32) -> Vec<i32> {
     let lists: Result<Vec<String>, _> = threads(pid)
         .into_iter()
@@ -100,7 +101,7 @@ pub(super) fn children(pid: u32) -> Vec<i32> {
     }
 }
 
-/// As much of one of the kernel's files as one call gives: these are read again and again beside a load.
+/// The part of a kernel file that one call returns: these files are read often during a load.
 fn beginning(path: &str) -> Option<String> {
     let mut buffer = [0; 4096];
     let length = std::fs::File::open(path).ok()?.read(&mut buffer).ok()?;
@@ -111,25 +112,26 @@ pub(super) fn name(thread: i32) -> Option<String> {
     Some(beginning(&format!("/proc/{thread}/comm"))?.trim_end().to_owned())
 }
 
-/// What a process calls itself.
+/// The title of a process.
 pub(super) fn title(pid: i32) -> String {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&line).into_owned()
 }
 
-/// Where a thread ran last, and its CPU time, ticks.
+/// A thread's last CPU, and its CPU time in ticks.
 pub(super) fn last_seen(thread: i32) -> Option<(u64, u64)> {
     last_of(&beginning(&format!("/proc/{thread}/task/{thread}/stat"))?)
 }
 
 fn last_of(stat: &str) -> Option<(u64, u64)> {
-    // The name before it may hold blanks and brackets; `state` is the first field after it, the third of all.
+    // The name before it may contain blanks and brackets; `state` is the first field after it, the third of
+    // all.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     Some((field(39)?, field(14)? + field(15)?))
 }
 
-/// How often the kernel moved a thread to another CPU, where it counts that.
+/// How often the kernel moved a thread to another CPU, if counted.
 pub(super) fn moves(thread: i32) -> Option<u64> {
     moves_of(&beginning(&format!("/proc/{thread}/task/{thread}/sched"))?)
 }
@@ -139,8 +141,8 @@ fn moves_of(sched: &str) -> Option<u64> {
     line.rsplit_once(':')?.1.trim().parse().ok()
 }
 
-/// Why a thread of the idle class would not give way to everybody; `None` where it does. The class counts inside a group of
-/// processes only, and with this setting each session is one.
+/// Why a thread of the idle class would not yield to everybody; `None` if it does. The class counts only
+/// within a group of processes, and with this setting each session is one.
 pub(super) fn takes_a_share() -> Option<String> {
     let on = read_to_string("/proc/sys/kernel/sched_autogroup_enabled").is_ok_and(|text| text.trim() == "1");
     let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -151,7 +153,7 @@ pub(super) fn takes_a_share() -> Option<String> {
     })
 }
 
-/// Whether we are in a control group that the scheduler knows: sessions make no difference in one.
+/// Whether we are in a control group with a CPU controller: sessions make no difference in one.
 fn has_cpu_group(groups: &str, exists: impl Fn(&str) -> bool) -> bool {
     groups.lines().any(|line| {
         let mut parts = line.splitn(3, ':').skip(1);

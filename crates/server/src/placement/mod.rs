@@ -1,6 +1,7 @@
-//! Where processes run: kept on CPUs, CPUs kept from sleeping, and where they were found.
+//! Placement of processes: pins them to CPUs, keeps CPUs from sleeping, and observes where they run.
 //!
-//! On one machine with few clients, where the scheduler puts client and server decides more than any setting.
+//! On one machine with few clients, the scheduler's placement of client and server matters more than any
+//! setting.
 
 mod keeper;
 mod placed;
@@ -20,13 +21,13 @@ use spec::{Class, Error};
 
 use crate::host::proc::processes;
 
-/// Looks at a tree of processes until all are where they belong: what is forked just now may be missed by one.
+/// Most passes over a process tree until all are pinned: one pass may miss a process that is being forked.
 const LOOKS: u32 = 20;
 
 /// Refuses CPUs that we may not use.
 ///
 /// # Errors
-/// When one may not be used, or the system does not tell.
+/// When one may not be used, or the system does not report it.
 pub fn check(cpus: &Cpus) -> Result<(), Error> {
     let allowed = allowed()?;
     match cpus.iter().find(|cpu| !allowed.contains(*cpu)) {
@@ -40,8 +41,8 @@ pub fn check(cpus: &Cpus) -> Result<(), Error> {
     }
 }
 
-/// Keeps a process, all its threads and all that descend from it on these CPUs. What they fork from now on takes after
-/// them; so a server is pinned once, with the backends it has and those it will have.
+/// Pins a process, all its threads and descendants to these CPUs. Later forks inherit that, so a server is
+/// pinned once, with its present and future backends.
 ///
 /// # Errors
 /// When a CPU may not be used, the process is gone, the system refuses, or something else moves them.
@@ -75,7 +76,7 @@ pub fn pin_tree(root: u32, cpus: &Cpus) -> Result<(), Error> {
     }
 }
 
-/// Lets a process and its descendants run wherever we may.
+/// Unpins a process and its descendants.
 ///
 /// # Errors
 /// As [`pin_tree`].
@@ -83,7 +84,7 @@ pub fn free_tree(root: u32) -> Result<(), Error> {
     pin_tree(root, &allowed()?)
 }
 
-/// A process before those that descend from it.
+/// A process followed by its descendants.
 fn tree(root: u32) -> Vec<u32> {
     let all: Vec<(u32, u32)> = processes().map(|process| (process.pid, process.parent)).collect();
     let mut tree = vec![root];
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn a_process_is_pinned_with_its_children_and_what_they_fork_later() {
         let first = Cpus::from_iter(allowed().unwrap().iter().take(1));
-        // The shell forks one child now, and one when it is told to.
+        // The shell forks one child now, and one on request.
         let mut shell = Command::new("sh")
             .args(["-c", "sleep 60 & read go; sleep 61 & echo $!; wait"])
             .stdin(std::process::Stdio::piped())

@@ -1,4 +1,4 @@
-//! Servers on their CPUs, and CPUs kept awake, for the length of a run.
+//! Servers pinned to CPUs, and CPUs kept awake, during a run.
 
 use std::io::{BufRead, BufReader};
 use std::net::Shutdown;
@@ -12,24 +12,24 @@ use super::keeper::{AT_WORK, Duties, KEEPER_ARGUMENT};
 use super::{Cpus, allowed, check, free_tree, pin_tree};
 use crate::child::{WATCHDOG_ARGUMENT, Watchdog};
 
-/// How long the keeper may take to say that it is at work.
 const START_BOUND: Duration = Duration::from_secs(10);
 
-/// Processes are where they were wanted, and CPUs awake, until this is dropped; then they may run wherever we may. Should
-/// we be killed before, a process of ours sees to that.
+/// Keeps processes pinned, and CPUs awake, until it is dropped; then they may run anywhere. If pgdyno is
+/// killed, the keeper unpins them.
 #[derive(Debug, Default)]
 pub struct Placed {
-    /// Pinned with all that descends from them.
+    /// Pinned with their descendants.
     roots: Vec<u32>,
     keeper: Option<Keeper>,
 }
 
 impl Placed {
-    /// Puts the processes of these pids, and all that descend from them, on `cpus` if some are given; keeps all CPUs
-    /// that we may use from sleeping if `awake`.
+    /// Pins the processes of these pids and their descendants to `cpus`, if given; keeps all CPUs that we may
+    /// use from sleeping if `awake`.
     ///
     /// # Errors
-    /// When a CPU may not be used, the system refuses, or CPUs cannot be kept awake; then all is as it was.
+    /// When a CPU may not be used, the system refuses, or CPUs cannot be kept awake; everything is then
+    /// undone.
     pub fn begin(
         watchdog: &Watchdog,
         roots: &[u32],
@@ -45,7 +45,7 @@ impl Placed {
         if duties.awake.is_none() && duties.pinned.is_none() {
             return Ok(Self::default());
         }
-        // At work before anything is changed. From here on dropping undoes it all.
+        // The keeper works before anything is changed. From here on dropping undoes everything.
         let mut placed = Self { roots: Vec::new(), keeper: Some(Keeper::start(watchdog, &duties)?) };
         for (root, cpus) in pinned.into_iter().flat_map(|cpus| roots.iter().map(move |root| (*root, cpus))) {
             placed.roots.push(root);
@@ -54,7 +54,7 @@ impl Placed {
         Ok(placed)
     }
 
-    /// Pid of what keeps CPUs awake, and lets processes go should we be killed; `None` where nothing was asked for.
+    /// Pid of the keeper; `None` where nothing was requested.
     #[must_use]
     pub fn keeper(&self) -> Option<u32> {
         self.keeper.as_ref().map(|keeper| keeper.process.id())
@@ -64,7 +64,7 @@ impl Placed {
 impl Drop for Placed {
     fn drop(&mut self) {
         for root in &self.roots {
-            // One that is gone is nowhere any more.
+            // A process that ended needs nothing.
             let _ = free_tree(*root);
         }
     }
@@ -101,13 +101,13 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         let _ = self.lifeline.shutdown(Shutdown::Both);
-        // What it would do now is done.
+        // Its work is done.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The program that keeps CPUs awake, and lets servers go should we be killed, did not start.
+/// The keeper did not start.
 fn failed(error: std::io::Error) -> Error {
     let what = format!("cannot start pgdyno's own program to keep servers on CPUs: {error}");
     Error::new(Class::Child, what).because(error)

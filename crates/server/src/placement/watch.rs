@@ -1,4 +1,4 @@
-//! Where client threads and busy backends were found while a load lasted: looked at a few times per second.
+//! Samples where client threads and busy backends run during a load, a few times per second.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -7,29 +7,29 @@ use std::time::{Duration, Instant};
 
 use super::system;
 
-/// Between two looks: one at as many backends as are looked at takes about a quarter of a millisecond.
+/// Time between two samples; a sample of the most backends takes about a quarter of a millisecond.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Between the first two: the pause doubles from there, so that short runs are looked at, too.
+/// First pause: it doubles from there, so that short runs are sampled, too.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// Backends, and client threads, that are looked at, of however many there are; more would cost what is measured.
+/// Most backends, and client threads, in a sample; more would add to what is measured.
 const MOST: usize = 16;
-/// The kernel's own counters of moves are dearer to read: every so many looks.
+/// The kernel's counters of moves are more expensive: read in every this many samples.
 const COUNTED_EVERY: u32 = 8;
 
-/// What was seen.
+/// Where clients and backends ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Seen {
-    /// Share of looks, percent, at which a client thread and a busy backend had last run on the same CPU; `None` if no
-    /// backend was ever busy.
+    /// Share of samples, percent, in which a client thread and a busy backend had last run on the same CPU;
+    /// `None` if no backend was ever busy.
     pub same_cpu_pct: Option<f64>,
-    /// How often a client thread moved to another CPU, per second over all; by the kernel's count, and where it keeps
-    /// none what was different from look to look, which misses moves there and back.
+    /// Moves of client threads to another CPU, per second over all: by the kernel's count, or, if it keeps
+    /// none, by differences between samples, which miss moves there and back.
     pub client_moves_per_s: Option<f64>,
-    /// The same of backends.
+    /// The same for backends.
     pub backend_moves_per_s: Option<f64>,
 }
 
-/// Looks at client threads of this process and at the backends of a server from time to time, on its own thread.
+/// Samples client threads of this process and backends of a server, on a separate thread.
 #[derive(Debug)]
 pub struct Watch {
     end: Sender<()>,
@@ -37,8 +37,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to look; `postmaster` is the server's pid, and `clients` what the names of client threads begin with. `None`
-    /// where nothing can be seen.
+    /// Starts to sample; `postmaster` is the server's pid, and `clients` the prefix of the names of client
+    /// threads. `None` where nothing can be observed.
     #[must_use]
     pub fn start(postmaster: u32, clients: &'static str) -> Option<Self> {
         system::last_seen(i32::try_from(std::process::id()).ok()?)?;
@@ -58,7 +58,7 @@ impl Watch {
         Some(Self { end, looking })
     }
 
-    /// What was seen until now.
+    /// The results so far.
     #[must_use]
     pub fn finish(self) -> Seen {
         drop(self.end);
@@ -72,12 +72,12 @@ struct Looks {
     began: Instant,
     last: Instant,
     count: u32,
-    /// Looks with a busy backend, and those of them at which a client thread had its CPU.
+    /// Samples with a busy backend, and samples in which a client thread had its CPU.
     busy: u32,
     together: u32,
     clients: Group,
     backends: Group,
-    /// Processes of the server whose titles were read, and those of them that serve no client.
+    /// Server processes whose titles were read, and those which serve no client.
     met: HashSet<i32>,
     auxiliary: HashSet<i32>,
 }
@@ -85,16 +85,16 @@ struct Looks {
 /// Threads of one kind.
 #[derive(Default)]
 struct Group {
-    /// By their ids.
+    /// By thread id.
     known: HashMap<i32, Last>,
-    /// Moves that were seen from look to look, and that the kernel counted.
+    /// Moves between samples, and moves counted by the kernel.
     seen: u64,
     counted: Option<u64>,
-    /// How many there are, looked at or not.
+    /// Number of threads, sampled or not.
     count: usize,
 }
 
-/// A thread as it was seen last.
+/// A thread's last sample.
 #[derive(Clone, Copy)]
 struct Last {
     cpu: u64,
@@ -103,7 +103,7 @@ struct Last {
 }
 
 impl Group {
-    /// Looks at a thread: where it ran last, if it ran since the last look.
+    /// Samples a thread; returns its last CPU if it ran since the last sample.
     fn look(&mut self, thread: i32, counts: bool) -> Option<u64> {
         let (cpu, ticks) = system::last_seen(thread)?;
         let before = self.known.get(&thread).copied();
@@ -121,7 +121,7 @@ impl Group {
         (ticks > before.ticks).then_some(cpu)
     }
 
-    /// Moves of all, if the others move as those do that were looked at.
+    /// Moves of all, extrapolated from the sampled ones.
     fn moves(&self) -> f64 {
         let looked_at = self.known.len();
         let each = self.counted.unwrap_or(self.seen) as f64 / looked_at.max(1) as f64;
@@ -171,7 +171,7 @@ impl Looks {
         self.last = Instant::now();
         let on = |thread: &i32| self.clients.known.get(thread).map(|last| last.cpu);
         let clients: Vec<u64> = threads.iter().filter_map(on).collect();
-        // Client threads that have ended are nowhere: backends may still be ending.
+        // After the client threads have ended, backends may still be ending.
         if !busy.is_empty() && !clients.is_empty() {
             self.busy += 1;
             self.together += u32::from(clients.iter().any(|cpu| busy.contains(cpu)));
@@ -201,7 +201,7 @@ impl Looks {
     }
 }
 
-/// Whether a server process works for the server, not for a client.
+/// Whether a server process is auxiliary, and serves no client.
 fn is_auxiliary(title: &str) -> bool {
     const KINDS: [&str; 11] = [
         "checkpointer",
@@ -217,7 +217,7 @@ fn is_auxiliary(title: &str) -> bool {
         "walreceiver",
     ];
     let title = title.split_once("postgres: ").map_or(title, |(_, rest)| rest);
-    // With a cluster's name before it.
+    // Possibly after a cluster's name.
     KINDS.iter().any(|kind| title.starts_with(kind) || title.contains(&format!(": {kind}")))
 }
 
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    /// With client and server pinned to one CPU, they were said to be apart as the load ended.
+    /// With client and server pinned to one CPU, they were reported as separate at the end of the load.
     #[test]
     fn a_look_without_client_threads_says_nothing() {
         let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();

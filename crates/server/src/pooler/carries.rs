@@ -1,4 +1,4 @@
-//! What does not go through a pooler, and why: known before anything is started.
+//! What does not work through a pooler, and why: checked before anything is started.
 
 use spec::{Class, Error};
 
@@ -6,18 +6,17 @@ use super::options::max_prepared;
 use super::{Options, PoolMode, Version};
 use crate::settings::Wanted;
 
-/// What shall go through a pooler.
+/// A load that should go through a pooler.
 #[derive(Debug, Clone, Copy)]
 pub struct Load<'a> {
-    /// Connections at once.
+    /// Concurrent connections.
     pub clients: u32,
-    /// Each transaction has its own connection (`-C`).
+    /// Each transaction has a separate connection (`-C`).
     pub reconnects: bool,
-    /// Statements are prepared once by name and used again (query mode `prepared`).
+    /// Statements are prepared once by name and reused (query mode `prepared`).
     pub prepared: bool,
     /// Its scripts begin transactions of several statements.
     pub transaction_blocks: bool,
-    /// Session settings of the arm.
     pub session: &'a Wanted,
 }
 
@@ -30,36 +29,36 @@ pub enum NotCarried {
          session, or the query mode simple or extended"
     )]
     Prepared { version: Version, mode: PoolMode },
-    /// It could keep prepared statements, and is not told to.
+    /// It could keep prepared statements, but is configured not to.
     #[error(
         "prepared statements do not go through PgBouncer {version} in {mode} pooling unless max_prepared_statements is \
          above 0 (which it is by itself from 1.24 on); set it, e.g. to 200"
     )]
     PreparedOff { version: Version, mode: PoolMode },
-    /// Statement pooling ends a connection that begins a transaction.
+    /// Statement pooling closes a connection that begins a transaction.
     #[error(
         "transactions of several statements (BEGIN) do not go through statement pooling; use pool_mode = transaction"
     )]
     TransactionBlocks,
-    /// Some clients would wait for ever.
+    /// Some clients would wait forever.
     #[error(
         "session pooling keeps a server connection for each of the {clients} clients, and pool_size is {pool_size}: the \
          others would wait in vain; use pool_size = {clients}, or pool_mode = transaction"
     )]
     TooFewConnections { clients: u32, pool_size: u32 },
-    /// Sent at the start of each connection, which PgBouncer refuses.
+    /// A startup parameter that PgBouncer refuses.
     #[error(
         "PgBouncer {version} does not pass on {parameter:?}, which the connection string or the environment sets for \
          each connection; leave it out, or make it a setting of the arm"
     )]
     Parameter { parameter: String, version: Version },
-    /// Session settings are put in force by PgBouncer itself.
+    /// PgBouncer itself sets session settings.
     #[error(
         "server_reset_query cannot be chosen together with the session setting {setting:?}, which pgdyno keeps in force \
          by it"
     )]
     ResetQuery { setting: String },
-    /// Its value cannot stand in a configuration file.
+    /// A configuration file cannot contain the value.
     #[error(
         "the session setting {setting:?} has a value of more than one line, which does not go through a pooler"
     )]
@@ -72,19 +71,20 @@ impl From<NotCarried> for Error {
     }
 }
 
-/// Parameters at the start of a connection that PgBouncer keeps for each client, in small letters; of all versions.
+/// Startup parameters that every version of PgBouncer keeps for each client, in lower case.
 const KEPT: [&str; 5] =
     ["application_name", "client_encoding", "datestyle", "standard_conforming_strings", "timezone"];
-/// By default kept from 1.20 on (`track_extra_parameters`).
+/// Kept by default from 1.20 on (`track_extra_parameters`).
 const KEPT_LATER: &str = "intervalstyle";
-/// The first version that keeps prepared statements for each client, and the first that does so by itself.
+/// The first version that can keep prepared statements for each client, and the first that does so by
+/// default.
 const PREPARED: Version = Version::of(1, 21);
 const PREPARED_BY_DEFAULT: Version = Version::of(1, 24);
 /// The first version that keeps more parameters than [`KEPT`].
 const EXTRA_PARAMETERS: Version = Version::of(1, 20);
 
-/// Whether a pooler can carry a load. `parameters` are those that the connection to the server starts with, such as
-/// `options` of a URL (none on managed servers); settings of an arm are not among them.
+/// Checks that a pooler can carry a load. `parameters` are the startup parameters of the connection to the
+/// server, such as `options` of a URL (none on managed servers), without the settings of an arm.
 ///
 /// # Errors
 /// The first reason why not.
@@ -127,7 +127,7 @@ fn session_settings(options: &Options, session: &Wanted) -> Result<(), NotCarrie
     }
 }
 
-/// Whether a parameter sent at the start of a connection reaches the server connection that serves the client.
+/// Whether a startup parameter reaches the server connection that serves the client.
 pub(super) fn is_kept(name: &str, version: Version) -> bool {
     let name = name.to_ascii_lowercase();
     KEPT.contains(&name.as_str()) || (version >= EXTRA_PARAMETERS && name == KEPT_LATER)

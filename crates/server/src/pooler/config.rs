@@ -1,4 +1,4 @@
-//! PgBouncer's own files: `pgbouncer.ini` and the list of users.
+//! PgBouncer's files: `pgbouncer.ini` and the list of users.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -15,30 +15,30 @@ use crate::error::file_error;
 use crate::member::Folders;
 use crate::settings::Wanted;
 
-/// Connections beside those of the load: ours.
+/// Connections in addition to the load's: ours.
 const SPARE_CLIENTS: u32 = 20;
-/// The database that is no database of the server.
+/// PgBouncer's own database, not the server's.
 const CONSOLE: &str = "pgbouncer";
-/// What `DISCARD ALL` does, in its parts: itself it cannot stand in a transaction with what follows.
+/// The parts of `DISCARD ALL`, which itself cannot be in a transaction with what follows.
 const DISCARD_ALL: &str = "CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; DEALLOCATE ALL; UNLISTEN *; \
                            SELECT pg_catalog.pg_advisory_unlock_all(); DISCARD PLANS; DISCARD TEMP; DISCARD SEQUENCES";
-/// So that the log does not grow with the load; others can be chosen.
+/// Prevents that the log grows with the load; can be overridden.
 const QUIET: [(&str, &str); 3] = [("log_connections", "0"), ("log_disconnections", "0"), ("log_stats", "0")];
 
-/// Where a pooler connects: to the server as pgdyno reaches it, without the settings of an arm.
+/// Where a pooler connects: to the server as pgdyno does, without the settings of an arm.
 #[derive(Debug, Clone)]
 pub struct Upstream {
     pub place: Place,
-    /// How TLS is used there; over a Unix socket it is not.
+    /// TLS to the server; unused over a Unix socket.
     pub ssl: SslOptions,
 }
 
-/// Session settings by the way they are put in force.
+/// Session settings by how they are applied.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    /// PgBouncer takes them from each client.
+    /// Sent by each client, and kept by PgBouncer.
     kept: Wanted,
-    /// It sets them by itself on each connection to the server.
+    /// Set by PgBouncer on each connection to the server.
     set: Wanted,
 }
 
@@ -49,7 +49,7 @@ impl Session {
         Self { kept, set }
     }
 
-    /// What a client sends at the start of its connection: its parameters, those of the arm in place of others.
+    /// A client's startup parameters; those of the arm replace others.
     pub(super) fn over(&self, parameters: &[(String, String)]) -> Vec<(String, String)> {
         let replaced = |name: &str| self.kept.keys().any(|kept| kept.eq_ignore_ascii_case(name));
         let own = parameters.iter().filter(|(name, _)| !replaced(name));
@@ -69,7 +69,7 @@ impl Session {
     }
 }
 
-/// Writes both files, and copies of the certificates that they name; answers the path of the first.
+/// Writes both files, and copies of the certificates in them; returns the path of the first.
 pub(super) fn write(
     folders: &Folders,
     upstream: &Upstream,
@@ -108,13 +108,13 @@ pub(super) fn write(
         set("server_reset_query", &format!("{DISCARD_ALL}; {statement}"));
     }
     tls(folders, upstream)?.iter().for_each(|(name, value)| set(name, value));
-    // Of a name that is given twice the last one counts.
+    // The last of repeated names counts.
     QUIET.iter().for_each(|(name, value)| set(name, value));
     options.settings.iter().for_each(|(name, value)| set(name, value));
     folders.write("pgbouncer.ini", text.as_bytes())
 }
 
-/// `"user" "password"`: who may come in (over a socket that is closed to others), and how to log in at the server.
+/// `"user" "password"`: who may connect (over a private socket), and how to log in at the server.
 fn users(login: &Login) -> Result<Vec<u8>, Error> {
     let password = login.password.as_ref().map_or(&b""[..], |password| password.as_bytes());
     let one_line = |text: &[u8]| !text.iter().any(|byte| matches!(byte, 0 | b'\n' | b'\r'));
@@ -124,7 +124,7 @@ fn users(login: &Login) -> Result<Vec<u8>, Error> {
     Ok([&user_quoted(login.user.as_bytes())[..], b" ", &user_quoted(password), b"\n"].concat())
 }
 
-/// How the server is reached cannot be written down for PgBouncer.
+/// The server's connection cannot be expressed for PgBouncer.
 fn unreachable(why: &str) -> Error {
     Error::new(Class::Missing, format!("PgBouncer cannot reach the server as pgdyno does: {why}"))
 }
@@ -160,7 +160,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// TLS to the server, with copies of the certificates, which its account may not reach where they are.
+/// TLS to the server, with copies of the certificates, whose originals its account may not be able to read.
 fn tls(folders: &Folders, upstream: &Upstream) -> Result<Vec<(&'static str, String)>, Error> {
     let ssl = &upstream.ssl;
     if upstream.place.tls.is_none() || upstream.place.login.ssl_mode == SslMode::Disable {
@@ -178,7 +178,7 @@ fn tls(folders: &Folders, upstream: &Upstream) -> Result<Vec<(&'static str, Stri
     let mut lines = vec![("server_tls_sslmode", mode.name().to_owned())];
     match &ssl.root {
         RootCertificates::File(path) => lines.push(("server_tls_ca_file", copy(path, "root.crt")?)),
-        // It looks for the system's by itself.
+        // It finds the system's by itself.
         RootCertificates::System | RootCertificates::None => {}
     }
     if let Some(client) = &ssl.client {

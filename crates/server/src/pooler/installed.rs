@@ -20,7 +20,7 @@ pub struct Installed {
 }
 
 impl Installed {
-    /// The PgBouncer in `PATH` or the usual places, and what version it says it is.
+    /// The PgBouncer in `PATH` or the usual places, and its version.
     ///
     /// # Errors
     /// When it is not installed, or cannot be run.

@@ -1,8 +1,8 @@
-//! A private PgBouncer before the server: a Unix socket in a closed folder, under a watchdog.
+//! A private PgBouncer in front of the server: a Unix socket in a private folder, under a watchdog.
 //!
-//! Session settings do not come through it with `options`, as they do to a server: PgBouncer refuses those (before 1.20),
-//! or all in them that it does not keep for each client. It is told the settings of the arm instead, and sets them on
-//! each of its connections to the server; so it is started again for each arm.
+//! Session settings are not sent with `options`, as to a server: PgBouncer refuses those (before 1.20), or
+//! all in them that it does not keep for each client. The settings of the arm are in its configuration
+//! instead, and it sets them on each connection to the server; so it is restarted for each arm.
 
 mod carries;
 mod config;
@@ -28,18 +28,18 @@ pub use spec::plan::pooler::{Options, PoolMode};
 
 use self::config::Session;
 use crate::child::{Account, Program, StopWay, Watchdog};
-use crate::control::{ConnectError, Control, Patience};
+use crate::control::{ConnectError, Control, Timeouts};
 use crate::home::{Home, Part};
 use crate::member::{self, Folders, Member};
 use crate::secrets::Secrets;
 use crate::settings::{Wanted, catalog, differences};
 use crate::stop::Stop;
 
-/// What messages call it.
+/// Its name in messages.
 const NAME: &str = "pgbouncer";
 /// Part of the socket's name; nothing listens on the network.
 const PORT: u16 = 6432;
-/// Longest wait for the first connection through it.
+/// Timeout of the first connection through it.
 const CONNECT_BOUND: Duration = Duration::from_secs(20);
 /// From this version on SIGTERM waits for clients, and SIGQUIT ends it at once; before, SIGTERM does.
 const ENDED_BY_QUIT: Version = Version::of(1, 23);
@@ -53,11 +53,11 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Starts one for this load, and connects through it to the database of `upstream` once: the settings of the arm
-    /// are then seen to be in force.
+    /// Starts one for this load, and connects through it once to the database of `upstream`, which checks
+    /// that the settings of the arm are in force.
     ///
     /// # Errors
-    /// When it is not installed, cannot carry the load, does not start, or nobody gets through it.
+    /// When it is not installed, cannot carry the load, does not start, or the connection fails.
     pub fn start(
         home: &Home,
         upstream: &Upstream,
@@ -87,8 +87,8 @@ impl Pooler {
         Ok(pooler)
     }
 
-    /// Where clients connect to reach a database of the server, with the settings of the arm. The database `pgbouncer`
-    /// is its console, for reading (`SHOW POOLS`).
+    /// Where clients connect to reach a database of the server, with the settings of the arm. The database
+    /// `pgbouncer` is its console, for reading (`SHOW POOLS`).
     #[must_use]
     pub fn place(&self, database: &str) -> Place {
         let login = Login { dbname: database.to_owned(), ..self.login.clone() };
@@ -107,7 +107,7 @@ impl Pooler {
         self.member.pid()
     }
 
-    /// Whether it still runs.
+    /// Checks that it still runs.
     ///
     /// # Errors
     /// How it died, with its last lines.
@@ -119,13 +119,13 @@ impl Pooler {
         self.member.sockets().join(socket_name())
     }
 
-    /// Goes through it once: that it listens does not say that the server lets it in, and what it sets there it does not
-    /// tell.
+    /// Connects through it once: only that shows that the server accepts it, and that its settings take
+    /// effect.
     fn verify(&self, session: &Wanted, stop: &Stop) -> Result<(), Error> {
-        let patience = Patience { stop: stop.clone(), ..Patience::usual() };
+        let timeouts = Timeouts { stop: stop.clone(), ..Timeouts::usual() };
         let place = self.place(&self.login.dbname);
         let mut control =
-            Control::open_with(&place, Some(CONNECT_BOUND), patience).map_err(|error| match error {
+            Control::open_with(&place, Some(CONNECT_BOUND), timeouts).map_err(|error| match error {
                 ConnectError::Stopped => Error::stopped(),
                 error => {
                     let log = self.member.last_lines();

@@ -11,7 +11,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// The first one of a series, to compare with.
+    /// The first version of a series, for comparisons.
     #[must_use]
     pub const fn of(major: u32, minor: u32) -> Self {
         Self { major, minor, patch: 0 }

@@ -1,4 +1,4 @@
-//! A blocking connection to Redis, outside the timed part.
+//! A blocking connection to Redis, outside the timed part of a run.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use protocol::limits;
 use protocol::postgres::conninfo::TcpOptions;
 use protocol::redis::{Answer, Control, ControlError, Info, Replies, Reply, command};
 
-use crate::control::brief::{watch, words};
 use crate::control::socket::Socket;
+use crate::control::socket::{short_wait_error, short_watch};
 
-/// A blocking connection; nobody waits for it any longer once `given_up` says so.
+/// A blocking connection to Redis; every wait ends once `given_up` returns true.
 pub struct RedisControl<'a> {
     socket: Socket,
     given_up: &'a dyn Fn() -> bool,
@@ -26,19 +26,18 @@ impl<'a> RedisControl<'a> {
     /// # Errors
     /// When nobody answers there.
     pub fn connect(address: &'a Address, given_up: &'a dyn Fn() -> bool) -> Result<Self, ControlError> {
-        let socket =
-            Socket::connect(address, &TcpOptions::default(), &mut watch(given_up)).map_err(|error| {
-                ControlError {
-                    doing: format!("connecting {}", address.in_words(None)),
-                    problem: format!("{}; is a Redis server running there?", words(&error)),
-                }
-            })?;
+        let socket = Socket::connect(address, &TcpOptions::default(), &mut short_watch(given_up)).map_err(
+            |error| ControlError {
+                doing: format!("connecting {}", address.in_words(None)),
+                problem: format!("{}; is a Redis server running there?", short_wait_error(&error)),
+            },
+        )?;
         Ok(Self { socket, given_up, address, replies: Replies::new(), input: Vec::new(), at: 0 })
     }
 
-    /// The next reply, as far as it is wanted.
+    /// The next reply, converted by `of`.
     fn reply<T>(&mut self, of: impl Fn(&Reply<'_>) -> T) -> Result<T, ControlError> {
-        let mut watch = watch(self.given_up);
+        let mut watch = short_watch(self.given_up);
         loop {
             let reply = self.replies.next(&self.input, &mut self.at);
             let reply = reply.map_err(|error| ControlError {
@@ -67,13 +66,13 @@ impl<'a> RedisControl<'a> {
     }
 
     fn send(&mut self, commands: &[u8]) -> Result<(), ControlError> {
-        let sent = self.socket.send(commands, &mut watch(self.given_up));
+        let sent = self.socket.send(commands, &mut short_watch(self.given_up));
         sent.map_err(|error| self.lost(&error))
     }
 
     fn lost(&self, error: &io::Error) -> ControlError {
         let doing = format!("talking to the server {}", self.address.in_words(None));
-        ControlError { doing, problem: words(error) }
+        ControlError { doing, problem: short_wait_error(error) }
     }
 }
 
@@ -87,12 +86,12 @@ impl Control for RedisControl<'_> {
         let mut out = Vec::new();
         command(&mut out, &["INFO"]);
         self.send(&out)?;
-        let told = self.reply(|reply| match reply {
+        let reply = self.reply(|reply| match reply {
             Reply::Bulk(text) => Ok(Info::parse(&String::from_utf8_lossy(text))),
             Reply::Error(text) => Err(String::from_utf8_lossy(text).into_owned()),
             _ => Err("gave no text".to_owned()),
         })?;
-        told.map_err(|problem| ControlError {
+        reply.map_err(|problem| ControlError {
             doing: format!("asking {} for INFO", self.address.in_words(None)),
             problem,
         })
@@ -130,7 +129,7 @@ mod tests {
         );
     }
 
-    /// A reply of 1 GB was kept as far as the memory went.
+    /// A reply of 1 GB was kept until the memory was full.
     #[test]
     fn a_reply_without_end_is_given_up() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A private Redis server: a Unix socket in a closed folder, no persistence, under a watchdog.
+//! A private Redis server: a Unix socket in a private folder, no persistence, under a watchdog.
 
 mod control;
 
@@ -20,7 +20,7 @@ use crate::stop::Stop;
 pub use self::control::RedisControl;
 
 const SOCKET: &str = "redis.sock";
-/// What messages call it.
+/// Its name in messages.
 const NAME: &str = "redis-server";
 const NOT_INSTALLED: &str = "redis-server is not installed; install it (Debian, Ubuntu: apt install redis-server; Fedora, RHEL: \
                              dnf install redis; macOS: brew install redis)";
@@ -34,7 +34,7 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts an empty server for this process. What it holds is gone when it stops.
+    /// Starts an empty server for this process. Its data are gone when it stops.
     ///
     /// # Errors
     /// When it is not installed or does not start.
@@ -53,7 +53,7 @@ impl Redis {
         Ok(Self { member, version, limits })
     }
 
-    /// Its limits as it started with them.
+    /// Its limits at the start.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -77,7 +77,7 @@ impl Redis {
         self.member.pid()
     }
 
-    /// Whether it still runs.
+    /// Checks that it still runs.
     ///
     /// # Errors
     /// How it died, with its last lines.

@@ -1,4 +1,4 @@
-//! Bringing a server to the settings of an arm.
+//! Applies the settings of an arm to a server.
 
 use std::time::{Duration, Instant};
 
@@ -18,13 +18,11 @@ use crate::managed::Cluster;
 use crate::managed::LastLines;
 use crate::stop::Stop;
 
-/// How long connecting may take.
 const CONNECT_BOUND: Duration = Duration::from_secs(10);
 
-/// What it took to bring the server to the settings.
+/// What applying the settings took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Effort {
-    /// Nothing on the server changed.
     #[default]
     None,
     /// It re-read its files.
@@ -32,18 +30,17 @@ pub enum Effort {
     Restart,
 }
 
-/// Settings that are in force, read back and verified.
+/// Settings that are in force and verified.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// What every connection of the load must set for itself.
+    /// What every connection of the load must set.
     pub session: Wanted,
     /// What was set for the whole server.
     pub server: Wanted,
-    /// What it took.
     pub effort: Effort,
-    /// Settings that came along, with the reason.
+    /// Settings that had to be added, with the reason.
     pub added: Vec<String>,
-    /// What in them weakens crash safety or upkeep.
+    /// How they weaken crash safety or maintenance.
     pub weakens: Vec<String>,
 }
 
@@ -61,11 +58,12 @@ impl Applied {
     }
 }
 
-/// Brings a managed server to exactly these settings, over what it had before any arm; restarts it if needed, or where
-/// it shall be started `anew`.
+/// Applies exactly these settings to a managed server, on top of its settings before any arm; restarts it if
+/// needed, or if `anew`.
 ///
 /// # Errors
-/// When a setting is unknown, refused, or not in force afterwards; the server is then back at its own settings.
+/// When a setting is unknown, refused, or not in force afterwards; the server then has its former settings
+/// again.
 pub fn apply_managed(
     cluster: &mut Cluster,
     database: &str,
@@ -75,7 +73,7 @@ pub fn apply_managed(
     let attempt = attempt_managed(cluster, database, wanted, anew);
     if attempt.is_err() {
         let _concluding = Stop::of_process().concluding();
-        // The first error tells more than one that follows from it.
+        // The first error explains more than one that follows from it.
         let _ = restore_managed(cluster);
     }
     attempt
@@ -105,10 +103,10 @@ fn attempt_managed(
     Ok(Applied::of(change, effort))
 }
 
-/// Puts a managed server's own settings back, also after a failed or killed experiment; restarts it if needed.
+/// Restores a managed server's own settings, even after a failed or killed experiment; restarts it if needed.
 ///
 /// # Errors
-/// When the server does not come up again.
+/// When the server does not start again.
 pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, Error> {
     if !cluster.put_settings_back()? {
         return Ok(Effort::None);
@@ -121,10 +119,10 @@ pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, Error> {
     take_effect(cluster, control)
 }
 
-/// The same for its own sake: a server that does not run is not started for it. Answers whether anything was to be done.
+/// As [`restore_managed`], without starting a stopped server. Returns whether anything had to be done.
 ///
 /// # Errors
-/// When the file cannot be written, or the server does not come up again.
+/// When the file cannot be written, or the server does not start again.
 pub fn mend_managed(cluster: &mut Cluster) -> Result<bool, Error> {
     if cluster.pid().is_none() {
         return cluster.put_settings_back();
@@ -132,7 +130,7 @@ pub fn mend_managed(cluster: &mut Cluster) -> Result<bool, Error> {
     Ok(restore_managed(cluster)? != Effort::None)
 }
 
-/// Lets changed files take effect by the least that does it.
+/// Makes changed files take effect by the cheapest sufficient way.
 fn take_effect(cluster: &mut Cluster, mut control: Control) -> Result<Effort, Error> {
     reload(&mut control)?;
     drop(control);
@@ -152,8 +150,8 @@ fn restart(cluster: &mut Cluster) -> Result<Effort, Error> {
     }
 }
 
-/// Applies settings to a server that is not ours: for our own sessions only, unless `journal` is given: then also
-/// what a reload can do, with the former values journalled first.
+/// Applies settings to a server that we do not own: for our own sessions only, unless `journal` is given.
+/// With it also what a reload can change, after recording the former values.
 ///
 /// # Errors
 /// When that is not enough, or a setting is unknown, refused, or not in force afterwards.
@@ -168,7 +166,7 @@ pub fn apply_url(
     let known = catalog(&mut control)?;
     let mut change = Change::of(&known, wanted, superuser)?;
     if pooling.is_shared() {
-        // What is in force already nobody need set.
+        // Values already in force need not be set.
         change.session = differences(&known, &change.session)
             .into_iter()
             .filter_map(|difference| change.session.remove_entry(&difference.name))
@@ -216,7 +214,7 @@ fn alter_system(control: &mut Control, server: &Wanted) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads every setting back over a connection like those of the load.
+/// Reads every setting back over a connection like the load's.
 fn verify(place: &Place, change: &Change) -> Result<(), Error> {
     let with_settings = with_session_settings(place, &change.session);
     let mut control = Control::open(&with_settings, Some(CONNECT_BOUND)).map_err(|error| match error {
@@ -228,7 +226,7 @@ fn verify(place: &Place, change: &Change) -> Result<(), Error> {
     })?;
     let wanted = change.session.iter().chain(&change.server);
     let wanted: Wanted = wanted.map(|(name, value)| (name.clone(), value.clone())).collect();
-    // A reload reaches the server's processes one after the other: give the new value a moment.
+    // A reload reaches the server's processes one after the other, so wait a moment for the new value.
     let start = Instant::now();
     loop {
         let found = differences(&catalog(&mut control)?, &wanted);

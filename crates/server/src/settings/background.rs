@@ -1,6 +1,7 @@
-//! Settings that decide what a server does in the background: log, commits, checkpoints, writing, autovacuum, I/O.
+//! Settings that control what a server does in the background: log, commits, checkpoints, writing,
+//! autovacuum, I/O.
 
-/// Beginnings of the names of such settings.
+/// Prefixes of their names.
 const BEGINNINGS: [&str; 13] = [
     "wal_",
     "max_wal_",
@@ -16,7 +17,7 @@ const BEGINNINGS: [&str; 13] = [
     "archive_",
     "summarize_wal",
 ];
-/// Such settings whose names tell nothing.
+/// Names without such a prefix.
 const NAMES: [&str; 8] = [
     "fsync",
     "synchronous_commit",
@@ -27,10 +28,10 @@ const NAMES: [&str; 8] = [
     "data_sync_retry",
     "file_copy_method",
 ];
-/// One that begins so and decides only how much memory such work may have, as `maintenance_work_mem` does where it is not set.
+/// An exception: it only limits the memory of such work, as `maintenance_work_mem` does where it is not set.
 const MEMORY_ONLY: &str = "autovacuum_work_mem";
 
-/// Whether a setting decides what a server does when nobody asks it anything, or how it writes.
+/// Whether a setting controls background work of a server, or how it writes.
 #[must_use]
 pub fn in_the_background(name: &str) -> bool {
     let name = name.to_ascii_lowercase();

@@ -1,13 +1,13 @@
-//! The server's settings as `pg_settings` describes them.
+//! The server's settings from `pg_settings`.
 
 use std::collections::BTreeMap;
 
 use spec::{Class, Error};
 
-/// What has to happen for a changed value to take effect.
+/// What a changed value needs to take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Way {
-    /// A connection can set it for itself.
+    /// A connection can set it.
     Session,
     /// The server re-reads its files.
     Reload,
@@ -20,30 +20,27 @@ pub enum Way {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Entry {
     pub name: String,
-    /// Value in force, in `unit`s.
+    /// In `unit`s.
     pub setting: String,
     /// `8kB`, `ms`, ...; `None` for plain values.
     pub unit: Option<String>,
     /// `internal`, `postmaster`, `sighup`, `superuser-backend`, `backend`, `superuser` or `user`.
     pub context: String,
-    /// `bool`, `enum`, `integer`, `real` or `string`.
     pub vartype: String,
-    /// Where the value came from: `default`, `configuration file`, ...
+    /// `default`, `configuration file`, ...
     pub source: String,
-    /// Value it would have if nobody had set it.
+    /// Built-in default.
     pub boot_val: Option<String>,
-    /// Smallest value allowed.
     pub min_val: Option<String>,
-    /// Largest value allowed.
     pub max_val: Option<String>,
-    /// The words it takes, where it takes only some.
+    /// Allowed words of an enum.
     pub choices: Vec<String>,
     /// Whether a new value waits for a restart.
     pub pending_restart: bool,
 }
 
 impl Entry {
-    /// What a change takes; `superuser` tells whether our role may set what only superusers may.
+    /// What a change needs; `superuser` is true if our role may set what only superusers may.
     #[must_use]
     pub fn way(&self, superuser: bool) -> Way {
         match self.context.as_str() {
@@ -67,7 +64,7 @@ impl Catalog {
     pub const QUERY: &'static str = "SELECT name, setting, unit, context, vartype, source, boot_val, min_val, \
          max_val, pending_restart, pg_catalog.array_to_string(enumvals, ',') FROM pg_catalog.pg_settings";
 
-    /// From rows of [`Catalog::QUERY`] in text form; rows that are too short are left out.
+    /// From rows of [`Catalog::QUERY`] in text form; skips rows that are too short.
     #[must_use]
     pub fn of_rows(rows: &[Vec<Option<String>>]) -> Self {
         let entries =
@@ -75,13 +72,13 @@ impl Catalog {
         Self { entries: entries.collect() }
     }
 
-    /// A setting by name, whatever its case.
+    /// A setting by name, ignoring case.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.entries.get(&name.to_lowercase())
     }
 
-    /// A setting that must be there.
+    /// A setting that must exist.
     pub(super) fn known(&self, name: &str) -> Result<&Entry, Error> {
         self.get(name).ok_or_else(|| {
             let nearest =
@@ -95,7 +92,7 @@ impl Catalog {
         self.entries.values()
     }
 
-    /// The known name that looks most like `name`, if any does.
+    /// The known name most similar to `name`, if any.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Option<&str> {
         protocol::nearest(name, self.entries.values().map(|entry| entry.name.as_str()))
@@ -126,8 +123,8 @@ fn entry(row: &[Option<String>]) -> Option<Entry> {
 pub(super) mod tests {
     use super::*;
 
-    /// A catalog of `name setting unit context vartype [min max | choices]` lines (`-` for no unit); boot values equal
-    /// the settings.
+    /// A catalog of `name setting unit context vartype [min max | choices]` lines (`-` for no unit); boot
+    /// values equal the settings.
     pub(crate) fn catalog(lines: &str) -> Catalog {
         let rows: Vec<Vec<Option<String>>> = lines
             .lines()

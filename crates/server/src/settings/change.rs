@@ -1,4 +1,4 @@
-//! What has to be done so that a server has the wanted settings: pure data, made before anything is touched.
+//! Plans how a server gets the wanted settings: pure data, before anything is touched.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use super::catalog::{Catalog, Way};
 use super::compare::is_in_force;
 use super::error::fixed;
 
-/// The settings of an arm, sorted by what each takes.
+/// The settings of an arm, grouped by what each needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Set by each connection for itself.
+    /// Set by each connection.
     pub session: BTreeMap<String, String>,
     /// Written to the server's files.
     pub server: BTreeMap<String, String>,
     /// Whether some of `server` differ from what is in force and take effect only after a restart.
     pub restart: bool,
-    /// Settings that had to come along, each with the reason.
+    /// Settings that had to be added, each with the reason.
     pub added: Vec<String>,
 }
 
 impl Change {
-    /// Sorts the wanted settings; `superuser` as in [`super::Entry::way`].
+    /// Groups the wanted settings; `superuser` as in [`super::Entry::way`].
     ///
     /// # Errors
     /// An unknown name, a setting that nobody can change, or two that contradict each other.

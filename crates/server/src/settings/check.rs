@@ -1,4 +1,4 @@
-//! Whether a server can be brought to an arm's settings, said before anything is changed or prepared.
+//! Checks whether a server can get an arm's settings, before anything is changed or prepared.
 
 use spec::{Class, Error};
 
@@ -16,13 +16,13 @@ pub struct Means {
     pub restart: bool,
     /// Whether settings of the whole server may be changed.
     pub server: bool,
-    /// Whether each connection may set them for itself: not through a transaction pooler.
+    /// Whether each connection may set them: not through a transaction pooler.
     pub session: bool,
-    /// Whether our role may set what only superusers may; as in [`super::Entry::way`].
+    /// As in [`super::Entry::way`].
     pub superuser: bool,
 }
 
-/// Everything that keeps these settings from being had, in order of their names.
+/// Everything that prevents these settings, in order of their names.
 #[must_use]
 pub fn check(catalog: &Catalog, wanted: &Wanted, means: Means) -> Vec<Refusal> {
     let one = |(name, value): (&String, &String)| {
@@ -81,7 +81,7 @@ work_mem 4096 kB user integer 64 2147483647";
     const BY_URL: Means = Means { restart: false, server: false, session: true, superuser: true };
     const BY_URL_WITH_CHANGES: Means = Means { server: true, ..BY_URL };
 
-    fn said(pairs: &[(&str, &str)], means: Means) -> String {
+    fn problems(pairs: &[(&str, &str)], means: Means) -> String {
         let wanted = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let found = check(&catalog(SERVER), &wanted, means);
         found.iter().map(|refusal| refusal.error.to_string()).collect::<Vec<_>>().join("\n")
@@ -93,7 +93,7 @@ work_mem 4096 kB user integer 64 2147483647";
             ("shared_buffers", "1GB", BY_URL, "shared_buffers: changing it takes a restart"),
             ("shared_buffers", "1GB", BY_URL_WITH_CHANGES, "shared_buffers: changing it takes a restart"),
             ("shared_buffers", "1GB", OURS, ""),
-            // What is in force already needs nothing.
+            // A value already in force needs nothing.
             ("shared_buffers", "128MB", BY_URL, ""),
             ("checkpoint_timeout", "1min", BY_URL, "write change_server = true"),
             ("checkpoint_timeout", "1min", BY_URL_WITH_CHANGES, ""),
@@ -104,7 +104,7 @@ work_mem 4096 kB user integer 64 2147483647";
             ("block_size", "1", OURS, "block_size is fixed"),
             ("block_size", "8192", OURS, "block_size is fixed"),
         ] {
-            let found = said(&[(name, value)], means);
+            let found = problems(&[(name, value)], means);
             assert!(
                 found.contains(wanted) && found.is_empty() == wanted.is_empty(),
                 "{name}={value}: {found}"
@@ -115,7 +115,7 @@ work_mem 4096 kB user integer 64 2147483647";
     #[test]
     fn values_are_checked_against_what_the_server_takes() {
         for (name, value, wanted) in [
-            ("work_mem", "much", "it takes a whole number from 64 to 2147483647 kB, or one with a unit"),
+            ("work_mem", "much", "it takes a whole number from 64 to 2147483647 kB, or a number with a unit"),
             ("work_mem", "32kB", "from 64"),
             ("work_mem", "64kB", ""),
             ("work_mem", "10min", "B, kB, MB, GB, TB"),
@@ -129,7 +129,7 @@ work_mem 4096 kB user integer 64 2147483647";
             ("synchronous_commit", "FALSE", ""),
             ("wal_level", "hot_standby", ""),
         ] {
-            let found = said(&[(name, value)], OURS);
+            let found = problems(&[(name, value)], OURS);
             assert!(
                 found.contains(wanted) && found.is_empty() == wanted.is_empty(),
                 "{name}={value}: {found}"
@@ -140,7 +140,7 @@ work_mem 4096 kB user integer 64 2147483647";
     #[test]
     fn all_mistakes_of_an_arm_are_told_at_once() {
         let pairs = [("jit", "2"), ("nonsense", "1"), ("wal_level", "minimal"), ("max_wal_senders", "5")];
-        assert_eq!(said(&pairs, OURS).lines().count(), 3);
+        assert_eq!(problems(&pairs, OURS).lines().count(), 3);
         let wanted = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let found = check(&catalog(SERVER), &wanted, OURS);
         let about: Vec<_> = found.iter().map(|refusal| refusal.setting.as_deref()).collect();

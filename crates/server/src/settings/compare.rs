@@ -1,8 +1,8 @@
-//! Whether a value as written (`64MB`, `yes`, `1.0`) is the value in force (`65536` kB, `on`, `1`).
+//! Compares a value as written (`64MB`, `yes`, `1.0`) with the value in force (`65536` kB, `on`, `1`).
 
 use super::catalog::Entry;
 
-/// Whether the server's value is what was asked for.
+/// Whether the server's value equals the requested one.
 #[must_use]
 pub fn is_in_force(wanted: &str, entry: &Entry) -> bool {
     let (wanted, setting) = (wanted.trim(), entry.setting.trim());
@@ -18,7 +18,7 @@ pub fn is_in_force(wanted: &str, entry: &Entry) -> bool {
     }
 }
 
-/// What a setting takes, in words, where `value` is nothing of that kind; `None` where the server may well take it.
+/// What a setting accepts, in words, if `value` is certainly not accepted; `None` where it may be.
 #[must_use]
 pub(super) fn what_it_takes(value: &str, entry: &Entry) -> Option<String> {
     match entry.vartype.as_str() {
@@ -37,7 +37,7 @@ pub(super) fn what_it_takes(value: &str, entry: &Entry) -> Option<String> {
     }
 }
 
-/// The server rounds whole numbers before it looks at their bounds.
+/// The server rounds whole numbers before it checks their bounds.
 fn is_within(figure: f64, entry: &Entry) -> bool {
     let figure = if entry.vartype == "integer" { figure.round_ties_even() } else { figure };
     let bound = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<f64>().ok());
@@ -58,23 +58,23 @@ fn numbers_it_takes(entry: &Entry) -> String {
         Some((Kind::Memory, _)) => "B, kB, MB, GB, TB",
         _ => "us, ms, s, min, h, d",
     };
-    format!("it takes {kind}{range}{times} {own}, or one with a unit of its own: {units}")
+    format!("it takes {kind}{range}{times} {own}, or a number with a unit: {units}")
 }
 
-/// A length of time that a setting counted in `unit` stands for, seconds.
+/// A duration in a setting counted in `unit`, seconds.
 pub(super) fn seconds(value: &str, unit: &str) -> Option<f64> {
     let (kind, size) = own_unit(unit)?;
     (kind == Kind::Time).then(|| in_unit(value, Some(unit)).map(|figure| figure * size / 1e6))?
 }
 
-/// The memory that a setting counted in `unit` (`kB`, `8kB`) stands for, bytes.
+/// An amount of memory in a setting counted in `unit` (`kB`, `8kB`), bytes.
 #[must_use]
 pub fn memory_bytes(value: &str, unit: &str) -> Option<f64> {
     let (kind, size) = own_unit(unit)?;
     (kind == Kind::Memory).then(|| in_unit(value, Some(unit)).map(|figure| figure * size))?
 }
 
-/// `wal_buffers = -1` and its like: the server puts its own figure there.
+/// `wal_buffers = -1` and similar: the server replaces it.
 fn leaves_it_to_the_server(wanted: &str, entry: &Entry) -> bool {
     const AUTOMATIC: [(&str, &str); 4] = [
         ("wal_buffers", "-1"),
@@ -85,7 +85,7 @@ fn leaves_it_to_the_server(wanted: &str, entry: &Entry) -> bool {
     AUTOMATIC.contains(&(entry.name.as_str(), wanted))
 }
 
-/// PostgreSQL takes unique beginnings of true, false, yes, no, and on, off, 1, 0.
+/// PostgreSQL accepts unique prefixes of true, false, yes, no, and on, off, 1, 0.
 fn boolean(text: &str) -> Option<bool> {
     let text = text.to_lowercase();
     let begins = |word: &str, least: usize| text.len() >= least && word.starts_with(&text);
@@ -101,7 +101,7 @@ fn boolean(text: &str) -> Option<bool> {
 fn integers_agree(wanted: &str, entry: &Entry) -> bool {
     let Some(setting) = entry.setting.parse::<f64>().ok() else { return false };
     let Some(wanted) = in_unit(wanted, entry.unit.as_deref()) else { return false };
-    // The server rounds what does not fit its unit: half a unit on either side is the same value.
+    // The server rounds to its unit: half a unit on either side is the same value.
     (wanted - setting).abs() <= 0.5 + setting.abs() * 1e-9
 }
 
@@ -111,7 +111,7 @@ fn reals_agree(wanted: &str, entry: &Entry) -> bool {
         .is_some_and(|wanted| (wanted - setting).abs() <= setting.abs() * 1e-6)
 }
 
-/// A figure in the setting's own unit; a bare figure is in that unit already.
+/// A number in the setting's unit, which is also the default unit.
 fn in_unit(text: &str, unit: Option<&str>) -> Option<f64> {
     let text = text.trim();
     if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -129,7 +129,7 @@ fn in_unit(text: &str, unit: Option<&str>) -> Option<f64> {
     }
 }
 
-/// Where the unit begins: after the figure, whose exponent may hold a letter too.
+/// Where the unit begins: after the number, whose exponent may contain a letter too.
 fn unit_start(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -177,7 +177,7 @@ fn own_unit(unit: &str) -> Option<(Kind, f64)> {
     unit_size(&unit[letters..]).map(|(kind, size)| (kind, size * count))
 }
 
-/// Choices have aliases that `pg_settings` never shows.
+/// Enum values have aliases that `pg_settings` never shows.
 fn canonical_choice(name: &str, value: &str) -> String {
     let value = value.to_lowercase();
     match (name, value.as_str()) {
@@ -190,7 +190,7 @@ fn canonical_choice(name: &str, value: &str) -> String {
     }
 }
 
-/// Lists differ in blanks and quotes only by looks.
+/// Lists may differ in blanks and quotes without meaning.
 fn list(value: &str) -> Vec<String> {
     value.split(',').map(|item| item.trim().trim_matches(['"', '\'']).to_owned()).collect()
 }

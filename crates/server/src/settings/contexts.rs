@@ -1,7 +1,7 @@
-//! What is known of settings without a server: how far a change of each reaches.
+//! The context of settings, known without a server.
 
-/// Settings that take effect only after a restart (context `postmaster` in PostgreSQL 10 to 18); those of
-/// extensions and of later versions are found out by the server when an arm is applied.
+/// Settings that take effect only after a restart (context `postmaster` in PostgreSQL 10 to 18). For those of
+/// extensions and later versions, the server is asked when an arm is applied.
 const RESTARTING: &[&str] = &[
     "archive_mode",
     "autovacuum_freeze_max_age",
@@ -74,7 +74,7 @@ const RESTARTING: &[&str] = &[
     "wal_log_hints",
 ];
 
-/// Settings that only the whole server can have, after it re-read its files (context `sighup` in PostgreSQL 15 to 18).
+/// Settings of the whole server, which re-reads its files for them (context `sighup` in PostgreSQL 15 to 18).
 const RELOADING: &[&str] = &[
     "allow_alter_system",
     "archive_cleanup_command",
@@ -180,16 +180,16 @@ const RELOADING: &[&str] = &[
     "wal_writer_flush_after",
 ];
 
-/// Settings that took a restart in some version, and take less in a later one.
+/// Settings that needed a restart in some version, and less in a later one.
 const EASED: &[&str] = &["autovacuum_max_workers"];
 
-/// Whether a setting takes effect only after a restart, whatever the version.
+/// Whether a setting takes effect only after a restart, in every version.
 #[must_use]
 pub fn always_needs_restart(name: &str) -> bool {
     needs_restart(name) && !EASED.contains(&name)
 }
 
-/// Whether a setting is one of the whole server, which re-reads its files for it.
+/// Whether a setting needs the server to re-read its files.
 #[must_use]
 pub fn needs_reload(name: &str) -> bool {
     RELOADING.contains(&name) || EASED.contains(&name)
@@ -199,6 +199,22 @@ pub fn needs_reload(name: &str) -> bool {
 #[must_use]
 pub fn needs_restart(name: &str) -> bool {
     RESTARTING.contains(&name)
+}
+
+/// Settings whose values may contain passwords or internal names; only whether they are set is recorded.
+const PRIVATE: [&str; 7] = [
+    "primary_conninfo",
+    "ssl_passphrase_command",
+    "archive_command",
+    "restore_command",
+    "archive_cleanup_command",
+    "recovery_end_command",
+    "promote_trigger_file",
+];
+
+/// Whether a setting's value may be secret, and so is never shown.
+pub(super) fn is_private(name: &str) -> bool {
+    PRIVATE.contains(&name.to_lowercase().as_str())
 }
 
 #[cfg(test)]

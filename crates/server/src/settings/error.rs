@@ -6,11 +6,11 @@ use spec::{Class, Error};
 
 use super::journal::{Left, LeftBy};
 
-/// A setting that is not what was asked for.
+/// A setting with another value than requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     pub name: String,
-    /// As asked for.
+    /// As requested.
     pub wanted: String,
     /// As in force, with its unit.
     pub got: String,
@@ -25,7 +25,7 @@ impl fmt::Display for Difference {
 /// Why a setting is refused.
 #[derive(Debug)]
 pub struct Refusal {
-    /// Its name, where it is about one setting.
+    /// The setting, if it concerns a single one.
     pub setting: Option<String>,
     pub error: Error,
 }
@@ -43,13 +43,13 @@ pub(super) fn refused(what: &str, message: &str) -> Error {
     Error::new(Class::Guard, format!("the server refuses {what}: {message}"))
 }
 
-/// The server took the settings but something else is in force.
+/// The server accepted the settings but other values are in force.
 pub(super) fn not_applied(found: &[Difference]) -> Error {
     let found: Vec<String> = found.iter().map(Difference::to_string).collect();
     Error::new(Class::Guard, format!("settings not applied: {}", found.join("; ")))
 }
 
-/// They would change a server that is not ours.
+/// They would change a server that we do not own.
 pub(super) fn needs_server_change(names: &[String]) -> Error {
     let what = format!(
         "{} can only be set for the whole server, which is not pgdyno's; write change_server = true into [target] to \
@@ -59,7 +59,7 @@ pub(super) fn needs_server_change(names: &[String]) -> Error {
     Error::new(Class::Missing, what)
 }
 
-/// They would need a restart of a server that is not ours.
+/// They would need a restart of a server that we do not own.
 pub(super) fn needs_restart(names: &[String]) -> Error {
     let what = format!(
         "{}: changing it takes a restart, which is not available on a server that is not pgdyno's; set it there by hand",
@@ -68,7 +68,7 @@ pub(super) fn needs_restart(names: &[String]) -> Error {
     Error::new(Class::Missing, what)
 }
 
-/// Each connection would set them for itself, and does not keep its server connection.
+/// Each connection would set them, and does not keep its server connection.
 pub(super) fn pooled(names: &[String]) -> Error {
     let what = format!(
         "{}: a setting of the session does not go through a transaction pooler, whose clients share server connections; \
@@ -78,7 +78,7 @@ pub(super) fn pooled(names: &[String]) -> Error {
     Error::new(Class::Missing, what)
 }
 
-/// Another pgdyno has changed the server, or changes it.
+/// Another pgdyno has changed the server, or is changing it.
 pub(crate) fn already_changed(left: &Left) -> Error {
     let class = match left.by {
         LeftBy::Living(_) => Class::Refused,

@@ -1,16 +1,16 @@
 //! Values relative to the machine: `25% of memory`, `50% of cores`.
 
-/// What a relative value refers to.
+/// The machine a relative value refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine {
-    /// Memory usable by the server, bytes.
+    /// Memory available to the server, bytes.
     pub memory_bytes: u64,
-    /// Logical CPUs usable by the server.
+    /// Logical CPUs available to the server.
     pub cores: u32,
 }
 
 impl Machine {
-    /// The machine we run on (its cgroup's limits where there are any).
+    /// The current machine, within the limits of its cgroup.
     #[must_use]
     pub fn here() -> Self {
         Self { memory_bytes: crate::host::memory_bytes(), cores: crate::host::cores() }
@@ -23,17 +23,18 @@ pub enum ExpressionError {
     /// The share is not a number above 0.
     #[error("{0:?}: the share must be a number above 0, as in \"25% of memory\"")]
     Share(String),
-    /// The thing it is a share of is unknown.
+    /// The share's base is unknown.
     #[error("{0:?}: a share can be taken of \"memory\" or \"cores\"")]
     Whole(String),
 }
 
-/// Turns a value as written into one that PostgreSQL takes. Values that are no shares come back as they are.
+/// Replaces a share of the machine by a value for PostgreSQL. Other values are returned unchanged.
 ///
-/// Memory is rounded down to whole megabytes, at least one; cores are rounded to the nearest number, at least one.
+/// Memory is rounded down to whole megabytes, at least one; cores are rounded to the nearest number, at least
+/// one.
 ///
 /// # Errors
-/// When the text is a share (`N% of …`) that makes no sense.
+/// When the text is an invalid share (`N% of …`).
 pub fn resolve(text: &str, machine: Machine) -> Result<String, ExpressionError> {
     let Some((share, whole)) = text.split_once('%') else { return Ok(text.trim().to_owned()) };
     let Some(whole) = whole.trim().strip_prefix("of ") else { return Ok(text.trim().to_owned()) };

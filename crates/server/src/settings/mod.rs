@@ -1,7 +1,8 @@
-//! Settings as a factor: what an arm asks for, how it gets there, and how the server gets back.
+//! Settings as a factor: what an arm requests, how it is applied, and how the server is restored.
 //!
-//! Values may be shares of the machine ([`resolve`]). Each setting goes the cheapest way its context allows: by the
-//! load's own connections, by a reload, by a restart. Nothing counts before it was read back and found in force.
+//! Values may be shares of the machine ([`resolve`]). Each setting uses the cheapest way its context allows:
+//! the load's own connections, a reload, a restart. A setting counts only after it was verified to be in
+//! force.
 
 mod apply;
 mod background;
@@ -13,8 +14,6 @@ mod contexts;
 mod error;
 mod expression;
 pub mod journal;
-mod left;
-mod private;
 mod read;
 mod reserved;
 mod rights;
@@ -35,13 +34,13 @@ pub use contexts::{always_needs_restart, needs_reload, needs_restart};
 pub(crate) use error::already_changed;
 pub use error::{Difference, Refusal};
 pub use expression::{ExpressionError, Machine, resolve};
-pub use left::{left_behind, left_behind_at};
+pub use journal::{left_behind, left_behind_at};
 pub use read::{catalog, changed, differences, recorded};
 pub use reserved::{reserved, without_timeouts};
 pub use rights::without_right;
 pub use safety::weakens;
 
-/// What an arm asks for: setting to value as written.
+/// The requested settings of an arm: name to value as written.
 pub type Wanted = BTreeMap<String, String>;
 
 /// Computes every value that is a share of the machine.

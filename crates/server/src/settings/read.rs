@@ -1,4 +1,4 @@
-//! Reading settings from a server.
+//! Reads settings from a server.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use spec::Error;
 use super::Wanted;
 use super::catalog::Catalog;
 use super::compare::is_in_force;
+use super::contexts::is_private;
 use super::error::Difference;
-use super::private::is_private;
 use crate::error::sql_error;
 
-/// Most changed settings that are told by name.
-const TOLD: usize = 5;
+/// Most changed settings that are named.
+const MOST_NAMED: usize = 5;
 
 /// All settings as this connection sees them.
 ///
@@ -24,7 +24,7 @@ pub fn catalog(sql: &mut dyn Sql) -> Result<Catalog, Error> {
     Ok(Catalog::of_rows(&rows))
 }
 
-/// All settings as they are recorded with a run; values that may be secret are left out.
+/// All settings as stored with a run, without values that may be secret.
 ///
 /// # Errors
 /// When the server refuses.
@@ -43,13 +43,13 @@ fn setting(row: Vec<Option<String>>) -> Option<spec::Setting> {
     Some(spec::Setting { name, value: if hidden { "(not recorded)".to_owned() } else { value }, source })
 }
 
-/// What a connection has by how it came: nothing by a socket, the system's values by the network.
+/// Settings that depend on how a connection was made: unset by a socket, the system's values by the network.
 const OF_THE_WAY: [&str; 4] =
     ["tcp_keepalives_count", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_user_timeout"];
 
-/// What is another value now than it was, in words; `None` when nothing is. What a session set for itself is not the
-/// server's: those named in `own`, and those a pooled connection still has from somebody. Nor are the defaults of a library
-/// that one server process has loaded and another has not, such as `plpgsql.check_asserts`.
+/// The settings that changed since `before`, in words; `None` when none did. Settings of a session do not
+/// count: those in `own`, and those a pooled connection still has from another client. Neither do defaults of
+/// a library that one server process has loaded and another has not, such as `plpgsql.check_asserts`.
 #[must_use]
 pub fn changed(before: &[spec::Setting], now: &[spec::Setting], own: &Wanted) -> Option<String> {
     const NOT_THERE: &str = "not there";
@@ -73,17 +73,19 @@ pub fn changed(before: &[spec::Setting], now: &[spec::Setting], own: &Wanted) ->
         name.contains('.') && of.contains(&NOT_THERE) && is_default()
     };
     values.retain(|name, of| of[0] != of[1] && !is_of_library(name, of));
-    let told =
-        values.iter().take(TOLD).map(|(name, [before, now])| format!("{name} was {before} and is {now}"));
-    let told: Vec<String> = told.collect();
-    let more = match values.len().saturating_sub(TOLD) {
+    let text = values
+        .iter()
+        .take(MOST_NAMED)
+        .map(|(name, [before, now])| format!("{name} was {before} and is {now}"));
+    let text: Vec<String> = text.collect();
+    let more = match values.len().saturating_sub(MOST_NAMED) {
         0 => String::new(),
         more => format!(", and {more} more"),
     };
-    (!told.is_empty()).then(|| format!("{}{more}", told.join(", ")))
+    (!text.is_empty()).then(|| format!("{}{more}", text.join(", ")))
 }
 
-/// What of the wanted settings is not in force.
+/// The requested settings that are not in force.
 #[must_use]
 pub fn differences(catalog: &Catalog, wanted: &Wanted) -> Vec<Difference> {
     let differs = |(name, value): (&String, &String)| {
@@ -91,10 +93,10 @@ pub fn differences(catalog: &Catalog, wanted: &Wanted) -> Vec<Difference> {
             Some(entry) => (is_in_force(value, entry), shown(&entry.setting, entry.unit.as_deref())),
             None => (false, "no such setting".to_owned()),
         };
-        let told = |value: &str| {
+        let text = |value: &str| {
             if is_private(name) { "(not shown)".to_owned() } else { value.to_owned() }
         };
-        (!agrees).then(|| Difference { name: name.clone(), wanted: told(value), got: told(&got) })
+        (!agrees).then(|| Difference { name: name.clone(), wanted: text(value), got: text(&got) })
     };
     wanted.iter().filter_map(differs).collect()
 }
@@ -127,7 +129,8 @@ mod tests {
         );
     }
 
-    /// The first call of a function in PL/pgSQL behind a pooler was "somebody changed settings of the server".
+    /// The first call of a function in PL/pgSQL behind a pooler was "somebody changed settings of the
+    /// server".
     #[test]
     fn defaults_of_a_library_that_one_process_has_loaded_are_no_change() {
         let setting = |source: &str| spec::Setting {
@@ -138,13 +141,13 @@ mod tests {
         for (before, now) in [(vec![], vec![setting("default")]), (vec![setting("default")], vec![])] {
             assert_eq!(changed(&before, &now, &Wanted::new()), None);
         }
-        let told = changed(&[], &[setting("configuration file")], &Wanted::new());
-        assert_eq!(told.unwrap(), "plpgsql.check_asserts was not there and is on");
+        let text = changed(&[], &[setting("configuration file")], &Wanted::new());
+        assert_eq!(text.unwrap(), "plpgsql.check_asserts was not there and is on");
     }
 
-    /// A run counted although another pgdyno had changed the server under it.
+    /// A run counted although another pgdyno had changed the server meanwhile.
     #[test]
-    fn settings_that_changed_under_a_run_are_told() {
+    fn settings_that_changed_during_a_run_are_reported() {
         let settings = |pairs: &[(&str, &str)]| -> Vec<spec::Setting> {
             let setting = |(name, value): &(&str, &str)| spec::Setting {
                 name: (*name).to_owned(),
@@ -158,8 +161,8 @@ mod tests {
         assert_eq!(changed(&before, &before, &none), None);
         let mut now = settings(&[("fsync", "off"), ("jit", "on"), ("work_mem", "8MB"), ("x.y", "1")]);
         now[3].source = "database".to_owned();
-        let told = changed(&before, &now, &none).unwrap();
-        assert_eq!(told, "fsync was on and is off, work_mem was 4MB and is 8MB, x.y was not there and is 1");
+        let text = changed(&before, &now, &none).unwrap();
+        assert_eq!(text, "fsync was on and is off, work_mem was 4MB and is 8MB, x.y was not there and is 1");
         // What our own sessions set is not the server's.
         let own = Wanted::from([("Work_Mem".to_owned(), "8MB".to_owned())]);
         let now = settings(&[("fsync", "on"), ("jit", "on"), ("work_mem", "8MB")]);
@@ -169,11 +172,11 @@ mod tests {
         assert_eq!(changed(&before, &pooled, &none), None);
         let many: Vec<_> = (0..7).map(|number| format!("a{number}")).collect();
         let many: Vec<_> = many.iter().map(|name| (name.as_str(), "1")).collect();
-        let told = changed(&[], &settings(&many), &none).unwrap();
-        assert!(told.ends_with("a4 was not there and is 1, and 2 more"), "{told}");
+        let text = changed(&[], &settings(&many), &none).unwrap();
+        assert!(text.ends_with("a4 was not there and is 1, and 2 more"), "{text}");
     }
 
-    /// Load by TCP, looked at by the socket: from the second switch of settings on no run counted.
+    /// Load by TCP, checked by the socket: from the second switch of settings on no run counted.
     #[test]
     fn what_a_connection_has_by_how_it_came_is_no_change_of_the_server() {
         let idle = |value: &str| spec::Setting {

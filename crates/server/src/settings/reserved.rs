@@ -1,9 +1,9 @@
-//! Settings that no arm can vary, because pgdyno itself works by them; and those that bind only the load.
+//! Settings that no arm can vary, because pgdyno depends on them; and settings that apply to the load only.
 
 use super::Wanted;
 use super::compare::seconds;
 
-/// Name, and what pgdyno needs it for; in order of names.
+/// Name, and what pgdyno needs it for; sorted by name.
 const RESERVED: [(&str, &str); 16] = [
     ("application_name", "pgdyno knows its own connections by it"),
     ("client_encoding", "pgdyno and its scripts speak UTF-8"),
@@ -23,10 +23,10 @@ const RESERVED: [(&str, &str); 16] = [
     ("unix_socket_permissions", REACHED),
 ];
 const FILES: &str = "the server is found by where its files lie";
-const CONNECTION: &str = "how clients connect is a factor of its own, `connection`";
+const CONNECTION: &str = "how clients connect is a separate factor, `connection`";
 const REACHED: &str = "pgdyno reaches the server by it";
 
-/// Time limits that end whatever runs into them, ms each: they are for the load, and pgdyno's own connections go without.
+/// Timeouts in ms. They apply to the load; pgdyno's own connections do not use them.
 const TIMEOUTS: [&str; 5] = [
     "idle_in_transaction_session_timeout",
     "idle_session_timeout",
@@ -34,10 +34,10 @@ const TIMEOUTS: [&str; 5] = [
     "statement_timeout",
     "transaction_timeout",
 ];
-/// Shortest limit for a statement under which settings can still be read back, seconds.
+/// Shortest statement timeout under which settings can still be read back, seconds.
 const SHORTEST_S: f64 = 1.0;
 const TOO_SHORT: &str =
-    "with less than 1 s the settings could not be read back over a connection like those of the load";
+    "with less than 1 s the settings could not be read back over a connection like the load's";
 
 /// Why a setting cannot be varied, or not have this value; `None` where it can.
 #[must_use]
@@ -51,8 +51,8 @@ pub fn reserved(name: &str, value: &str) -> Option<&'static str> {
     (ends_statements && seconds(value, "ms").is_some_and(short)).then_some(TOO_SHORT)
 }
 
-/// What of an arm's session settings pgdyno's own connections take on: all but limits of time, which would end a
-/// checkpoint, or the connection itself while a run lasts.
+/// An arm's session settings for pgdyno's own connections: all except timeouts, which would end a checkpoint,
+/// or the connection itself during a run.
 #[must_use]
 pub fn without_timeouts(session: &Wanted) -> Wanted {
     let own = |(name, _): &(&String, &String)| !TIMEOUTS.contains(&name.to_ascii_lowercase().as_str());

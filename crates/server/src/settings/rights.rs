@@ -1,4 +1,4 @@
-//! Whether our role may change settings of a whole server, and put them back, asked before it is tried.
+//! Checks whether our role may change settings of a whole server, and restore them.
 
 use super::Wanted;
 use super::catalog::{Catalog, Way};
@@ -9,7 +9,7 @@ use crate::control::Control;
 use protocol::postgres::sql::{Sql, SqlError};
 use spec::{Class, Error};
 
-/// What reading former values and reloading take, whatever the setting.
+/// What reading former values and reloading need, for every setting.
 const FOR_ALL: [(&str, &str); 3] = [
     ("has_table_privilege('pg_catalog.pg_file_settings', 'SELECT')", "SELECT ON pg_file_settings"),
     (
@@ -22,10 +22,10 @@ const FOR_ALL: [(&str, &str); 3] = [
     ),
 ];
 
-/// The settings that would be changed for the whole server by a role that may not.
+/// The settings that our role may not change for the whole server.
 ///
 /// # Errors
-/// When the server cannot be asked.
+/// When a query fails.
 pub fn without_right(
     control: &mut Control,
     catalog: &Catalog,
@@ -63,7 +63,7 @@ fn lacks(control: &mut Control, name: &str) -> Result<Vec<String>, SqlError> {
     let is = |at: usize| row.get(at).and_then(|value| value.as_deref()) == Some("t");
     let mut lacks: Vec<String> =
         (0..FOR_ALL.len()).filter(|at| !is(*at)).map(|at| FOR_ALL[at].1.to_owned()).collect();
-    // Only superusers could before 15.
+    // Before 15 only superusers could.
     let parameter = match is(FOR_ALL.len()) {
         false => false,
         true => {

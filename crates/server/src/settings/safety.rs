@@ -1,8 +1,9 @@
-//! Settings that trade crash safety or upkeep for speed; they are named wherever their figures are shown.
+//! Settings that trade crash safety or maintenance for speed; they are named wherever their figures are
+//! shown.
 
 use std::collections::BTreeMap;
 
-/// Name, the value that weakens, and what is lost by it.
+/// Name, the value that weakens, and what it costs.
 const WEAKENING: [(&str, &str, &str); 6] = [
     ("fsync", "off", "a crash can destroy the data"),
     ("full_page_writes", "off", "a crash can tear pages"),
@@ -12,7 +13,7 @@ const WEAKENING: [(&str, &str, &str); 6] = [
     ("track_counts", "off", "autovacuum stops working"),
 ];
 
-/// What in these settings weakens safety, in words: `fsync = off (a crash can destroy the data)`.
+/// How these settings weaken safety, in words: `fsync = off (a crash can destroy the data)`.
 #[must_use]
 pub fn weakens(settings: &BTreeMap<String, String>) -> Vec<String> {
     let is = |name: &str, value: &str| {

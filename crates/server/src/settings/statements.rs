@@ -1,4 +1,4 @@
-//! The statements that change a server's own settings, and the one by which it takes them.
+//! The statements that change a server's settings and make it reload them.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use super::error::refused;
 use crate::control::Control;
 use crate::error::sql_error;
 
-/// How long a server may take to re-read its files.
+/// Timeout of a reload.
 const RELOAD_BOUND: Duration = Duration::from_secs(10);
 
-/// Settings that are lists of names: each element is quoted by itself.
+/// Settings that are lists of names: each element is quoted separately.
 const LISTS: [&str; 6] = [
     "local_preload_libraries",
     "search_path",
@@ -22,7 +22,7 @@ const LISTS: [&str; 6] = [
     "unix_socket_directories",
 ];
 
-/// `ALTER SYSTEM SET`, as the setting's kind needs it.
+/// `ALTER SYSTEM SET`, in the form for the setting's kind.
 pub(super) fn set(name: &str, value: &str) -> String {
     let value = if LISTS.contains(&name.to_lowercase().as_str()) && !value.trim().is_empty() {
         let items = value.split(',').map(|item| quote_literal(item.trim().trim_matches(['"', '\''])));
@@ -38,7 +38,7 @@ pub(super) fn reset(name: &str) -> String {
     format!("ALTER SYSTEM RESET {}", quote_identifier(name))
 }
 
-/// Has the server re-read its files, and waits until it did.
+/// Makes the server re-read its files, and waits until it did.
 pub(super) fn reload(control: &mut Control) -> Result<(), Error> {
     const LOADED: &str = "SELECT pg_catalog.pg_conf_load_time()";
     let failed = |error| sql_error("reloading settings", error);

@@ -1,37 +1,34 @@
-//! When a sink answers.
+//! The delays of a sink.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How long after a request its reply leaves.
+/// The delay between a request and its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Delay {
-    /// At once.
     #[default]
     None,
-    /// Always the same.
     Constant(Duration),
     /// Mostly `fast`, every `every`-th time `slow`.
     Bimodal {
         fast: Duration,
-        /// The other one.
         slow: Duration,
-        /// Which replies have it; at least 1.
+        /// At least 1.
         every: u32,
     },
-    /// `base`, but nothing leaves during the first `length` of every `every`, counted from the sink's start; the first
-    /// stall comes after one `every`.
+    /// `base`, but no reply leaves during the first `length` of every `every`, counted from the sink's start;
+    /// the first stall comes after one `every`.
     Stalls {
         base: Duration,
-        /// Distance between the beginnings of two stalls.
+        /// Time between the starts of two stalls.
         every: Duration,
         length: Duration,
     },
 }
 
 impl Delay {
-    /// When the reply to request number `number` (from 1) leaves that came at `now`, ns since the sink's start.
+    /// When the reply to request `number` (from 1) leaves, which arrived at `now`; ns since the sink's start.
     #[must_use]
     pub(super) fn due(&self, number: u64, now: u64) -> u64 {
         let ns = |duration: Duration| duration.as_nanos() as u64;
@@ -70,7 +67,7 @@ impl fmt::Display for Delay {
 impl FromStr for Delay {
     type Err = String;
 
-    /// As it is displayed; times in µs.
+    /// The format of `Display`; times in µs.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("no delay: \"{text}\"");
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));

@@ -1,14 +1,13 @@
-//! A server that does nothing but answer after a known time, and counts what it sees: it measures the load engine.
+//! A server that only answers after a known time, and counts what it sees: it checks the load engine.
 //!
-//! It is its own process (pgdyno's own executable, called with a hidden argument, under a watchdog), so that its
-//! clock readings do not depend on ours, and speaks as much of PostgreSQL's protocol as a client needs. `figures`
-//! as a query gives, as one value, the histogram of the times from reading a request to writing its reply since it
-//! was last asked for.
+//! It is a separate process (pgdyno's executable, started with a hidden argument, under a watchdog), so that
+//! its clock readings are independent of ours. It implements as much of PostgreSQL's protocol as a client
+//! needs. The query `figures` returns, as one value, the histogram of the times from reading a request to
+//! writing its reply since the last such query.
 
+mod conversation;
 mod delay;
-mod figures;
 mod serve;
-mod speak;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,19 +27,18 @@ use crate::child::{Child, Program, Watchdog};
 use crate::control::{ConnectError, Control};
 use crate::home::{Home, socket_folder};
 
-/// First argument of a pgdyno that is to be a sink; what follows goes to [`sink_main`].
+/// First argument of a sink; the rest goes to [`sink_main`].
 pub const SINK_ARGUMENT: &str = "sink";
 
 const SOCKET: &str = "sink.sock";
-/// How long it may take to come up.
 const START_BOUND: Duration = Duration::from_secs(10);
 
-/// The life of a sink: arguments are the socket's path and the delay. Gives the exit code.
+/// Runs a sink: arguments are the socket's path and the delay. Returns the exit code.
 #[must_use]
 pub fn sink_main(arguments: &[OsString]) -> i32 {
     let [path, delay] = arguments else { return 64 };
     let Some(Ok(delay)) = delay.to_str().map(str::parse::<Delay>) else { return 64 };
-    // It only returns when it cannot go on; its starter sees that it is gone.
+    // It returns only on an error; its starter notices that it is gone.
     i32::from(serve::serve(Path::new(path), delay).is_err())
 }
 
@@ -59,7 +57,7 @@ impl Sink {
     /// When it does not come up.
     pub fn start(home: &Home, program: &Path, watchdog: &Watchdog, delay: Delay) -> Result<Self, Error> {
         let failed = |why: String| Error::new(Class::Child, format!("the sink did not start: {why}"));
-        // It keeps nothing but its socket: the name in the home is only what the socket's folder is called after.
+        // It stores nothing but its socket, whose folder is named after this path.
         let owner = home.folder().join(format!("sink-{}", uuid::Uuid::new_v4()));
         let folder = socket_folder(&owner, SOCKET, None).map_err(|error| failed(error.to_string()))?;
         let socket = folder.join(SOCKET);
@@ -81,7 +79,7 @@ impl Sink {
         Ok(sink)
     }
 
-    /// Its process.
+    /// Its pid.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.pid()
@@ -93,8 +91,8 @@ impl Sink {
         &self.place
     }
 
-    /// Times from reading a request to writing its reply, as the sink itself saw them, since the last call: they lie
-    /// wholly within what its clients saw.
+    /// Times from reading a request to writing its reply, as the sink measured them, since the last call:
+    /// they lie within the times its clients measured.
     ///
     /// # Errors
     /// When it is gone.
@@ -103,7 +101,7 @@ impl Sink {
         let mut control =
             Control::open(&self.place, Some(START_BOUND)).map_err(|error| gone(error.to_string()))?;
         let text = control.scalar("figures").map_err(|error| gone(error.text))?.unwrap_or_default();
-        figures::read(&text).ok_or_else(|| gone("its figures cannot be read".to_owned()))
+        Histogram::from_text(&text).map_err(|error| gone(format!("its figures cannot be read: {error}")))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The sink's one loop: all connections, and the replies that wait for their time.
+//! The sink's loop: all connections, and the replies that wait for their time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,20 +10,18 @@ use std::time::{Duration, Instant};
 use polling::{Event, Events, PollMode, Poller};
 use stats::Histogram;
 
+use super::conversation::{Asked, Conversation, one_row};
 use super::delay::Delay;
-use super::figures;
-use super::speak::{Asked, Conversation, one_row};
 
 const LISTENER: usize = usize::MAX - 1;
 const CHUNK: usize = 64 << 10;
 
-/// A client of the sink.
-struct Guest {
+struct Client {
     stream: UnixStream,
     conversation: Conversation,
     input: Vec<u8>,
     output: Vec<u8>,
-    /// Raised when the place is given to another guest.
+    /// Incremented when the place is given to another client.
     generation: u32,
 }
 
@@ -31,7 +29,7 @@ struct Guest {
 struct Waiting {
     due: u64,
     arrived: u64,
-    guest: usize,
+    client: usize,
     generation: u32,
     reply: Vec<u8>,
 }
@@ -40,7 +38,7 @@ struct Sink {
     start: Instant,
     delay: Delay,
     poller: Poller,
-    guests: Vec<Option<Guest>>,
+    clients: Vec<Option<Client>>,
     free: Vec<usize>,
     generation: u32,
     requests: u64,
@@ -50,14 +48,14 @@ struct Sink {
     buffer: Box<[u8]>,
 }
 
-/// Answers on a new socket at `path` until the process ends.
+/// Serves a new socket at `path` until the process ends.
 ///
 /// # Errors
 /// When the socket cannot be made, or the system cannot wait.
 pub(super) fn serve(path: &Path, delay: Delay) -> io::Result<()> {
     let listener = UnixListener::bind(path)?;
     listener.set_nonblocking(true)?;
-    // The standard library asks for a queue of 128; thousands of clients come at once.
+    // The standard library's queue has 128 entries; thousands of clients come at once.
     rustix::net::listen(&listener, 4096)?;
     let poller = Poller::new()?;
     // SAFETY: the listener lives as long as the poller.
@@ -66,7 +64,7 @@ pub(super) fn serve(path: &Path, delay: Delay) -> io::Result<()> {
         start: Instant::now(),
         delay,
         poller,
-        guests: Vec::new(),
+        clients: Vec::new(),
         free: Vec::new(),
         generation: 0,
         requests: 0,
@@ -77,12 +75,12 @@ pub(super) fn serve(path: &Path, delay: Delay) -> io::Result<()> {
     let mut events = Events::new();
     loop {
         events.clear();
-        sink.poller.wait(&mut events, sink.patience())?;
+        sink.poller.wait(&mut events, sink.timeout())?;
         for event in events.iter() {
             if event.key == LISTENER {
                 sink.welcome(&listener)?;
             } else {
-                sink.hear(event.key, event.is_interrupt());
+                sink.read(event.key, event.is_interrupt());
             }
         }
         sink.send_due();
@@ -94,7 +92,7 @@ impl Sink {
         self.start.elapsed().as_nanos() as u64
     }
 
-    fn patience(&self) -> Option<Duration> {
+    fn timeout(&self) -> Option<Duration> {
         let next = self.waiting.peek()?;
         Some(Duration::from_nanos(next.0.due.saturating_sub(self.now())))
     }
@@ -104,20 +102,20 @@ impl Sink {
             let stream = match listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // One that left again: the others go on.
+                // The client left again; the others continue.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-                // Out of files, say: the listener would stay readable, and the loop never rest.
+                // For example out of files: the listener would stay readable, and the loop never sleep.
                 Err(error) => return Err(error),
             };
             stream.set_nonblocking(true)?;
             let place = self.free.pop().unwrap_or_else(|| {
-                self.guests.push(None);
-                self.guests.len() - 1
+                self.clients.push(None);
+                self.clients.len() - 1
             });
             // SAFETY: the stream is taken from the poller before it is dropped.
             unsafe { self.poller.add_with_mode(&stream, Event::all(place), PollMode::Edge)? };
             self.generation = self.generation.wrapping_add(1);
-            self.guests[place] = Some(Guest {
+            self.clients[place] = Some(Client {
                 stream,
                 conversation: Conversation::default(),
                 input: Vec::new(),
@@ -127,19 +125,19 @@ impl Sink {
         }
     }
 
-    /// Reads all a guest has to say, and writes what waits for room.
-    fn hear(&mut self, place: usize, hung_up: bool) {
+    /// Reads everything a client sent, and writes what waits for room.
+    fn read(&mut self, place: usize, hung_up: bool) {
         loop {
-            let Some(guest) = self.guests.get_mut(place).and_then(Option::as_mut) else { return };
-            let count = match guest.stream.read(&mut self.buffer) {
+            let Some(client) = self.clients.get_mut(place).and_then(Option::as_mut) else { return };
+            let count = match client.stream.read(&mut self.buffer) {
                 Ok(count) if count > 0 => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Ok(_) | Err(_) => return self.part(place),
             };
-            guest.input.extend_from_slice(&self.buffer[..count]);
+            client.input.extend_from_slice(&self.buffer[..count]);
             self.answer(place);
-            // A short read is the end of it, what comes later brings us back; but nothing comes after a farewell.
+            // A short read is the end of it, and later data wake us again; but nothing follows a close.
             if count < CHUNK && !hung_up {
                 break;
             }
@@ -151,37 +149,37 @@ impl Sink {
         let mut used = 0;
         loop {
             let now = self.now();
-            let Some(guest) = self.guests[place].as_mut() else { return };
-            match guest.conversation.next(&guest.input, &mut used) {
+            let Some(client) = self.clients[place].as_mut() else { return };
+            match client.conversation.next(&client.input, &mut used) {
                 None => break,
-                Some(Asked::Entry(reply)) => guest.output.extend(reply),
+                Some(Asked::Entry(reply)) => client.output.extend(reply),
                 Some(Asked::Leave) => return self.part(place),
                 Some(Asked::Figures) => {
-                    guest.output.extend(one_row(figures::write(&self.figures).as_bytes()));
+                    client.output.extend(one_row(self.figures.to_text().as_bytes()));
                     self.figures.clear();
                 }
                 Some(Asked::Reply(reply)) => {
                     self.requests += 1;
                     let due = self.delay.due(self.requests, now);
                     if due > now {
-                        let generation = guest.generation;
+                        let generation = client.generation;
                         self.waiting.push(Reverse(Waiting {
                             due,
                             arrived: now,
-                            guest: place,
+                            client: place,
                             generation,
                             reply,
                         }));
                     } else {
-                        guest.output.extend(reply);
+                        client.output.extend(reply);
                         self.count(now);
                         self.flush(place);
                     }
                 }
             }
         }
-        if let Some(guest) = self.guests[place].as_mut() {
-            guest.input.drain(..used);
+        if let Some(client) = self.clients[place].as_mut() {
+            client.input.drain(..used);
         }
     }
 
@@ -191,38 +189,38 @@ impl Sink {
                 return;
             }
             let Some(Reverse(next)) = self.waiting.pop() else { return };
-            let Some(guest) = self.guests[next.guest].as_mut() else { continue };
-            if guest.generation == next.generation {
-                guest.output.extend(next.reply);
+            let Some(client) = self.clients[next.client].as_mut() else { continue };
+            if client.generation == next.generation {
+                client.output.extend(next.reply);
                 self.count(next.arrived);
-                self.flush(next.guest);
+                self.flush(next.client);
             }
         }
     }
 
-    /// A reply to what came at `arrived` is about to be written. Not after writing it: the client may have it by then,
-    /// and run instead of us.
+    /// A reply to a request of the time `arrived` is about to be written. Not counted after the write: the
+    /// client may run instead of us by then.
     fn count(&mut self, arrived: u64) {
         self.figures.record(self.now() - arrived);
     }
 
     fn flush(&mut self, place: usize) {
-        let Some(guest) = self.guests[place].as_mut() else { return };
+        let Some(client) = self.clients[place].as_mut() else { return };
         let mut sent = 0;
-        while sent < guest.output.len() {
-            match guest.stream.write(&guest.output[sent..]) {
+        while sent < client.output.len() {
+            match client.stream.write(&client.output[sent..]) {
                 Ok(count) => sent += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(_) => return self.part(place),
             }
         }
-        guest.output.drain(..sent);
+        client.output.drain(..sent);
     }
 
     fn part(&mut self, place: usize) {
-        if let Some(guest) = self.guests[place].take() {
-            let _ = self.poller.delete(&guest.stream);
+        if let Some(client) = self.clients[place].take() {
+            let _ = self.poller.delete(&client.stream);
             self.free.push(place);
         }
     }

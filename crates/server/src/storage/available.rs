@@ -1,4 +1,4 @@
-//! Whether something can be had here, without making anything that lasts.
+//! Checks whether storage is available here, without making anything permanent.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use crate::home::Home;
 use crate::host::Disk;
 use spec::plan::storage::{Filesystem, Ground, Kind};
 
-/// How long a look may take.
+/// Timeout of the check.
 const BOUND: Duration = Duration::from_secs(10);
-/// Beside the image, this much of the disk stays free, bytes.
+/// Space that stays free on the disk in addition to the image, bytes.
 const LEFT_FREE: u64 = 64 << 20;
 
-/// Something that can be had.
+/// Available storage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Available {
     label: String,
 }
 
 impl Available {
-    /// What it is, in words: `btrfs, compression zstd:3`, `folder /mnt/ssd (ext4)`.
+    /// In words: `btrfs, compression zstd:3`, `folder /mnt/ssd (ext4)`.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
     }
 }
 
-/// Whether servers' files can stand on it here, with pgdyno's usual home.
+/// Checks that servers' files can be stored on it here, with pgdyno's usual home.
 ///
 /// # Errors
 /// What is missing, and what to try.
@@ -40,10 +40,10 @@ pub fn available(ground: &Ground) -> Result<Available, Unavailable> {
     available_below(&home, ground)
 }
 
-/// The same with filesystems made below a certain home.
+/// As [`available`], with filesystems made in a certain home.
 ///
 /// # Errors
-/// As for [`available`].
+/// As [`available`].
 pub fn available_below(home: &Home, ground: &Ground) -> Result<Available, Unavailable> {
     let label = match ground {
         Ground::Folder(folder) => check_folder(folder),
@@ -60,7 +60,7 @@ fn check_folder(folder: &Path) -> Result<String, Unavailable> {
     }
     let metadata = folder.metadata().map_err(|error| no(format!("{error}; make it, or mount its disk")))?;
     if !metadata.is_dir() {
-        return Err(no("it is no folder".to_owned()));
+        return Err(no("it is not a folder".to_owned()));
     }
     if let Some(account) = Account::unprivileged().map_err(|error| no(error.to_string()))?
         && !account.may_enter(folder)
@@ -94,7 +94,7 @@ fn check_filesystem(home: &Home, filesystem: &Filesystem, tools: &Tools<'_>) -> 
     Ok(filesystem.words(by == Some(By::Fuse)))
 }
 
-/// Mounting is for root, and not for root in every container.
+/// Only root can mount, and in some containers not even root.
 fn check_rights(name: &str) -> Result<(), Unavailable> {
     if !cfg!(target_os = "linux") {
         return Err(Unavailable::new(
@@ -123,7 +123,7 @@ fn may_mount(status: &str) -> Option<bool> {
     Some(capabilities >> SYS_ADMIN & 1 == 1)
 }
 
-/// Tools with the Debian packages that bring them.
+/// Tools with their Debian packages.
 fn needed(kind: &Kind) -> &'static [(&'static str, &'static str)] {
     const MOUNT: [(&str, &str); 3] = [("mount", "mount"), ("umount", "mount"), ("losetup", "mount")];
     match kind {
@@ -152,7 +152,7 @@ fn check_kernel(name: &str, tools: &Tools<'_>) -> Result<(), Unavailable> {
         all.lines().any(|line| line.trim() == name)
     };
     if !knows() && tools.find("modprobe").is_some() {
-        // Whether it helped is looked at.
+        // The result is checked next.
         let _ = tools.run("modprobe", &["-q", name], BOUND);
     }
     if knows() {
@@ -166,12 +166,15 @@ fn check_kernel(name: &str, tools: &Tools<'_>) -> Result<(), Unavailable> {
 
 fn check_loop(name: &str, tools: &Tools<'_>) -> Result<(), Unavailable> {
     tools.run("losetup", &["--find"], BOUND).map(drop).map_err(|error| {
-        let reason = format!("no loop device can be had ({error}); in a container /dev/loop-control and /dev/loop* must be given to it");
+        let reason = format!(
+            "no loop device is available ({error}); a container needs /dev/loop-control and /dev/loop*"
+        );
         Unavailable::new(name, reason)
     })
 }
 
-/// Compression is known by the kernel's list of features, once it has loaded btrfs; levels by its documentation.
+/// The kernel's list of features has the compression once btrfs is loaded; levels come from its
+/// documentation.
 fn check_btrfs(kind: &Kind) -> Result<(), Unavailable> {
     let Kind::Btrfs { compression: Some(compression), nodatacow } = kind else { return Ok(()) };
     let no = |reason: String| Err(Unavailable::new("btrfs", reason));
@@ -233,8 +236,8 @@ fn check_room(home: &Home, filesystem: &Filesystem) -> Result<(), Unavailable> {
     ))
 }
 
-/// That filesystems of a home which are mounted may grow beyond what its disk has left, in words; `None` where they may not.
-/// Their files take only what is written, so each of them may have fitted when it was made.
+/// Warns that mounted filesystems of a home may grow beyond the free space of its disk; `None` where they
+/// cannot. Their files take only what is written, so each of them may have fitted when it was made.
 #[must_use]
 pub fn overcommitted(home: &Home) -> Option<String> {
     let free = Disk::of(home.folder())?.free_bytes;
@@ -304,7 +307,7 @@ mod tests {
         assert!(said.starts_with("folder ") && said.contains("make it, or mount its disk"), "{said}");
         assert!(at(Path::new("x")).unwrap_err().reason.contains("whole path"));
         std::fs::write(folder.path().join("file"), "").unwrap();
-        assert!(at(&folder.path().join("file")).unwrap_err().reason.contains("no folder"));
+        assert!(at(&folder.path().join("file")).unwrap_err().reason.contains("not a folder"));
         let open = Path::new("/tmp");
         assert!(at(open).unwrap().label().starts_with("folder /tmp ("));
         if rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! Why files cannot stand where they should.
+//! Why storage is not available.
 
 use std::fmt::Display;
 use std::io;
@@ -9,7 +9,7 @@ use spec::{Class, Error};
 
 use crate::error::file_error;
 
-/// Something that cannot be had here, and what to try.
+/// Storage that is not available here, and what to try.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} is not available: {reason}")]
 pub struct Unavailable {
@@ -39,12 +39,12 @@ pub(super) fn failed(what: impl Into<String>) -> Error {
     Error::new(Class::Child, what)
 }
 
-/// A tool failed; what it said, or how it ended.
+/// A tool failed, with its output or exit status.
 pub(super) fn tool_failed(tool: &str, said: impl Display) -> Error {
     failed(format!("{tool} failed: {said}"))
 }
 
-/// A tool did not come to its end.
+/// A tool exceeded its timeout.
 pub(super) fn too_slow(tool: &str, bound: Duration) -> Error {
     failed(format!("{tool} did not end within {} s", bound.as_secs()))
 }

@@ -1,4 +1,4 @@
-//! What of a filesystem there may be, written down before each step.
+//! Records before each step which parts of a filesystem may exist.
 
 use std::io;
 
@@ -11,29 +11,29 @@ use spec::plan::storage::Filesystem;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Step {
-    /// The file that the filesystem is in.
+    /// The file that contains the filesystem.
     Image,
-    /// A loop device over it.
+    /// A loop device on it.
     Loop,
     /// The filesystem in it.
     Format,
     Mount,
     /// The daemon of zfs-fuse.
     Daemon,
-    /// A pool over the image, which is mounted with it.
+    /// A pool on the image, which is mounted with it.
     Pool,
 }
 
-/// The file beside the image.
+/// The file next to the image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Journal {
-    /// Version of this file's form.
+    /// Version of the file's format.
     format: u32,
     pub(super) filesystem: Filesystem,
-    /// Name of its pool, where it has one.
+    /// Name of its pool, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pool: Option<String>,
-    /// Whether its pool is the kernel's business, not a daemon's.
+    /// Whether the kernel has its pool, not a daemon.
     #[serde(default)]
     pub(super) kernel: bool,
     /// The last step that was begun.
@@ -51,7 +51,7 @@ impl Journal {
         serde_json::from_slice(&text).ok().filter(|journal: &Self| journal.format == 1)
     }
 
-    /// Says that a step is about to be done.
+    /// Records that a step is about to be done.
     pub(super) fn begin(&mut self, made: &Made, step: Step) -> io::Result<()> {
         self.step = step;
         let text = serde_json::to_string_pretty(self)?;

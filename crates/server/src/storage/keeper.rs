@@ -1,7 +1,7 @@
-//! The life of a keeper: makes a filesystem, mounts it again when asked, and takes it away at its end.
+//! The keeper process: makes a filesystem, mounts it again on request, and removes it at its end.
 //!
-//! Standard input is the lifeline: lines of [`super::order`] come by it, and answers go back; its end means that pgdyno is
-//! gone, at whatever step.
+//! Standard input is the lifeline: it gets lines of [`super::order`], and answers go back; its end means that
+//! pgdyno is gone, at any step.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,17 +11,16 @@ use std::os::fd::AsFd;
 use rustix::event::{PollFd, PollFlags};
 use spec::Error;
 
-use super::dismantle::{Patience, dismantle};
+use super::dismantle::{Deadline, dismantle};
 use super::error::{failed, of_file};
-use super::made::Made;
+use super::made::{AGAIN, DONE, FAILED, Made, Order, REMOVE};
 use super::make::{again, make};
-use super::order::{AGAIN, DONE, FAILED, Order, REMOVE};
 use super::tools::Tools;
 use crate::error::file_error;
 use crate::home::Part;
 use crate::lock::{Lock, Taken};
 
-/// Runs until what it made is gone. Gives the exit code.
+/// Runs until what it made is removed. Returns the exit code.
 pub(crate) fn storage_keeper_main(args: &[OsString]) -> i32 {
     let Ok(lifeline) = std::io::stdin().as_fd().try_clone_to_owned() else { return 1 };
     let lifeline = File::from(lifeline);
@@ -40,7 +39,7 @@ pub(crate) fn storage_keeper_main(args: &[OsString]) -> i32 {
     }
 }
 
-/// Makes its folder, which the account passes through, and locks it.
+/// Makes its folder, which the account may enter, and locks it.
 fn begin(made: &Made) -> Result<Lock, Error> {
     let storage = made.home().part(Part::Storage)?;
     let storage = storage.ok_or_else(|| failed("the home is gone"))?;
@@ -60,7 +59,7 @@ fn keep(lifeline: &File, order: &Order, made: &Made) -> i32 {
     let tools = Tools::new(&hung_up);
     if let Err(error) = make(made, order, &tools) {
         // Nobody uses it yet.
-        let left = dismantle(made, Patience::lost());
+        let left = dismantle(made, Deadline::lost());
         tell(lifeline, &Err([error.to_string()].into_iter().chain(left).collect::<Vec<_>>().join("; ")));
         return 1;
     }
@@ -72,7 +71,7 @@ fn keep(lifeline: &File, order: &Order, made: &Made) -> i32 {
         match line.as_str() {
             AGAIN => heard = tell(lifeline, &again(made, &tools).map_err(|error| error.to_string())),
             REMOVE => {
-                let left = dismantle(made, Patience::asked());
+                let left = dismantle(made, Deadline::asked());
                 let failed = !left.is_empty();
                 tell(lifeline, &if failed { Err(left.join("; ")) } else { Ok(()) });
                 return i32::from(failed);
@@ -83,10 +82,10 @@ fn keep(lifeline: &File, order: &Order, made: &Made) -> i32 {
             break;
         }
     }
-    i32::from(!dismantle(made, Patience::lost()).is_empty())
+    i32::from(!dismantle(made, Deadline::lost()).is_empty())
 }
 
-/// Tells pgdyno, who may be gone: answers whether it is there.
+/// Sends pgdyno the result; false if it is gone.
 fn tell(mut lifeline: &File, done: &Result<(), String>) -> bool {
     let line = match done {
         Ok(()) => format!("{DONE}\n"),
@@ -95,7 +94,7 @@ fn tell(mut lifeline: &File, done: &Result<(), String>) -> bool {
     lifeline.write_all(line.as_bytes()).is_ok()
 }
 
-/// Whether pgdyno has let go of the lifeline.
+/// Whether pgdyno has closed the lifeline.
 fn hung_up(lifeline: &File) -> bool {
     let mut poll = [PollFd::new(lifeline, PollFlags::empty())];
     let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -12,7 +12,7 @@ const BOUND: Duration = Duration::from_secs(120);
 /// Another program may take the loop device that was found free.
 const LOOP_TRIES: u32 = 5;
 
-/// A loop device over the image; past the page cache where the disk can, so that nothing is in memory twice.
+/// Attaches a loop device to the image, with direct I/O if possible, so that nothing is cached twice.
 pub(super) fn attach(made: &Made, tools: &Tools<'_>) -> Result<String, Error> {
     let image = made.image();
     let args = [Path::new("--find"), Path::new("--show"), &image];
@@ -26,12 +26,12 @@ pub(super) fn attach(made: &Made, tools: &Tools<'_>) -> Result<String, Error> {
             Err(error) => return Err(error),
         }
     };
-    // Where it cannot, it works all the same.
+    // Without direct I/O it works, too.
     let _ = tools.run("losetup", &["--direct-io=on", &device], BOUND);
     Ok(device)
 }
 
-/// Loop devices over the image.
+/// Loop devices of the image.
 pub(super) fn attached(made: &Made, tools: &Tools<'_>) -> Result<Vec<String>, Error> {
     let image = made.image();
     let args = [Path::new("--noheadings"), Path::new("--output"), Path::new("NAME"), Path::new("-j"), &image];

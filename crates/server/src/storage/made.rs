@@ -1,4 +1,4 @@
-//! The folder of one filesystem: its image, where it is mounted, what says what there is.
+//! The folder of one filesystem: its image, its mount point, its journal.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -8,30 +8,33 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use crate::home::{Dir, Home, Part};
 use crate::host::proc::is_alive;
 use crate::lock::Lock;
+use spec::plan::storage::Filesystem;
 
-/// Folders that this process made. In a container a pgdyno often has the pid of one that was killed.
+/// Folders that this process made. In a container a pgdyno often has the pid of a killed one.
 static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// A folder `PID-N` below [`Home::storage`], called after the pgdyno whose it is. Its keeper holds the lock in it. What
-/// there is outside of it is found by it: a loop device by its image, a pool by its name and image.
+/// A folder `PID-N` in [`Home::storage`], named after its pgdyno. Its keeper holds the lock in it. Everything
+/// outside of it can be found by it: a loop device by its image, a pool by its name and image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Made {
     pub(super) folder: PathBuf,
 }
 
 impl Made {
-    /// The next one of this process; nothing is there yet.
+    /// The next folder of this process, which does not exist yet.
     pub(super) fn next(storage: &Dir) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let name = format!("{}-{number}", std::process::id());
-            // Mounts are known by paths without links, as this one is.
+            // Mounts are listed by paths without links, as this one is.
             let folder = storage.path().join(&name);
-            // One of a dead pgdyno that had our pid is somebody else's to remove.
+            // A folder of a dead pgdyno with our pid is removed by others.
             if !storage.has(&name) {
                 OURS.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone());
                 return Self { folder };
@@ -39,7 +42,7 @@ impl Made {
         }
     }
 
-    /// The one in this folder, if the folder is called as those are.
+    /// The filesystem of this folder, if its name has that form.
     pub(super) fn at(folder: &Path) -> Option<Self> {
         let made = Self { folder: folder.to_owned() };
         made.owner().map(|_| made)
@@ -73,7 +76,7 @@ impl Made {
         pid.parse().ok()
     }
 
-    /// Whether its keeper is at work, or its owner lives.
+    /// Whether its keeper works, or its owner lives.
     pub(super) fn is_in_use(&self) -> bool {
         let lives = |owner: u32| match owner == std::process::id() {
             true => OURS.lock().unwrap_or_else(PoisonError::into_inner).contains(&self.folder),
@@ -91,7 +94,7 @@ impl Made {
         self.folder.join(IMAGE)
     }
 
-    /// By how much its image may still grow.
+    /// By how much its image may still grow, bytes.
     pub(super) fn may_grow_bytes(&self) -> u64 {
         let image = std::fs::metadata(self.image());
         image.map_or(0, |image| image.len().saturating_sub(image.blocks() * 512))
@@ -101,7 +104,7 @@ impl Made {
         self.folder.join(MOUNTED)
     }
 
-    /// Folders of servers whose files stand on it, by name: each has a link to there.
+    /// Folders of servers with files on it, by name: each has a link to it.
     pub(super) fn servers(&self) -> Vec<(OsString, Dir)> {
         let Ok(Some(clusters)) = self.home().part(Part::Clusters) else { return Vec::new() };
         let opened = |name: OsString| clusters.open(&name).ok().flatten().map(|folder| (name, folder));
@@ -111,20 +114,38 @@ impl Made {
     }
 }
 
-/// In its folder: the file that the filesystem is in, where that is mounted, and what says what there is.
+/// In its folder: the file that contains the filesystem, its mount point, and the journal.
 pub(super) const IMAGE: &str = "image";
 pub(super) const MOUNTED: &str = "mounted";
 pub(super) const JOURNAL: &str = "journal.json";
 
-/// In the folder of a server: leads to where its files stand.
+/// In the folder of a server: a link to the storage of its files.
 pub(crate) const LINK: &str = "storage";
 
-/// Whether the filesystem that this folder is on, one of a home's, is in use or still being removed.
+/// Whether the filesystem of this folder, one of a home's, is in use or still being removed.
 pub(crate) fn is_in_use(folder: &Path) -> bool {
-    // Other folders may be called like that: `2024-06`.
+    // Other folders may have such names: `2024-06`.
     let is_of_a_home = |made: &Made| made.folder.parent().is_some_and(|above| above.ends_with("storage"));
     folder.ancestors().filter_map(Made::at).filter(is_of_a_home).any(|made| made.is_in_use())
 }
+
+/// First argument that makes a watchdog a keeper of a filesystem; its [`Order`] follows.
+pub(crate) const KEEPER_ARGUMENT: &str = "--storage";
+
+/// A filesystem to make.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// For this filesystem alone; does not exist yet.
+    pub(super) folder: PathBuf,
+    pub(super) filesystem: Filesystem,
+}
+
+/// A request line to the keeper.
+pub(super) const AGAIN: &str = "again";
+pub(super) const REMOVE: &str = "remove";
+/// Its answer; otherwise the error.
+pub(super) const DONE: &str = "done";
+pub(super) const FAILED: &str = "failed ";
 
 #[cfg(test)]
 mod tests {
@@ -139,7 +160,7 @@ mod tests {
         assert_eq!(made.owner(), Some(std::process::id()));
         assert!(made.is_in_use() && is_in_use(&made.mounted().join("main")));
         assert_eq!(made.home(), home);
-        // A home below a folder that is called like one, and the pid of the first process lives.
+        // A home below a folder with such a name, and the pid of the first process lives.
         assert!(!is_in_use(Path::new("/data/1-06/home/storage/999999999-0/mounted/main")));
         let of_an_earlier_one = Path::new("/home/storage").join(format!("{}-4294967295", std::process::id()));
         assert!(!is_in_use(&of_an_earlier_one), "of a pgdyno that had our pid");

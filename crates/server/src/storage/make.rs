@@ -1,4 +1,4 @@
-//! Making a filesystem, step by step, and mounting it again.
+//! Makes a filesystem step by step, and mounts it again.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -8,25 +8,24 @@ use spec::Error;
 use super::error::{failed, of_file};
 use super::journal::{Journal, Step};
 use super::loop_device::{attach, attached};
-use super::made::{IMAGE, JOURNAL, MOUNTED, Made};
+use super::made::{IMAGE, JOURNAL, MOUNTED, Made, Order};
 use super::mount_point;
-use super::order::Order;
 use super::tools::Tools;
 use super::zfs::{self, By};
 use crate::home::Readable;
 use crate::host::is_mounted;
 use spec::plan::storage::{Filesystem, Kind};
 
-/// How long a tool may take to make a filesystem; nothing is written but what describes it.
+/// Timeout of the tool that makes a filesystem; it writes only metadata.
 const FORMAT_BOUND: Duration = Duration::from_secs(300);
-/// How long other tools may take; unmounting writes what is still in memory.
+/// Timeout of other tools; unmounting writes what is still in memory.
 const BOUND: Duration = Duration::from_secs(120);
 
 /// How long a mounted filesystem may be busy, and the time between two tries.
 const BUSY: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Makes what is asked for; what came of it when this fails is for [`super::dismantle`].
+/// Makes the requested filesystem; if this fails, [`super::dismantle`] removes the rest.
 pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), Error> {
     let mut journal = Journal::new(&order.filesystem);
     begin(&mut journal, made, Step::Image)?;
@@ -52,7 +51,7 @@ pub(super) fn make(made: &Made, order: &Order, tools: &Tools<'_>) -> Result<(), 
     made.open().and_then(|folder| folder.make(MOUNTED, 0o711)).map(drop).map_err(of_file(&mounted))
 }
 
-/// That what was mounted is mounted: else files would stand on the disk below, and nobody would notice.
+/// Checks that the filesystem is mounted: otherwise files would silently be stored on the disk below.
 fn is_there(made: &Made) -> Result<(), Error> {
     let mounted = made.mounted();
     match is_mounted(&mounted) {
@@ -83,7 +82,7 @@ pub(super) fn again(made: &Made, tools: &Tools<'_>) -> Result<(), Error> {
     mount(made, &journal.filesystem, &device, tools)
 }
 
-/// A program that is just being started holds what pgdyno has open until it runs: a file there too, for some milliseconds.
+/// A program that is being started holds pgdyno's open files until it runs, for some milliseconds.
 fn unmount(made: &Made) -> io::Result<()> {
     let start = Instant::now();
     loop {
@@ -119,7 +118,7 @@ fn format(kind: &Kind) -> (&'static str, Vec<String>) {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     match kind {
         Kind::Ext4 { block_size_bytes, journal } => {
-            // What is not written now is never written by a thread of the kernel either: mounted with noinit_itable.
+            // Nothing is left for a thread of the kernel to write later: it is mounted with noinit_itable.
             let mut args = words(&["-q", "-F", "-E", "lazy_itable_init=1,lazy_journal_init=1"]);
             args.extend(block_size_bytes.iter().flat_map(|size| ["-b".to_owned(), size.to_string()]));
             let journal = journal.map(|journal| if journal { "has_journal" } else { "^has_journal" });

@@ -1,4 +1,4 @@
-//! Mounting and unmounting by descriptor: nobody can put a link where something is to be mounted.
+//! Mounts and unmounts by descriptor, so that nobody can replace the mount point by a link.
 
 use std::io;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use super::made::{MOUNTED, Made};
 use super::tools::Tools;
 use crate::error::file_error;
 
-/// How long `mount` may take.
 const BOUND: Duration = Duration::from_secs(120);
 
-/// Mounts a device on the folder for it.
+/// Mounts a device on its folder.
 ///
-/// `mount` is given the folder as `/proc/self/fd/N/.`: the kernel then takes the open folder, whatever its path leads to, and
-/// `-c` keeps the tool from looking that path up. Its other options it knows better than we do.
+/// `mount` gets the folder as `/proc/self/fd/N/.`: the kernel then takes the open folder, whatever its path
+/// leads to, and `-c` keeps the tool from resolving that path. `mount` is used because it knows the other
+/// options.
 pub(super) fn mount(
     made: &Made,
     device: &str,
@@ -31,7 +31,7 @@ pub(super) fn mount(
     tools.run_with(&point, "mount", args, BOUND).map(drop)
 }
 
-/// Unmounts it; `lazily` also while somebody uses it.
+/// Unmounts it; with `lazily` even while somebody uses it.
 #[cfg(target_os = "linux")]
 pub(super) fn unmount(made: &Made, lazily: bool) -> io::Result<()> {
     use std::os::fd::{AsFd, AsRawFd};

@@ -12,26 +12,25 @@ use std::time::{Duration, Instant};
 use spec::{Class, Error};
 
 use super::available::available_below;
-use super::dismantle::{Patience, dismantle};
+use super::dismantle::{Deadline, dismantle};
 use super::error::failed;
-use super::made::Made;
-use super::order::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, Order, REMOVE};
+use super::made::{AGAIN, DONE, FAILED, KEEPER_ARGUMENT, Made, Order, REMOVE};
 use crate::child::{Account, WATCHDOG_ARGUMENT, Watchdog};
 use crate::home::{Home, Part};
 use crate::host::Disk;
 use crate::stop::Stop;
 use spec::plan::storage::{Filesystem, Ground, Kind};
 
-/// How long a keeper may take for all that it is asked to do; its tools have their own bounds.
+/// Timeout of a keeper's whole answer; its tools have separate timeouts.
 const BOUND: Duration = Duration::from_secs(900);
-/// How long its last steps are waited for once the user wants to stop; then it does them without us, within 10 s.
+/// How long to wait for its last steps once the user wants to stop; it then finishes without us, within 10 s.
 const PARTING: Duration = Duration::from_secs(3);
-/// A disk with less than this free is full, bytes.
+/// A disk with less free space than this is full, bytes.
 const LITTLE: u64 = 1 << 20;
-/// Between two looks at the wish to stop.
+/// Time between two checks of the stop switch.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Its own filesystem for servers, mounted. Dropping it removes it with all that is on it; its servers must have been
+/// A mounted filesystem for servers. Dropping it removes it with all its contents; its servers must have been
 /// stopped before. When pgdyno is killed, its keeper does so within 10 s.
 #[derive(Debug)]
 pub struct Mounted {
@@ -42,10 +41,10 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Makes it below a home, for the account that runs servers.
+    /// Makes it in a home, for the account that runs servers.
     ///
     /// # Errors
-    /// When it cannot be had here, a tool fails, or the user asked to stop; then nothing of it is left.
+    /// When it is not available here, a tool fails, or the user asked to stop; nothing of it is left then.
     pub fn make(
         home: &Home,
         filesystem: &Filesystem,
@@ -57,13 +56,13 @@ impl Mounted {
         let made = Made::next(&home.make_part(Part::Storage, account)?);
         let order = Order { folder: made.folder.clone(), filesystem: filesystem.clone() };
         let mut keeper = Keeper::start(watchdog, &order)?;
-        // When this fails, the keeper goes with it, and takes along what it made.
+        // When this fails, the keeper is dropped, and removes what it made.
         let answer = keeper.await_answer(&|_| stop.at_once());
         answer.map_err(|unanswered| unanswered.error(&order.folder))?;
         Ok(Self { made, kind: filesystem.kind.clone(), label, keeper: Mutex::new(Some(keeper)) })
     }
 
-    /// Where it is mounted; ours, and the account that it was made for passes through.
+    /// Its mount point; ours, and the account may enter it.
     #[must_use]
     pub fn folder(&self) -> PathBuf {
         self.made.mounted()
@@ -89,7 +88,7 @@ impl Mounted {
         &self.made
     }
 
-    /// Unmounts it and mounts it again: nothing of it is in memory then, neither in the page cache nor in one of its own.
+    /// Unmounts it and mounts it again: nothing of it is in memory then, in the page cache or its own cache.
     ///
     /// # Errors
     /// When somebody uses it, or a tool fails.
@@ -99,13 +98,13 @@ impl Mounted {
         let keeper = held.as_mut().ok_or_else(gone)?;
         let done = keeper.ask(AGAIN, &|_| Stop::of_process().ends_waits());
         if matches!(done, Err(Unanswered::GivenUp)) {
-            // Its answer would be taken for that to the next thing it is asked. It removes everything by itself.
+            // Its late answer would be mistaken for the next one. It removes everything by itself.
             *held = None;
         }
         done.map_err(|unanswered| unanswered.error(&self.made.folder))
     }
 
-    /// Why it cannot be used any more, if that can be seen: nobody but we and the root of this machine can have done it.
+    /// Why it cannot be used any more, if known: only we and root can have caused that.
     #[must_use]
     pub fn lost(&self) -> Option<String> {
         if let Err(error) = std::fs::metadata(self.folder()) {
@@ -119,10 +118,10 @@ impl Mounted {
         ended.map(|end| format!("its keeper ended ({end})"))
     }
 
-    /// Removes it with all that is on it.
+    /// Removes it with all its contents.
     ///
     /// # Errors
-    /// What is left, and why. What the user did not want to wait for, its keeper removes within 10 s.
+    /// What is left, and why. If the user did not wait, its keeper removes the rest within 10 s.
     pub fn remove(self) -> Result<(), Error> {
         self.take_away()
     }
@@ -136,7 +135,7 @@ impl Mounted {
         match keeper.ask(REMOVE, &parting) {
             Ok(()) => Ok(()),
             Err(Unanswered::Failed(left)) => Err(self.not_removed(&[left])),
-            // One that was killed has removed nothing, or not all.
+            // A keeper that was killed has removed nothing, or not all.
             Err(Unanswered::Unheard(_)) => self.take_away_ourselves(),
             Err(Unanswered::GivenUp) => Err(Error::stopped()),
         }
@@ -146,9 +145,9 @@ impl Mounted {
         if !self.made.folder.exists() {
             return Ok(());
         }
-        // Held by somebody who removes it already: the keeper, who was not as dead as it seemed.
+        // Held by a process that removes it already: the keeper, which was not dead.
         let Some(_lock) = self.made.lock() else { return Ok(()) };
-        let left = dismantle(&self.made, Patience::asked());
+        let left = dismantle(&self.made, Deadline::asked());
         if left.is_empty() { Ok(()) } else { Err(self.not_removed(&left)) }
     }
 
@@ -162,25 +161,24 @@ impl Drop for Mounted {
     fn drop(&mut self) {
         let is_kept = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         if is_kept || self.made.folder.exists() {
-            // What is left, the next pgdyno removes.
+            // The next pgdyno removes the rest.
             let _ = self.take_away();
         }
     }
 }
 
-/// A keeper could not be started or heard.
+/// A keeper could not be started or its answer not be read.
 fn keeper_failed(folder: &Path, said: impl Display) -> Error {
     failed(format!("the keeper of the filesystem below {}: {said}", folder.display()))
 }
 
-/// Why a keeper did not do what it was asked.
+/// Why a keeper did not carry out an order.
 #[derive(Debug)]
 enum Unanswered {
-    /// It says why.
+    /// It reported the reason.
     Failed(String),
-    /// It was killed, or says something else.
+    /// It was killed, or sent something else.
     Unheard(String),
-    /// Nobody waited for its answer.
     GivenUp,
 }
 
@@ -215,13 +213,13 @@ impl Keeper {
         Ok(keeper)
     }
 
-    /// Asks it for something, and waits for its answer.
+    /// Sends an order, and waits for the answer.
     fn ask(&mut self, line: &str, give_up: &dyn Fn(&Self) -> bool) -> Result<(), Unanswered> {
         writeln!(self.lifeline, "{line}").map_err(|error| Unanswered::Unheard(error.to_string()))?;
         self.await_answer(give_up)
     }
 
-    /// Waits for its answer, unless `give_up` says not to.
+    /// Waits for its answer, until `give_up` returns true.
     fn await_answer(&mut self, give_up: &dyn Fn(&Self) -> bool) -> Result<(), Unanswered> {
         let start = Instant::now();
         while start.elapsed() < BOUND {
@@ -255,7 +253,7 @@ fn is_transient(error: &io::Error) -> bool {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // What is still there it removes by itself.
+        // It then removes everything that still exists.
         let _ = self.lifeline.shutdown(Shutdown::Both);
         let start = Instant::now();
         while matches!(self.process.try_wait(), Ok(None)) && start.elapsed() < PARTING {

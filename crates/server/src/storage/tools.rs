@@ -1,4 +1,4 @@
-//! The system's own tools, each run to its end within a time.
+//! Runs the system's tools, each with a timeout.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -13,22 +13,22 @@ use spec::Error;
 use super::error::{too_slow, tool_failed};
 use crate::home::Dir;
 
-/// Between two looks at a tool that works.
+/// Time between two checks of a running tool.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How long one that was killed may take to be gone; the disk may hold it longer.
+/// How long a killed tool may take to be gone; the disk may hold it longer.
 const KILLED: Duration = Duration::from_secs(2);
-/// Bytes of what a tool says that are quoted.
+/// Bytes of a tool's output in a message.
 const QUOTED: usize = 400;
 
-/// Where tools are looked for, and when they are given up.
+/// Where tools are found, and when they are given up.
 pub(super) struct Tools<'a> {
     folders: Vec<PathBuf>,
     give_up: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Tools<'a> {
-    /// Those of the system: in `PATH`, and where tools for administrators are. `give_up` is asked while one works, and
-    /// ends it by answering `true`.
+    /// Tools of the system: in `PATH`, and in the folders for administrators. `give_up` is called while a
+    /// tool runs, and ends it by returning `true`.
     pub(super) fn new(give_up: &'a dyn Fn() -> bool) -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -36,7 +36,7 @@ impl<'a> Tools<'a> {
         Self { folders, give_up }
     }
 
-    /// Those in these folders only.
+    /// Tools in these folders only.
     #[cfg(test)]
     pub(super) fn within(folders: Vec<PathBuf>) -> Tools<'static> {
         Tools { folders, give_up: &|| false }
@@ -46,7 +46,7 @@ impl<'a> Tools<'a> {
         self.folders.iter().map(|folder| folder.join(tool)).find(|path| path.is_file())
     }
 
-    /// A tool with nothing of our surroundings that would change its words, killed with whoever started it.
+    /// A tool with a neutral environment and locale, killed with its parent.
     pub(super) fn command(&self, tool: &str) -> Result<Command, Error> {
         let path = self.find(tool).ok_or_else(|| tool_failed(tool, "it is not installed"))?;
         let mut command = Command::new(path);
@@ -54,10 +54,10 @@ impl<'a> Tools<'a> {
         Ok(command)
     }
 
-    /// Runs it to its end; gives what it printed.
+    /// Runs it to its end; returns its output.
     ///
     /// # Errors
-    /// When it fails, with what it said, when it takes longer than `bound`, or is given up.
+    /// When it fails, with its output, when it takes longer than `bound`, or is given up.
     pub(super) fn run<A: AsRef<OsStr>>(
         &self,
         tool: &str,
@@ -79,7 +79,7 @@ impl<'a> Tools<'a> {
         Err(tool_failed(tool, quoted(&why)))
     }
 
-    /// The same with an open folder that it inherits, by this number.
+    /// As [`Self::run`], with open folders that it inherits under these numbers.
     pub(super) fn run_with<const N: usize>(
         &self,
         folder: &Dir,
@@ -100,7 +100,7 @@ impl<'a> Tools<'a> {
         self.run_command(command, tool, bound)
     }
 
-    /// The same for what it says on both streams, whether it fails or not.
+    /// Runs it to its end; returns the output of both streams, whether it fails or not.
     pub(super) fn run_for_words<A: AsRef<OsStr>>(
         &self,
         tool: &str,
@@ -143,7 +143,7 @@ impl<'a> Tools<'a> {
     }
 }
 
-/// In one line, and not too long.
+/// On one line, and shortened.
 fn quoted(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let line = lines.join("; ");
@@ -151,7 +151,7 @@ fn quoted(text: &str) -> String {
     if line.len() > QUOTED { format!("{}...", &line[..cut]) } else { line }
 }
 
-/// A tool that is killed says no more, and its pid is its own until it is reaped.
+/// Kills a tool; its pid stays valid until it is reaped.
 fn end(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
     if let Some(group) = group {
@@ -163,10 +163,10 @@ fn end(child: &mut Child) {
     }
 }
 
-/// What a tool that ended has printed; tools here print little, so none waited for a reader.
+/// The output of a tool that ended; tools here print little, so none waited for a reader.
 fn rest_of(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
-    // What a tool left running may hold the pipe; none does.
+    // A process that a tool left running could hold the pipe; none does.
     let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! What files take on what they stand on.
+//! Measures the size of files on their storage.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -17,19 +17,19 @@ use crate::host::Disk;
 use crate::stop::Stop;
 use spec::plan::storage::Kind;
 
-/// How long it may take to write everything out and look at every extent.
+/// Timeout of syncing everything and examining every extent.
 const BOUND: Duration = Duration::from_secs(600);
-/// What `st_blocks` counts in, bytes, whatever the filesystem's blocks are.
+/// Unit of `st_blocks`, bytes, on every filesystem.
 const BLOCK: u64 = 512;
 
-/// What the files of a server take.
+/// Size of a server's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Used {
-    /// Bytes on the disk, after everything was written out.
+    /// Bytes on the disk, after a sync.
     pub disk_bytes: u64,
-    /// The same without compression, where the filesystem tells.
+    /// Bytes without compression, if the filesystem reports them.
     pub uncompressed_bytes: Option<u64>,
-    /// Who says so, in words.
+    /// The source of the figures, in words.
     pub by: String,
 }
 
@@ -43,16 +43,16 @@ impl Used {
 }
 
 impl Mounted {
-    /// What stands on it takes; of ZFS with what describes it.
+    /// Size of everything on it; on ZFS including metadata.
     ///
     /// # Errors
-    /// When that cannot be told: of btrfs without compsize.
+    /// When it cannot be determined: on btrfs without compsize.
     pub fn used(&self) -> Result<Used, Error> {
         used_by(&self.folder(), Some(self))
     }
 }
 
-/// What the files in a folder take; on ZFS that we made, all that stands there.
+/// Size of the files in a folder; on a ZFS that we made, of everything there.
 pub(crate) fn used_by(folder: &Path, on: Option<&Mounted>) -> Result<Used, Error> {
     write_out(folder).map_err(of_file(folder))?;
     let ends = || Stop::of_process().ends_waits();
@@ -80,7 +80,8 @@ fn write_out(folder: &Path) -> io::Result<()> {
     File::open(folder).map(drop)
 }
 
-/// Of all files and folders below; a file of several names is counted once for each. What goes meanwhile is not there.
+/// Sum over all files and folders below; a file with several names counts for each. Entries that disappear
+/// meanwhile are skipped.
 fn sum(folder: &Path, of: &dyn Fn(&Metadata) -> u64) -> io::Result<u64> {
     let mut all = of(&std::fs::symlink_metadata(folder)?);
     for entry in std::fs::read_dir(folder)? {
@@ -103,15 +104,15 @@ fn of_btrfs(folder: &Path, tools: &Tools<'_>) -> Result<Used, Error> {
                       btrfs-compsize, or setup/install filesystems)";
         return Err(Unavailable::new("what files take on btrfs", reason).into());
     }
-    let told = match tools.run("compsize", &[Path::new("-b"), Path::new("-x"), folder], BOUND) {
-        Ok(told) => told,
+    let output = match tools.run("compsize", &[Path::new("-b"), Path::new("-x"), folder], BOUND) {
+        Ok(output) => output,
         Err(error) if error.class() == Class::Child && error.to_string().contains("No files") => {
             return Ok(compsize(0, 0));
         }
         Err(error) => return Err(error),
     };
-    let unknown = || tool_failed("compsize", told.trim().replace('\n', "; "));
-    parse_compsize(&told).ok_or_else(unknown)
+    let unknown = || tool_failed("compsize", output.trim().replace('\n', "; "));
+    parse_compsize(&output).ok_or_else(unknown)
 }
 
 fn compsize(disk_bytes: u64, uncompressed: u64) -> Used {
@@ -119,45 +120,45 @@ fn compsize(disk_bytes: u64, uncompressed: u64) -> Used {
 }
 
 /// `TOTAL 41% 425984 1048576 1048576`: percent, on the disk, uncompressed, referenced.
-fn parse_compsize(told: &str) -> Option<Used> {
-    let total = told.lines().find_map(|line| line.strip_prefix("TOTAL"))?;
+fn parse_compsize(output: &str) -> Option<Used> {
+    let total = output.lines().find_map(|line| line.strip_prefix("TOTAL"))?;
     let mut figures = total.split_whitespace().skip(1).map(str::parse);
     Some(compsize(figures.next()?.ok()?, figures.next()?.ok()?))
 }
 
 fn of_pool(mounted: &Mounted, tools: &Tools<'_>) -> Result<Used, Error> {
     if mounted.made().servers().len() > 1 {
-        let reason = "several servers stand on one pool, which tells of all together";
+        let reason = "several servers share one pool, which reports only their total";
         return Err(Unavailable::new("what the files of one server take", reason).into());
     }
     let gone = || failed("its pool is not known any more".to_owned());
     let pool = Journal::read(mounted.made()).and_then(|journal| journal.pool).ok_or_else(gone)?;
-    // Not every ZFS has a command to write everything out; a property that changes waits until it is.
+    // Not every ZFS has a command to sync everything; changing a property waits until it is.
     let now = uuid::Uuid::new_v4();
     tools.run("zfs", &["set", &format!("pgdyno:looked={now}"), &pool], BOUND)?;
     let get = |properties: &str| {
         tools.run("zfs", &["get", "-Hp", "-o", "property,value", properties, &pool], zfs::BOUND)
     };
-    // zfs-fuse has no logicalused, and its compressratio leaves out what is lost by rounding up to whole sectors.
-    if let Ok(told) = get("used,logicalused")
-        && let Some((disk_bytes, uncompressed)) = value(&told, "used").zip(value(&told, "logicalused"))
+    // zfs-fuse has no logicalused, and its compressratio excludes the loss by rounding up to whole sectors.
+    if let Ok(output) = get("used,logicalused")
+        && let Some((disk_bytes, uncompressed)) = value(&output, "used").zip(value(&output, "logicalused"))
     {
         let by = "zfs get used, logicalused".to_owned();
         return Ok(Used { disk_bytes, uncompressed_bytes: Some(uncompressed), by });
     }
-    let told = get("used")?;
-    let unknown = || tool_failed("zfs get", told.trim().replace('\n', "; "));
-    let disk_bytes = value(&told, "used").ok_or_else(unknown)?;
+    let output = get("used")?;
+    let unknown = || tool_failed("zfs get", output.trim().replace('\n', "; "));
+    let disk_bytes = value(&output, "used").ok_or_else(unknown)?;
     let folder = mounted.folder();
     let length = sum(&folder, &|file| file.len()).map_err(of_file(&folder))?;
     let by = "zfs get used; uncompressed: the lengths of the files".to_owned();
     Ok(Used { disk_bytes, uncompressed_bytes: Some(length), by })
 }
 
-/// A property among those that `zfs get` told.
-fn value(told: &str, property: &str) -> Option<u64> {
+/// A property in the output of `zfs get`.
+fn value(output: &str, property: &str) -> Option<u64> {
     let of = |line: &str| line.split_once('\t').filter(|(key, _)| *key == property)?.1.trim().parse().ok();
-    told.lines().find_map(of)
+    output.lines().find_map(of)
 }
 
 #[cfg(test)]
@@ -166,18 +167,18 @@ mod tests {
 
     #[test]
     fn what_tools_tell_is_read() {
-        let told = "Processed 3 files, 8 regular extents (8 refs), 0 inline.\n\
+        let output = "Processed 3 files, 8 regular extents (8 refs), 0 inline.\n\
                     Type       Perc     Disk Usage   Uncompressed Referenced  \n\
                     TOTAL       41%          425984     1048576     1048576     \n\
                     zstd        41%          425984     1048576     1048576     \n";
-        let used = parse_compsize(told).unwrap();
+        let used = parse_compsize(output).unwrap();
         assert_eq!((used.disk_bytes, used.uncompressed_bytes), (425_984, Some(1_048_576)));
         assert_eq!(used.ratio().map(|ratio| (ratio * 100.0).round()), Some(246.0));
         assert_eq!(parse_compsize("no such thing"), None);
 
-        let told = "used\t1000\nlogicalused\t3000\n";
-        assert_eq!((value(told, "used"), value(told, "logicalused")), (Some(1000), Some(3000)));
-        assert_eq!((value("used\t-\n", "used"), value(told, "else")), (None, None));
+        let output = "used\t1000\nlogicalused\t3000\n";
+        assert_eq!((value(output, "used"), value(output, "logicalused")), (Some(1000), Some(3000)));
+        assert_eq!((value("used\t-\n", "used"), value(output, "else")), (None, None));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! ZFS: the kernel's where there is one, else that of zfs-fuse, whose one daemon on a machine we start and stop.
+//! ZFS: the kernel's if available, otherwise zfs-fuse, whose single daemon on a machine we start and stop.
 //!
-//! The daemon is shared by all filesystems of a home. It is known by a variable that only it was started with; starting
-//! and stopping it, and making and removing pools, is done by one at a time.
+//! All filesystems of a home share the daemon. It is identified by a variable in its environment. One process
+//! at a time starts and stops it, and makes and removes pools.
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -21,27 +21,27 @@ use crate::host::proc::{processes, signal_with_variable};
 use crate::lock::{Lock, Taken};
 use spec::plan::storage::{Filesystem, Kind};
 
-/// How long a command of ZFS may take.
+/// Timeout of a command of ZFS.
 pub(super) const BOUND: Duration = Duration::from_secs(60);
-/// How long the daemon may take to answer, and how long another one's turn is waited for.
+/// Timeout of the daemon's first answer, and of waiting for another process's turn.
 const START_BOUND: Duration = Duration::from_secs(10);
 const TURN_BOUND: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long a daemon that was killed may take to be gone.
+/// How long a killed daemon may take to be gone.
 const KILLED: Duration = Duration::from_secs(2);
 /// Where zfs-fuse listens; its tools abort where nobody does.
 const SOCKET: &str = "/var/run/zfs/zfs_socket";
 /// Pools that a new daemon of zfs-fuse would open.
 const REMEMBERED: &str = "/var/lib/zfs/zpool.cache";
 
-/// Below the folder for filesystems, and its log in there.
+/// In the folder for filesystems; contains its log.
 const DAEMON: &str = "zfs-fuse";
 const LOG: &str = "log";
 
 /// The daemon that this process started, to be reaped.
 static STARTED: Mutex<Option<Child>> = Mutex::new(None);
 
-/// Whose ZFS is used.
+/// Which ZFS is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     Kernel,
@@ -52,13 +52,13 @@ pub(super) enum By {
 pub(super) fn by(tools: &Tools<'_>) -> By {
     let in_kernel = || Path::new("/dev/zfs").exists() || Path::new("/sys/module/zfs").exists();
     if !in_kernel() && tools.find("modprobe").is_some() {
-        // It says nothing that we would not see.
+        // A failure shows in the next check.
         let _ = tools.run("modprobe", &["-q", "zfs"], Duration::from_secs(10));
     }
     if in_kernel() { By::Kernel } else { By::Fuse }
 }
 
-/// Whether a daemon could be started, or ours runs.
+/// Checks that a daemon can be started, or that ours runs.
 pub(super) fn daemon_can_be_had(home: &Home) -> Result<(), Unavailable> {
     let no = |reason: String| Err(Unavailable::new("zfs", reason));
     if !Path::new("/dev/fuse").exists() {
@@ -72,7 +72,7 @@ pub(super) fn daemon_can_be_had(home: &Home) -> Result<(), Unavailable> {
     }
     if let Some(other) = processes().find(|process| process.name == "zfs-fuse" && !process.is_zombie()) {
         return no(format!(
-            "only one zfs-fuse can run on a machine, and there is one that pgdyno did not start here (pid {}); stop it first",
+            "only one zfs-fuse can run on a machine, and one runs that pgdyno did not start here (pid {}); stop it first",
             other.pid
         ));
     }
@@ -80,18 +80,18 @@ pub(super) fn daemon_can_be_had(home: &Home) -> Result<(), Unavailable> {
         return no(format!("somebody else's zfs-fuse listens on {SOCKET}; stop it first"));
     }
     if Path::new(REMEMBERED).metadata().is_ok_and(|file| file.len() > 0) {
-        return no(format!("this machine has pools of its own, which zfs-fuse would open ({REMEMBERED})"));
+        return no(format!("this machine has other pools, which zfs-fuse would open ({REMEMBERED})"));
     }
     Ok(())
 }
 
-/// Where there is no such value for a property, why not; as `zfs get` of the ZFS in the kernel lists them, and as is known
-/// of zfs-fuse.
+/// Why a property cannot have a value, according to `zfs get` of the kernel's ZFS, or to what is known of
+/// zfs-fuse.
 pub(super) fn check_properties(by: By, kind: &Kind, tools: &Tools<'_>) -> Result<(), Unavailable> {
     let Kind::Zfs { recordsize_bytes, compression } = kind else { return Ok(()) };
     let known = match by {
         By::Fuse => FUSE.to_owned(),
-        // It fails, and lists all properties while it does.
+        // It fails, and lists all properties meanwhile.
         By::Kernel => match tools.run_for_words("zfs", &["get", "pgdyno"], BOUND) {
             Ok(words) => words,
             Err(error) => return Err(Unavailable::new("zfs", error.to_string())),
@@ -113,7 +113,7 @@ pub(super) fn check_properties(by: By, kind: &Kind, tools: &Tools<'_>) -> Result
     }
 }
 
-/// What zfs-fuse knows, as its `zfs get` lists it (0.7.0).
+/// The properties of zfs-fuse, as its `zfs get` lists them (0.7.0).
 const FUSE: &str = "\tcompression     YES      YES   on | off | lzjb | gzip | gzip-[1-9] | zle\n";
 
 fn values_of<'a>(known: &'a str, property: &str) -> Option<&'a str> {
@@ -121,7 +121,7 @@ fn values_of<'a>(known: &'a str, property: &str) -> Option<&'a str> {
     line.rsplit_once("YES").map(|(_, values)| values.trim())
 }
 
-/// Where the list is in a form that we do not know, `zpool create` will say.
+/// If the list has an unknown form, `zpool create` will check the value.
 fn knows_compression(known: &str, wanted: &str) -> bool {
     let Some(values) = values_of(known, "compression") else { return true };
     let matches = |value: &str| match value.split_once("[1-9]") {
@@ -129,7 +129,7 @@ fn knows_compression(known: &str, wanted: &str) -> bool {
         Some((before, "")) => wanted
             .strip_prefix(before)
             .is_some_and(|level| level.len() == 1 && matches!(level.as_bytes()[0], b'1'..=b'9')),
-        // `zstd-[1-19]`, `zstd-fast-[1-10,20,...]`: its own words.
+        // `zstd-[1-19]`, `zstd-fast-[1-10,20,...]`.
         _ if value.contains('[') => wanted.starts_with(value.split('[').next().unwrap_or(value)),
         _ => value == wanted,
     };
@@ -158,7 +158,7 @@ fn daemon_folder(home: &Home) -> Result<Dir, Error> {
     storage.make(DAEMON, 0o700).map_err(of_file(&storage.path().join(DAEMON)))
 }
 
-/// What only the daemon of this home is started with.
+/// Set only for the daemon of this home.
 fn variable(home: &Home) -> (&'static str, PathBuf) {
     let folder = home.path(Part::Storage).join(DAEMON);
     ("PGDYNO_ZFS", folder.canonicalize().unwrap_or(folder))
@@ -208,16 +208,16 @@ pub(super) fn start_daemon(home: &Home, tools: &Tools<'_>) -> Result<(), Error> 
     Ok(())
 }
 
-/// Stops the daemon once no pool is left in it: softly for as long as `patience`. The turn must be held.
-pub(super) fn stop_daemon(home: &Home, patience: Duration, tools: &Tools<'_>) -> Result<(), String> {
+/// Stops the daemon if it has no pool, and kills it after `timeout`. The turn must be held.
+pub(super) fn stop_daemon(home: &Home, timeout: Duration, tools: &Tools<'_>) -> Result<(), String> {
     if daemons(home).is_empty() || (answers() && !pools(tools).map_err(|error| error.to_string())?.is_empty())
     {
         return Ok(());
     }
-    end_daemon(home, &[(Signal::TERM, patience), (Signal::KILL, KILLED)])
+    end_daemon(home, &[(Signal::TERM, timeout), (Signal::KILL, KILLED)])
 }
 
-/// Kills the daemon, and the only pool that it has with it. The turn must be held.
+/// Kills the daemon together with its only pool. The turn must be held.
 pub(super) fn kill_daemon(home: &Home, pool: &str, tools: &Tools<'_>) -> Result<(), String> {
     let pools = pools(tools).map_err(|error| error.to_string())?;
     if pools.iter().any(|other| other != pool) {
@@ -234,7 +234,7 @@ fn end_daemon(home: &Home, steps: &[(Signal, Duration)]) -> Result<(), String> {
             if daemons(home).is_empty() {
                 let ours = STARTED.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let _ = ours.map(|mut ours| ours.wait());
-                // One that is killed leaves its socket, on which nobody listens.
+                // A killed daemon leaves its socket, on which nobody listens.
                 let _ = if answers() { Ok(()) } else { std::fs::remove_file(SOCKET) };
                 return Ok(());
             }
@@ -244,7 +244,7 @@ fn end_daemon(home: &Home, steps: &[(Signal, Duration)]) -> Result<(), String> {
     Err("the daemon of zfs-fuse does not end".to_owned())
 }
 
-/// Names of all pools there are. There are none where zfs-fuse does not answer.
+/// Names of all existing pools; none if zfs-fuse does not answer.
 fn pools(tools: &Tools<'_>) -> Result<Vec<String>, Error> {
     let names = tools.run("zpool", &["list", "-H", "-o", "name"], BOUND)?;
     Ok(names
@@ -254,7 +254,8 @@ fn pools(tools: &Tools<'_>) -> Result<Vec<String>, Error> {
         .collect())
 }
 
-/// Whether this pool is there, and on our image. What could not be asked is an error: nothing may be taken for gone that is not.
+/// Whether this pool exists, and is on our image. A failed query is an error: an existing pool must not be
+/// taken for gone.
 pub(super) fn is_there(made: &Made, pool: &str, kernel: bool, tools: &Tools<'_>) -> Result<bool, Error> {
     let reachable = if kernel { Path::new("/dev/zfs").exists() } else { answers() };
     if !reachable || !pool.starts_with(POOL) || !pools(tools)?.iter().any(|known| known == pool) {
@@ -264,7 +265,7 @@ pub(super) fn is_there(made: &Made, pool: &str, kernel: bool, tools: &Tools<'_>)
     Ok(status.contains(&made.image().display().to_string()))
 }
 
-/// What the names of our pools begin with.
+/// Prefix of the names of our pools.
 const POOL: &str = "pgdyno-";
 
 /// A name that no other pool has.
@@ -273,7 +274,7 @@ pub(super) fn new_name() -> String {
     format!("{POOL}{}", &random[..12])
 }
 
-/// Makes the pool over the image, and mounts it. Nobody is to remember it: it is opened by us alone.
+/// Makes the pool on the image, and mounts it. It is not remembered, so that only we open it.
 pub(super) fn create(
     made: &Made,
     pool: &str,
@@ -292,18 +293,18 @@ pub(super) fn create(
     tools.run("zpool", &args, BOUND).map(drop)
 }
 
-/// Lets go of the pool, and with it of what of it is in memory.
+/// Exports the pool, which frees its cache.
 pub(super) fn export(pool: &str, tools: &Tools<'_>) -> Result<(), Error> {
     tools.run("zpool", &["export", pool], BOUND).map(drop)
 }
 
-/// Opens it again.
+/// Imports it again.
 pub(super) fn import(made: &Made, pool: &str, tools: &Tools<'_>) -> Result<(), Error> {
     let folder = made.folder.display().to_string();
     tools.run("zpool", &["import", "-o", "cachefile=none", "-d", &folder, pool], BOUND).map(drop)
 }
 
-/// Destroys it with all that is in it; `force` unmounts it whoever uses it.
+/// Destroys it with its contents; `force` unmounts it even if in use.
 pub(super) fn destroy(pool: &str, force: bool, tools: &Tools<'_>) -> Result<(), Error> {
     let args = if force { vec!["destroy", "-f", pool] } else { vec!["destroy", pool] };
     tools.run("zpool", &args, BOUND).map(drop)

@@ -1,15 +1,14 @@
-//! One request, outside the timed part.
+//! One HTTP request, outside the timed part.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Longest answer that is read, bytes.
+/// Longest answer, bytes.
 const LONGEST: u64 = 1 << 20;
-/// Characters of an answer that are quoted.
+/// Characters of an answer in a message.
 const QUOTED: usize = 200;
 
-/// What was answered.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -25,7 +24,7 @@ impl Answer {
     }
 }
 
-/// Asks for a path. By HTTP/1.0, so that the answer ends with the connection.
+/// Requests a path by HTTP/1.0, so that the answer ends with the connection.
 pub(super) fn get(address: SocketAddr, path: &str, bound: Duration) -> io::Result<Answer> {
     let mut stream = TcpStream::connect_timeout(&address, bound)?;
     stream.set_read_timeout(Some(bound))?;
@@ -33,7 +32,7 @@ pub(super) fn get(address: SocketAddr, path: &str, bound: Duration) -> io::Resul
     write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\nAccept: */*\r\nConnection: close\r\n\r\n")?;
     let mut bytes = Vec::new();
     stream.take(LONGEST).read_to_end(&mut bytes)?;
-    answer(&bytes).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "what it answers is no HTTP"))
+    answer(&bytes).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the answer is not HTTP"))
 }
 
 fn answer(bytes: &[u8]) -> Option<Answer> {

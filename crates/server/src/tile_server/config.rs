@@ -1,5 +1,5 @@
-//! How each kind is told what to do: TiPg by its environment, martin by a file that only its account can read. A password
-//! stands in no argument.
+//! The configuration of each kind: TiPg's environment, and for martin a file that only its account can read.
+//! No argument contains a password.
 
 use std::fmt::Write;
 
@@ -11,10 +11,10 @@ use super::{Before, Installed, Kind, Options};
 use crate::child::{Account, Program};
 use crate::member::Folders;
 
-/// What there is no more of in any tile: TiPg leaves features out from 10,000 on, martin and SQL none.
+/// More features than any tile has: TiPg leaves features out from 10,000 on, martin and SQL none.
 const ALL_FEATURES: u32 = i32::MAX as u32;
 
-/// The program with all that it is told, and its files.
+/// The program with its configuration and files.
 pub(super) fn program(
     folders: &Folders,
     (installed, options): (&Installed, &Options),
@@ -22,17 +22,17 @@ pub(super) fn program(
     (port, account): (u16, Option<&Account>),
 ) -> Result<Program, Error> {
     let dsn = Dsn::of(folders, before.upstream, options.kind)?;
-    // Its own home: what lies in ours is not for it.
+    // A separate home: files in ours must not affect it.
     let program = Program::server(&installed.program, &folders.work, account).env("HOME", &folders.work);
     match options.kind {
         Kind::Tipg => {
-            // Nothing is there, but a list of processes says whose it is.
+            // This folder is empty, but it shows in a list of processes whose process it is.
             let program = tipg(program, &dsn, options, before, port);
             Ok(program.arg("--app-dir").arg(&folders.work))
         }
         Kind::Martin => {
             let file = folders.write("martin.yaml", martin(&dsn, options, before, port).as_bytes())?;
-            // Its own words about trouble are enough: a line for each tile would be part of what is measured.
+            // Warnings are enough: a line for each tile would affect the measurement.
             Ok(program.arg("--config").arg(file).env("RUST_LOG", "warn").env("NO_COLOR", "1"))
         }
     }
@@ -53,7 +53,7 @@ fn tipg(program: Program, dsn: &Dsn, options: &Options, before: &Before<'_>, por
         certificate("sslkey", key);
     }
     let schemas = serde_json::to_string(before.schemas).expect("names are plain data");
-    // Without a line for each request; at this level a worker says when it is ready.
+    // Without a line for each request; at this level a worker reports when it is ready.
     let program = program
         .args(["-s", "-m", "uvicorn", "tipg.main:app", "--host", "127.0.0.1", "--port", &port.to_string()])
         .args(["--workers", &workers, "--no-access-log", "--log-level", "info"])
@@ -63,7 +63,7 @@ fn tipg(program: Program, dsn: &Dsn, options: &Options, before: &Before<'_>, por
         ("DB_MIN_CONN_SIZE", pool.clone()),
         ("DB_MAX_CONN_SIZE", pool),
         ("TIPG_DB_SCHEMAS", schemas),
-        // Both read whole tables, at the start and, with a catalog that gets old, in the middle of a run.
+        // Both read whole tables, at the start and, when the catalog expires, in the middle of a run.
         ("TIPG_DB_SPATIAL_EXTENT", "false".to_owned()),
         ("TIPG_DB_DATETIME_EXTENT", "false".to_owned()),
         ("TIPG_CATALOG_TTL", "0".to_owned()),
@@ -73,7 +73,7 @@ fn tipg(program: Program, dsn: &Dsn, options: &Options, before: &Before<'_>, por
     variables.into_iter().fold(program, |program, (name, value)| program.env(name, value))
 }
 
-/// `martin.yaml`. Its texts are written as JSON, which is YAML too.
+/// `martin.yaml`. Its texts are written as JSON, which is valid YAML.
 fn martin(dsn: &Dsn, options: &Options, before: &Before<'_>, port: u16) -> String {
     let text = |text: &str| serde_json::to_string(text).expect("text");
     let mut yaml = String::new();

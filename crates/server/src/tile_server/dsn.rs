@@ -1,4 +1,4 @@
-//! Where a tile server connects, as a connection string that both kinds read alike.
+//! A tile server's connection string, which both kinds parse alike.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::error::file_error;
 use crate::member::Folders;
 use crate::pooler::Upstream;
 
-/// Parameters that a tile server its own has.
+/// Parameters that a tile server sets itself.
 const OWN: [&str; 2] = ["application_name", "client_encoding"];
 
-/// The way to the database: the string, and copies of certificates, which the server's account may not reach where they are.
+/// The connection string, and copies of certificates, whose originals its account may not be able to read.
 #[derive(Debug)]
 pub(super) struct Dsn {
     /// Without certificates.
@@ -66,7 +66,7 @@ impl Dsn {
     }
 }
 
-/// `None` where its socket has a name that no server gives it.
+/// `None` if its socket does not have a server's usual name.
 fn host(upstream: &Upstream) -> Option<(String, u16)> {
     let place = &upstream.place;
     match &place.address {
@@ -92,7 +92,7 @@ fn host(upstream: &Upstream) -> Option<(String, u16)> {
     }
 }
 
-/// As a pooler does it.
+/// As in a pooler.
 fn mode(upstream: &Upstream) -> SslMode {
     let ssl = &upstream.ssl;
     if upstream.place.tls.is_none() || upstream.place.login.ssl_mode == SslMode::Disable {
@@ -100,13 +100,13 @@ fn mode(upstream: &Upstream) -> SslMode {
     }
     match (ssl.mode, ssl.verification()) {
         (SslMode::Require, Verification::Authority) => SslMode::VerifyCa,
-        // What martin's driver knows; both encrypt where the server wants it.
+        // martin's driver has fewer modes; both encrypt where the server requires it.
         (SslMode::Allow, _) => SslMode::Prefer,
         (mode, _) => mode,
     }
 }
 
-/// What is sent at the start of a connection, as `options`: other parameters stand for settings there.
+/// Startup parameters as `options`, which can set them.
 fn options(login: &Login) -> String {
     let all = login.parameters.iter().filter(|(name, _)| !OWN.contains(&name.as_str()));
     let words = all.map(|(name, value)| match name.as_str() {

@@ -1,4 +1,4 @@
-//! Which tile server is installed.
+//! Finds the installed tile server.
 
 use std::error::Error as _;
 use std::path::{Path, PathBuf};
@@ -15,21 +15,21 @@ const TOOLS: &str = "/opt/pgdyno/tools";
 /// Asks Python for the versions of both packages, without loading them.
 const PACKAGES: &str =
     "from importlib.metadata import version as v; print('tipg', v('tipg'), 'uvicorn', v('uvicorn'))";
-/// The first martin with the configuration file that we write: others would take its keys for unknown, and keep tiles.
+/// The first martin that reads our configuration file: earlier ones ignore its keys, and cache tiles.
 const LEAST_MARTIN: (u32, u32) = (1, 14);
 
 /// An installed tile server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
-    /// What is run; of TiPg the Python that has it.
+    /// The executable; for TiPg its Python.
     pub program: PathBuf,
-    /// E.g. `1.14.0`; of TiPg with that of its web server: `1.6.1, uvicorn 0.54.0`.
+    /// E.g. `1.14.0`; for TiPg with the version of its web server: `1.6.1, uvicorn 0.54.0`.
     pub version: String,
 }
 
 impl Installed {
-    /// The one that is named by the options or `$PGDYNO_TIPG`, `$PGDYNO_MARTIN`; else the first that is found: in `PATH`,
-    /// beside our own program where that was built, in `/opt/pgdyno/tools`.
+    /// The tile server named by the options or `$PGDYNO_TIPG`, `$PGDYNO_MARTIN`; otherwise the first one in
+    /// `PATH`, next to our executable, or in `/opt/pgdyno/tools`.
     ///
     /// # Errors
     /// When none is installed, or the named one does not work.
@@ -54,7 +54,7 @@ impl Installed {
         Err(Error::new(Class::Missing, format!("{kind} is not installed; {}", how_to_get(kind))))
     }
 
-    /// What version it says it is, asked as it will be run; in words why it will not do.
+    /// Its version, asked as it will be run; in words why it is not suitable.
     fn ask(
         kind: Kind,
         program: &Path,
@@ -68,10 +68,10 @@ impl Installed {
         };
         asked.clean_environment = true;
         asked.account = Account::unprivileged()?;
-        let mut said = String::new();
+        let mut output = String::new();
         let ran = watchdog.run(&asked, &|| stop.at_once(), &mut |line| {
-            said.push_str(&line.text);
-            said.push('\n');
+            output.push_str(&line.text);
+            output.push('\n');
         });
         match ran {
             Err(error) if error.class() == Class::Missing => {
@@ -82,14 +82,14 @@ impl Installed {
         if stop.at_once() {
             return Err(Error::stopped());
         }
-        let version = said.lines().find_map(|line| version(kind, line));
+        let version = output.lines().find_map(|line| version(kind, line));
         Ok(version
             .map(|version| Self { program: program.to_owned(), version })
-            .ok_or_else(|| said.lines().last().unwrap_or("it says no version").to_owned()))
+            .ok_or_else(|| output.lines().last().unwrap_or("it says no version").to_owned()))
     }
 }
 
-/// What to try where there is none, or none that will do.
+/// What to try where there is none, or none that is suitable.
 fn how_to_get(kind: Kind) -> &'static str {
     match kind {
         Kind::Tipg => {
@@ -124,7 +124,7 @@ fn usual(kind: Kind) -> Vec<PathBuf> {
     }
 }
 
-/// `tools` in the folder that our own program was built in (`target/release/pgdyno`).
+/// `tools` in the folder that our executable was built in (`target/release/pgdyno`).
 fn built_beside() -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let profile = own

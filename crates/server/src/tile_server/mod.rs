@@ -1,23 +1,23 @@
-//! A private tile server between clients and the database: TiPg or martin on a port of 127.0.0.1, under a watchdog.
+//! A private tile server between clients and the database: TiPg or martin on a port of 127.0.0.1, under a
+//! watchdog.
 //!
-//! It connects to the server as the load would, with the session settings of the arm, so it is started again for each arm.
-//! Its port stays the same meanwhile: what is asked for is written down once.
+//! It connects to the server as the load would, with the session settings of the arm, so it is restarted for
+//! each arm. It keeps its port, since the requests are written once.
 
 mod ask;
 mod config;
 mod dsn;
 mod installed;
 mod options;
-mod schemas;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
+use protocol::postgres::sql::{Sql, SqlError};
 use spec::{Class, Error};
 
 pub use self::installed::Installed;
 pub use self::options::{OptionError, check};
-pub use self::schemas::schemas;
 pub use spec::plan::tile_server::{Kind, Options};
 
 use self::ask::get;
@@ -28,27 +28,28 @@ use crate::pooler::Upstream;
 use crate::secrets::Secrets;
 use crate::stop::Stop;
 
-/// How long it may take to answer for the first time: each worker of TiPg loads all of its libraries.
+/// Timeout of its first answer: each worker of TiPg loads all of its libraries.
 const START_BOUND: Duration = Duration::from_secs(60);
-/// How long one answer may take outside the timed part.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How often another port is tried when somebody else was faster to take it.
+/// Timeout of one answer outside the timed part.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often another port is tried when somebody else takes it first.
 const PORTS: usize = 4;
-/// What each worker of TiPg says when it can answer: that one of them does says nothing about the others.
+/// The line of each TiPg worker when it is ready: an answer from one of them does not mean that the others
+/// are.
 const READY: &str = "Application startup complete";
-/// What their logs hold when they cannot go on; TiPg's workers are started again and again.
+/// The line in their logs when they cannot continue; TiPg's workers are started again and again.
 const HOPELESS: &str = "Application startup failed";
-/// The tile that is asked for to see that tiles are made: the smallest one of the north-western corner, where nothing is.
+/// The tile for checking that tiles are made: the smallest one of the north-western corner, which is empty.
 const PROBE: &str = "22/0/0";
 
-/// What a tile server is to stand before.
+/// What a tile server serves.
 #[derive(Debug, Clone)]
 pub struct Before<'a> {
     /// The server, with the session settings of the arm.
     pub upstream: &'a Upstream,
     /// The schemas whose tables it publishes; at least one.
     pub schemas: &'a [String],
-    /// How many ask it at the same time; at least 1.
+    /// Number of concurrent clients; at least 1.
     pub clients: u32,
 }
 
@@ -63,11 +64,11 @@ pub struct TileServer {
 }
 
 impl TileServer {
-    /// Starts one, at this port of 127.0.0.1 where that is free, and waits until it answers. Tables made later it does not
-    /// publish.
+    /// Starts one, at this port of 127.0.0.1 if that is free, and waits until it answers. It does not publish
+    /// tables made later.
     ///
     /// # Errors
-    /// When it cannot have these options, cannot reach the server, or does not start.
+    /// When it does not support these options, cannot reach the server, or does not start.
     pub fn start(
         home: &Home,
         (installed, options): (&Installed, &Options),
@@ -108,7 +109,7 @@ impl TileServer {
         })?;
         let words = self::options::words(options, before.clients);
         let mut server = Self { member, kind, port, words, secrets };
-        // Somebody else may have answered at the port, or nobody.
+        // Another program may have answered at the port.
         server.member.check_start()?;
         match is_well(kind, port) && !server.member.log_text().contains(HOPELESS) {
             true => Ok(server),
@@ -122,19 +123,19 @@ impl TileServer {
         address(self.port)
     }
 
-    /// Its pid; worker processes are children of it.
+    /// Its pid; worker processes are its children.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.member.pid()
     }
 
-    /// How it works, e.g. `2 workers, 8 connections to the database`.
+    /// Its configuration, e.g. `2 workers, 8 connections to the database`.
     #[must_use]
     pub fn words(&self) -> &str {
         &self.words
     }
 
-    /// Whether it still runs.
+    /// Checks that it still runs.
     ///
     /// # Errors
     /// How it died, with its last lines.
@@ -142,7 +143,7 @@ impl TileServer {
         self.member.check()
     }
 
-    /// Makes sure that it has tiles of this table, or of a function that gives tiles, and that it can make one.
+    /// Checks that it publishes this table, or a function that makes tiles, and can make one.
     ///
     /// # Errors
     /// When it publishes no such table, or makes no tiles; with its last lines.
@@ -161,21 +162,21 @@ impl TileServer {
         match answer.status {
             200 | 204 => Ok(()),
             status => {
-                let said = format!("status {status}: {}", self.secrets.hidden(&answer.first_words()));
-                Err(self.failing(&path, &said))
+                let answer = format!("status {status}: {}", self.secrets.hidden(&answer.first_words()));
+                Err(self.failing(&path, &answer))
             }
         }
     }
 
     fn get(&self, path: &str) -> Result<ask::Answer, Error> {
-        get(self.address(), path, PATIENCE)
+        get(self.address(), path, ANSWER_TIMEOUT)
             .map_err(|error| self.failing(path, &protocol::wording::system(&error)))
     }
 
     /// It runs, but answers a request without a tile.
-    fn failing(&self, path: &str, said: &str) -> Error {
+    fn failing(&self, path: &str, answer: &str) -> Error {
         let (kind, log) = (self.kind, self.member.last_lines());
-        let what = format!("{kind} makes no tiles: {path}: {said}; the last lines of its log:\n{log}");
+        let what = format!("{kind} makes no tiles: {path}: {answer}; the last lines of its log:\n{log}");
         Error::new(Class::Unreachable, what)
     }
 }
@@ -184,7 +185,7 @@ fn address(port: u16) -> SocketAddr {
     (Ipv4Addr::LOCALHOST, port).into()
 }
 
-/// The one that is wanted if it is free, else any.
+/// The wanted port if it is free, otherwise any.
 fn free_port(wanted: Option<u16>) -> Result<u16, Error> {
     let bind = |port| TcpListener::bind(address(port)).and_then(|listener| listener.local_addr());
     let found = wanted.and_then(|port| bind(port).ok()).map_or_else(|| bind(0), Ok);
@@ -195,7 +196,7 @@ fn no_port(why: &str) -> Error {
     Error::new(Class::Child, format!("no port of 127.0.0.1 for a tile server: {why}"))
 }
 
-/// How the server is reached cannot be written down for a tile server.
+/// The server's connection cannot be expressed for a tile server.
 fn unreachable(kind: Kind, why: &str) -> Error {
     Error::new(Class::Missing, format!("{kind} cannot reach the server as pgdyno does: {why}"))
 }
@@ -204,7 +205,7 @@ fn is_taken(log: &str) -> bool {
     log.to_ascii_lowercase().contains("address already in use")
 }
 
-/// As far as the log tells.
+/// As far as the log shows.
 fn all_ready(options: &Options, log: &str) -> bool {
     match options.kind {
         Kind::Tipg => log.matches(READY).count() >= options::workers(options) as usize,
@@ -213,10 +214,25 @@ fn all_ready(options: &Options, log: &str) -> bool {
 }
 
 fn is_well(kind: Kind, port: u16) -> bool {
-    get(address(port), options::health_path(kind), PATIENCE).is_ok_and(|answer| answer.status == 200)
+    get(address(port), options::health_path(kind), ANSWER_TIMEOUT).is_ok_and(|answer| answer.status == 200)
 }
 
 /// Removes what tile servers of dead pgdynos left and their watchdogs could not remove.
 pub fn remove_dead(home: &Home) {
     member::remove_dead(home, Part::TileServers);
+}
+
+/// All that the user may access, except for PostgreSQL's and ours. Names that need quotes are left out: TiPg
+/// puts them into a `search_path` without quotes.
+const SCHEMAS: &str = "SELECT nspname FROM pg_catalog.pg_namespace WHERE pg_catalog.has_schema_privilege(oid, 'USAGE') \
+                       AND nspname ~ '^[[:alnum:]_]+$' AND nspname !~ '^(pg_|pgdyno|information_schema$)' ORDER BY nspname";
+
+/// The schemas of a database that tile servers publish.
+///
+/// # Errors
+/// When the server refuses, or is gone.
+pub fn schemas(sql: &mut dyn Sql) -> Result<Vec<String>, SqlError> {
+    let results = sql.query(SCHEMAS)?;
+    let rows = results.into_iter().flat_map(|result| result.rows);
+    Ok(rows.filter_map(|row| row.into_iter().next().flatten()).collect())
 }

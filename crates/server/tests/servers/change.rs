@@ -1,4 +1,4 @@
-//! One's own changes: made, checked, undone, also when whoever made them is killed.
+//! The user's changes: made, checked, undone, even if their pgdyno is killed.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -176,7 +176,7 @@ fn settings_and_changes_stand_in_one_journal() {
     let wanted = |value: &str| [("checkpoint_timeout".to_owned(), value.to_owned())].into();
     target.apply(&wanted("9min")).unwrap();
     make(&mut target, &sql("CREATE TABLE u ()", "DROP TABLE IF EXISTS u")).unwrap();
-    // Another arm's settings leave the change as it is.
+    // Another arm's settings leave the change alone.
     target.apply(&wanted("8min")).unwrap();
     assert!(is_there(&server, "u"));
     match left(&place.home).unwrap().as_slice() {
@@ -222,7 +222,7 @@ fn what_fails_is_told_and_undone() {
     let error = make(&mut target, &sql("SELECT 1/0", "DROP TABLE u")).unwrap_err();
     assert!(matches!(error.cause(), Some(ChangeError::Sql { .. })), "{error}");
     assert!(target.changes().is_empty());
-    // An undo that fails is told too, and stays to be done.
+    // An undo that fails is reported too, and must still be done.
     let undo = "SELECT 1 / count(*) FROM pg_class WHERE relname = 'u'";
     let error = make(&mut target, &sql("SELECT 1/0", undo)).unwrap_err();
     assert!(matches!(error.cause(), Some(ChangeError::NotUndone { .. })), "{error}");
@@ -266,7 +266,7 @@ fn one_change_is_undone_and_the_others_stay() {
     });
     target.undo_one(&one).unwrap();
     assert!(!is_there(&server, "u") && is_there(&server, "v"));
-    assert_eq!(target.changes(), ["\"CREATE TABLE v ()\""], "what stands is written down");
+    assert_eq!(target.changes(), ["\"CREATE TABLE v ()\""], "an existing change is recorded");
     target.undo_one(&one).unwrap();
     target.undo_one(&two).unwrap();
     assert!(!is_there(&server, "v") && target.changes().is_empty());
@@ -462,7 +462,7 @@ fn a_private_server_that_stays_has_its_changes_undone_while_it_runs() {
     changer.guards().into_iter().for_each(kill);
     changer.kill();
     let mut server = Cluster::open(&place.home, "main", &watchdog(), &Stop::new()).unwrap();
-    // Whoever reaches it by another way undoes it too.
+    // A connection by another way undoes it, too.
     match by_url(&server, &place, Rights::Mend).recovered() {
         [Recovered::Undone { undone, .. }] => assert_eq!(undone.changes.len(), 1),
         other => panic!("{other:?}"),
@@ -508,7 +508,7 @@ fn a_private_server_has_its_changes_undone_when_it_runs_again() {
     assert_eq!(changer.says(), "made");
     assert!(file.exists() && left_in(&journal).is_some() && left(&place.home).unwrap().is_empty());
     let start = changer.kill();
-    // The server goes with its pgdyno; what was done to the machine is undone all the same.
+    // The server ends with its pgdyno; what was done to the machine is still undone.
     eventually(within(start), "the file is gone", || !file.exists());
     eventually(within(start), "the server ends", || {
         managed::status(&place.home, "main").unwrap().pid.is_none()
@@ -522,7 +522,7 @@ fn a_private_server_has_its_changes_undone_when_it_runs_again() {
     };
     assert!(gone(&target) && target.recovered().is_empty());
 
-    // A living one undoes it before it stops; one that is killed with its watchdogs leaves it to who mends it.
+    // A living pgdyno undoes it before it stops; if it is killed with its watchdogs, the repair does.
     make(&mut target, &changes[1]).unwrap();
     assert!(!gone(&target));
     drop(target);

@@ -139,9 +139,9 @@ fn the_name_of_a_copy_is_no_name_for_a_server() {
     let place = Place::new();
     let made = Cluster::ensure(&place.home, "main.1", &Options::default(), &watchdog(), &Stop::new());
     let error = made.unwrap_err().to_string();
-    assert!(error.contains("is no name for a server"), "{error}");
+    assert!(error.contains("invalid server name"), "{error}");
     let error = status(&place.home, "main.1").unwrap_err().to_string();
-    assert!(error.starts_with("there is no managed server"), "{error}");
+    assert!(error.contains("does not exist"), "{error}");
     let opened = Cluster::open(&place.home, "main.1", &watchdog(), &Stop::new());
     assert_eq!(opened.unwrap_err().to_string(), error);
 }

@@ -1,5 +1,6 @@
-//! End-to-end: real private servers under real watchdogs. They need PostgreSQL with PostGIS,
-//! redis-server, pgbouncer, TiPg and openssl on this machine; martin only where it is there. Filesystems are made where that can be done; elsewhere it is said why not.
+//! End-to-end: real private servers under real watchdogs. They need PostgreSQL with PostGIS, redis-server,
+//! pgbouncer, TiPg and openssl on this machine; martin is optional. Filesystems are made where possible;
+//! elsewhere the reason is printed.
 
 mod change;
 mod copies;

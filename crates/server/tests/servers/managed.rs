@@ -28,7 +28,7 @@ fn assert_in_use_by(place: &Place, pid: u32) {
 
 fn assert_not_found<T: std::fmt::Debug>(found: Result<T, Error>) {
     let error = found.unwrap_err();
-    assert!(error.to_string().starts_with("there is no managed server "), "{error}");
+    assert!(error.to_string().starts_with("managed server "), "{error}");
 }
 
 fn is_disk_full(error: &Error) -> bool {
@@ -209,7 +209,7 @@ fn a_wrong_password_and_another_certificate_are_refused() {
     assert!(matches!(error, ConnectError::Tls { .. }), "{error}");
 }
 
-/// Programs like those of the server, of which `postgres` knows no TLS.
+/// Programs like the server's, with a `postgres` built without TLS.
 fn without_tls(place: &Place, server: &Cluster) -> PathBuf {
     let bin = place.folder().join("bin");
     std::fs::create_dir(&bin).unwrap();
@@ -254,7 +254,7 @@ fn a_detached_server_that_is_restarted_for_tls_stays_detached() {
     assert!(server.is_detached());
     drop(server);
     assert!(is_alive(pid));
-    // Who asks for less uses it as it is.
+    // A request for less uses it unchanged.
     let server = ensure(&place, &Options::default()).unwrap();
     assert_eq!(server.pid(), Some(pid));
     server.destroy().unwrap();
@@ -385,7 +385,7 @@ fn a_full_disk_is_named() {
     assert!(error.is("53100") || error.sqlstate.is_none(), "{error}");
     assert!(server.disk_full().is_some());
     drop(control);
-    // It survives this, or its death is told as what it is.
+    // It survives this, or its death is reported correctly.
     let checked = server.check();
     assert!(checked.as_ref().err().is_none_or(is_disk_full), "{checked:?}");
     drop(server);

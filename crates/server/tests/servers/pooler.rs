@@ -61,7 +61,7 @@ fn transactions_go_through_each_pool_mode() {
             assert_ne!(scalar(&mut two, BACKEND), scalar(&mut one, BACKEND), "{mode}");
             one.execute("COMMIT").unwrap();
         }
-        // Who has no connection of its own gets the one that is free.
+        // A client without a separate connection gets the free one.
         let shared = mode != PoolMode::Session;
         let mut one = if block.is_ok() { one } else { connect(&pooler, "postgres") };
         assert_eq!(scalar(&mut two, BACKEND) == scalar(&mut one, BACKEND), shared, "{mode}");

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use server::Stop;
-use server::child::{CutShort, Overseen, Program, StopWay, Stream};
+use server::child::{CutShort, Program, StopWay, Stream, Supervised};
 use spec::Class;
 
 use crate::support::{eventually, is_alive, watchdog};
@@ -103,7 +103,7 @@ fn who_waits_for_clients_on_sigterm_is_ended_by_sigquit() {
 #[test]
 fn programs_see_no_misleading_environment() {
     let stop = Stop::new();
-    let overseen = Overseen::new(&watchdog(), &stop, vec![("PGOPTIONS".into(), "-c jit=off".into())]);
+    let overseen = Supervised::new(&watchdog(), &stop, vec![("PGOPTIONS".into(), "-c jit=off".into())]);
     let program = shell("echo \"[$PGSERVICE] [$PGOPTIONS] [$PGPASSWORD]\"").env("PGPASSWORD", "x");
     let mut lines = Vec::new();
     let end = overseen.run(program, &mut |line| lines.push(line.text)).unwrap();

@@ -53,7 +53,7 @@ fn what_a_redis_left_whose_watchdog_was_killed_too_is_removed_by_the_next_one() 
     let mut alive = Redis::start(&place.home, &watchdog(), &server::Stop::new()).unwrap();
     assert!(!socket.parent().unwrap().exists());
     assert_eq!(left(&place), 1, "its own");
-    // Another one beside it removes nothing that lives.
+    // Another owner next to it removes nothing that lives.
     let other = owner(&place);
     alive.check().unwrap();
     assert!(alive.address() != protocol::Address::Unix(other.2.clone()));

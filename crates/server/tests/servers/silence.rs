@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::{Sql, long};
 use server::Stop;
-use server::control::{Control, Patience};
+use server::control::{Control, Timeouts};
 use server::managed::Cluster;
 
 use crate::support::{Place, cluster, eventually};
@@ -37,12 +37,12 @@ impl Drop for Stopped {
     }
 }
 
-fn patience() -> Patience {
-    Patience { stop: Stop::new(), answer: Some(BOUND), look_after: Some(BOUND), look_bound: BOUND * 4 }
+fn timeouts() -> Timeouts {
+    Timeouts { stop: Stop::new(), answer: Some(BOUND), look_after: Some(BOUND), look_bound: BOUND * 4 }
 }
 
 fn open(server: &Cluster) -> Control {
-    Control::open_with(&server.place("postgres"), Some(SOON), patience()).unwrap()
+    Control::open_with(&server.place("postgres"), Some(SOON), timeouts()).unwrap()
 }
 
 fn pid(control: &mut Control) -> u32 {
@@ -93,7 +93,7 @@ fn a_server_that_is_stopped_as_a_whole_is_found() {
     let start = Instant::now();
     let error = long(&mut control).execute("CHECKPOINT").unwrap_err();
     assert!(error.text.contains("nor a second connection"), "{error}");
-    let error = Control::open_with(&server.place("postgres"), Some(BOUND), patience()).unwrap_err();
+    let error = Control::open_with(&server.place("postgres"), Some(BOUND), timeouts()).unwrap_err();
     assert!(error.to_string().starts_with("no answer from"), "{error}");
     assert!(start.elapsed() < SOON);
     drop(stopped);
@@ -123,7 +123,7 @@ fn what_the_user_stops_is_cancelled_on_the_server() {
     let place = Place::new();
     let server = cluster(&place);
     let mut control = open(&server);
-    let stop = control.patience().stop.clone();
+    let stop = control.timeouts().stop.clone();
     let presser = std::thread::spawn(move || {
         std::thread::sleep(BOUND);
         stop.press();

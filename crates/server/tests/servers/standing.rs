@@ -1,4 +1,4 @@
-//! Servers whose files stand on a filesystem made for them, or in a folder that was named.
+//! Servers with files on a filesystem made for them, or in a named folder.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -24,7 +24,7 @@ fn ext4(holds: Holds) -> Storage {
     made(holds, Kind::Ext4 { block_size_bytes: None, journal: None })
 }
 
-/// In a folder beside the home that the server's account can reach.
+/// In a folder next to the home that the server's account can reach.
 fn folder(place: &Place, holds: Holds) -> Storage {
     use std::os::unix::fs::PermissionsExt;
     let folder = place.folder().join("disk");
@@ -97,7 +97,7 @@ fn life_of(storage: &Storage) {
     assert!(list(&place.home).unwrap().0.is_empty(), "{:?}", list(&place.home));
 }
 
-/// A copy stands beside its server, and goes on when that is gone.
+/// A copy shares its server's storage, and continues when the server is gone.
 fn copy_of(target: &mut Target) {
     let cluster = target.cluster().unwrap();
     assert_eq!(cluster.not_to_be_copied().unwrap(), None);
@@ -117,7 +117,7 @@ fn copy_of(target: &mut Target) {
         assert!(own != its, "{} is shared", own.display());
         // The number of a copy stands behind the name of its server.
         let of_server = its.display().to_string().replace("main.1", "main");
-        assert_eq!(of_server, own.display().to_string(), "in the same place of its own");
+        assert_eq!(of_server, own.display().to_string(), "in its own folder");
     }
     copy.control().unwrap().execute("DROP TABLE t").unwrap();
     drop(copy);
@@ -167,13 +167,13 @@ fn what_stands_in_a_folder_stays_there_until_it_is_destroyed() {
         if holds == Holds::Data {
             copy_of(&mut target);
         }
-        // Lost while the server runs: that is named, whatever the server says of it.
+        // Lost while the server runs: that is reported, whatever the server reports.
         let (ours, away) = (place.folder().join("disk/pgdyno-main"), place.folder().join("away"));
         std::fs::rename(&ours, &away).unwrap();
-        let lost = target.cluster().unwrap().ailing_disk().unwrap();
+        let lost = target.cluster().unwrap().disk_error().unwrap();
         assert!(lost.to_string().contains(", was lost: "), "{lost}");
         std::fs::rename(&away, &ours).unwrap();
-        assert!(target.cluster().unwrap().ailing_disk().is_none());
+        assert!(target.cluster().unwrap().disk_error().is_none());
         drop(target);
         assert!(ours.is_dir() && stop_orphans(&place.home).is_empty());
         let mut target = open(&place, &storage).unwrap();

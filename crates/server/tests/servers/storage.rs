@@ -30,7 +30,7 @@ fn zfs() -> Kind {
     Kind::Zfs { recordsize_bytes: Some(8192), compression: Some("lzjb".to_owned()) }
 }
 
-/// Only what this machine has is tested; that is said.
+/// Tests only what this machine has; prints what it lacks.
 fn can(home: &Home, kind: &Kind) -> bool {
     let available = available_below(home, &Ground::Filesystem(filesystem(kind.clone())));
     available.map_err(|reason| not_run(&reason.to_string())).is_ok()
@@ -296,7 +296,7 @@ fn a_filesystem_without_its_keeper_is_removed_all_the_same() {
     assert!(traces(&place.home).is_empty(), "{:?}", traces(&place.home));
 }
 
-/// Somebody's shell stands in it: he is waited for, and then it is taken away from under him.
+/// A shell uses it: after a wait it is unmounted lazily.
 #[test]
 fn who_stands_in_a_filesystem_does_not_keep_it() {
     let place = Place::new();
@@ -346,7 +346,7 @@ fn a_full_disk_is_told_and_leaves_nothing() {
     assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
     let file = std::fs::File::create(inner.folder().join("file")).unwrap();
     let written = std::io::Write::write_all(&mut &file, &vec![7; 100 << 20]).and_then(|()| file.sync_all());
-    assert!(written.is_err(), "there is no room for it");
+    assert!(written.is_err(), "it does not fit");
     drop(file);
     inner.remove().unwrap();
     assert!(traces(&home).is_empty(), "{:?}", traces(&home));

@@ -83,7 +83,7 @@ pub fn eventually(bound: Duration, what: &str, mut holds: impl FnMut() -> bool) 
     }
 }
 
-/// Whether a process of this pid exists and is no zombie.
+/// Whether a process of this pid exists and is not a zombie.
 pub fn is_alive(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))

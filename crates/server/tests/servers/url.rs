@@ -1,4 +1,4 @@
-//! Servers given by connection string: a managed server stands in for a foreign one.
+//! Servers given by connection string: a managed server plays a foreign one.
 
 use protocol::postgres::sql::{Sql, Supply};
 use server::Target;
@@ -234,7 +234,7 @@ fn statements_fail_without_losing_the_connection() {
         Supply::GiveUp
     });
     assert!(error.unwrap_err().is("57014"));
-    // It was told as a statement that was cancelled.
+    // It was reported as a statement that was cancelled.
     let error = control.query("COPY t FROM STDIN").unwrap_err();
     assert!(error.sqlstate.as_deref() == Some("0A000") && error.text.contains("nothing to read"), "{error}");
     assert_eq!(control.scalar("SELECT sum(x) FROM t").unwrap().as_deref(), Some("21"));

@@ -1,3 +1,5 @@
+//! Lost links, and reconnecting them.
+
 use std::io;
 
 use super::Serving;

@@ -1,3 +1,5 @@
+//! A fully described connection.
+
 use std::sync::Arc;
 use std::time::Duration;
 

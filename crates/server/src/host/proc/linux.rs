@@ -1,4 +1,4 @@
-//! `/proc`, read by procfs.
+//! Reads `/proc`.
 
 use procfs::process::Stat;
 use procfs::{CpuTime, CurrentSI, KernelStats};
@@ -27,45 +27,44 @@ pub(in crate::host) fn pressure_us() -> Option<u64> {
     some_pressure_us(&std::fs::read_to_string("/proc/pressure/cpu").ok()?)
 }
 
-/// By its line: `procfs::CpuPressure` wants a second one, which kernels before 5.13 do not write.
+/// Parsed by line: `procfs::CpuPressure` requires a second one, which kernels before 5.13 do not write.
 fn some_pressure_us(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     Some(procfs::parse_pressure_record(line).ok()?.total)
 }
 
-/// The process of a pid, if there is one.
 pub(crate) fn process(pid: u32) -> Option<Process> {
     read(&procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?)
 }
 
-/// Bytes that a process, and its children that ended and were waited for, had fetched from and sent to a disk.
+/// Bytes that a process, and its children that ended and were waited for, read from and wrote to a disk.
 pub(in crate::host) fn disk_bytes(pid: u32) -> Option<(u64, u64)> {
     let io = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?.io().ok()?;
     Some((io.read_bytes, io.write_bytes))
 }
 
-/// All processes that we are shown.
+/// All visible processes.
 pub(crate) fn processes() -> impl Iterator<Item = Process> {
     let all = procfs::process::all_processes().into_iter().flatten();
     all.filter_map(|process| read(&process.ok()?))
 }
 
-/// The living children that a process's first thread started; of a server that is all of them.
+/// The living children of a process's first thread; for a server these are all.
 pub(in crate::host) fn children(parent: u32) -> Vec<Process> {
-    // Many kernels list them; going through all processes takes long where there are thousands.
+    // Many kernels list them; going through thousands of processes takes long.
     match std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")) {
         Ok(pids) => pids.split_whitespace().filter_map(|pid| process(pid.parse().ok()?)).collect(),
         Err(_) => processes().filter(|process| process.parent == parent).collect(),
     }
 }
 
-/// The processes that were started with this variable (`NAME=value`), which are sent `signal`; not we ourselves. Watchdogs
-/// get none: they end with what they watch over. Empty when none is left that we may look at.
+/// Processes that were started with this variable (`NAME=value`), except this one; each is sent `signal`.
+/// Watchdogs get none: they end with their programs. Empty when no accessible one is left.
 pub(crate) fn signal_with_variable(variable: &str, signal: Option<Signal>) -> Vec<u32> {
     let all = procfs::process::all_processes().into_iter().flatten();
     let pids = all.filter_map(|process| Pid::from_raw(process.ok()?.pid));
     pids.filter_map(|pid| {
-        // A pid is used again once its process is gone; this keeps to the one process.
+        // A pid may be reused once its process is gone; the descriptor keeps the process.
         let process = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok()?;
         let raw = pid.as_raw_nonzero();
         let environment = std::fs::read(format!("/proc/{raw}/environ")).ok()?;
@@ -74,7 +73,7 @@ pub(crate) fn signal_with_variable(variable: &str, signal: Option<Signal>) -> Ve
             return None;
         }
         if let Some(signal) = signal.filter(|_| !is_watchdog(pid)) {
-            // One that is just dying needs no signal.
+            // A dying process needs no signal.
             let _ = rustix::process::pidfd_send_signal(&process, signal);
         }
         u32::try_from(raw.get()).ok()
@@ -133,7 +132,7 @@ mod tests {
     #[test]
     fn a_process_is_seen_alive_stopped_and_dead() {
         let folder = tempfile::tempdir().unwrap();
-        // A name may hold brackets and blanks.
+        // A name may contain brackets and blanks.
         let program = folder.path().join("a) Z (b");
         std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
         let mut child = Command::new(&program).arg0("sleep").arg("60").spawn().unwrap();

@@ -1,4 +1,4 @@
-//! What the kernel tells of the machine and its processes: Linux by `/proc`, other systems nothing.
+//! The kernel's view of the machine and its processes: from `/proc` on Linux, nothing on other systems.
 
 #[cfg_attr(target_os = "linux", path = "linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
@@ -7,7 +7,7 @@ mod system;
 pub(super) use system::{children, cpu_ticks, disk_bytes, pressure_us};
 pub(crate) use system::{process, processes, signal_with_variable};
 
-/// Whether a process of this pid exists and is no zombie.
+/// Whether a process of this pid exists and is not a zombie.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let Some(raw) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
     let exists = match rustix::process::test_kill_process(raw) {
@@ -24,16 +24,15 @@ pub(super) struct CpuTicks {
     pub(super) total: u64,
     /// Idle and waiting for I/O.
     pub(super) idle: u64,
-    /// Waiting for I/O.
     pub(super) iowait: u64,
-    /// Taken by the hypervisor for others.
+    /// Taken by the hypervisor for other guests.
     pub(super) steal: u64,
-    /// Used by programs and the kernel for them: neither interrupts nor steal.
+    /// Used by programs and by the kernel for them, without interrupts and steal.
     pub(super) programs: u64,
 }
 
 impl CpuTicks {
-    /// From the text of a `/proc/stat`, of whatever machine. Guest time is already part of user and nice.
+    /// Parses the text of any machine's `/proc/stat`. Guest time is already part of user and nice.
     pub(super) fn read(stat: &str) -> Option<Self> {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let ticks: Vec<u64> =
@@ -50,7 +49,7 @@ impl CpuTicks {
     }
 }
 
-/// A process as it is just now.
+/// A snapshot of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
@@ -58,16 +57,16 @@ pub(crate) struct Process {
     pub(crate) group: u32,
     /// Of its program, at most 15 bytes.
     pub(crate) name: String,
-    /// The kernel's letter for what it is at.
+    /// The kernel's letter.
     state: char,
-    /// User and system time of itself, ticks.
+    /// User and system time of the process, ticks.
     pub(super) own: u64,
-    /// The same of its children that ended and were waited for.
+    /// User and system time of its children that ended and were waited for, ticks.
     pub(super) reaped: u64,
 }
 
 impl Process {
-    /// CPU time of itself and of its children that ended and were waited for, ticks.
+    /// Sum of both, ticks.
     pub(super) fn ticks(&self) -> u64 {
         self.own + self.reaped
     }

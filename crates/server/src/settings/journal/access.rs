@@ -1,4 +1,4 @@
-//! How to log in to a server again, for a process that knows nothing else.
+//! How the journal's watchdog logs in to a server.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use protocol::postgres::conninfo::{ConnInfoError, TargetSession};
 use protocol::postgres::{Config, Env, Host, HostSpec, Password, PasswordSource};
 use serde::{Deserialize, Serialize};
 
-/// Patience with a server that only needs to be mended.
+/// Timeout of a connection for repairs.
 pub(super) const CONNECT_BOUND: Duration = Duration::from_secs(3);
 
-/// Connection and password. It goes through a pipe, and nowhere else.
+/// Connection and password, sent only through a pipe.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Access {
     /// Without the password.
@@ -20,7 +20,7 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// To the one server at `place`, which `config` led to.
+    /// For the one server at `place`, which `config` led to.
     pub(crate) fn to(place: &Place, config: &Config) -> Self {
         let server = HostSpec { host: host(place), port: port(place), password: None };
         let only = Config {

@@ -1,4 +1,4 @@
-//! One's own changes, made and undone under the journal's eyes.
+//! Makes and undoes the user's changes, recorded in the journal.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::child::Watchdog;
 use crate::control::Control;
 use crate::stop::Stop;
 
-/// What it takes to undo changes: who runs their commands, and how long all of them may take.
+/// Runs the commands of undos, within a total time.
 #[derive(Debug)]
 pub(crate) struct Undoing<'a> {
     watchdog: &'a Watchdog,
@@ -21,12 +21,12 @@ pub(crate) struct Undoing<'a> {
 }
 
 impl<'a> Undoing<'a> {
-    /// Begins now; `bound` is for each command, and no command begins or goes on after it.
+    /// Starts now; `bound` applies to each command, and no command starts or continues after it.
     pub(super) fn within(watchdog: &'a Watchdog, bound: Duration) -> Self {
         Self { watchdog, start: Instant::now(), bound }
     }
 
-    /// As long as a command may take.
+    /// With the usual timeout of a command.
     pub(crate) fn usual(watchdog: &'a Watchdog) -> Self {
         Self::within(watchdog, change::BOUND)
     }
@@ -36,13 +36,13 @@ impl<'a> Undoing<'a> {
         Executor::new(&made.id, place, &made.database, &made.environment, self.watchdog, left)
     }
 
-    /// Undoes what stands in `entry`, the last one first, and takes it out of there; answers what was undone, and why the
-    /// first of the rest was not.
+    /// Undoes the changes in `entry`, the last one first, and removes them from it; returns what was undone,
+    /// and why the first of the rest was not.
     pub(super) fn undo(&self, place: &Place, entry: &mut Entry) -> (Vec<String>, Option<ChangeError>) {
         self.undo_each(entry, |made, undo| Some(self.executor(made, place).undo(undo, made.done)))
     }
 
-    /// Undoes one change that stands in `entry`, the one made last where it was made twice, and takes it out of there.
+    /// Undoes one change in `entry` (the last one, if made twice), and removes it from there.
     fn undo_one(&self, place: &Place, entry: &mut Entry, change: &Change) -> Result<(), ChangeError> {
         let Some(at) = entry.changes.iter().rposition(|made| made.change == *change) else { return Ok(()) };
         let made = &entry.changes[at];
@@ -53,7 +53,7 @@ impl<'a> Undoing<'a> {
         Ok(())
     }
 
-    /// All of them without a server, as far as that goes: only what is done and undone by commands.
+    /// Undoes without a server the changes that consist of commands only.
     pub(super) fn undo_commands(&self, place: &Place, entry: &mut Entry) -> Vec<String> {
         let only_commands = |made: &MadeChange, undo: &Step| match (&made.change.do_, undo) {
             (Some(Step::Command(_)), Step::Command(undo)) => {
@@ -83,11 +83,11 @@ impl<'a> Undoing<'a> {
 }
 
 impl Journal {
-    /// Makes a change in a database of the server that `control` leads to: written down, done, checked. When that fails,
-    /// what came of it is undone.
+    /// Makes a change in a database of the server that `control` leads to: records, does and checks it. If
+    /// that fails, its effects are undone.
     ///
     /// # Errors
-    /// When the journal cannot be kept, another pgdyno changes the server, or the change fails.
+    /// When the journal cannot be written, another pgdyno changes the server, or the change fails.
     pub(crate) fn make(
         &mut self,
         control: &mut Control,
@@ -96,7 +96,7 @@ impl Journal {
         bound: Duration,
     ) -> Result<Outcome, Error> {
         let place = control.place().clone();
-        // What cannot be started is not written down as begun.
+        // A change whose commands cannot be started is not recorded.
         let mut steps = change.do_.iter().chain(&change.undo);
         if steps.any(|step| matches!(step, Step::Command(_))) {
             environment.account()?;
@@ -118,11 +118,11 @@ impl Journal {
                 Ok(outcome)
             }
             Err(error) => {
-                // Whoever stops wants it undone all the same, unless the stop is asked for once more.
+                // After a stop the change is still undone, unless the user stops once more.
                 let _concluding = Stop::of_process().concluding();
                 match change.undo.as_ref().map(|undo| executor.undo(undo, false)) {
                     Some(Err(undo)) => {
-                        let undo = self.heeded(undo);
+                        let undo = self.remember_given_up(undo);
                         Err(ChangeError::NotUndone { error: Box::new(error), undo: Box::new(undo) }.into())
                     }
                     _ => {
@@ -135,7 +135,7 @@ impl Journal {
         }
     }
 
-    /// Makes a change that nobody will undo: its server is thrown away. Nothing is written down.
+    /// Makes a permanent change: its server will be removed. Nothing is recorded.
     pub(crate) fn make_for_good(
         &self,
         place: &Place,
@@ -147,7 +147,7 @@ impl Journal {
         Executor::new(&id, place, &place.login.dbname, environment, &self.watchdog, bound).make(change)
     }
 
-    /// Undoes the changes made so far, the last one first; answers what they were.
+    /// Undoes the changes made so far, the last one first; returns them.
     ///
     /// # Errors
     /// When one of them cannot be undone now: it stays in the journal.
@@ -155,45 +155,45 @@ impl Journal {
         if self.entry.changes.is_empty() {
             return Ok(Vec::new());
         }
-        self.goes_on()?;
+        self.check_not_given_up()?;
         let watchdog = self.watchdog.clone();
         let (undone, failed) = Undoing::usual(&watchdog).undo(place, &mut self.entry);
         self.rewrite();
-        failed.map_or(Ok(undone), |error| Err(self.heeded(error).into()))
+        failed.map_or(Ok(undone), |error| Err(self.remember_given_up(error).into()))
     }
 
-    /// Undoes one of them; nothing where it was not made.
+    /// Undoes one of them; does nothing if it was not made.
     ///
     /// # Errors
     /// When it cannot be undone now: it stays in the journal.
     pub(crate) fn undo_change(&mut self, place: &Place, change: &Change) -> Result<(), Error> {
-        self.goes_on()?;
+        self.check_not_given_up()?;
         let watchdog = self.watchdog.clone();
         let undone = Undoing::usual(&watchdog).undo_one(place, &mut self.entry, change);
         self.rewrite();
-        Ok(undone.map_err(|error| self.heeded(error))?)
+        Ok(undone.map_err(|error| self.remember_given_up(error))?)
     }
 
-    /// Refuses to begin again what the user did not wait for: that would hang once more.
-    fn goes_on(&self) -> Result<(), ChangeError> {
+    /// Refuses an undo that the user did not wait for: it would hang again.
+    fn check_not_given_up(&self) -> Result<(), ChangeError> {
         let stopped = |what: &String| ChangeError::Stopped { part: Part::Undo, what: what.clone() };
         self.given_up.as_ref().map_or(Ok(()), |what| Err(stopped(what)))
     }
 
-    /// The same error, remembered where it says that the user did not wait for the undo.
-    fn heeded(&mut self, error: ChangeError) -> ChangeError {
+    /// Passes an error through, and remembers an undo that the user did not wait for.
+    fn remember_given_up(&mut self, error: ChangeError) -> ChangeError {
         if let ChangeError::Stopped { part: Part::Undo, what } = &error {
             self.given_up = Some(what.clone());
         }
         error
     }
 
-    /// Changes that are made now, by their do.
+    /// The current changes, by their do.
     pub(crate) fn changes(&self) -> Vec<String> {
         self.entry.changes.iter().map(|made| made.change.words()).collect()
     }
 
-    /// If that cannot be written, an undo after a crash ends what the do left running first.
+    /// If this cannot be written, an undo after a crash first ends what the do left running.
     fn note_done(&mut self, id: &str) {
         for made in self.entry.changes.iter_mut().filter(|made| made.id == id) {
             made.done = true;

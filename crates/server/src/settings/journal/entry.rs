@@ -1,4 +1,4 @@
-//! The file of a journal: what it holds, and whose it is.
+//! The file of a journal.
 //!
 //! It is locked (`flock`) as long as its writer lives, or somebody undoes it.
 
@@ -18,47 +18,48 @@ use crate::change::{Change, Environment};
 use crate::home::no_home;
 use crate::home::{Dir, Distrust, Home, Part, Readable};
 
-/// Version of the file's form; 1 knew of the server only its system identifier, 2 no changes but of settings.
+/// Version of the file's format; 1 identified the server only by its system identifier, 2 had only changes of
+/// settings.
 const FORMAT: u32 = 3;
-/// How long a glance at a lock may hold it.
+/// How long a check of a lock may hold it.
 const GLANCE: Duration = Duration::from_millis(200);
 
 /// One changed setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedSetting {
-    /// What stood in `postgresql.auto.conf`; `None` when nothing did.
+    /// The entry in `postgresql.auto.conf`; `None` when there was none.
     pub former: Option<String>,
-    /// What we put there, as the file shows it afterwards.
+    /// Our value, as the file shows it afterwards.
     pub ours: String,
-    /// What was in force before, as `pg_settings` shows it.
+    /// The former value in `pg_settings`.
     #[serde(default)]
     pub in_force: Option<String>,
 }
 
-/// One's own change that is made, or begun.
+/// A change of the user that is made, or begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadeChange {
-    /// Its connections and processes are known by it.
+    /// Identifies its connections and processes.
     pub id: String,
     #[serde(flatten)]
     pub change: Change,
-    /// Whether the do came to its end: then what it left running belongs to it.
+    /// Whether the do finished: what it left running then belongs to it.
     pub done: bool,
     pub database: String,
     /// For commands.
     pub environment: Environment,
 }
 
-/// What a journal file holds. Never a password of ours, nor one of a change; a setting may have one in its value (`primary_conninfo`).
+/// The contents of a journal file. Never a password of a connection or a change; a setting may contain one in
+/// its value (`primary_conninfo`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Version of the file's form.
+    /// Version of the file's format.
     pub format: u32,
-    /// Connection string without password.
     pub dsn: String,
     #[serde(flatten)]
     pub server: ServerId,
-    /// Pid of the pgdyno that writes it, for messages.
+    /// Pid of its writer, for messages.
     #[serde(default)]
     pub pid: u32,
     pub settings: BTreeMap<String, ChangedSetting>,
@@ -68,7 +69,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Of this process; nothing stands in it yet.
+    /// An empty journal of this process.
     pub(super) fn new(dsn: &str) -> Self {
         Self {
             format: FORMAT,
@@ -80,13 +81,13 @@ impl Entry {
         }
     }
 
-    /// Whether nothing is to be undone.
+    /// Whether nothing must be undone.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.settings.is_empty() && self.changes.is_empty()
     }
 
-    /// The server has another port by now, as private ones have from when TCP is first asked for.
+    /// The server has another port now, as private ones get when TCP is first requested.
     pub(super) fn moved_to(&mut self, server: &ServerId) {
         self.server.port = server.port;
         let port = server.port.map(|port| port.to_string());
@@ -112,7 +113,7 @@ impl Entry {
         Self::parse(&text)
     }
 
-    /// Writes it, and holds it. A crash leaves the old file or the new one, never half of one.
+    /// Writes and locks it. A crash leaves the old file or the new one, never half of one.
     pub(super) fn write(&self, to: &JournalFile) -> io::Result<File> {
         let text = serde_json::to_string_pretty(self)?;
         let lock = |file: &File| Ok(rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)?);
@@ -120,7 +121,7 @@ impl Entry {
     }
 }
 
-/// Where a journal is.
+/// Path of a journal.
 #[derive(Debug, Clone)]
 pub struct JournalFile {
     folder: Dir,
@@ -132,7 +133,7 @@ impl JournalFile {
         Self { folder: folder.clone(), name: name.into() }
     }
 
-    /// The one at a path, for the watchdog that is told it.
+    /// From the watchdog's argument.
     pub(super) fn at(path: &Path) -> Result<Self, Error> {
         let parts = path.parent().zip(path.file_name().and_then(|name| name.to_str()));
         let (folder, name) = parts.ok_or_else(no_home)?;
@@ -160,12 +161,12 @@ impl JournalFile {
         self.folder.remove_file(&self.name)
     }
 
-    /// Removes what was not written to its end.
+    /// Removes an incomplete file.
     pub(super) fn remove_half(&self) {
         let _ = self.folder.remove_file(format!("{}.new", self.name));
     }
 
-    /// The file itself, where nobody else can have written it: what it says is done.
+    /// The file itself, if nobody else can have written it, since its commands are run.
     pub(crate) fn trusted(self, home: &Home) -> Result<Self, Error> {
         match self.folder.file(&self.name) {
             Err(error) if Distrust::is_in(&error) => Err(home.untrusted(self.path(), error)),
@@ -174,7 +175,7 @@ impl JournalFile {
     }
 }
 
-/// Journal files of a home, in the order of their names.
+/// Journal files of a home, sorted by name.
 pub(super) fn files(home: &Home) -> Result<Vec<JournalFile>, Error> {
     let Some(folder) = home.part(Part::Journal)? else { return Ok(Vec::new()) };
     let names = folder.names().map_err(|error| home.untrusted(folder.path().to_owned(), error))?;
@@ -184,7 +185,7 @@ pub(super) fn files(home: &Home) -> Result<Vec<JournalFile>, Error> {
     names.into_iter().map(|name| JournalFile::new(&folder, name).trusted(home)).collect()
 }
 
-/// A journal that is ours to undo while we hold it.
+/// A journal that we undo while we hold its lock.
 #[derive(Debug)]
 pub(super) struct Claim {
     file: JournalFile,
@@ -192,15 +193,14 @@ pub(super) struct Claim {
     lock: File,
 }
 
-/// What an attempt to claim a journal found.
+/// The result of an attempt to claim a journal.
 #[derive(Debug)]
 pub(super) enum Claimed {
     Ours(Box<Claim>),
     /// Its pgdyno lives, or somebody undoes it.
     Held,
-    /// It is there no more: everything was put back.
+    /// It is gone: everything was restored.
     Gone,
-    /// It cannot be read.
     Unreadable(String),
 }
 
@@ -216,7 +216,7 @@ impl Claim {
             };
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
-                // Perhaps somebody only looks whether it is held.
+                // Perhaps it is only being checked.
                 Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < GLANCE => {
                     std::thread::sleep(Duration::from_millis(10));
                     continue;
@@ -224,7 +224,7 @@ impl Claim {
                 Err(rustix::io::Errno::WOULDBLOCK) => return Claimed::Held,
                 Err(error) => return Claimed::Unreadable(error.to_string()),
             }
-            // The lock is worth nothing if the file was replaced or removed before we had it.
+            // The lock is useless if the file was replaced or removed before we had it.
             if !is_still(&file, at) {
                 continue;
             }
@@ -241,13 +241,13 @@ impl Claim {
         &self.file
     }
 
-    /// Writes what is still to be undone; what is undone already is not asked for again.
+    /// Writes what must still be undone, so that nothing is undone twice.
     pub(super) fn rewrite(&mut self) -> io::Result<()> {
         self.lock = self.entry.write(&self.file)?;
         Ok(())
     }
 
-    /// Everything in it is put back.
+    /// Everything in it is restored.
     pub(super) fn close(self) -> io::Result<()> {
         self.file.remove()
     }

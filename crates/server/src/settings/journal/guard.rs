@@ -1,8 +1,10 @@
-//! The journal's watchdog itself: waits for the end of its pgdyno, and puts back what the journal then still holds.
+//! The journal's watchdog process: waits for the end of its pgdyno, and restores what the journal then still
+//! contains.
 //!
-//! Standard input is the lifeline. Its first line says how to log in; after that it only ends, however pgdyno ends:
-//! the kernel sees to that. Nothing is put back while somebody holds the journal's lock, so never under a living
-//! pgdyno. Everything after the end of the lifeline is over within 10 s, whatever the server does.
+//! Standard input is the lifeline. Its first line has the login; after that it only ends, when the kernel
+//! closes it at the end of pgdyno. Nothing is restored while somebody holds the journal's lock, so never
+//! under a living pgdyno. Everything after the end of the lifeline is over within 10 s, whatever the server
+//! does.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,26 +23,26 @@ use super::recover::undo_over;
 use crate::child::Watchdog;
 use crate::control::{connect, places};
 
-/// What is answered when the watchdog is ready.
+/// The answer when the watchdog is ready.
 pub(super) const READY: &str = "ready";
 
-/// All time there is for putting back.
+/// Total time for restoring.
 const BOUND: Duration = Duration::from_secs(9);
-/// All time there is for the commands of changes: the rest is for ending one that takes longer.
+/// Total time for the commands of changes; the rest is for ending one that takes longer.
 const COMMANDS_BOUND: Duration = Duration::from_millis(6500);
-/// From then on what needs no server is undone without it.
+/// After this time, what needs no server is undone without it.
 const WITHOUT_SERVER: Duration = Duration::from_secs(2);
-/// Between two looks at a journal that somebody holds: a pgdyno that is dying, or one that puts it back itself.
+/// Time between two checks of a locked journal: its pgdyno is dying, or restores it itself.
 const HELD_PAUSE: Duration = Duration::from_millis(20);
-/// Between two attempts at a server.
+/// Time between two attempts at a server.
 const AGAIN_PAUSE: Duration = Duration::from_millis(250);
 
 const PUT_BACK: i32 = 0;
 const LEFT: i32 = 1;
 const NOT_STARTED: i32 = 127;
 
-/// Runs as the watchdog over a journal until its pgdyno has ended and the journal is undone, or cannot be; `args` are
-/// those after [`super::GUARD_ARGUMENT`]. Returns the exit code.
+/// Runs as the watchdog of a journal until its pgdyno has ended and the journal is undone, or cannot be;
+/// `args` follow [`super::GUARD_ARGUMENT`]. Returns the exit code.
 #[must_use]
 pub fn guard_main(args: &[OsString]) -> i32 {
     let [path] = args else { return NOT_STARTED };
@@ -64,7 +66,7 @@ pub fn guard_main(args: &[OsString]) -> i32 {
     put_back(file, config)
 }
 
-/// Who asks all processes of a service or a terminal to end means pgdyno; we end when it has.
+/// Ignores signals sent to all processes of a service or a terminal: the watchdog ends after pgdyno.
 fn ignore_signals() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
         // SAFETY: ignoring a signal installs no handler.
@@ -75,15 +77,14 @@ fn ignore_signals() {
 fn instructions(lines: &mut impl BufRead) -> Result<Config, String> {
     let mut line = String::new();
     lines.read_line(&mut line).map_err(|error| error.to_string())?;
-    let access: Access =
-        serde_json::from_str(&line).map_err(|_| "the watchdog was not told how to log in".to_owned())?;
+    let access: Access = serde_json::from_str(&line).map_err(|_| "the watchdog got no login".to_owned())?;
     access.config().map_err(|error| error.to_string())
 }
 
 /// The thread may hang on a silent server; it ends with the process.
 fn put_back(file: JournalFile, config: Config) -> i32 {
     let (done, over) = mpsc::channel();
-    // Half of a journal that was being written; what it would have allowed was not done.
+    // An incomplete journal: the change was not made.
     file.remove_half();
     std::thread::spawn(move || {
         let _ = done.send(try_until_gone(&file, &config));
@@ -122,11 +123,11 @@ fn try_until_gone(file: &JournalFile, config: &Config) -> i32 {
     }
 }
 
-/// A private server was stopped with its pgdyno; what commands changed on this machine is undone all the same.
+/// If a private server was stopped with its pgdyno, undoes what commands changed on this machine.
 fn undo_commands(claim: &mut Claim, config: &Config, undoing: &Undoing<'_>) {
     let Some(place) = places(config).into_iter().find_map(|(_, place)| place.ok()) else { return };
     if !undoing.undo_commands(&place, &mut claim.entry).is_empty() {
-        // What is written no more is undone once more by whoever comes next.
+        // If this cannot be written, the next pgdyno undoes it once more.
         let _ = claim.rewrite();
     }
 }

@@ -1,10 +1,10 @@
-//! Settings that are not what they were, as the journals of a home tell: nothing is put back here.
+//! Settings that earlier pgdynos left changed, according to the journals of a home; nothing is restored here.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use protocol::Address;
-use protocol::postgres::Config;
+use protocol::postgres::{Config, Place};
 use spec::Error;
 
 use super::entry::{ChangedSetting, Claim, Claimed, Entry, JournalFile, MadeChange, files, is_held};
@@ -12,31 +12,30 @@ use super::server::ServerId;
 use crate::change::Step;
 use crate::control::{Control, places};
 use crate::home::Home;
-use crate::settings::private::is_private;
+use crate::settings::contexts::is_private;
 
-/// How long somebody may take who is just putting a dead pgdyno's changes back.
+/// How long to wait for another process that is restoring a dead pgdyno's changes.
 const OTHERS_BOUND: Duration = Duration::from_secs(10);
 
-/// Settings that are not what they were, by a journal.
+/// Settings left changed, according to a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
-    /// The server, without password; the journal's path where that cannot be read.
+    /// The server, without password; the journal's path if that cannot be read.
     pub dsn: String,
     /// `checkpoint_timeout = 9min (before: 5min)`.
     pub settings: Vec<String>,
-    /// Changes of one's own, by their do: `"CREATE INDEX i ON t (x)" (undo: "DROP INDEX IF EXISTS i")`.
+    /// The user's changes, by their do: `"CREATE INDEX i ON t (x)" (undo: "DROP INDEX IF EXISTS i")`.
     pub changes: Vec<String>,
-    /// Why, and for how long.
     pub by: LeftBy,
 }
 
-/// Whose they are.
+/// Who left them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeftBy {
-    /// A pgdyno at work now (its pid): it puts them back itself.
+    /// A working pgdyno (its pid), which will restore them.
     Living(u32),
     Killed,
-    /// Not known: the journal cannot be read.
+    /// The journal cannot be read.
     Unknown(String),
 }
 
@@ -54,14 +53,14 @@ impl Left {
         Self { dsn: entry.dsn.clone(), settings, changes: entry.changes.iter().map(made).collect(), by }
     }
 
-    /// What is changed now; a run under way changes nothing in some of its arms.
+    /// The current changes; a running experiment changes nothing in some of its arms.
     #[must_use]
     pub fn list(&self) -> String {
         let all: Vec<&str> = self.settings.iter().chain(&self.changes).map(String::as_str).collect();
         if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
     }
 
-    /// What kind of things is changed: `settings`, `changes` (those of one's own) or both.
+    /// What is changed: `settings`, `changes` (the user's) or both.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match (self.settings.is_empty(), self.changes.is_empty()) {
@@ -84,7 +83,7 @@ impl Left {
         match Entry::read(file) {
             Ok(entry) => Some(Self::of(&entry, who(file, &entry)))
                 .filter(|left| !left.is_empty() || matches!(left.by, LeftBy::Living(_))),
-            // It was just put back.
+            // It was just restored.
             Err(_) if !file.exists() => None,
             Err(reason) => Some(Self::unreadable(&file.path(), &reason)),
         }
@@ -96,7 +95,7 @@ fn made(change: &MadeChange) -> String {
     format!("{} (undo: {})", change.change.words(), undo.unwrap_or_default())
 }
 
-/// The lock of a dead pgdyno's journal is held by whoever puts it back just now.
+/// The lock of a dead pgdyno's journal is held by a process that restores it.
 fn who(file: &JournalFile, entry: &Entry) -> LeftBy {
     if is_held(file) && lives(entry) { LeftBy::Living(entry.pid) } else { LeftBy::Killed }
 }
@@ -105,7 +104,7 @@ fn lives(entry: &Entry) -> bool {
     entry.pid == 0 || crate::host::proc::is_alive(entry.pid)
 }
 
-/// What stands in the journals of this home; no server is asked.
+/// The contents of the journals of this home; no server is asked.
 ///
 /// # Errors
 /// When somebody else can change the home or a journal.
@@ -113,20 +112,21 @@ pub fn left(home: &Home) -> Result<Vec<Left>, Error> {
     Ok(files(home)?.iter().filter_map(Left::at).collect())
 }
 
-/// What stands in the journal of a private server ([`crate::managed::Status::journal`]); the server is not asked.
+/// The contents of the journal of a private server ([`crate::managed::Status::journal`]); the server is not
+/// asked.
 #[must_use]
 pub fn left_in(journal: &JournalFile) -> Option<Left> {
     if journal.exists() { Left::at(journal) } else { None }
 }
 
-/// What stands in the journals of this home about the server of a connection. Without a journal that may be about it,
-/// the server is asked nothing. Waits for whoever is putting it back just now.
+/// The contents of the journals of this home about the server of a connection. If no journal can be about it,
+/// the server is not asked. Waits for a process that is restoring it.
 pub(crate) fn left_on(home: &Home, control: &mut Control) -> Result<Vec<Left>, Error> {
     let mut files = about(home, &control.place().address)?;
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    // A server that does not say who it is may be that one.
+    // A server that does not identify itself may be this one.
     let server = ServerId::ask(control).ok();
     files.retain(|file| {
         Entry::read(file).is_ok_and(|entry| server.as_ref().is_none_or(|server| entry.server.is(server)))
@@ -141,7 +141,7 @@ pub(crate) fn left_on(home: &Home, control: &mut Control) -> Result<Vec<Left>, E
 }
 
 /// Whether a journal of this home may be about the server at an address; it is not asked.
-pub(crate) fn may_be_left_at(home: &Home, address: &Address) -> Result<bool, Error> {
+fn may_be_left_at(home: &Home, address: &Address) -> Result<bool, Error> {
     Ok(!about(home, address)?.is_empty())
 }
 
@@ -152,9 +152,9 @@ fn about(home: &Home, address: &Address) -> Result<Vec<JournalFile>, Error> {
     Ok(files)
 }
 
-/// What may stand in the journals of this home about servers that a description leads to, when none of them answers.
+/// Possible contents of the journals of this home about a description's servers, when none of them answers.
 pub(crate) fn left_at(home: &Home, config: &Config) -> Vec<Left> {
-    // Why the server does not answer says more than what is wrong with the home.
+    // The server's error explains more than an error of the home.
     let files = files(home).unwrap_or_default();
     if files.is_empty() {
         return Vec::new();
@@ -168,13 +168,13 @@ pub(crate) fn left_at(home: &Home, config: &Config) -> Vec<Left> {
         .collect()
 }
 
-/// What stands in the journals of this home about a server.
+/// The contents of the journals of this home about a server.
 pub(super) fn of_server(home: &Home, server: &ServerId) -> Result<Vec<Left>, Error> {
     let of_it = |file: &&JournalFile| Entry::read(file).is_ok_and(|entry| entry.server.is(server));
     Ok(files(home)?.iter().filter(of_it).filter_map(Left::at).collect())
 }
 
-/// Claims a journal; waits a while for somebody who is putting a dead pgdyno's changes back.
+/// Claims a journal; waits a while for a process that is restoring a dead pgdyno's changes.
 pub(super) fn claim_of_the_dead(file: &JournalFile) -> Claimed {
     let start = Instant::now();
     loop {
@@ -189,11 +189,39 @@ pub(super) fn claim_of_the_dead(file: &JournalFile) -> Claimed {
     }
 }
 
+/// Timeout of an additional connection.
+const CONNECT_BOUND: Duration = Duration::from_secs(10);
+
+/// Settings that a pgdyno left changed on the server of a connection, which is about to be measured. The
+/// server is asked only if a journal may be about it.
+///
+/// # Errors
+/// When somebody else can change the home or a journal.
+pub fn left_behind(control: &mut Control) -> Result<Vec<Left>, Error> {
+    Home::locate().map_or_else(|_| Ok(Vec::new()), |home| left_on(&home, control))
+}
+
+/// As [`left_behind`], without a connection; one is made only if a journal may be about the server.
+///
+/// # Errors
+/// As [`left_behind`].
+pub fn left_behind_at(place: &Place) -> Result<Vec<Left>, Error> {
+    let Ok(home) = Home::locate() else { return Ok(Vec::new()) };
+    if !may_be_left_at(&home, &place.address)? {
+        return Ok(Vec::new());
+    }
+    match Control::open(place, Some(CONNECT_BOUND)) {
+        Ok(mut control) => left_on(&home, &mut control),
+        // The measurement will report why.
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
-    /// A journal of settings, each with what was there before.
+    /// A journal of settings, each with its former value.
     pub(crate) fn entry(pairs: &[(&str, Option<&str>)]) -> Entry {
         let mut entry = Entry::new("host=x");
         for (name, former) in pairs {

@@ -1,11 +1,11 @@
-//! What was changed on a server, written down before it is changed: settings of servers that are not ours, and one's own
-//! changes ([`crate::change`]) of any.
+//! Records what is changed on a server before it is changed: settings of servers that we do not own, and the
+//! user's changes ([`crate::change`]) of any.
 //!
-//! One file per experiment and server: under the home, or in the folder of a private server, which may not run when it is to be
-//! undone. It names the server, the former values and the undos, never a password; while an arm
-//! changes nothing it is empty, and it is removed at the end. A pgdyno that is killed is outlived by a watchdog of the journal's own, which
-//! undoes it within 10 s; what that could not do (the server was away) is undone by the next command that reaches the
-//! server, or by `pgdyno target restore`.
+//! One file per experiment and server: in the home, or in the folder of a private server, which need not run
+//! when it is undone. It contains the server, the former values and the undos, never a password. While an arm
+//! changes nothing it is empty, and it is removed at the end. If pgdyno is killed, the journal's own watchdog
+//! undoes it within 10 s. What that could not do (the server was away) is undone by the next command that
+//! reaches the server, or by `pgdyno target restore`.
 
 mod access;
 mod changes;
@@ -28,8 +28,8 @@ use spec::{Class, Error};
 pub(crate) use access::Access;
 pub use entry::{ChangedSetting, Entry, JournalFile, MadeChange};
 pub use guard::guard_main;
-pub use left::{Left, LeftBy, left, left_in};
-pub(crate) use left::{left_at, left_on, may_be_left_at};
+pub(crate) use left::left_at;
+pub use left::{Left, LeftBy, left, left_behind, left_behind_at, left_in};
 pub use recover::{Recovered, mend_changes};
 pub(crate) use recover::{Scope, recover, recover_private};
 pub use server::ServerId;
@@ -51,24 +51,24 @@ const TURN_BOUND: Duration = Duration::from_secs(10);
 /// The journal of one experiment on one server; its file is locked while we live.
 #[derive(Debug)]
 pub struct Journal {
-    /// Where journals of other pgdynos are; none for a private server, which one pgdyno at a time uses.
+    /// The home with the journals of other pgdynos; none for a private server, which one pgdyno at a time
+    /// uses.
     home: Option<Home>,
     file: JournalFile,
     access: Access,
     watchdog: Watchdog,
     guard: Option<Guard>,
     lock: Option<File>,
-    /// The undo that the user did not want to wait for: it is not begun again by us.
+    /// An undo that the user did not wait for: we do not start it again.
     given_up: Option<String>,
     entry: Entry,
 }
 
 impl Journal {
-    /// A journal for the server at `dsn` (without password) that nothing stands in yet; `access` is how its watchdog
-    /// logs in.
+    /// An empty journal for the server at `dsn` (without password); its watchdog logs in with `access`.
     ///
     /// # Errors
-    /// When there can be no journal there.
+    /// When there can be no journal.
     pub(crate) fn new(home: &Home, dsn: &str, access: Access, watchdog: &Watchdog) -> Result<Self, Error> {
         let folder = home.make_part(Part::Journal, Account::unprivileged().ok().flatten().as_ref())?;
         let file = JournalFile::new(&folder, format!("{}.json", uuid::Uuid::new_v4().simple()));
@@ -77,7 +77,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The same for a private server: in its folder.
+    /// As [`Self::new`], for a private server: in its folder.
     pub(crate) fn at(file: JournalFile, dsn: &str, access: Access, watchdog: &Watchdog) -> Self {
         Self {
             home: None,
@@ -91,21 +91,22 @@ impl Journal {
         }
     }
 
-    /// Whether anything is to be undone.
+    /// Whether nothing must be undone.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entry.is_empty()
     }
 
-    /// Whether settings are to be put back.
+    /// Whether settings must be restored.
     pub(crate) fn has_settings(&self) -> bool {
         !self.entry.settings.is_empty()
     }
 
-    /// Makes the server ours before anything is changed there: until we end no other pgdyno changes it.
+    /// Reserves the server before anything is changed there: until we end, no other pgdyno changes it.
     ///
     /// # Errors
-    /// When another pgdyno changes it or has left it changed, it does not say who it is, or the file cannot be written.
+    /// When another pgdyno changes it or has left it changed, it does not identify itself, or the file cannot
+    /// be written.
     pub(crate) fn claim(&mut self, control: &mut Control) -> Result<(), Error> {
         if self.lock.is_some() {
             return Ok(());
@@ -117,12 +118,12 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes down what stands on the server, before `server` is set there; from then on a watchdog puts it back when
-    /// we die. `known` is what is in force now.
+    /// Records the current values before `server` is set; from then on a watchdog restores them when we die.
+    /// `known` is what is in force now.
     ///
     /// # Errors
-    /// When the former values cannot be read, the file cannot be written, the watchdog does not start, or another
-    /// pgdyno has changed this server: then nothing may be changed.
+    /// When the former values cannot be read, the file cannot be written, the watchdog does not start, or
+    /// another pgdyno has changed this server: nothing may be changed then.
     pub fn note(&mut self, control: &mut Control, server: &Wanted, known: &Catalog) -> Result<(), Error> {
         debug_assert!(!self.has_settings(), "what an earlier arm changed is undone first");
         let standing = auto_conf(control).map_err(former_unknown)?;
@@ -138,10 +139,11 @@ impl Journal {
         })
     }
 
-    /// Adds to the journal what is about to be done; nothing is added if that cannot be written, or nobody would undo it.
+    /// Adds to the journal what is about to be done; adds nothing if that cannot be written, or nobody would
+    /// undo it.
     fn write_down(&mut self, control: &mut Control, add: impl FnOnce(&mut Entry)) -> Result<(), Error> {
         self.entry.server = ServerId::ask(control).map_err(former_unknown)?;
-        // Two that look for each other at once would both find nobody.
+        // Two that look for each other at the same time would both find nobody.
         let _turn = self.take_turn().map_err(|source| self.failed(source))?;
         if self.lock.is_none() {
             self.refuse_two_at_once()?;
@@ -160,7 +162,7 @@ impl Journal {
         Error::new(Class::Io, what).because(source)
     }
 
-    /// One pgdyno at a time looks for others and writes its own journal.
+    /// One pgdyno at a time looks for others and writes its journal.
     fn take_turn(&self) -> io::Result<Option<File>> {
         if self.home.is_none() {
             return Ok(None);
@@ -178,7 +180,7 @@ impl Journal {
         }
     }
 
-    /// Changes over changes of another would be put back to what that one made, or not at all.
+    /// Changes on top of another's changes would be restored to the other's values, or not at all.
     fn refuse_two_at_once(&self) -> Result<(), Error> {
         let others = match &self.home {
             Some(home) => left::of_server(home, &self.entry.server)?,
@@ -187,7 +189,7 @@ impl Journal {
         others.into_iter().next().map_or(Ok(()), |other| Err(already_changed(&other)))
     }
 
-    /// The watchdog is there before the first change, and again if somebody ended it.
+    /// Starts the watchdog before the first change, and again if somebody ended it.
     fn start_guard(&mut self) -> Result<(), Error> {
         if !self.guard.as_mut().is_some_and(Guard::is_alive) {
             self.guard = None;
@@ -202,7 +204,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Puts all settings back, and reads them back; answers what was done. The file stays until we end.
+    /// Restores all settings, and verifies them; returns what was done. The file stays until we end.
     ///
     /// # Errors
     /// When the server refuses; the file stays.
@@ -213,8 +215,8 @@ impl Journal {
         Ok(undone)
     }
 
-    /// Writes what is still to be undone. An empty journal still says whose the server is: between two arms nobody else
-    /// shall change it. One that cannot be written says more than is to be undone, which does no harm.
+    /// Writes what must still be undone. An empty journal still reserves the server: between two arms nobody
+    /// else may change it. If writing fails, the file contains more than must be undone, which is harmless.
     fn rewrite(&mut self) {
         match self.entry.write(&self.file) {
             Ok(lock) => self.lock = Some(lock),
@@ -234,7 +236,7 @@ impl Drop for Journal {
         if self.is_empty() && self.lock.is_some() {
             self.remove();
         }
-        // What is still to be undone is the watchdog's now: it needs the lock.
+        // The watchdog needs the lock to undo the rest.
         self.lock = None;
         if let Some(guard) = self.guard.take() {
             guard.release(self.is_empty());
@@ -242,7 +244,7 @@ impl Drop for Journal {
     }
 }
 
-/// The former values cannot be read, so they could not be put back.
+/// The former values cannot be read, so they could not be restored.
 fn former_unknown(error: SqlError) -> Error {
     let what = format!("the former values cannot be read, so nothing is changed: {error}");
     server_error(what, error).with_class(Class::Missing)

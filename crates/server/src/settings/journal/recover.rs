@@ -1,4 +1,4 @@
-//! What pgdynos that were killed left on servers that are not ours, put back.
+//! Restores what killed pgdynos left changed on servers that we do not own.
 
 use std::path::Path;
 
@@ -22,29 +22,27 @@ const ONCE_IT_IS_THERE: &str =
     "once the server is there: pgdyno target restore (with --url for another way to it)";
 const GIVE_A_ROLE: &str = "give a role that may change them: pgdyno target restore --url …";
 
-/// What became of an earlier journal.
+/// The result for an earlier journal.
 #[derive(Debug)]
 pub enum Recovered {
-    /// Everything is as it was.
     Undone {
         dsn: String,
-        /// What was done.
         undone: Undone,
     },
-    /// It is still to be undone.
+    /// It must still be undone.
     Pending {
         left: Left,
         /// Why it was not possible now.
         error: Error,
-        /// Whether it is known to be about the server that is connected to.
+        /// Whether it is known to be about the connected server.
         here: bool,
     },
-    /// Another pgdyno is at work on this server, and will put it back.
+    /// Another pgdyno works on this server, and will restore it.
     InUse(Left),
 }
 
 impl Recovered {
-    /// As it is told at the start of a command.
+    /// The message at the start of a command.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
@@ -76,7 +74,7 @@ impl Recovered {
 }
 
 impl Recovered {
-    /// Changes of one's own that are still made on the server that is connected to, and why they could not be undone.
+    /// The user's changes that still exist on the connected server, and why they could not be undone.
     #[must_use]
     pub fn still_changed(&self) -> Option<(&Left, &Error)> {
         match self {
@@ -90,17 +88,17 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What is asked of [`recover`].
+/// What [`recover`] should restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Whatever can be put back, before something else is done.
+    /// Everything that can be restored, before something else is done.
     Everything,
-    /// Just this, for its own sake: the server of the connection, or all without one.
+    /// The server of the connection, or all without one, on request.
     Asked,
 }
 
-/// Undoes what earlier, dead pgdynos left: on the server of `here` over that connection, on others as far as the
-/// environment and the passfile let us connect there.
+/// Undoes what earlier, dead pgdynos left: on the server of `here` over that connection, on others as far as
+/// the environment and the passfile allow a connection.
 pub(crate) fn recover(
     home: &Home,
     here: Option<&mut Control>,
@@ -129,7 +127,7 @@ pub(crate) fn recover(
             Some((Err(_), control)) => entry.server.may_be_at(&control.place().address),
             None => false,
         };
-        // A private server may not run; its own commands see to it.
+        // A private server may not run; its own commands handle it.
         if !known && (!others || is_private) {
             continue;
         }
@@ -139,7 +137,7 @@ pub(crate) fn recover(
     Ok(found)
 }
 
-/// Undoes what a dead pgdyno changed on a private server, which runs.
+/// Undoes what a dead pgdyno changed on a running private server.
 pub(crate) fn recover_private(cluster: &Cluster, watchdog: &Watchdog) -> Result<Option<Recovered>, Error> {
     let file = cluster.journal();
     if !file.exists() {
@@ -153,8 +151,8 @@ pub(crate) fn recover_private(cluster: &Cluster, watchdog: &Watchdog) -> Result<
     })
 }
 
-/// The same for its own sake: a private server that does not run is started for it, and stopped again. `None` when there
-/// is nothing to undo.
+/// Undoes the changes on a private server on request: a stopped server is started for it, and stopped again.
+/// `None` when there is nothing to undo.
 ///
 /// # Errors
 /// When the server does not start.
@@ -181,12 +179,13 @@ fn unreadable_error(journal: &Path, reason: &str) -> Error {
     Error::new(Class::BadInput, format!("the journal {} cannot be read: {reason}", journal.display()))
 }
 
-/// The server does not say who it is.
+/// The server does not identify itself.
 fn identity_error(error: SqlError) -> Error {
     server_error(format!("the server does not say who it is: {error}"), error)
 }
 
-/// Undoes one journal, over a connection to its server if there is one; `None` when there is nothing to tell.
+/// Undoes one journal, over a connection to its server if there is one; `None` when there is nothing to
+/// report.
 fn recover_one(
     file: &JournalFile,
     entry: &Entry,
@@ -251,14 +250,14 @@ pub(super) fn undo_over(
         );
         return Err(Error::new(Class::Unreachable, what));
     }
-    // Each for itself: what cannot be undone of the one shall not keep the other.
+    // Independently: a failure of one must not prevent the other.
     let settings = undo(control, &claim.entry);
     if settings.is_ok() {
         claim.entry.settings.clear();
     }
     let (changes, failed) = undoing.undo(control.place(), &mut claim.entry);
     if !claim.entry.is_empty() {
-        // What is written no more is undone once more by whoever comes next.
+        // If this cannot be written, the next pgdyno undoes it once more.
         let _ = claim.rewrite();
     }
     let undone = settings.map_err(|error| error.with_hint(GIVE_A_ROLE))?;
@@ -267,7 +266,7 @@ pub(super) fn undo_over(
         let journal = claim.file().path();
         let what =
             format!("{error}; if that cannot be helped, undo it by hand, then remove {}", journal.display());
-        // Whatever else the server said against it, it is not undone.
+        // Whatever the server's other reason, it is not undone.
         let class = match error.class() {
             class @ (Class::Unreachable | Class::Refused | Class::Interrupted) => class,
             _ => Class::Guard,
@@ -280,14 +279,14 @@ pub(super) fn undo_over(
     Ok(Undone { changes, ..undone })
 }
 
-/// Whether a journal is that of a private server, which lies beside its data: no other server works there.
+/// Whether a journal is in a private server's folder, next to its data: no other server works there.
 fn is_beside(journal: &Path, server: &ServerId) -> bool {
     let data = server.data_directory.as_ref().map(Path::new);
     server.machine.as_deref() == Some(HERE)
         && data.zip(journal.parent()).is_some_and(|(data, folder)| data.parent() == Some(folder))
 }
 
-/// Connects to the server of a journal as far as the environment and the passfile let us.
+/// Connects to the server of a journal as far as the environment and the passfile allow.
 fn reach(dsn: &str) -> Result<Control, Error> {
     let mut config = Config::parse(Some(dsn), &Env::process()).map_err(conninfo_error)?;
     config.connect_timeout = Some(config.connect_timeout.map_or(CONNECT_BOUND, |own| own.min(CONNECT_BOUND)));

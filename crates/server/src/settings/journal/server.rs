@@ -1,4 +1,4 @@
-//! Which server it is, however it was reached: by socket or network, by one name or another.
+//! Identifies a server, however it was reached: by socket or network, by one name or another.
 
 use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
@@ -16,26 +16,26 @@ use crate::control::Control;
 pub struct ServerId {
     /// Made by initdb; the same in every copy of the cluster.
     pub system_identifier: String,
-    /// Port it listens on, as it says itself.
+    /// The port it reports.
     #[serde(default)]
     pub port: Option<u16>,
-    /// Data folder, where our role may see it.
+    /// Data folder, if our role may see it.
     #[serde(default)]
     pub data_directory: Option<String>,
     /// When it started, µs since 1970: no two servers share it, and a restart changes it.
     #[serde(default)]
     pub started_us: Option<i64>,
-    /// Machine: "this machine", or its address.
+    /// "this machine", or its address.
     #[serde(default)]
     pub machine: Option<String>,
-    /// Machine that was connected to; another one than `machine` behind a forwarded port.
+    /// The machine that was connected to; differs from `machine` behind a forwarded port.
     #[serde(default)]
     pub reached_at: Option<String>,
     #[serde(default)]
     pub reached_port: Option<u16>,
 }
 
-/// The machine we run on, whichever of its addresses was used.
+/// The current machine, by any of its addresses.
 pub(super) const HERE: &str = "this machine";
 
 /// Port in the name of a socket: `/run/postgresql/.s.PGSQL.5432`.
@@ -58,7 +58,7 @@ fn machine_of(address: &Address) -> String {
     }
 }
 
-/// The machine behind the address that was connected to, by what the server its own says end.
+/// The machine behind the address that was connected to, from the server's end of the connection.
 fn machine_behind(address: &Address, server_end: Option<&str>) -> String {
     let end: Option<IpAddr> = server_end.and_then(|text| text.parse().ok());
     match (machine_of(address), address, end) {
@@ -95,14 +95,14 @@ impl ServerId {
         })
     }
 
-    /// Its data folder, where the server runs on this machine and the role may know the folder.
+    /// Its data folder, if the server runs on this machine and the role may know the folder.
     #[must_use]
     pub fn folder_here(&self) -> Option<&Path> {
         let is_here = self.machine.as_deref() == Some(HERE);
         self.data_directory.as_deref().filter(|_| is_here).map(Path::new)
     }
 
-    /// Whether both are one server. What one of them does not know cannot tell them apart.
+    /// Whether both are one server. Unknown fields are ignored.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
@@ -119,7 +119,7 @@ impl ServerId {
             && agree(self.machine.as_ref(), other.machine.as_ref())
     }
 
-    /// Whether a connection to this address may lead to it: asked before a server is troubled with questions.
+    /// Whether a connection to this address may lead to it: checked before a server is asked.
     #[must_use]
     pub fn may_be_at(&self, address: &Address) -> bool {
         let machine = machine_of(address);

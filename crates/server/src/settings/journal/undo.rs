@@ -1,4 +1,4 @@
-//! Putting former values back, and seeing that they are.
+//! Restores former values, and verifies them.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -17,16 +17,17 @@ use crate::settings::statements::{self, reload};
 /// How long a re-read setting may take to show in a session.
 const IN_FORCE_BOUND: Duration = Duration::from_secs(2);
 
-/// What undoing a journal did.
+/// The result of undoing a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Undone {
     /// Settings that have their former values again.
     pub put_back: Vec<String>,
-    /// Settings that still or again had them: the pgdyno was killed before it changed them, or as it put them back.
+    /// Settings that had them already: the pgdyno was killed before it changed them, or while it restored
+    /// them.
     pub as_before: Vec<String>,
     /// Settings that somebody else has changed since; they were left alone.
     pub left_alone: Vec<String>,
-    /// Changes of one's own that were undone, by their do.
+    /// The user's changes that were undone, by their do.
     pub changes: Vec<String>,
 }
 
@@ -45,19 +46,19 @@ impl Undone {
     }
 }
 
-/// What `postgresql.auto.conf` says of a changed setting now.
+/// The entry of a changed setting in `postgresql.auto.conf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum FileEntry {
     Ours,
-    /// Never changed, or put back already: its pgdyno was killed just before or after.
+    /// Never changed, or restored already: its pgdyno was killed just before or after.
     Former,
     Another,
 }
 
-/// Puts former values back where ours still stand, has the server re-read them, and reads them back.
+/// Restores former values where ours still are, makes the server re-read them, and verifies them.
 pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, Error> {
     if entry.settings.is_empty() {
-        // Whoever may change a table may not see the server's files.
+        // A role that may change a table may not see the server's files.
         return Ok(Undone::default());
     }
     let failed = |error| sql_error("putting settings back", error);
@@ -65,7 +66,7 @@ pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, Error
     let mut undone = Undone::default();
     for (name, changed) in &entry.settings {
         match standing(&now, name, changed) {
-            Standing::Ours => {
+            FileEntry::Ours => {
                 let sql = match &changed.former {
                     Some(value) => statements::set(name, value),
                     None => statements::reset(name),
@@ -73,28 +74,28 @@ pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, Error
                 control.execute(&sql).map_err(failed)?;
                 undone.put_back.push(name.clone());
             }
-            Standing::Former => undone.as_before.push(name.clone()),
-            Standing::Another => undone.left_alone.push(name.clone()),
+            FileEntry::Former => undone.as_before.push(name.clone()),
+            FileEntry::Another => undone.left_alone.push(name.clone()),
         }
     }
     let settled: Vec<String> = undone.put_back.iter().chain(&undone.as_before).cloned().collect();
     if !settled.is_empty() {
-        // Also when the file says it already: whoever wrote it may have been killed before the server re-read it.
+        // Even if the file is right already: its writer may have been killed before the reload.
         reload(control)?;
         verify(control, entry, &settled)?;
     }
     Ok(undone)
 }
 
-fn standing(now: &BTreeMap<String, String>, name: &str, changed: &ChangedSetting) -> Standing {
+fn standing(now: &BTreeMap<String, String>, name: &str, changed: &ChangedSetting) -> FileEntry {
     let now = now.get(&name.to_lowercase());
     let is = |value: &String| now.is_some_and(|now| same(now, value));
     if changed.former.as_ref().map_or(now.is_none(), is) {
-        Standing::Former
+        FileEntry::Former
     } else if is(&changed.ours) {
-        Standing::Ours
+        FileEntry::Ours
     } else {
-        Standing::Another
+        FileEntry::Another
     }
 }
 
@@ -109,10 +110,10 @@ fn not_put_back(names: &[String]) -> Error {
     Error::new(Class::Guard, format!("{names} could not be put back: the server still shows another value"))
 }
 
-/// The file must say what it said before, and what we had put there must be in force no more.
+/// The file must have its former entries, and our values must not be in force any more.
 fn verify(control: &mut Control, entry: &Entry, settled: &[String]) -> Result<(), Error> {
     let now = auto_conf(control).map_err(|error| sql_error("reading settings back", error))?;
-    let not_in_file = |name: &&String| standing(&now, name, &entry.settings[*name]) != Standing::Former;
+    let not_in_file = |name: &&String| standing(&now, name, &entry.settings[*name]) != FileEntry::Former;
     let wrong: Vec<String> = settled.iter().filter(not_in_file).cloned().collect();
     if !wrong.is_empty() {
         return Err(not_put_back(&wrong));
@@ -132,14 +133,14 @@ fn verify(control: &mut Control, entry: &Entry, settled: &[String]) -> Result<()
     }
 }
 
-/// What was in force before need not be what the files say now (somebody edited them), but ours must be gone.
+/// The former value in force may differ from the files now (somebody edited them), but ours must be gone.
 fn is_still_ours(known: &Catalog, name: &str, changed: &ChangedSetting) -> bool {
     let (Some(entry), Some(before)) = (known.get(name), &changed.in_force) else { return false };
     let asked_for_ours = changed.former.as_ref().is_some_and(|former| same(former, &changed.ours));
     entry.setting != *before && !asked_for_ours && is_in_force(&changed.ours, entry)
 }
 
-/// What stands in `postgresql.auto.conf`, by lower-case name.
+/// The entries of `postgresql.auto.conf`, by lower-case name.
 pub(super) fn auto_conf(control: &mut Control) -> Result<BTreeMap<String, String>, SqlError> {
     let query = "SELECT lower(name), setting FROM pg_catalog.pg_file_settings \
                  WHERE sourcefile LIKE '%postgresql.auto.conf' ORDER BY seqno";
@@ -168,13 +169,13 @@ mod tests {
             value.map(|value| ("checkpoint_timeout".to_owned(), value.to_owned())).into_iter().collect()
         };
         let cases = [
-            (None, None, Standing::Former),
-            (None, Some("'9min'"), Standing::Ours),
-            (None, Some("7min"), Standing::Another),
-            (Some("7min"), Some("7min"), Standing::Former),
-            (Some("7min"), Some("9min"), Standing::Ours),
-            (Some("7min"), None, Standing::Another),
-            (Some("9min"), Some("9min"), Standing::Former),
+            (None, None, FileEntry::Former),
+            (None, Some("'9min'"), FileEntry::Ours),
+            (None, Some("7min"), FileEntry::Another),
+            (Some("7min"), Some("7min"), FileEntry::Former),
+            (Some("7min"), Some("9min"), FileEntry::Ours),
+            (Some("7min"), None, FileEntry::Another),
+            (Some("9min"), Some("9min"), FileEntry::Former),
         ];
         for (former, now, wanted) in cases {
             let found = standing(&file(now), "Checkpoint_Timeout", &changed(former));

@@ -1,8 +1,8 @@
-//! The journal's watchdog, seen from the pgdyno that changes settings.
+//! The journal's watchdog, in the pgdyno that changes settings.
 //!
-//! One process per changed server: pgdyno's own executable in its own session, holding one end of a lifeline. It
-//! learns over it how to log in, and watches over the journal's file: what stands there when the lifeline ends, it
-//! puts back (see [`super::guard`]).
+//! One process per changed server: pgdyno's executable in a separate session, with one end of a lifeline. It
+//! gets the login over it, and watches the journal's file: when the lifeline ends, it restores what the file
+//! contains (see [`super::guard`]).
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -14,12 +14,11 @@ use super::access::Access;
 use super::guard::READY;
 use crate::child::Watchdog;
 
-/// First argument of a pgdyno that is to watch over a journal; what follows goes to [`super::guard_main`].
+/// First argument of a journal's watchdog; the rest goes to [`super::guard_main`].
 pub const GUARD_ARGUMENT: &str = "settings-watchdog";
 
-/// How long it may take to start.
 const START_BOUND: Duration = Duration::from_secs(10);
-/// How long it may take to end once nothing is left to put back.
+/// How long it may take to end once nothing must be restored.
 const END_BOUND: Duration = Duration::from_secs(1);
 
 /// A watchdog that waits for our end.
@@ -30,10 +29,10 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Starts a watchdog over the journal at `path`, whose server `access` leads to; it is ready when this returns.
+    /// Starts a watchdog over the journal at `path`, whose server `access` leads to; it is ready on return.
     pub(super) fn start(watchdog: &Watchdog, path: &Path, access: &Access) -> io::Result<Self> {
         let mut command = watchdog.command();
-        // The path is for whoever looks at the list of processes. Secrets are in no argument and no variable.
+        // The path helps those who look at the list of processes. Secrets are in no argument and no variable.
         command.arg(GUARD_ARGUMENT).arg(path);
         Watchdog::clean_environment(&mut command);
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -62,7 +61,7 @@ impl Guard {
         matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// Lets it go; waits for its end only if it has nothing to do.
+    /// Releases it; waits for its end only if it has nothing to do.
     pub(super) fn release(mut self, idle: bool) {
         let _ = self.lifeline.shutdown(std::net::Shutdown::Both);
         let start = Instant::now();

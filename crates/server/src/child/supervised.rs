@@ -1,4 +1,4 @@
-//! Programs of others that work on a database (osm2pgsql), while it is looked whether their server still lives.
+//! Runs others' programs on a database (osm2pgsql), and checks meanwhile that their server lives.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use super::{Account, Finished, Line, Program, Watchdog};
 use crate::control::{LOOK_AFTER, LOOK_BOUND, Looker, Seen};
 use crate::stop::Stop;
 
-/// libpq's variables that would lead a program elsewhere than it is told.
+/// libpq's variables that could redirect a program to another server.
 const MISLEADING: [&str; 10] = [
     "PGHOST",
     "PGHOSTADDR",
@@ -25,13 +25,13 @@ const MISLEADING: [&str; 10] = [
     "PGLOADBALANCEHOSTS",
 ];
 
-/// Why a program came to no end of its own.
+/// Why a program was cut short.
 #[derive(Debug, thiserror::Error)]
 pub enum CutShort {
     /// It could not be started, or was lost.
     #[error(transparent)]
     Failed(#[from] Error),
-    /// The user wants to stop.
+    /// The user stops.
     #[error("stopped")]
     Stopped,
     /// Its server is dead, for this reason.
@@ -39,40 +39,42 @@ pub enum CutShort {
     DeadServer(String),
 }
 
-/// Beginnings of variables that tell such programs where their own files are.
+/// Prefixes of variables with the paths of such programs' files.
 const KEPT: [&str; 4] = ["LUA_", "OSMIUM_", "OMP_", "PROJ_"];
 
-/// Runs programs, and stops them when asked or when their server is dead. They run as the user we are, in our environment. If
-/// that is root, they run as the account that runs servers, with a small part of the environment.
+/// Runs programs, and stops them on request or when their server is dead. They run as the current user, in
+/// our environment. If that is root, they run as the account for servers, with a small part of the
+/// environment.
 #[derive(Debug)]
-pub struct Overseen {
+pub struct Supervised {
     watchdog: Watchdog,
     stop: Stop,
     env: Vec<(OsString, OsString)>,
     server: Option<Place>,
 }
 
-impl Overseen {
-    /// A runner that gives programs up once `stop` is set. `env` is set for every program, such as `PGOPTIONS`.
+impl Supervised {
+    /// A runner that stops programs once `stop` is set. `env` is set for every program, such as `PGOPTIONS`.
     #[must_use]
     pub fn new(watchdog: &Watchdog, stop: &Stop, env: Vec<(OsString, OsString)>) -> Self {
         Self { watchdog: watchdog.clone(), stop: stop.clone(), env, server: None }
     }
 
-    /// The server that programs work on: while one of them is silent, it is looked whether the server answers.
+    /// Sets the server that programs work on. While a program is silent, the server is checked.
     #[must_use]
     pub fn working_on(self, server: Place) -> Self {
         Self { server: Some(server), ..self }
     }
 
-    /// Runs a program to its end; what it prints is handed out line by line.
+    /// Runs a program to its end; its output is passed on line by line.
     ///
     /// # Errors
-    /// [`CutShort`]; a program that fails is no error here.
+    /// [`CutShort`]; a failing program is not an error here.
     pub fn run(&self, mut program: Program, on_line: &mut dyn FnMut(Line)) -> Result<Finished, CutShort> {
         program.account = Account::unprivileged()?;
         if program.account.is_some() {
-            // Root's environment may hold secrets, and what runs as another account can be read by it.
+            // Root's environment may contain secrets, and another account can read its processes'
+            // environment.
             program.clean_environment = true;
             let is_kept = |name: &OsString| {
                 name.to_str().is_some_and(|name| KEPT.iter().any(|it| name.starts_with(it)))
@@ -81,14 +83,14 @@ impl Overseen {
         }
         program.removed_env = MISLEADING.iter().map(OsString::from).collect();
         program.env.splice(0..0, self.env.iter().cloned());
-        let overseer = RefCell::new(Overseer {
+        let overseer = RefCell::new(Supervisor {
             server: self.server.as_ref(),
             looker: Looker::default(),
-            heard: Instant::now(),
+            last_output: Instant::now(),
             dead: None,
         });
         let mut pass_on = |line: Line| {
-            overseer.borrow_mut().heard = Instant::now();
+            overseer.borrow_mut().last_output = Instant::now();
             on_line(line);
         };
         let stop = || self.stop.at_once() || overseer.borrow_mut().is_dead();
@@ -101,22 +103,22 @@ impl Overseen {
     }
 }
 
-/// Looks after the server of a silent program.
-struct Overseer<'a> {
+/// Checks the server of a silent program.
+struct Supervisor<'a> {
     server: Option<&'a Place>,
     looker: Looker,
-    /// When the program last said something.
-    heard: Instant,
+    /// Time of the program's last output.
+    last_output: Instant,
     dead: Option<String>,
 }
 
-impl Overseer<'_> {
+impl Supervisor<'_> {
     fn is_dead(&mut self) -> bool {
         let Some(server) = self.server else { return false };
         if let Some(Seen::NoAnswer(why)) = self.looker.poll() {
             self.dead = Some(why);
         }
-        let quiet_since = self.looker.ended().map_or(self.heard, |ended| ended.max(self.heard));
+        let quiet_since = self.looker.ended().map_or(self.last_output, |ended| ended.max(self.last_output));
         if self.dead.is_none() && !self.looker.is_busy() && quiet_since.elapsed() >= LOOK_AFTER {
             self.looker.begin(server, None, LOOK_BOUND);
         }

@@ -1,40 +1,40 @@
-//! A server and what its files stand on: as it was asked for, as it is, or beside the server that it is a copy of.
+//! A server and the storage of its files: as requested, as it exists, or shared with its template.
 
 use std::path::PathBuf;
 
 use spec::{Class, Error};
 
 use super::error::{file, would_not_stop};
+use super::file_storage::{FileStorage, For, storage_folder_of};
 use super::marker::Marker;
 use super::postmaster::{self, PidFile};
-use super::serve::STOP_PATIENCE;
-use super::stand::{For, Stand, stand_of};
+use super::serve::STOP_TIMEOUT;
 use super::{Cluster, Options};
 use crate::child::Account;
 use crate::home::{Dir, Home};
 use crate::storage::{Holds, Storage, Used};
 
-/// Where the files of a server are to stand.
+/// Where the files of a server should be.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stands<'a> {
-    /// As the options say; one that stands elsewhere is refused.
-    AsAsked,
-    /// Wherever they stand, even nowhere any more.
-    AsItIs,
-    /// On what those of the server stand on that it is a copy of.
-    Beside(Option<&'a Stand>),
+pub(super) enum StorageChoice<'a> {
+    /// As in the options; a server that is stored elsewhere is refused.
+    Requested,
+    /// Wherever they are, even if that is gone.
+    Existing,
+    /// On the storage of the server that it is a copy of.
+    SharedWith(Option<&'a FileStorage>),
 }
 
-/// The server that is there, if it can be used as asked for. Of one on a filesystem that was made for it nothing is of use:
-/// it is removed, except for the lock, which must be held.
+/// The existing server, if it matches the request. A server on a filesystem that was made for it and is gone
+/// is removed, except for the lock, which must be held.
 pub(super) fn check(
     found: Option<Marker>,
     folder: &Dir,
     name: &str,
     options: &Options,
-    stands: &Stands<'_>,
+    stands: &StorageChoice<'_>,
 ) -> Result<Option<Marker>, Error> {
-    if !matches!(stands, Stands::AsAsked) {
+    if !matches!(stands, StorageChoice::Requested) {
         return Ok(found);
     }
     if options.detached && options.storage.as_ref().is_some_and(Storage::is_made) {
@@ -62,11 +62,11 @@ pub(super) fn check(
 
 fn clear(folder: &Dir) -> Result<(), Error> {
     let account = Account::unprivileged()?;
-    // What its files stood on may be gone.
-    let data = super::data_in(folder, stand_of(folder).as_ref(), account.as_ref()).ok().flatten();
+    // The storage of its files may be gone.
+    let data = super::data_in(folder, storage_folder_of(folder).as_ref(), account.as_ref()).ok().flatten();
     if let Some(data) = data
         && let Some(server) = PidFile::running(&data)
-        && !postmaster::stop(server.pid, &data, STOP_PATIENCE)
+        && !postmaster::stop(server.pid, &data, STOP_TIMEOUT)
     {
         return Err(would_not_stop(server.pid));
     }
@@ -78,42 +78,42 @@ fn clear(folder: &Dir) -> Result<(), Error> {
 }
 
 impl Cluster {
-    /// Where its files stand: found, or made. What is to be made is in its marker before.
-    pub(super) fn take_stand(&mut self, home: &Home, stands: &Stands<'_>) -> Result<(), Error> {
+    /// Finds or makes the folder of its files. A folder to be made is recorded in its marker first.
+    pub(super) fn take_storage(&mut self, home: &Home, stands: &StorageChoice<'_>) -> Result<(), Error> {
         let Some(storage) = self.marker.storage.clone() else { return Ok(()) };
         let (name, account) = (self.name.clone(), self.account.clone());
         let (watchdog, stop) = (self.watchdog.clone(), self.stop.clone());
         let who = For { home, name: &name, account: account.as_ref(), watchdog: &watchdog, stop: &stop };
-        let beside = if let Stands::Beside(beside) = stands { *beside } else { None };
-        if !self.marker.complete && !matches!(stands, Stands::AsItIs) {
+        let beside = if let StorageChoice::SharedWith(beside) = stands { *beside } else { None };
+        if !self.marker.complete && !matches!(stands, StorageChoice::Existing) {
             self.write_marker()?;
-            self.stand = Some(Stand::make(&storage, &who, beside)?);
+            self.stand = Some(FileStorage::make(&storage, &who, beside)?);
             return Ok(());
         }
-        self.stand = match (Stand::find(&storage, &who), beside) {
+        self.stand = match (FileStorage::find(&storage, &who), beside) {
             (Ok(stand), Some(other)) => Some(stand.beside(other)),
             (Ok(stand), None) => Some(stand),
-            (Err(_), _) if matches!(stands, Stands::AsItIs) => None,
+            (Err(_), _) if matches!(stands, StorageChoice::Existing) => None,
             (Err(error), _) => return Err(error),
         };
         Ok(())
     }
 
-    /// What its files stand on is not there any more.
-    pub(super) fn has_lost_its_stand(&self) -> bool {
+    /// Whether the storage of its files is gone.
+    pub(super) fn has_lost_its_storage(&self) -> bool {
         self.marker.storage.is_some() && self.stand.is_none()
     }
 
-    /// A folder on the disk that is full when the server says so.
+    /// A folder on the disk that is full when the server reports that.
     pub(super) fn disk_folder(&self) -> PathBuf {
         self.stand.as_ref().map_or_else(|| self.folder.path().to_owned(), |stand| stand.path().to_owned())
     }
 
-    /// What its files stand on, and which where it is not all, in words: `xfs (its write-ahead log)`; `None` where all stand in
-    /// its folder.
+    /// The storage of its files, and which files if not all, in words: `xfs (its write-ahead log)`; `None`
+    /// where all are in its folder.
     #[must_use]
     pub fn storage_label(&self) -> Option<String> {
-        let label = self.stand.as_ref().map(Stand::label)?;
+        let label = self.stand.as_ref().map(FileStorage::label)?;
         Some(match self.storage_holds()? {
             Holds::Data => label.to_owned(),
             Holds::Tablespace => format!("{label} (its databases)"),
@@ -121,28 +121,28 @@ impl Cluster {
         })
     }
 
-    /// Which of its files those are.
+    /// Which of its files are stored elsewhere.
     #[must_use]
     pub fn storage_holds(&self) -> Option<Holds> {
         self.stand.as_ref().and(self.marker.storage.as_ref()).map(|storage| storage.holds)
     }
 
-    /// What those of its files take that stand elsewhere, after everything was written out; nothing where all stand in its
-    /// folder. Of ZFS that was made, it is all that stands there, copies too. What the server has not written yet is not
-    /// counted: a checkpoint before makes it write.
+    /// Size of its files that are stored elsewhere, after a sync; `None` where all are in its folder. On a
+    /// ZFS that was made, it is everything there, including copies. Data that the server has not written yet
+    /// do not count: run a checkpoint before.
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When it cannot be determined.
     pub fn storage_used(&self) -> Result<Option<Used>, Error> {
-        self.stand.as_ref().map(Stand::used).transpose()
+        self.stand.as_ref().map(FileStorage::used).transpose()
     }
 
-    /// Unmounts the filesystem that was made for it and mounts it again, so that nothing of it is in memory; the server is
-    /// stopped for that, and started again if it ran. Answers whether there is such a filesystem; where there is none,
-    /// nothing is done.
+    /// Unmounts the filesystem that was made for it and mounts it again, so that nothing of it is in memory.
+    /// The server is stopped for that, and started again if it ran. False where there is no such filesystem;
+    /// nothing is done then.
     ///
     /// # Errors
-    /// When somebody else uses it, such as a copy that runs, or the server does not stop or start.
+    /// When somebody else uses it, such as a running copy, or the server does not stop or start.
     pub fn drop_storage_caches(&mut self) -> Result<bool, Error> {
         let is_made = self.marker.storage.as_ref().is_some_and(Storage::is_made);
         let Some(stand) = self.stand.as_ref().filter(|_| is_made) else { return Ok(false) };
@@ -150,7 +150,7 @@ impl Cluster {
             return stand.again();
         }
         self.stop()?;
-        let done = self.stand.as_ref().map_or(Ok(false), Stand::again);
+        let done = self.stand.as_ref().map_or(Ok(false), FileStorage::again);
         self.start()?;
         done
     }

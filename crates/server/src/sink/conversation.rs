@@ -1,16 +1,16 @@
-//! PostgreSQL's protocol from the server's side, as little of it as a client of ours needs.
+//! The server's side of PostgreSQL's protocol, as little of it as our clients need.
 
-/// Length and code of a request for TLS, and of one to cancel.
+/// Codes of a request for TLS, and of one to cancel.
 const TLS_REQUEST: u32 = 80_877_103;
 const CANCEL_REQUEST: u32 = 80_877_102;
-/// Longest message that is believed.
+/// Longest accepted message.
 const LONGEST: usize = 1 << 24;
 
-/// One connection's place in the protocol.
+/// A connection's state in the protocol.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
     greeted: bool,
-    /// Answers to what came since the last Sync.
+    /// Answers to the messages since the last Sync.
     reply: Vec<u8>,
     /// Whether something was executed since then.
     executed: bool,
@@ -18,18 +18,18 @@ pub(super) struct Conversation {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// To be let in, for TLS, or to prepare something: answer with this at once, and count nothing.
+    /// Login, TLS, or preparing something: answer with this at once, and count nothing.
     Entry(Vec<u8>),
-    /// A query, or a Sync after an execution: answer with this in due time.
+    /// A query, or a Sync after an execution: answer with this after the delay.
     Reply(Vec<u8>),
-    /// What was counted so far, from now on again if so wanted.
+    /// A request for the figures so far.
     Figures,
-    /// To be left alone, or nothing that makes sense.
+    /// Terminate, or an invalid message.
     Leave,
 }
 
 impl Conversation {
-    /// Takes one message; `None` while none is there in full. `used` is raised by its length.
+    /// Takes one message; `None` while it is incomplete. Adds its length to `used`.
     pub(super) fn next(&mut self, input: &[u8], used: &mut usize) -> Option<Asked> {
         if !self.greeted {
             return self.greet(input, used);

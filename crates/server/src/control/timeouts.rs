@@ -1,37 +1,37 @@
-//! How long a control connection waits, and what ends its waits.
+//! The timeouts of a control connection, and what ends its waits.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use crate::stop::Stop;
 
-/// Longest wait for what a server answers at once: a setting, a counter, a row of a catalog.
+/// Timeout of queries with fast answers: a setting, a counter, a row of a catalog.
 pub const ANSWER_BOUND: Duration = Duration::from_secs(30);
-/// Silence of long work after which a second connection asks whether the server and its process still work, and time
-/// until it asks again.
+/// Silence of long work after which a second connection checks the server and its process, and time until the
+/// next check.
 pub const LOOK_AFTER: Duration = Duration::from_secs(10);
-/// Longest wait for that second connection, login and answer.
+/// Timeout of that second connection, including login.
 pub const LOOK_BOUND: Duration = Duration::from_secs(30);
-/// Longest wait for anything once the user wants to stop and things are only put in order.
+/// Longest wait for clean-up once the user wants to stop.
 pub const HURRY: Duration = Duration::from_secs(3);
-/// How long the server's last word is waited for when the user stops a statement.
+/// How long to wait for the server's answer after the user stops a statement.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
-/// How long a control connection waits, and what ends its waits.
+/// The timeouts of a control connection, and the switch that ends its waits.
 #[derive(Debug, Clone)]
-pub struct Patience {
+pub struct Timeouts {
     /// The switch that ends every wait.
     pub stop: Stop,
-    /// Longest wait for what should be answered at once; `None`: for ever, as pgbench does.
+    /// Timeout of short queries; `None`: unlimited, as in pgbench.
     pub answer: Option<Duration>,
-    /// Silence of long work after which a second connection looks, again and again; `None`: it never does.
+    /// Silence of long work after which a second connection checks the server, repeatedly; `None`: never.
     pub look_after: Option<Duration>,
-    /// Longest wait for that second connection.
+    /// Timeout of that second connection.
     pub look_bound: Duration,
 }
 
-impl Patience {
-    /// That of all commands but the drop-in.
+impl Timeouts {
+    /// For all commands except the drop-in.
     #[must_use]
     pub fn usual() -> Self {
         Self {
@@ -42,13 +42,13 @@ impl Patience {
         }
     }
 
-    /// pgbench's own: only the user ends a wait.
+    /// pgbench's: only the user ends a wait.
     #[must_use]
     pub fn endless() -> Self {
         Self { answer: None, look_after: None, ..Self::usual() }
     }
 
-    /// A wait that begins now and lasts so long at most.
+    /// A wait that begins now, with this timeout.
     pub(super) fn at_most(&self, bound: Option<Duration>) -> impl FnMut() -> io::Result<()> + use<> {
         let (stop, start) = (self.stop.clone(), Instant::now());
         move || {
@@ -64,10 +64,9 @@ impl Patience {
     }
 }
 
-/// Why something is no longer waited for.
+/// Why a wait was given up.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum GivenUp {
-    /// The user stops.
     #[error("stopped")]
     Stopped,
     /// No answer will come, in words.
@@ -76,7 +75,7 @@ pub(super) enum GivenUp {
 }
 
 impl GivenUp {
-    /// What is in an error of a wait.
+    /// The reason in a wait's error.
     pub(super) fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
     }

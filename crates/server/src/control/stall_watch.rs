@@ -1,7 +1,7 @@
-//! Waiting for the answer to one request: how long, and what is done meanwhile.
+//! Waits for the answer to one request, and checks the server meanwhile.
 //!
-//! What should be answered at once has a bound. Long work has none; while it is silent a second connection looks again
-//! and again. The user ends any wait.
+//! Short requests have a timeout. Long work has none; while it is silent, a second connection checks the
+//! server repeatedly. The user ends any wait.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -10,37 +10,36 @@ use protocol::postgres::Place;
 
 use super::error::describe;
 use super::look::{Activity, Looker, Seen};
-use super::patience::{GRACE, GivenUp, HURRY};
 use super::process::Peer;
-use super::{Canceller, Patience};
+use super::timeouts::{GRACE, GivenUp, HURRY};
+use super::{Canceller, Timeouts};
 
-/// How long the look that explains a missing answer may take.
+/// Timeout of the check that explains a missing answer.
 const EXPLANATION: Duration = Duration::from_secs(5);
-/// How long the first connection may stay silent after a look saw that its process is gone or stopped: its last words
-/// may be under way.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long the first connection may stay silent after a check found its process gone or stopped: its last
+/// bytes may be on the way.
+const LAST_BYTES: Duration = Duration::from_secs(1);
 
-/// How long a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
-    /// It should be answered at once.
+    /// Fast answers.
     Short,
     Long,
 }
 
-/// One request being waited for.
+/// The wait for one request.
 #[derive(Debug)]
-pub(super) struct Vigil {
-    patience: Patience,
+pub(super) struct StallWatch {
+    timeouts: Timeouts,
     place: Place,
     peer: Peer,
-    /// The server process, where it is known.
+    /// The server process, if known.
     pid: Option<u32>,
     canceller: Option<Canceller>,
     what: String,
     length: Length,
     start: Instant,
-    /// When bytes last went one way or the other.
+    /// When bytes were last sent or received.
     moved: Instant,
     looker: Looker,
     suspicion: Option<Suspicion>,
@@ -49,7 +48,7 @@ pub(super) struct Vigil {
     over: bool,
 }
 
-/// What a look saw that leaves little hope.
+/// A bad result of a check.
 #[derive(Debug)]
 struct Suspicion {
     what: Suspected,
@@ -60,13 +59,13 @@ struct Suspicion {
 enum Suspected {
     Gone,
     Stopped,
-    /// It says that it has answered, at this time.
+    /// The process reports that it has answered, at this time.
     Answered(Option<String>),
 }
 
-impl Vigil {
+impl StallWatch {
     pub(super) fn new(
-        patience: &Patience,
+        timeouts: &Timeouts,
         place: &Place,
         peer: Peer,
         pid: Option<u32>,
@@ -75,7 +74,7 @@ impl Vigil {
     ) -> Self {
         let now = Instant::now();
         Self {
-            patience: patience.clone(),
+            timeouts: timeouts.clone(),
             place: place.clone(),
             peer,
             pid,
@@ -91,7 +90,7 @@ impl Vigil {
         }
     }
 
-    /// Bytes went one way or the other.
+    /// Bytes were sent or received.
     pub(super) fn moved(&mut self) {
         self.moved = Instant::now();
         self.suspicion = None;
@@ -100,14 +99,14 @@ impl Vigil {
         }
     }
 
-    /// Whether to wait any longer.
+    /// Whether to wait longer.
     ///
     /// # Errors
     /// [`GivenUp`], if not.
     pub(super) fn watch(&mut self) -> io::Result<()> {
-        let goes_on = self.goes_on(Instant::now());
-        self.over |= goes_on.is_err();
-        goes_on
+        let result = self.check(Instant::now());
+        self.over |= result.is_err();
+        result
     }
 
     /// Whether the wait was given up.
@@ -115,11 +114,11 @@ impl Vigil {
         self.over
     }
 
-    fn goes_on(&mut self, now: Instant) -> io::Result<()> {
-        if self.patience.stop.ends_waits() {
+    fn check(&mut self, now: Instant) -> io::Result<()> {
+        if self.timeouts.stop.ends_waits() {
             return self.leave(now);
         }
-        if self.patience.stop.at_once() && now - self.moved.max(self.start) >= HURRY {
+        if self.timeouts.stop.at_once() && now - self.moved.max(self.start) >= HURRY {
             return Err(self.silent(&self.waited(now)));
         }
         match self.length {
@@ -128,7 +127,7 @@ impl Vigil {
         }
     }
 
-    /// The user stops: the server is asked to cancel, and may still say that it did.
+    /// The user stops: asks the server to cancel, which may still answer.
     fn leave(&mut self, now: Instant) -> io::Result<()> {
         let since = *self.leaving.get_or_insert(now);
         if since == now
@@ -136,7 +135,7 @@ impl Vigil {
             && let Some(canceller) = self.canceller.take()
         {
             let stop = Instant::now() + GRACE;
-            // What cannot be cancelled in time goes on alone; nothing more can be done about it from here.
+            // A cancel that does not finish in time continues alone; nothing more can be done here.
             let _ = std::thread::Builder::new()
                 .name("cancel".to_owned())
                 .spawn(move || drop(canceller.cancel(&|| Instant::now() >= stop)));
@@ -145,15 +144,15 @@ impl Vigil {
     }
 
     fn within_bound(&mut self, now: Instant) -> io::Result<()> {
-        let Some(bound) = self.patience.answer else { return Ok(()) };
+        let Some(bound) = self.timeouts.answer else { return Ok(()) };
         if now - self.start < bound {
             return Ok(());
         }
-        if self.patience.look_after.is_none() {
+        if self.timeouts.look_after.is_none() {
             return Err(self.silent(&self.waited(now)));
         }
         if !self.looker.is_busy() {
-            self.looker.begin(&self.place, self.pid, EXPLANATION.min(self.patience.look_bound));
+            self.looker.begin(&self.place, self.pid, EXPLANATION.min(self.timeouts.look_bound));
         }
         match self.looker.poll() {
             None => Ok(()),
@@ -162,20 +161,20 @@ impl Vigil {
     }
 
     fn look_after(&mut self, now: Instant) -> io::Result<()> {
-        let Some(after) = self.patience.look_after else { return Ok(()) };
+        let Some(after) = self.timeouts.look_after else { return Ok(()) };
         if let Some(seen) = self.looker.poll() {
-            self.judge(seen, now)?;
+            self.evaluate(seen, now)?;
         }
-        self.weigh(now)?;
+        self.act_on_suspicion(now)?;
         let quiet_since = self.looker.ended().map_or(self.moved, |ended| ended.max(self.moved));
         if !self.looker.is_busy() && now - quiet_since >= after {
-            self.looker.begin(&self.place, self.pid, self.patience.look_bound);
+            self.looker.begin(&self.place, self.pid, self.timeouts.look_bound);
         }
         Ok(())
     }
 
-    /// Draws the conclusion of a look.
-    fn judge(&mut self, seen: Seen, now: Instant) -> io::Result<()> {
+    /// Evaluates a check.
+    fn evaluate(&mut self, seen: Seen, now: Instant) -> io::Result<()> {
         let suspected = match &seen {
             Seen::NoAnswer(_) => {
                 return Err(self.silent(&format!("{}{}", self.waited(now), self.explained(&seen))));
@@ -192,16 +191,16 @@ impl Vigil {
     }
 
     /// Acts on a suspicion that has lasted.
-    fn weigh(&mut self, now: Instant) -> io::Result<()> {
+    fn act_on_suspicion(&mut self, now: Instant) -> io::Result<()> {
         let Some(Suspicion { what, since }) = &self.suspicion else { return Ok(()) };
         let (delay, words) = match what {
-            Suspected::Gone => (LAST_WORDS, GONE),
+            Suspected::Gone => (LAST_BYTES, GONE),
             Suspected::Stopped if !self.is_stopped() => {
                 self.suspicion = None;
                 return Ok(());
             }
-            Suspected::Stopped => (LAST_WORDS, STOPPED),
-            Suspected::Answered(_) => (self.patience.look_bound, ANSWERED),
+            Suspected::Stopped => (LAST_BYTES, STOPPED),
+            Suspected::Answered(_) => (self.timeouts.look_bound, ANSWERED),
         };
         if now - *since < delay {
             return Ok(());
@@ -225,7 +224,7 @@ impl Vigil {
         GivenUp::Silent(format!("{place} has not answered {} {how}", self.what)).into()
     }
 
-    /// What a look adds to a missing answer.
+    /// Explains a missing answer by the result of a check.
     fn explained(&self, seen: &Seen) -> String {
         let pid = self.pid.unwrap_or_default();
         match seen {

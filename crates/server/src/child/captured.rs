@@ -1,4 +1,4 @@
-//! Programs run once to their end, of whose output only the last part matters.
+//! Runs programs to their end and keeps the last part of their output.
 
 use std::io::{PipeReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,24 +7,23 @@ use std::time::{Duration, Instant};
 use spec::Error;
 
 use super::message::Ended;
-use super::parting::SLICE;
+use super::stop_wait::SLICE;
 use super::{Program, Watchdog};
 
-/// Bytes of output that are kept.
 const KEPT: usize = 64 * 1024;
-/// How long a program that was asked to stop may take before it is left to its watchdog.
-const STOP_PATIENCE: Duration = Duration::from_secs(2);
-/// How long the last output of a program that ended may be under way. What it left running may hold the pipe for ever.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How long a program may take to stop before it is left to its watchdog.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long to wait for the last output of a program that ended. Processes that it left running may hold the
+/// pipe forever.
+const LAST_OUTPUT: Duration = Duration::from_millis(300);
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
-    /// `None` when it was still stopping: its watchdog ends it within 10 s.
+pub struct Captured {
+    /// `None` while it was still stopping: its watchdog ends it within 10 s.
     pub ended: Option<Ended>,
-    /// Whether it was stopped because the caller gave it up.
     pub stopped: bool,
-    /// The last 64 KB of what it printed on both streams; bytes that are not UTF-8 are replaced.
+    /// The last 64 KB of both streams; bytes that are not UTF-8 are replaced.
     pub output: String,
 }
 
@@ -49,12 +48,13 @@ impl Tail {
 }
 
 impl Watchdog {
-    /// Runs a program to its end under a watchdog; asks `give_up` some twenty times a second and stops the program, with
-    /// its process group, once it answers `true`. What the program leaves running when it ends is not waited for.
+    /// Runs a program to its end under a watchdog. Calls `give_up` about twenty times a second and stops the
+    /// program with its process group once it returns `true`. Does not wait for processes that the program
+    /// leaves running.
     ///
     /// # Errors
-    /// When the program cannot be started or its watchdog was killed; a program that fails is no error here.
-    pub fn run_kept(&self, program: &Program, give_up: &dyn Fn() -> bool) -> Result<Kept, Error> {
+    /// When the program cannot be started or its watchdog was killed; a failing program is not an error here.
+    pub fn run_captured(&self, program: &Program, give_up: &dyn Fn() -> bool) -> Result<Captured, Error> {
         let failed = |source| self.failed(source);
         let (reader, writer) = std::io::pipe().map_err(failed)?;
         let both = writer.try_clone().map_err(failed)?;
@@ -71,7 +71,7 @@ impl Watchdog {
                     child.ask_stop();
                     stopping = Some(Instant::now());
                 }
-                Some(since) if since.elapsed() >= STOP_PATIENCE => {
+                Some(since) if since.elapsed() >= STOP_TIMEOUT => {
                     child.leave();
                     break None;
                 }
@@ -79,10 +79,10 @@ impl Watchdog {
             }
         };
         let start = Instant::now();
-        while !reading.is_finished() && start.elapsed() < LAST_WORDS {
+        while !reading.is_finished() && start.elapsed() < LAST_OUTPUT {
             std::thread::sleep(Duration::from_millis(2));
         }
-        Ok(Kept { ended, stopped: stopping.is_some(), output: tail.text() })
+        Ok(Captured { ended, stopped: stopping.is_some(), output: tail.text() })
     }
 }
 

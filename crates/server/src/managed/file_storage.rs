@@ -1,7 +1,7 @@
-//! Where the files of a server stand that shall not all stand in its own folder.
+//! The folder of server files that are stored elsewhere.
 //!
-//! They stand in a folder called after the server, on the filesystem made for it or in the folder that was named. A link in
-//! the server's own folder leads there, and its data, its log or a tablespace are links to there too.
+//! It is named after the server, on the filesystem made for it or in the named folder. A link in the server's
+//! own folder leads there, and so do the links of its data, its log or a tablespace.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,25 +17,25 @@ use crate::home::{Dir, Distrust, Home, Part, Readable, passed_through};
 use crate::stop::Stop;
 use crate::storage::{Ground, Holds, LINK, Mounted, Storage, Used, available_below, is_in_use, used_by};
 
-/// In a folder of ours inside one that was named: whose it is.
+/// In a folder of ours inside a named one: its owner.
 const MARKER: &str = "pgdyno-storage.json";
 
-/// What is left of one whose writer was killed.
+/// Left by a killed writer.
 const HALF_MARKER: &str = "pgdyno-storage.json.new";
 
-/// Whose a folder is.
+/// The owner of a folder.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Whose {
-    /// Version of this file's form.
+struct Owner {
+    /// Version of the file's format.
     format: u32,
     home: PathBuf,
     server: String,
-    /// Which machine's: a disk may be shared. Earlier builds did not say it.
+    /// The machine: a disk may be shared. Earlier builds did not store it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     machine: Option<String>,
 }
 
-impl Whose {
+impl Owner {
     fn is(&self, other: &Self) -> bool {
         let one_machine = match (&self.machine, &other.machine) {
             (Some(own), Some(other)) => own == other,
@@ -50,17 +50,17 @@ impl Whose {
     }
 }
 
-/// Where some files of a server stand.
+/// The folder of a server's files that are stored elsewhere.
 #[derive(Debug)]
-pub(super) struct Stand {
+pub(super) struct FileStorage {
     pub(super) storage: Storage,
-    /// Of this server alone; ours, with a folder of the account's in it. Not kept open: that would keep the filesystem from
-    /// being unmounted.
+    /// For this server alone; ours, with a folder of the account in it. Not kept open, or the filesystem
+    /// could not be unmounted.
     folder: PathBuf,
-    /// What its marker must say, in a folder that was named. The owner of that folder could put another folder of ours there.
-    whose: Option<Whose>,
+    /// The expected marker, in a named folder. Its owner could replace our folder with another one of ours.
+    owner: Option<Owner>,
     label: String,
-    /// The filesystem, where it was made by this process; it goes with the last server on it.
+    /// The filesystem, if this process made it; it is removed with the last server on it.
     mounted: Option<Arc<Mounted>>,
 }
 
@@ -73,8 +73,8 @@ pub(super) struct For<'a> {
 }
 
 impl For<'_> {
-    fn whose(&self) -> Whose {
-        Whose {
+    fn owner(&self) -> Owner {
+        Owner {
             format: 1,
             home: self.home.folder().to_owned(),
             server: self.name.to_owned(),
@@ -82,21 +82,21 @@ impl For<'_> {
         }
     }
 
-    /// The marker of a folder of ours in a folder that was named.
-    fn marked(&self, storage: &Storage) -> Option<Whose> {
-        matches!(storage.on, Ground::Folder(_)).then(|| self.whose())
+    /// The expected marker of our folder in a named folder.
+    fn marked(&self, storage: &Storage) -> Option<Owner> {
+        matches!(storage.on, Ground::Folder(_)).then(|| self.owner())
     }
 
-    /// The server's folder below the home.
+    /// The server's folder in the home.
     fn own_folder(&self) -> Result<Dir, Error> {
         let path = || self.home.path(Part::Clusters).join(self.name);
         super::folder_of(self.home, self.name)?.ok_or_else(|| file(&path(), io::ErrorKind::NotFound.into()))
     }
 }
 
-impl Stand {
-    /// A new place for a server's files; on the filesystem of `beside` for a copy of the server there. What stood there of an
-    /// earlier server of this name and home is removed.
+impl FileStorage {
+    /// A new folder for a server's files; for a copy on the same filesystem as `beside`. Files of an earlier
+    /// server of this name and home are removed.
     pub(super) fn make(storage: &Storage, who: &For<'_>, beside: Option<&Self>) -> Result<Self, Error> {
         let (folder, label, mounted) = match (&storage.on, beside) {
             (Ground::Folder(folder), _) => {
@@ -114,15 +114,15 @@ impl Stand {
         };
         let folder = folder.path().to_owned();
         link(&who.own_folder()?, LINK, &folder)?;
-        Ok(Self { storage: storage.clone(), folder, whose: who.marked(storage), label, mounted })
+        Ok(Self { storage: storage.clone(), folder, owner: who.marked(storage), label, mounted })
     }
 
-    /// Where the files of a server that is there stand already.
+    /// The folder of an existing server's files.
     pub(super) fn find(storage: &Storage, who: &For<'_>) -> Result<Self, Error> {
         let (path, found) = match &storage.on {
             Ground::Folder(named) => (named.join(within(who.name)), Dir::inside(named, within(who.name))),
             Ground::Filesystem(_) => {
-                let found = stand_of(&who.own_folder()?);
+                let found = storage_folder_of(&who.own_folder()?);
                 (found.as_ref().map(|found| found.path().to_owned()).unwrap_or_default(), Ok(found))
             }
         };
@@ -140,39 +140,39 @@ impl Stand {
                 ),
             });
         };
-        let whose = who.marked(storage);
-        if whose.as_ref().is_some_and(|whose| !whose.is_of(&folder)) {
+        let owner = who.marked(storage);
+        if owner.as_ref().is_some_and(|owner| !owner.is_of(&folder)) {
             return Err(not_ours(&path));
         }
         let label =
             available_below(who.home, &storage.on).map(|found| found.label().to_owned()).unwrap_or_default();
-        Ok(Self { storage: storage.clone(), folder: folder.path().to_owned(), whose, label, mounted: None })
+        Ok(Self { storage: storage.clone(), folder: folder.path().to_owned(), owner, label, mounted: None })
     }
 
-    /// On the same filesystem as another server's, which it keeps from going.
+    /// Keeps another server's filesystem, on which this one is, mounted.
     pub(super) fn beside(mut self, other: &Self) -> Self {
         self.mounted.clone_from(&other.mounted);
         self
     }
 
-    /// Whether a server's folder leads to a place on what this one stands on.
-    pub(super) fn is_beside(&self, storage: Option<&Storage>, own_folder: &Dir) -> bool {
+    /// Whether a server's folder links to the same storage as this one.
+    pub(super) fn is_on_same_storage(&self, storage: Option<&Storage>, own_folder: &Dir) -> bool {
         let on = self.folder.parent();
         let leads_to = own_folder.read_link(LINK).unwrap_or_default();
         storage == Some(&self.storage) && leads_to.parent() == on
     }
 
-    /// What it is, in words.
+    /// The storage in words.
     pub(super) fn label(&self) -> &str {
         &self.label
     }
 
-    /// Its own folder, on what it stands on.
+    /// This folder's path.
     pub(super) fn path(&self) -> &Path {
         &self.folder
     }
 
-    /// The same, open.
+    /// This folder, open.
     pub(super) fn open(&self) -> Result<Dir, Error> {
         self.open_if_there()?.ok_or_else(|| file(&self.folder, io::ErrorKind::NotFound.into()))
     }
@@ -180,7 +180,7 @@ impl Stand {
     fn open_if_there(&self) -> Result<Option<Dir>, Error> {
         let found = opened(&self.folder).map_err(|error| file(&self.folder, error))?;
         let others =
-            found.as_ref().zip(self.whose.as_ref()).is_some_and(|(found, whose)| !whose.is_of(found));
+            found.as_ref().zip(self.owner.as_ref()).is_some_and(|(found, owner)| !owner.is_of(found));
         if others { Err(not_ours(&self.folder)) } else { Ok(found) }
     }
 
@@ -188,7 +188,7 @@ impl Stand {
         used_by(&self.folder, self.mounted.as_deref())
     }
 
-    /// Why it cannot be used any more, if that can be seen.
+    /// Why it cannot be used any more, if known.
     pub(super) fn lost(&self) -> Option<Error> {
         let why = match &self.mounted {
             Some(mounted) => mounted.lost(),
@@ -204,7 +204,7 @@ impl Stand {
         })
     }
 
-    /// Unmounts and mounts what was made; answers whether anything was.
+    /// Unmounts and mounts the filesystem that was made; false if there is none.
     pub(super) fn again(&self) -> Result<bool, Error> {
         Ok(self.mounted.as_ref().map(|mounted| mounted.again()).transpose()?.is_some())
     }
@@ -221,7 +221,7 @@ impl Stand {
         found.map_err(|error| file(&self.folder.join(name), error))
     }
 
-    /// Makes the folder of its files again, empty, for the account; for data with the link to there.
+    /// Makes the folder of its files again, empty, for the account; for data also the link to it.
     pub(super) fn empty(&self, own_folder: &Dir, account: Option<&Account>) -> Result<Dir, Error> {
         let name = part_name(self.storage.holds);
         let folder = self.open()?;
@@ -233,7 +233,7 @@ impl Stand {
         Ok(part)
     }
 
-    /// Removes what stands there, and the folder.
+    /// Removes the files and the folder.
     pub(super) fn remove(&self) -> Result<(), Error> {
         let above = self.folder.parent().zip(self.folder.file_name());
         let Some((folder, (above, name))) = self.open_if_there()?.zip(above) else { return Ok(()) };
@@ -244,7 +244,7 @@ impl Stand {
     }
 }
 
-/// Name of the folder of its files, in that of the server.
+/// Name of the folder of its files.
 pub(super) fn part_name(holds: Holds) -> &'static str {
     match holds {
         Holds::Data => DATA,
@@ -253,12 +253,12 @@ pub(super) fn part_name(holds: Holds) -> &'static str {
     }
 }
 
-/// Where the link in a server's folder leads, if that is there and ours.
-pub(super) fn stand_of(own_folder: &Dir) -> Option<Dir> {
+/// The target of the link in a server's folder, if it is ours.
+pub(super) fn storage_folder_of(own_folder: &Dir) -> Option<Dir> {
     opened(&own_folder.read_link(LINK).ok()?).ok()?
 }
 
-/// A folder of ours that stands elsewhere, if it is there.
+/// A folder of ours that is stored elsewhere, if it exists.
 fn opened(folder: &Path) -> io::Result<Option<Dir>> {
     match folder.parent().zip(folder.file_name()) {
         Some((above, name)) => Dir::inside(above, name),
@@ -266,7 +266,7 @@ fn opened(folder: &Path) -> io::Result<Option<Dir>> {
     }
 }
 
-/// A link in a server's folder, in place of whatever is there.
+/// Replaces an entry in a server's folder by a link.
 fn link(own_folder: &Dir, name: &str, to: &Path) -> Result<(), Error> {
     let made = own_folder.remove_all(name).and_then(|()| own_folder.link(name, to));
     made.map_err(|error| file(&own_folder.path().join(name), error))
@@ -278,34 +278,35 @@ fn on_made(mounted: &Path, who: &For<'_>) -> Result<Dir, Error> {
         .map_err(|error| file(&mounted.join(who.name), error))
 }
 
-/// Whether a server's folder is all that is left of one on a filesystem that was made for it, and is gone or nobody's.
+/// Whether a server's folder is the only remainder of one on a filesystem that was made for it, and is gone
+/// or unused.
 pub(super) fn is_left_over(own_folder: &Dir, storage: Option<&Storage>) -> bool {
     let leads_to = own_folder.read_link(LINK);
     storage.is_some_and(Storage::is_made) && leads_to.map_or(true, |folder| !is_in_use(&folder))
 }
 
-/// Name of our folder inside one that was named.
+/// Name of our folder inside a named one.
 fn within(name: &str) -> String {
     format!("pgdyno-{name}")
 }
 
-/// Our folder inside one that was named: new, or emptied if it was ours.
+/// Our folder inside a named one: new, or emptied if it was ours.
 fn claim(named: &Path, who: &For<'_>) -> Result<Dir, Error> {
     let name = within(who.name);
     let failed = |error| file(&named.join(&name), error);
-    let whose = who.whose();
+    let owner = who.owner();
     let folder = Dir::made_inside(named, &name, passed_through(who.account.is_some())).map_err(failed)?;
     let is_empty = folder.names().map_err(failed)?.iter().all(|entry| entry == HALF_MARKER);
-    if !is_empty && !whose.is_of(&folder) {
+    if !is_empty && !owner.is_of(&folder) {
         return Err(not_ours(&named.join(name)));
     }
     empty_but_marker(&folder).map_err(failed)?;
-    let text = serde_json::to_string_pretty(&whose).map_err(|error| failed(error.into()))?;
+    let text = serde_json::to_string_pretty(&owner).map_err(|error| failed(error.into()))?;
     folder.replace(MARKER, text.as_bytes(), Readable::ByUs).map_err(failed)?;
     Ok(folder)
 }
 
-/// The marker stays: what is left of an interrupted removal is still known as ours.
+/// Keeps the marker: the rest of an interrupted removal is still known as ours.
 fn empty_but_marker(folder: &Dir) -> io::Result<()> {
     folder.names()?.iter().filter(|name| *name != MARKER).try_for_each(|name| folder.remove_all(name))
 }
@@ -329,9 +330,9 @@ mod tests {
         assert!(folder.join("data").exists());
         claim(top.path(), &who(&home)).unwrap();
         assert!(!folder.join("data").exists() && folder.join(MARKER).exists());
-        // Another machine that has the same disk, and a home of the same path.
-        let whose = Whose { machine: Some("another".to_owned()), ..who(&home).whose() };
-        std::fs::write(folder.join(MARKER), serde_json::to_string(&whose).unwrap()).unwrap();
+        // Another machine with the same disk and the same path of its home.
+        let owner = Owner { machine: Some("another".to_owned()), ..who(&home).owner() };
+        std::fs::write(folder.join(MARKER), serde_json::to_string(&owner).unwrap()).unwrap();
         assert!(is_not_ours(claim(top.path(), &who(&home))));
         std::fs::remove_file(folder.join(MARKER)).unwrap();
         claim(top.path(), &who(&home)).expect("an empty one is nobody's");
