@@ -3,8 +3,8 @@
 use results::comparison::{Comparison, Difference, Per, Quantity, Unit, largest};
 use results::{Table, Value};
 
-use crate::data::ReportData;
 use crate::numbers::{self, real};
+use results::ReportData;
 
 /// So many stand under an answer.
 const TOLD: usize = 3;

@@ -7,8 +7,8 @@ use spec::TextKind;
 use spec::shell::{self, Command};
 
 use super::Places;
-use crate::data::ReportData;
 use crate::numbers;
+use results::ReportData;
 
 /// What it was called with, as far as it makes the experiment.
 pub(super) fn of(data: &ReportData, places: &Places) -> String {

@@ -11,9 +11,9 @@ use spec::shell::Command;
 use spec::{FileCommand, Text, TextKind};
 
 use crate::asked::Options;
-use crate::data::ReportData;
 use crate::format::{self, markdown_text};
 use crate::{numbers, visible};
+use results::ReportData;
 
 /// All that is needed, and what must be known of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
