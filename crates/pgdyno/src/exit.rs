@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use osm::fetch::FetchError;
-use results::answer::{self, Answer};
+use results::answer::{self, Verdicts};
 use results::limits::{Came, Limits, RatioVerdict};
 
 use crate::print;
@@ -183,7 +183,7 @@ pub(crate) fn of_limits(limits: &Limits<'_>) -> u8 {
 }
 
 /// Code of the answer to a comparison.
-pub(crate) fn of_answer(answer: &Answer) -> u8 {
+pub(crate) fn of_answer(answer: &Verdicts) -> u8 {
     match answer.outcome {
         answer::Outcome::NothingSlower => SAME_OR_BETTER,
         answer::Outcome::SomethingSlower => WORSE,

@@ -6,7 +6,8 @@ use results::comparison::Cell;
 use results::{Table, Value};
 use spec::{AnswerDifference, ColumnDifference, ColumnError, Run, RunEvent};
 
-use crate::data::{ReportData, levels};
+use results::ReportData;
+use results::data::levels;
 
 /// Factors that change how something is asked for, and never what: arms are asked for a sample once for all of their levels.
 const OF_THE_LOAD: [&str; 8] =

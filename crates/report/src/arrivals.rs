@@ -3,8 +3,8 @@
 
 use std::fmt::Display;
 
-use results::{Table, Value};
-use spec::{Arrivals, Promise, Run};
+use results::{InTime, Table, Value};
+use spec::{Arrivals, Promise};
 
 use crate::numbers;
 
@@ -67,55 +67,9 @@ pub(crate) const STARTED_ONLY: &str = "Overloaded: response times are those of t
 /// The same behind a caption.
 pub(crate) const CAPTION_OF_STARTED: &str = " Overloaded: of the transactions that were started only.";
 
-/// All that is known of some runs about being in time.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct InTime {
-    /// What became of the arrivals, where the load is open.
-    pub(crate) arrivals: Option<Arrivals>,
-    /// How the promise was kept, where there is one.
-    pub(crate) promise: Option<Promise>,
-}
-
-impl InTime {
-    /// Of several runs taken together.
-    pub(crate) fn of(runs: &[&Run]) -> Self {
-        Self {
-            arrivals: Arrivals::together(runs.iter().filter_map(|run| Arrivals::of(run))),
-            promise: Promise::together(runs.iter().filter_map(|run| Promise::of(run))),
-        }
-    }
-
-    pub(crate) fn overload(&self) -> Option<Arrivals> {
-        self.arrivals.filter(Arrivals::is_overloaded)
-    }
-
-    /// Share that was late, skipped, failed or unfinished; without a promise, of an open load what was not done in time but
-    /// for what was open at the end by bad luck. `None` where the load is closed and nothing was promised.
-    pub(crate) fn bad_share(&self, failed: Option<u64>) -> Option<f64> {
-        let (bad, of) = match (self.arrivals, self.promise) {
-            (Some(arrivals), promise) => {
-                let luck = (arrivals.unfinished + arrivals.drained).min(arrivals.clients);
-                let luck = if promise.is_some() { 0 } else { luck };
-                (arrivals.offered - (arrivals.in_time() + luck) as f64, arrivals.offered)
-            }
-            (None, Some(promise)) => {
-                let failed = failed.unwrap_or(0);
-                ((promise.late + failed) as f64, (promise.done + failed) as f64)
-            }
-            (None, None) => return None,
-        };
-        Some(if of > 0.0 { (bad / of).max(0.0) } else { 0.0 })
-    }
-
-    /// How many were late; `None` where nobody asked.
-    fn late(&self) -> Option<u64> {
-        self.promise.map(|promise| promise.late).or(self.arrivals.map(|arrivals| arrivals.late))
-    }
-
-    /// In words; `None` where the load is not open and nothing was promised.
-    pub(crate) fn words(&self) -> Option<String> {
-        self.arrivals.as_ref().map(words).or_else(|| self.promise.as_ref().map(promise_words))
-    }
+/// How runs were in time; `None` where the load is not open and nothing was promised.
+pub(crate) fn in_time(of: &InTime) -> Option<String> {
+    of.arrivals.as_ref().map(words).or_else(|| of.promise.as_ref().map(promise_words))
 }
 
 /// Columns for tables in which some rows are of an open load, or have a promise.

@@ -4,8 +4,8 @@ use results::answer::SuspectRuns;
 use results::comparison::{ArmComparison, Cell, CellComparison, Comparison, Figure, Grouped, Metric, Tally};
 use stats::{Estimate, Group, Verdict};
 
-use crate::data::cell_text;
 use crate::numbers;
+use results::data::cell_text;
 
 /// A change with its interval, e.g. `+0.8 % [-0.4, +2.0]`; says when it only indicates.
 pub(crate) fn change(of: &Estimate) -> String {

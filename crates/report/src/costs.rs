@@ -4,9 +4,10 @@ use results::{Table, Value};
 use serde::Serialize;
 use spec::{Price, Prices};
 
-use crate::cells::CellFigures;
-use crate::data::{ReportData, levels};
 use crate::numbers::money;
+use results::ReportData;
+use results::cells::CellFigures;
+use results::data::levels;
 
 /// An offer beside a rate that it may be paid for.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,8 +4,8 @@ use results::comparison::{Comparison, Difference, largest};
 use results::{Table, Value};
 use spec::figures::Unit;
 
-use crate::data::ReportData;
 use crate::numbers::{self, real};
+use results::ReportData;
 
 /// So many stand under an answer.
 const TOLD: usize = 3;

@@ -3,10 +3,11 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::block::Block;
-use crate::data::{ReportData, when};
 use crate::sections::answer::Answer;
 use crate::sections::{SECTIONS, Section, load};
 use crate::{tile, visible};
+use results::ReportData;
+use results::data::when;
 
 pub(crate) const STYLE: &str = include_str!("style.css");
 

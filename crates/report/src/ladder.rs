@@ -6,12 +6,14 @@ use std::cmp::Ordering;
 use results::{Table, Value};
 use spec::Arrivals;
 
-use crate::arrivals::{InTime, percentiles_of};
+use crate::arrivals::percentiles_of;
 use crate::block::Block;
-pub use crate::cells::BOUND;
-use crate::cells::CellFigures;
-use crate::data::{ReportData, split};
 use crate::numbers::{self, real};
+use results::InTime;
+use results::ReportData;
+pub use results::cells::BOUND;
+use results::cells::CellFigures;
+use results::data::split;
 
 const RATE: &str = "rate";
 const PER_CLIENT: &str = "rate_per_client";

@@ -7,15 +7,16 @@ mod what_else;
 use std::collections::BTreeSet;
 
 use results::Course;
-use results::answer::{Line, Part};
+use results::answer::{Line, Part, Verdicts};
 use results::comparison::{Comparison, TakenApart};
 use spec::shell::Command;
 use spec::{Reason, Run, figures};
 use stats::{Estimate, TooFew, Verdict};
 
 use self::cost::Cost;
-use crate::data::{ReportData, cell_text};
 use crate::numbers;
+use results::ReportData;
+use results::data::cell_text;
 
 /// Rounds that tell a spread, where there are too few for that.
 const ENOUGH: u32 = 8;
@@ -58,7 +59,8 @@ enum Step {
 impl Next {
     /// Of the answer; `None` where it is decided, or nothing decides it.
     pub(crate) fn of(data: &ReportData) -> Option<Self> {
-        Self::of_lines(data, data.answer()?, &data.answered.as_ref()?.lines)
+        let found = data.compared()?;
+        Self::of_lines(data, found, &Verdicts::of(found, &data.experiment, &data.runs).lines)
     }
 
     /// Of the lines of a comparison of its runs.

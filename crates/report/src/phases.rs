@@ -5,8 +5,9 @@ use results::{Table, Value};
 use spec::{Phase, PhaseSource, Run, RunKind, Validity};
 
 use crate::block::Block;
-use crate::data::{ReportData, cell_text, levels};
 use crate::numbers::{self, real};
+use results::ReportData;
+use results::data::{cell_text, levels};
 
 /// Cells whose figures stand beside each other; more stand below each other.
 pub(crate) const MOST_ACROSS: usize = 4;

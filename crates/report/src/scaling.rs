@@ -5,9 +5,10 @@ use spec::Load;
 use stats::{FitDoubt, Rung, Scaling};
 
 use crate::block::Block;
-use crate::cells::CellFigures;
-use crate::data::{ReportData, split};
 use crate::numbers::{self, real};
+use results::ReportData;
+use results::cells::CellFigures;
+use results::data::split;
 
 /// The law of one workload, all but clients alike.
 #[derive(Debug, Clone, PartialEq)]

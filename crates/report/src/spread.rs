@@ -3,8 +3,9 @@
 use results::comparison::{Metric, Spread};
 use results::{Table, Value};
 
-use crate::data::{ReportData, levels};
 use crate::numbers::{self, real};
+use results::ReportData;
+use results::data::levels;
 
 /// The repeats of each cell.
 #[must_use]

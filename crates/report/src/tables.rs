@@ -21,7 +21,7 @@ pub use crate::zooms::{
 };
 
 use crate::compared::FROM_SLICES;
-use crate::data::ReportData;
+use results::ReportData;
 
 /// What stands below tables of runs, cells and scripts for people, where percentiles in them are from slices.
 #[must_use]

@@ -7,7 +7,8 @@ use results::comparison::{Cell, Comparison};
 use spec::{Reason, Run, SpeedTrend, Validity, figures};
 use stats::{KnownNoise, change_of_ends, paired, trend_p};
 
-use crate::data::{ReportData, cell_text};
+use results::ReportData;
+use results::data::cell_text;
 
 /// p below which a trend over the rounds of the base arm is no chance.
 const P: f64 = 0.01;

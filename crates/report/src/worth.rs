@@ -7,8 +7,8 @@ use stats::{Estimate, Verdict};
 
 use crate::block::Block;
 use crate::compared::{self, Part};
-use crate::data::ReportData;
 use crate::numbers::real;
+use results::ReportData;
 
 /// Of a workload, or of the whole grid where there are several.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Change {
 
 /// Of each workload, then of the whole grid where that is more; empty where nothing is taken apart.
 pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
-    let (Some(answer), Some(mut apart)) = (data.answer(), TakenApart::of(&data.experiment)) else {
+    let (Some(answer), Some(mut apart)) = (data.compared(), TakenApart::of(&data.experiment)) else {
         return Vec::new();
     };
     let server: Vec<_> = data

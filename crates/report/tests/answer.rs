@@ -6,10 +6,14 @@ use fixture::{Shape, data, doubt, remade, speed_up};
 use report::format::{Format, print};
 use report::{ReportData, html, short, summary, tables};
 use results::Course;
-use results::answer::Outcome;
+use results::answer::{Outcome, Verdicts};
 use results::comparison::Comparison;
 use spec::shell::Command;
 use spec::{Reason, Run, Validity, figures};
+
+fn verdicts(data: &ReportData) -> Verdicts {
+    Verdicts::of(data.compared().expect("a comparison"), &data.experiment, &data.runs)
+}
 
 /// In one line, each blank once.
 fn flat(text: &str) -> String {
@@ -53,7 +57,7 @@ fn workloads_that_differ_have_a_line_each_in_every_output() {
         _ => {}
     });
     let data = remade(data);
-    let answer = data.answered.as_ref().unwrap();
+    let answer = verdicts(&data);
     assert_eq!((answer.lines.len(), answer.outcome), (3, Outcome::SomethingSlower));
     let summary = flat(&summary::text(&data));
     for said in [
@@ -91,7 +95,7 @@ fn scripts_that_differ_have_a_line_each_in_every_output() {
             vec![of("search.sql", if is_new { 2 } else { 50 }), of("insert.sql", if is_new { 8 } else { 5 })];
     }
     let data = remade(data);
-    let answer = data.answered.as_ref().unwrap();
+    let answer = verdicts(&data);
     assert_eq!((answer.lines.len(), answer.outcome), (2, Outcome::SomethingSlower));
     for (name, text) in outputs(&data, data.throughput.as_ref().unwrap()) {
         for script in ["search.sql", "insert.sql"] {

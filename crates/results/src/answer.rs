@@ -16,7 +16,7 @@ use crate::comparison::{
 
 /// The verdicts of a comparison; every output and the exit code take them from here.
 #[derive(Debug, Clone, Serialize)]
-pub struct Answer {
+pub struct Verdicts {
     /// By arm in file order; within an arm by workload, then by cell.
     pub lines: Vec<Line>,
     pub outcome: Outcome,
@@ -74,8 +74,8 @@ pub enum Outcome {
     Invalid,
 }
 
-impl Answer {
-    /// The answer of a comparison of these runs. Parts of an arm that is taken apart are no lines of it.
+impl Verdicts {
+    /// Of a comparison of these runs. Parts of an arm that is taken apart are no lines of it.
     #[must_use]
     pub fn of(compared: &Comparison, experiment: &Experiment, runs: &[Run]) -> Self {
         let apart = TakenApart::of(experiment);

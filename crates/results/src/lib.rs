@@ -1,7 +1,9 @@
 //! The results file: the SQLite schema, queries, comparisons, imports.
 
 pub mod answer;
+pub mod cells;
 pub mod comparison;
+pub mod data;
 pub mod import;
 pub mod limits;
 
@@ -12,6 +14,8 @@ mod spool;
 mod store;
 mod table;
 
+pub use cells::{CellFigures, InTime};
+pub use data::ReportData;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
     Alone, Collection, Course, Earlier, ExperimentId, ExperimentSummary, Finished, Imported, Known, Store,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use report::{Block, ReportData, tables};
 use results::Store;
+use results::answer::Verdicts;
 use results::comparison::{Comparison, Measured, Metric};
 
 use super::report as page;
@@ -87,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     headline(&found, report::control(&comparison), args.format.format)?;
     print_compared(&found, &comparison, args.format.format)?;
-    let exit = exit::of_answer(&found.answered_by(&comparison));
+    let exit = exit::of_answer(&Verdicts::of(&comparison, &found.experiment, &found.runs));
     if let Some(path) = &args.report {
         // Of two experiments there are no single tiles.
         let found = match found.stored {

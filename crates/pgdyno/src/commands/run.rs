@@ -8,6 +8,7 @@ use lab::execute::{self, Looked};
 use lab::experiment::{AskedBeside, ExperimentFile, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::Plan;
+use results::answer::Verdicts;
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
 use server::Stop;
@@ -232,7 +233,7 @@ impl How<'_> {
         let found = if self.report.is_some() { found.with_tiles(&store)? } else { found };
         let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
         // That by response times, where schedules set the throughput.
-        let comparison = found.answer().or(throughput.as_ref());
+        let comparison = found.compared().or(throughput.as_ref());
         let limits = report::tables::limits(&found);
         match (self.output.format.format, comparison) {
             (format, _) if limits.is_some() && format != Format::Text => {
@@ -285,7 +286,7 @@ impl How<'_> {
             _ if found.limits().is_some() => {
                 found.limits().map_or(INVALID, |limits| exit::of_limits(&limits))
             }
-            Some(comparison) => exit::of_answer(&found.answered_by(comparison)),
+            Some(comparison) => exit::of_answer(&Verdicts::of(comparison, &found.experiment, &found.runs)),
             None if found.runs.iter().all(|run| run.validity == spec::Validity::Invalid) => INVALID,
             None if self.shown == Shown::Ladders => exit::of_ladders(&report::ladders(found)),
             None => SAME_OR_BETTER,

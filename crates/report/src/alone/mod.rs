@@ -10,9 +10,9 @@ pub use picture::{Picture, PictureError};
 
 use crate::block;
 use crate::chart::{Chart, Drawing, FONT, coordinate, text_width, wrapped};
-use crate::data::ReportData;
 use crate::sections::SECTIONS;
 use crate::{html, tile, visible};
+use results::ReportData;
 
 /// Room around everything, in the drawing's units.
 const EDGE: f64 = 22.0;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::Explained;
-use crate::data::{ReportData, cell_text};
+use results::ReportData;
+use results::data::cell_text;
 
 /// Nodes that are named at most on each side.
 const MOST: usize = 4;

@@ -13,8 +13,9 @@ use spec::{MapPart, Part, Run, StatementPlan, Target};
 pub(crate) use self::changed::{change, of_base, told};
 pub(crate) use self::functions::FunctionFigures;
 pub use self::shares::plan_shares;
-use crate::data::{ReportData, levels};
 use crate::numbers::real;
+use results::ReportData;
+use results::data::levels;
 
 /// A script's sample in one cell and arm.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,9 @@ use results::{Table, Value};
 use spec::Part;
 
 use super::Explained;
-use crate::data::{ReportData, levels};
 use crate::numbers::real;
+use results::ReportData;
+use results::data::levels;
 
 /// The median share of each part that any of them has, beside the median of the whole; all figures with their spread are in
 /// [`plans`](super::plans).

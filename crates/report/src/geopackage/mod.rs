@@ -9,8 +9,8 @@ use ::tile::Tile;
 use results::StoredTile;
 use rusqlite::{Connection, MAIN_DB, params};
 
-use crate::data::ReportData;
 use crate::places::{self, Figures};
+use results::ReportData;
 
 const SCHEMA: &str = include_str!("schema.sql");
 

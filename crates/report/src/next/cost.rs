@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use spec::{Run, figures};
 
-use crate::data::ReportData;
+use results::ReportData;
 
 /// Connecting, counters and storing around a run, seconds.
 const AROUND_RUN_S: f64 = 0.35;

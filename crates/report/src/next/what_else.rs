@@ -1,14 +1,14 @@
 //! What helps where more rounds would cost too much, the likeliest first.
 
-use results::answer::{Answer, Outcome};
+use results::answer::{Outcome, Verdicts};
 use results::comparison::{Comparison, Metric};
 use spec::{Reason, Run, RunKind, Validity, figures};
 use stats::{Estimate, TooFew};
 
 use super::Open;
-use crate::cells::CellFigures;
-use crate::data::ReportData;
 use crate::numbers;
+use results::ReportData;
+use results::cells::CellFigures;
 
 /// From this share of stolen CPU on another host is the first thing to try, percent.
 const STOLEN_PCT: f64 = 2.0;
@@ -44,7 +44,7 @@ fn another_metric(data: &ReportData, found: &Comparison) -> Option<String> {
     let others = [(Metric::Tps, "tps"), (Metric::P50, "p50"), (Metric::P95, "p95"), (Metric::P99, "p99")];
     others.into_iter().filter(|(metric, _)| *metric != found.metric).find_map(|(metric, name)| {
         let other = Comparison::of(&data.experiment, &data.runs, metric)?;
-        let answer = Answer::of(&other, &data.experiment, &data.runs);
+        let answer = Verdicts::of(&other, &data.experiment, &data.runs);
         let decided = matches!(answer.outcome, Outcome::NothingSlower | Outcome::SomethingSlower);
         // A schedule sets the throughput.
         (decided && !other.has_scheduled()).then(|| {

@@ -16,6 +16,18 @@ pub(crate) use change::{
 pub use time::{duration, latency_us};
 pub(crate) use time::{latency_ns, latency_tick, milliseconds};
 
+/// In words: `1.2 ms`; where there are too few transactions `too few (2 of 1,000)`.
+pub(crate) fn percentile(of: &results::cells::Response, quantile: f64) -> String {
+    let few = stats::TooFew::of(quantile, of.count).filter(|few| few.count > 0);
+    match (of.ns(quantile), few) {
+        (Some(ns), _) => latency_ns(ns),
+        (None, Some(few)) => {
+            format!("too few ({} of {})", count(few.count), count(few.needed))
+        }
+        (None, None) => ABSENT.to_owned(),
+    }
+}
+
 /// A number as programs read it: nothing where it is not one.
 pub(crate) fn real(value: Option<f64>) -> results::Value {
     value.filter(|number| number.is_finite()).into()

@@ -8,9 +8,9 @@ use serde_json::Value;
 use spec::shell::{self, Command};
 use spec::{FileCommand, Text, TextKind};
 
-use crate::data::ReportData;
 use crate::format::{self, markdown_text};
 use crate::{numbers, visible};
+use results::ReportData;
 
 /// All that is needed, and what must be known of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]

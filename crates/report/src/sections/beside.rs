@@ -2,7 +2,7 @@
 
 use super::workloads::Figures;
 use crate::block::Block;
-use crate::data::ReportData;
+use results::ReportData;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     let mut names: Vec<&str> = data.beside.iter().map(|figures| figures.cell.workload.as_str()).collect();

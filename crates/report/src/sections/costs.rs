@@ -2,7 +2,7 @@
 
 use crate::block::Block;
 use crate::costs::Costs;
-use crate::data::ReportData;
+use results::ReportData;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     Costs::of(data).map(|costs| costs.sheet().into()).into_iter().collect()

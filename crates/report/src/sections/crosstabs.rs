@@ -4,8 +4,8 @@ use results::comparison::{self, Crosstab, Metric, Summary};
 use results::{Table, Value};
 
 use crate::block::Block;
-use crate::data::ReportData;
 use crate::numbers::{self, real};
+use results::ReportData;
 
 /// What must be said of the throughput of an open load.
 const OPEN: &str =

@@ -14,8 +14,9 @@ use stats::{LimitClass, LimitEnded};
 
 use crate::block::{Block, Paragraph};
 use crate::compared::with_doubt;
-use crate::data::{ReportData, cell_text};
 use crate::numbers::{self, real};
+use results::ReportData;
+use results::data::cell_text;
 
 #[derive(Debug)]
 pub(crate) struct Limit {

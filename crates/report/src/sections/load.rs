@@ -6,9 +6,9 @@ use spec::{Relation, RelationKind, Run, RunEvent, RunKind, figures};
 use super::tiles;
 use crate::block::Block;
 use crate::chart::bars::Bars;
-use crate::data::ReportData;
 use crate::numbers;
 use crate::phases;
+use results::ReportData;
 
 /// What takes how much of a disk: of one server or arm.
 struct Sizes {

@@ -19,7 +19,7 @@ mod worth;
 mod zooms;
 
 use crate::block::Block;
-use crate::data::ReportData;
+use results::ReportData;
 
 /// A section: its place in the page's address, its heading, and its content; none where there is nothing to show.
 pub(crate) struct Section {

@@ -6,10 +6,11 @@ use spec::{Part, PlanNode, RunEvent, StatementPlan};
 use super::shares;
 use crate::block::Block;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
-use crate::data::{ReportData, cell_text};
 use crate::explained::{Explained, FunctionFigures, Spread, change, of_base};
 use crate::numbers;
 use crate::stages::REST;
+use results::ReportData;
+use results::data::cell_text;
 
 /// Cells that stand open; the rest is folded.
 const OPEN: usize = 3;

@@ -3,9 +3,9 @@
 use spec::OrderScheme;
 
 use crate::block::{Block, Paragraph};
-use crate::data::ReportData;
 use crate::repeat::{COMMANDS, Kit};
 use crate::visible;
+use results::ReportData;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     let experiment = &data.experiment;

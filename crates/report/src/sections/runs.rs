@@ -4,10 +4,12 @@ use results::comparison;
 use results::{Table, Value};
 use spec::{Doubt, Run, Validity};
 
-use crate::arrivals::{self, Columns, InTime};
+use crate::arrivals::{self, Columns};
 use crate::block::Block;
-use crate::data::{ReportData, cell_label, levels, when};
 use crate::numbers::{self, real};
+use results::InTime;
+use results::ReportData;
+use results::data::{cell_label, levels, when};
 
 /// Runs in the table of a page at most; the rest is in the results file.
 const MOST: usize = 2000;

@@ -7,8 +7,9 @@ use serde_json::Value;
 use spec::{Arm, Experiment, Host, OrderScheme, RunEvent, Setting, Target};
 
 use crate::block::Block;
-use crate::data::{ReportData, when};
 use crate::numbers;
+use results::ReportData;
+use results::data::when;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     let tables = [

@@ -9,9 +9,9 @@ use spec::Part;
 use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
-use crate::data::{cell_label, varying};
 use crate::explained::{A_FIFTH, Explained, Spread};
 use crate::numbers;
+use results::data::{cell_label, varying};
 
 /// Cells that stand beside each other; more lines could not be told apart.
 const MOST: usize = 6;

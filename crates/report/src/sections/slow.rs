@@ -9,11 +9,12 @@ use results::{StoredTile, Table, Value, comparison};
 use spec::TileFigures;
 
 use crate::block::Block;
-use crate::data::{ReportData, cell_text};
 use crate::heat::{Heat, LATITUDE, LONGITUDE, degrees};
 use crate::numbers;
 use crate::places::{self, Figures};
 use crate::zooms::void_quads;
+use results::ReportData;
+use results::data::cell_text;
 
 /// Maps on a page, at most.
 const MOST_MAPS: usize = 24;

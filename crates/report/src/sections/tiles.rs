@@ -4,8 +4,8 @@ use maud::Render;
 use spec::{Artifact, Run};
 
 use crate::block::Block;
-use crate::data::ReportData;
 use crate::tile::{self, Room, Rooms, Sample, place};
+use results::ReportData;
 
 /// Places at most: a page of many more would be slow to open.
 const MOST_PLACES: usize = 12;

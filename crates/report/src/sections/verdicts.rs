@@ -2,23 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use results::answer::{self, Answer, Part as Of};
+use results::answer::{self, Part as Of, Verdicts};
 use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
 use results::{Table, Value};
 use stats::{Better, Estimate, Verdict};
 
-use crate::arrivals::{Columns, InTime};
+use crate::arrivals::Columns;
 use crate::block::{Block, Paragraph};
 use crate::chart::forest::{Forest, Row};
 use crate::compared::{
     Part, Tone, change, control, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
     verdict_with_need, with_doubt,
 };
-use crate::data::{NotRun, ReportData, cell_text, levels};
 use crate::differences;
 use crate::next::{self, Next};
 use crate::numbers::{self, real};
 use crate::trend;
+use results::InTime;
+use results::ReportData;
+use results::data::{NotRun, cell_text, levels};
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     data.comparisons().into_iter().flat_map(|of| of_comparison(of, &data.groups)).collect()
@@ -263,7 +265,7 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
 /// What stands below that table, a paragraph each: how often it was looked at, and what to do where it is inconclusive.
 #[must_use]
 pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {
-    let lines = data.answered_by(found).lines;
+    let lines = Verdicts::of(found, &data.experiment, &data.runs).lines;
     let too_few = lines.iter().any(|line| matches!(line.verdict, Verdict::TooFew(_)));
     // Looks and missing rounds are counted for the throughput only.
     let is_said = found.metric == Metric::Tps;
@@ -318,7 +320,7 @@ fn table(
         Metric::P95 => "p95_us",
         Metric::P99 => "p99_us",
     };
-    let answer = data.answered_by(found);
+    let answer = Verdicts::of(found, &data.experiment, &data.runs);
     let measured = found.arms.iter().flat_map(|arm| lines(data, found, arm, &answer));
     let not_run = data.not_run().into_iter().map(|NotRun { what, why }| Line {
         cell: what,
@@ -392,7 +394,7 @@ fn lines<'a>(
     data: &ReportData,
     of: &Comparison,
     arm: &'a ArmComparison,
-    answer: &'a Answer,
+    answer: &'a Verdicts,
 ) -> Vec<Line<'a>> {
     let next = Next::of_lines(data, of, &answer.lines);
     let answers = |part: &Of| answer.lines.iter().find(|own| own.arm == arm.arm && own.part == *part);

@@ -1,8 +1,8 @@
 //! What each setting is worth, where an arm is taken apart.
 
 use crate::block::Block;
-use crate::data::ReportData;
 use crate::tables::settings_in_words;
+use results::ReportData;
 
 const HOW: &str = "Alone: the base with this one setting, against the base. Without it: all settings of the arm but this one, against the \
     arm; a loss is what the setting is worth beside the others.";

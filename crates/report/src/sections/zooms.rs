@@ -8,9 +8,10 @@ use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::compared::{FROM_SLICES, Tone, change, verdict};
-use crate::data::{ReportData, cell_text};
 use crate::numbers;
 use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers, caveats};
+use results::ReportData;
+use results::data::cell_text;
 
 /// Cells that stand open, and those that are drawn at all; the rest is in the table.
 const OPEN: usize = 2;

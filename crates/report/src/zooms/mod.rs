@@ -13,8 +13,8 @@ use spec::{Run, TileSample, Validity};
 pub use self::single::{MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile};
 pub use self::table::{tiles, tiles_in_words};
 pub(crate) use self::words::{answers, caveats, told, void_quads};
-use crate::data::ReportData;
 use crate::numbers;
+use results::ReportData;
 
 /// One layer and zoom in one arm of a cell; all rounds together.
 #[derive(Debug, Clone)]

@@ -3,9 +3,9 @@
 use results::{StoredTile, Table, TileCounts, Value};
 use spec::TileFigures;
 
-use crate::data::levels;
 use crate::numbers::{count, counted, real};
 use crate::places;
+use results::data::levels;
 
 /// Tiles that people are shown of all.
 pub const MOST_TILES: usize = 20;

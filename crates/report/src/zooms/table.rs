@@ -6,8 +6,9 @@ use stats::Estimate;
 
 use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell};
 use crate::compared;
-use crate::data::{ReportData, cell_text, levels};
 use crate::numbers::{self, real};
+use results::ReportData;
+use results::data::{cell_text, levels};
 
 const COLUMNS: [&str; 34] = [
     "workload",

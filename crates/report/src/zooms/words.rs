@@ -9,8 +9,9 @@ use stats::Verdict;
 
 use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, is_of_map, zoom};
 use crate::compared::indicative;
-use crate::data::{ReportData, cell_text};
 use crate::numbers;
+use results::ReportData;
+use results::data::cell_text;
 
 /// Zooms that are named one by one.
 const MOST: usize = 3;

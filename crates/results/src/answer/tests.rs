@@ -20,10 +20,10 @@ fn rounds(workload: &str, clients: &[u32], log_ratio: f64, noise: f64) -> Vec<Ru
     runs
 }
 
-fn answered(arms: &[&str], runs: &[Run], metric: Metric) -> (Comparison, Answer) {
+fn answered(arms: &[&str], runs: &[Run], metric: Metric) -> (Comparison, Verdicts) {
     let experiment = experiment(arms);
     let compared = Comparison::of(&experiment, runs, metric).unwrap();
-    let answer = Answer::of(&compared, &experiment, runs);
+    let answer = Verdicts::of(&compared, &experiment, runs);
     (compared, answer)
 }
 
@@ -82,7 +82,7 @@ fn workloads_that_differ_have_a_line_each_and_their_mean_has_no_verdict() {
     let mut experiment = experiment(&["A", "B"]);
     experiment.arms[1].settings.insert("work_mem".into(), "64MB".into());
     let compared = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
-    let answer = Answer::of(&compared, &experiment, &runs);
+    let answer = Verdicts::of(&compared, &experiment, &runs);
     let lines: Vec<_> =
         answer.lines.iter().map(|line| (line.part.clone(), line.verdict.is_decided())).collect();
     let wanted = [("checkout", false), ("search", true)].map(|(name, is)| (Part::Workload(name.into()), is));
@@ -129,7 +129,7 @@ fn arms_are_lines_of_one_kind() {
         runs.extend(others.map(|run| Run { arm: Some(arm.into()), ..run }));
     }
     let (_, among) = answered(&["A", "B", "C", "D", "E"], &runs, Metric::Tps);
-    let width = |answer: &Answer| {
+    let width = |answer: &Verdicts| {
         let (low, high) = answer.lines[0].estimate.unwrap().interval_pct().unwrap();
         high - low
     };

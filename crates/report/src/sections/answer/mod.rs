@@ -8,16 +8,17 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::answer::{Line, SuspectRuns};
+use results::answer::{Line, SuspectRuns, Verdicts};
 use results::comparison::{Cell, Comparison, Difference, Grouped, Metric, TakenApart};
 use spec::{Reason, Run, RunEvent, ScriptRecord, Validity, figures};
 
 use super::limit::Limit;
-use crate::arrivals::InTime;
-use crate::cells::{CellFigures, Response};
-use crate::data::{NotRun, ReportData, levels};
 use crate::next::{self, Next};
 use crate::{numbers, spread, trend};
+use results::InTime;
+use results::ReportData;
+use results::cells::{CellFigures, Response};
+use results::data::{NotRun, levels};
 
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -132,7 +133,7 @@ struct Doubtful {
 
 impl Answer {
     pub(crate) fn of(data: &ReportData) -> Self {
-        let found = data.answer();
+        let found = data.compared();
         let by_throughput =
             |arm: &str| data.throughput.iter().flat_map(|found| &found.arms).find(|of| of.arm == arm);
         let scheduled = found
@@ -157,7 +158,7 @@ impl Answer {
             latency: latency.cloned(),
             scheduled: scheduled.collect(),
             compared: found.cloned(),
-            lines: data.answered.iter().flat_map(|answer| answer.lines.clone()).collect(),
+            lines: found.map_or(Vec::new(), |found| Verdicts::of(found, &data.experiment, &data.runs).lines),
             apart: TakenApart::of(&data.experiment),
             limit,
             instead: Instead::of(data),
@@ -295,7 +296,7 @@ impl Instead {
 
 /// Median and 99th percentile.
 fn of_response(response: &Response) -> [String; 2] {
-    [0.5, 0.99].map(|quantile| response.words(quantile))
+    [0.5, 0.99].map(|quantile| numbers::percentile(response, quantile))
 }
 
 impl Doubtful {

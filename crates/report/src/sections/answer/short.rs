@@ -8,8 +8,8 @@ use stats::Verdict;
 use super::Answer;
 use super::summary::{next, wrapped};
 use crate::compared::{indicative, value_of, with_doubt};
-use crate::data::ReportData;
 use crate::{differences, numbers, visible};
+use results::ReportData;
 
 /// Most lines of what else differs between the two sides.
 const MOST_DIFFERENCES: usize = 1;
@@ -108,7 +108,7 @@ fn speeds(data: &ReportData, of: &Comparison, cell: &CellComparison, sides: &[St
             }
         };
         let p99 = match of.metric {
-            Metric::Tps => format!(", p99 {}", figures.response.words(0.99)),
+            Metric::Tps => format!(", p99 {}", numbers::percentile(&figures.response, 0.99)),
             Metric::P50 | Metric::P95 | Metric::P99 => String::new(),
         };
         Some(format!("  {:width$}  {speed}{p99}", sides[at]))

@@ -4,13 +4,13 @@ use results::comparison::Comparison;
 
 use super::Answer;
 use crate::compared::{Part, but, tally, verdict};
-use crate::data::ReportData;
 use crate::explained;
 use crate::format::markdown_text;
 use crate::next::Next;
 use crate::visible;
 use crate::worth::{told, worth};
 use crate::zooms;
+use results::ReportData;
 
 /// Width of a line, in characters.
 const WIDTH: usize = 80;

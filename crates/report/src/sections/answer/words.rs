@@ -10,9 +10,9 @@ use crate::compared::{
     FROM_SLICES, Tone, against, but, control, grouped_cell, place, tally, value_of, verdict_or_invalid,
     with_doubt,
 };
-use crate::data::cell_text;
 use crate::next::part_name;
 use crate::{differences, numbers};
+use results::data::cell_text;
 
 /// Cells that are named one by one; the others are counted.
 const NAMED: usize = 12;
@@ -208,7 +208,8 @@ impl Answer {
     /// What became of the arrivals in each cell and arm of an open load, and how a promise was kept in the others, a line
     /// each.
     pub(super) fn in_time(&self) -> Vec<String> {
-        let said: Vec<_> = self.in_time.iter().filter_map(|own| Some((own, own.in_time.words()?))).collect();
+        let said: Vec<_> =
+            self.in_time.iter().filter_map(|own| Some((own, arrivals::in_time(&own.in_time)?))).collect();
         let line = |(own, words): &(&CellInTime, String)| {
             let verdict = if own.in_time.overload().is_some() { "; overloaded" } else { "" };
             format!("{}: {words}{verdict}", place(&own.cell, own.arm.as_deref()))

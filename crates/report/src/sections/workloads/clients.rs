@@ -4,11 +4,11 @@ use results::comparison::Summary;
 use results::{Table, Value};
 
 use super::Curve;
-use crate::cells::CellFigures;
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::numbers;
 use crate::scaling::Law;
+use results::cells::CellFigures;
 
 /// How a metric is drawn over clients.
 struct Drawn {

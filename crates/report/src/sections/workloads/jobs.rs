@@ -7,12 +7,13 @@ use results::{Table, Value};
 use spec::{Run, Validity, figures};
 
 use crate::block::Block;
-use crate::cells::CellFigures;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
-use crate::data::{ReportData, cell_label, levels, varying};
 use crate::numbers::{self, real};
 use crate::phases::MOST_ACROSS;
 use crate::stages;
+use results::ReportData;
+use results::cells::CellFigures;
+use results::data::{cell_label, levels, varying};
 
 const TIMES: &str = "Time from start to end and its stages, which follow each other: means over rounds [95 %]; invalid runs left out";
 const AMOUNTS_ARE: &str =

@@ -2,12 +2,12 @@
 
 use super::joined;
 use crate::arrivals::Columns;
-use crate::cells::CellFigures;
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
-use crate::data::ReportData;
 use crate::ladder::parts;
 use crate::numbers;
+use results::ReportData;
+use results::cells::CellFigures;
 use results::{Table, Value};
 use spec::Arrivals;
 
@@ -215,7 +215,7 @@ impl<'a> Ladder<'a> {
         for step in &self.steps {
             let mut row: Vec<Value> = vec![numbers::figure(step.rate).into()];
             row.extend(with_arms.then(|| Value::from(step.arm().unwrap_or(numbers::ABSENT))));
-            row.extend([0.5, 0.99].map(|q| step.figures.response.words(q).into()));
+            row.extend([0.5, 0.99].map(|q| numbers::percentile(&step.figures.response, q).into()));
             row.extend(columns.into_iter().flat_map(|columns| columns.cells(&step.figures.in_time)));
             sheet.push(row);
         }

@@ -1,10 +1,10 @@
 //! Response times by percentile, on HdrHistogram's axis of nines.
 
 use super::Curve;
-use crate::cells::Response;
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::numbers;
+use results::cells::Response;
 use results::{Table, Value};
 
 use crate::sections::verdicts::sentence;
@@ -65,7 +65,7 @@ fn series((name, response): &Arm<'_>) -> Series {
 }
 
 fn quantile(response: &Response, q: f64) -> String {
-    response.words(q)
+    numbers::percentile(response, q)
 }
 
 fn caption(arms: &[Arm<'_>]) -> String {

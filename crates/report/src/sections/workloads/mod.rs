@@ -14,13 +14,14 @@ use results::{Table, Value};
 
 use crate::arrivals::{self, Columns};
 use crate::block::Block;
-use crate::cells::CellFigures;
 use crate::chart::line::LineChart;
 use crate::compared::{grouped_cell, groups};
-use crate::data::{ReportData, cell_label, levels, split, varying};
 use crate::ladder::Ladder;
 use crate::numbers::{self, real};
 use crate::scaling::{self, Law};
+use results::ReportData;
+use results::cells::CellFigures;
+use results::data::{cell_label, levels, split, varying};
 
 /// Combinations of other factors whose charts stand open; the rest is folded.
 const OPEN: usize = 3;
@@ -190,7 +191,7 @@ impl Figures {
             row.extend(started_only.then(|| arrivals::percentiles_cell(&cell.in_time)));
             row.push(numbers::count(cell.tps.n as u64).into());
             row.extend([cell.tps.mean, cell.tps.max].map(|tps| or_absent(tps, numbers::tps)));
-            row.extend([0.5, 0.95, 0.99, 1.0].map(|q| Value::from(cell.response.words(q))));
+            row.extend([0.5, 0.95, 0.99, 1.0].map(|q| Value::from(numbers::percentile(&cell.response, q))));
             row.push(should_be_0(cell.failed));
             row.extend(invalid.then(|| should_be_0(Some(cell.invalid))));
             row.extend(

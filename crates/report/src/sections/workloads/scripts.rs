@@ -2,9 +2,10 @@
 
 use results::Table;
 
-use crate::cells::CellFigures;
-use crate::data::{ReportData, levels};
 use crate::numbers::{self, real};
+use results::ReportData;
+use results::cells::CellFigures;
+use results::data::levels;
 
 /// One line per cell, arm and script, where a workload has several: transactions and their share in percent, throughput
 /// as the mean over rounds, response times of all rounds together.

@@ -2,11 +2,11 @@
 //! that, over the experiment, run by run, which shows drift.
 
 use super::Curve;
-use crate::cells::CellFigures;
 use crate::chart::axis::{Spacing, Tick, round_ticks};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::numbers;
 use crate::sections::verdicts::sentence;
+use results::cells::CellFigures;
 use results::{Table, Value};
 
 /// Points drawn per arm at most; longer runs are averaged over equal spans.

@@ -1,18 +1,16 @@
-//! What every view is made from: one experiment with its runs and their figures, and plain questions asked of them.
+//! What answers and reports are made from: one experiment with its runs and their figures, and plain questions asked of them.
 
 use std::collections::BTreeSet;
 
-use results::answer::Answer;
-use results::comparison::{
-    Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, differences, two_groups,
-};
-use results::limits::Limits;
-use results::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
 use serde::Deserialize;
 use spec::{Error, Experiment, FileCommand, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
 
-use crate::arrivals::InTime;
-use crate::cells::CellFigures;
+use crate::cells::{CellFigures, InTime};
+use crate::comparison::{
+    Apart, ApartError, Cell, Comparison, Difference, Grouped, Measured, Metric, differences, two_groups,
+};
+use crate::limits::Limits;
+use crate::store::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
 
 /// One experiment as it was stored, with all its runs in order of execution.
 #[derive(Debug, Clone)]
@@ -28,8 +26,6 @@ pub struct ReportData {
     pub throughput: Option<Comparison>,
     /// Arms compared by the 99th percentile of response times.
     pub latency: Option<Comparison>,
-    /// What the comparison that answers says; `None` when nothing is compared.
-    pub answered: Option<Answer>,
     /// Cells whose runs fall into two groups.
     pub groups: Vec<Grouped>,
     /// The texts that were used; imported runs have none.
@@ -47,11 +43,11 @@ pub struct ReportData {
     /// [`ReportData::with_tiles`].
     pub tiles: Vec<StoredTile>,
     /// Runs that the machine disturbed and that were measured again, by their identity: they count no more.
-    pub(crate) again: BTreeSet<String>,
+    pub again: BTreeSet<String>,
     /// Figures of the grid's runs, by cell and arm.
-    pub(crate) grid: Vec<CellFigures>,
+    pub grid: Vec<CellFigures>,
     /// Figures of the runs beside the grid, by cell.
-    pub(crate) beside: Vec<CellFigures>,
+    pub beside: Vec<CellFigures>,
 }
 
 impl ReportData {
@@ -141,7 +137,6 @@ impl ReportData {
             runs,
             throughput,
             latency,
-            answered: None,
             groups,
             texts,
             notes,
@@ -153,7 +148,6 @@ impl ReportData {
             grid,
             beside,
         };
-        data.answered = data.answer().map(|compared| data.answered_by(compared));
         data.grid = CellFigures::of(data.grid_runs(), &data.arms(), &data.groups);
         data.beside = CellFigures::of(data.runs_beside(), &[None], &data.groups);
         data
@@ -170,7 +164,7 @@ impl ReportData {
     /// The comparison that answers the question: by throughput; by response times where schedules set the throughput of
     /// every cell.
     #[must_use]
-    pub fn answer(&self) -> Option<&Comparison> {
+    pub fn compared(&self) -> Option<&Comparison> {
         let scheduled = |found: &&Comparison| found.has_scheduled() && !found.has_grid();
         match (&self.throughput, &self.latency) {
             (Some(throughput), Some(latency)) if scheduled(&throughput) => Some(latency),
@@ -178,32 +172,28 @@ impl ReportData {
         }
     }
 
-    /// What a comparison of its runs says.
-    #[must_use]
-    pub fn answered_by(&self, compared: &Comparison) -> Answer {
-        Answer::of(compared, &self.experiment, &self.runs)
-    }
-
     /// What stands below the answer cell by cell: the comparison that answers, and where only some cells have their
     /// throughput set by a schedule, their response times too.
-    pub(crate) fn comparisons(&self) -> Vec<&Comparison> {
-        let answer = self.answer();
+    pub fn comparisons(&self) -> Vec<&Comparison> {
+        let answer = self.compared();
         let partly = answer.is_some_and(Comparison::has_scheduled);
         answer.into_iter().chain(self.latency.as_ref().filter(|_| partly)).collect()
     }
 
-    pub(crate) fn compares(&self) -> bool {
+    /// Whether arms are compared.
+    #[must_use]
+    pub fn compares(&self) -> bool {
         self.experiment.arms.len() > 1
     }
 
     /// The base arm: the named one, else the first.
-    pub(crate) fn base(&self) -> Option<&str> {
+    pub fn base(&self) -> Option<&str> {
         let first = self.experiment.arms.first().map(|arm| arm.name.as_str());
         self.experiment.base.as_deref().or(first)
     }
 
     /// Arms in file order, as runs name them; one nameless arm when nothing is compared.
-    pub(crate) fn arms(&self) -> Vec<Option<&str>> {
+    pub fn arms(&self) -> Vec<Option<&str>> {
         if self.compares() {
             self.experiment.arms.iter().map(|arm| Some(arm.name.as_str())).collect()
         } else {
@@ -220,31 +210,33 @@ impl ReportData {
         Limits::of(&self.experiment, &self.runs)
     }
 
-    pub(crate) fn grid_runs(&self) -> impl Iterator<Item = &Run> {
+    /// Measured runs of the grid: the others are beside it.
+    pub fn grid_runs(&self) -> impl Iterator<Item = &Run> {
         self.measured_runs().filter(|run| !run.beside)
     }
 
     /// Client runs beside the grid.
-    pub(crate) fn runs_beside(&self) -> impl Iterator<Item = &Run> {
+    pub fn runs_beside(&self) -> impl Iterator<Item = &Run> {
         self.measured_runs().filter(|run| run.beside)
     }
 
     /// Runs of jobs (OSM loads, initialisation).
-    pub(crate) fn jobs(&self) -> impl Iterator<Item = &Run> {
+    pub fn jobs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.kind == RunKind::Job)
     }
 
-    pub(crate) fn measured_runs(&self) -> impl Iterator<Item = &Run> {
+    /// Measured runs, without those that were measured again.
+    pub fn measured_runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.is_measured() && !self.again.contains(&run.uuid))
     }
 
     /// Runs that were measured again, in order of execution.
-    pub(crate) fn former_runs(&self) -> impl Iterator<Item = &Run> {
+    pub fn former_runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| self.again.contains(&run.uuid))
     }
 
     /// Workloads of the grid, in the order they first ran.
-    pub(crate) fn workloads(&self) -> Vec<&str> {
+    pub fn workloads(&self) -> Vec<&str> {
         let mut seen = Vec::new();
         for run in self.grid_runs() {
             if !seen.contains(&run.workload.as_str()) {
@@ -255,13 +247,13 @@ impl ReportData {
     }
 
     /// How the grid's runs of a cell and arm were in time.
-    pub(crate) fn in_time(&self, cell: &Cell, arm: &str) -> InTime {
+    pub fn in_time(&self, cell: &Cell, arm: &str) -> InTime {
         let is_it = |own: &&CellFigures| own.cell == *cell && own.arm.as_deref() == Some(arm);
         self.grid.iter().find(is_it).map_or_else(InTime::default, |own| own.in_time)
     }
 
     /// What is to be known of arms before their figures, by kind of event: each sentence once.
-    pub(crate) fn remarks(&self, kind: &str) -> BTreeSet<&str> {
+    pub fn remarks(&self, kind: &str) -> BTreeSet<&str> {
         said(self.measured_runs(), kind).collect()
     }
 
@@ -272,7 +264,7 @@ impl ReportData {
     }
 
     /// The same of a cell and arm, in words; `None` where there is nothing to be said.
-    pub(crate) fn remarks_of(&self, cell: &Cell, arm: &str) -> Option<String> {
+    pub fn remarks_of(&self, cell: &Cell, arm: &str) -> Option<String> {
         let runs =
             || self.grid_runs().filter(|run| run.arm.as_deref() == Some(arm) && Cell::of(run) == *cell);
         let kinds =
@@ -282,7 +274,7 @@ impl ReportData {
     }
 
     /// What the experiment could not run where it ran, as its plan keeps it.
-    pub(crate) fn not_run(&self) -> Vec<NotRun> {
+    pub fn not_run(&self) -> Vec<NotRun> {
         #[derive(Deserialize)]
         struct Plan {
             #[serde(default)]
@@ -293,13 +285,13 @@ impl ReportData {
     }
 
     /// Share of transactions that may be bad before a ladder breaks, where the file says it.
-    pub(crate) fn bound(&self) -> Option<f64> {
+    pub fn bound(&self) -> Option<f64> {
         let plan: serde_json::Value = serde_json::from_str(&self.experiment.plan_json).ok()?;
         plan.pointer("/content/bound")?.as_f64()
     }
 
     /// The promise that was asked for, ms: from the plan, for files in which runs do not name it.
-    pub(crate) fn promise_ms(&self) -> Option<f64> {
+    pub fn promise_ms(&self) -> Option<f64> {
         let plan: serde_json::Value = serde_json::from_str(&self.experiment.plan_json).ok()?;
         let limit = plan.pointer("/content/limit_s").or_else(|| plan.get("limit_s"))?;
         limit.as_f64().map(|seconds| seconds * 1e3)
@@ -308,9 +300,9 @@ impl ReportData {
 
 /// Levels that could not be had, and why.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct NotRun {
-    pub(crate) what: String,
-    pub(crate) why: String,
+pub struct NotRun {
+    pub what: String,
+    pub why: String,
 }
 
 fn said<'r>(runs: impl Iterator<Item = &'r Run>, kind: &str) -> impl Iterator<Item = &'r str> {
@@ -320,7 +312,7 @@ fn said<'r>(runs: impl Iterator<Item = &'r Run>, kind: &str) -> impl Iterator<It
 }
 
 /// Names of the factors that vary within some cells; those with one level only are left out.
-pub(crate) fn varying<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Vec<String> {
+pub fn varying<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Vec<String> {
     let names: BTreeSet<&String> = cells.clone().flat_map(|cell| cell.factors.keys()).collect();
     let levels = |name: &str| cells.clone().map(|cell| cell.factors.get(name)).collect::<BTreeSet<_>>().len();
     names.into_iter().filter(|name| levels(name) > 1).cloned().collect()
@@ -328,7 +320,7 @@ pub(crate) fn varying<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Vec<
 
 /// Figures split by every factor but one, in order: each part with the levels of the others that vary, in words; empty
 /// words when none varies.
-pub(crate) fn split<'a>(cells: &[&'a CellFigures], but: &str) -> Vec<(String, Vec<&'a CellFigures>)> {
+pub fn split<'a>(cells: &[&'a CellFigures], but: &str) -> Vec<(String, Vec<&'a CellFigures>)> {
     let mut varying = varying(cells.iter().map(|figures| &figures.cell));
     varying.retain(|name| name != but);
     let mut parts: Vec<(String, Vec<&CellFigures>)> = Vec::new();
@@ -343,7 +335,7 @@ pub(crate) fn split<'a>(cells: &[&'a CellFigures], but: &str) -> Vec<(String, Ve
 }
 
 /// A cell in words by some of its factors, e.g. `zoom 14, 4 clients`; clients last.
-pub(crate) fn cell_label(cell: &Cell, factors: &[String]) -> String {
+pub fn cell_label(cell: &Cell, factors: &[String]) -> String {
     let named = |name: &&String| cell.factors.contains_key(*name);
     let others = factors.iter().filter(named).filter(|name| *name != "clients");
     let clients = factors.iter().filter(named).filter(|name| *name == "clients");
@@ -366,7 +358,7 @@ fn other_files(experiment: &Experiment) -> Option<String> {
 }
 
 /// A cell in words with all its factors, e.g. `polygons, zoom 14, 4 clients`.
-pub(crate) fn cell_text(cell: &Cell) -> String {
+pub fn cell_text(cell: &Cell) -> String {
     let factors: Vec<String> = cell.factors.keys().cloned().collect();
     let label = cell_label(cell, &factors);
     if label.is_empty() { cell.workload.clone() } else { format!("{}, {label}", cell.workload) }
@@ -382,7 +374,7 @@ fn level_in_words(factor: &str, level: &str) -> String {
 }
 
 /// All factors of a cell as programs read them: `clients 4, zoom 14`.
-pub(crate) fn levels(cell: &Cell) -> String {
+pub fn levels(cell: &Cell) -> String {
     let levels = cell.factors.iter().map(|(name, level)| format!("{name} {}", level.0));
     levels.collect::<Vec<_>>().join(", ")
 }
@@ -406,7 +398,7 @@ fn measured_again(runs: &[Run]) -> BTreeSet<String> {
 }
 
 /// An RFC 3339 time to the minute, in UTC; as it was stored where it is not one.
-pub(crate) fn when(stored: &str) -> String {
+pub fn when(stored: &str) -> String {
     stored
         .parse::<jiff::Timestamp>()
         .map_or_else(|_| stored.to_owned(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())

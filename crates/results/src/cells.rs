@@ -1,15 +1,17 @@
 //! What the runs of one cell and arm gave together: computed once, shown by tables, charts and sentences.
 
+mod in_time;
+mod scripts;
+
 use std::collections::BTreeMap;
 
-use results::comparison::{Cell, Grouped, Summary};
 use spec::figures::{self, Counter};
 use spec::{Arrivals, Load, Profile, Run, Term, Validity};
-use stats::{Histogram, TooFew};
+use stats::Histogram;
 
-use crate::arrivals::InTime;
-use crate::numbers;
-use crate::scripts::ScriptFigures;
+pub use self::in_time::InTime;
+pub use self::scripts::ScriptFigures;
+use crate::comparison::{Cell, Grouped, Summary};
 
 /// Share of transactions that may be late, skipped, failed or unfinished, unless the file says another.
 pub const BOUND: f64 = 0.01;
@@ -20,70 +22,72 @@ const QUANTILES: [f64; 9] = [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 
 /// Figures of the runs of one cell and arm; of invalid runs only their number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellFigures {
-    pub(crate) cell: Cell,
-    pub(crate) arm: Option<String>,
-    pub(crate) clients: u32,
-    pub(crate) load: Load,
+    pub cell: Cell,
+    pub arm: Option<String>,
+    pub clients: u32,
+    pub load: Load,
     /// Offered rate as it was asked for, per second; open load only.
-    pub(crate) rate: Option<f64>,
+    pub rate: Option<f64>,
     /// Runs that are invalid, and in no figure.
-    pub(crate) invalid: u64,
+    pub invalid: u64,
     /// Over rounds, per second.
-    pub(crate) tps: Summary,
+    pub tps: Summary,
     /// How long a job took, over rounds, seconds; empty of clients.
-    pub(crate) took_s: Summary,
+    pub took_s: Summary,
     /// Of all rounds together.
-    pub(crate) response: Response,
+    pub response: Response,
     /// 99th percentiles of the runs one by one, ns.
-    pub(crate) p99_ns: Summary,
+    pub p99_ns: Summary,
     /// Rates achieved by the runs one by one, per second; open load only.
-    pub(crate) achieved: Summary,
+    pub achieved: Summary,
     /// What became of the arrivals of all rounds, where the load is open, and how their promise was kept.
-    pub(crate) in_time: InTime,
+    pub in_time: InTime,
     /// The same with runs that are invalid only since too much of them failed: that breaks a promise, too.
-    pub(crate) judged: InTime,
-    pub(crate) judged_failed: u64,
+    pub judged: InTime,
+    pub judged_failed: u64,
     /// Of these runs one by one: share that was late, skipped, failed or unfinished; none where nothing was promised.
-    pub(crate) bad_shares: Vec<f64>,
+    pub bad_shares: Vec<f64>,
     /// What the load generator or its host lacked, in most of these runs: of one of them.
-    pub(crate) generator: Option<String>,
+    pub generator: Option<String>,
     /// Transactions that failed; `None` where all runs are invalid.
-    pub(crate) failed: Option<u64>,
+    pub failed: Option<u64>,
     /// Bytes received, where counted.
-    pub(crate) bytes_per_transaction: Option<f64>,
+    pub bytes_per_transaction: Option<f64>,
     /// Commands per second over rounds, where a transaction is a pipeline of several.
-    pub(crate) commands_per_s: Option<f64>,
+    pub commands_per_s: Option<f64>,
     /// Share of what was looked for in a cache and found there, percent, all rounds together, where it may be missing.
-    pub(crate) hit_pct: Option<f64>,
+    pub hit_pct: Option<f64>,
     /// Keys that a cache threw out for want of memory, all rounds together, where it counted some.
-    pub(crate) evicted: Option<f64>,
-    pub(crate) groups: Option<Grouped>,
+    pub evicted: Option<f64>,
+    pub groups: Option<Grouped>,
     /// Whether response times are from slices.
-    pub(crate) sliced: bool,
+    pub sliced: bool,
     /// Of each script, where there are several.
-    pub(crate) scripts: Vec<ScriptFigures>,
+    pub scripts: Vec<ScriptFigures>,
     /// (second, throughput): the mean over rounds; a shorter last second counts by its length.
-    pub(crate) by_second: Vec<(f64, f64)>,
+    pub by_second: Vec<(f64, f64)>,
     /// The rate that was offered, where it changed.
-    pub(crate) changing_rate: Option<Profile>,
+    pub changing_rate: Option<Profile>,
     /// When each run began, UTC as stored, and its throughput.
-    pub(crate) each: Vec<(String, f64)>,
+    pub each: Vec<(String, f64)>,
 }
 
 /// Response times, as far as something shows them.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Response {
-    pub(crate) count: u64,
-    pub(crate) mean_ns: Option<f64>,
-    pub(crate) stddev_ns: Option<f64>,
+pub struct Response {
+    pub count: u64,
+    pub mean_ns: Option<f64>,
+    pub stddev_ns: Option<f64>,
     /// Quantile (0..=1) and ns, for each of [`QUANTILES`] for which there are enough values.
     quantiles: Vec<(f64, f64)>,
     /// Quantile and ns, closer towards 1.
-    pub(crate) curve: Vec<(f64, u64)>,
+    pub curve: Vec<(f64, u64)>,
 }
 
 impl Response {
-    pub(crate) fn of(runs: &[&Run]) -> Self {
+    /// Of some runs together.
+    #[must_use]
+    pub fn of(runs: &[&Run]) -> Self {
         let mut all = Histogram::new();
         runs.iter().flat_map(|run| &run.scripts).for_each(|script| all.add(&script.response));
         let quantile = |q: f64| Some((q, all.percentile_ns(q)? as f64));
@@ -96,20 +100,9 @@ impl Response {
         }
     }
 
-    /// In words: `1.2 ms`; where there are too few transactions `too few (2 of 1,000)`.
-    pub(crate) fn words(&self, quantile: f64) -> String {
-        let few = TooFew::of(quantile, self.count).filter(|few| few.count > 0);
-        match (self.ns(quantile), few) {
-            (Some(ns), _) => numbers::latency_ns(ns),
-            (None, Some(few)) => {
-                format!("too few ({} of {})", numbers::count(few.count), numbers::count(few.needed))
-            }
-            (None, None) => numbers::ABSENT.to_owned(),
-        }
-    }
-
     /// At one of [`QUANTILES`], ns; `None` where there are too few transactions for it.
-    pub(crate) fn ns(&self, quantile: f64) -> Option<f64> {
+    #[must_use]
+    pub fn ns(&self, quantile: f64) -> Option<f64> {
         debug_assert!(QUANTILES.contains(&quantile));
         self.quantiles.iter().find(|(q, _)| *q == quantile).map(|(_, ns)| *ns)
     }
@@ -117,7 +110,7 @@ impl Response {
 
 impl CellFigures {
     /// Figures of these runs by cell, then arm, both in order; `groups` are those of the experiment.
-    pub(crate) fn of<'a>(
+    pub fn of<'a>(
         runs: impl Iterator<Item = &'a Run>,
         arms: &[Option<&str>],
         groups: &[Grouped],
@@ -184,17 +177,20 @@ impl CellFigures {
     }
 
     /// Whether it is a job: done once to its end, by no client.
-    pub(crate) fn is_job(&self) -> bool {
+    #[must_use]
+    pub fn is_job(&self) -> bool {
         self.load == Load::Job
     }
 
     /// Whether there is a run that can be believed.
-    pub(crate) fn is_usable(&self) -> bool {
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
         self.failed.is_some()
     }
 
     /// Whether the response times leave out arrivals.
-    pub(crate) fn is_of_started_only(&self) -> bool {
+    #[must_use]
+    pub fn is_of_started_only(&self) -> bool {
         self.in_time.arrivals.is_some_and(|arrivals| arrivals.started_only)
     }
 }

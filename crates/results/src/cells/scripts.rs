@@ -2,28 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use results::comparison::Summary;
 use spec::{Run, figures};
 use stats::Histogram;
 
+use crate::comparison::Summary;
+
 /// One script (or layer of tiles) among several.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ScriptFigures {
-    pub(crate) name: String,
-    pub(crate) weight: u32,
+pub struct ScriptFigures {
+    pub name: String,
+    pub weight: u32,
     /// Whether it asks for a part of a map, which stands by layer and zoom elsewhere.
-    pub(crate) of_map: bool,
+    pub of_map: bool,
     /// Succeeded, in time or late.
-    pub(crate) transactions: u64,
+    pub transactions: u64,
     /// Of all scripts' transactions, 0..=1.
-    pub(crate) share: Option<f64>,
+    pub share: Option<f64>,
     /// Mean over the runs.
-    pub(crate) tps: Option<f64>,
-    pub(crate) failed: u64,
-    pub(crate) mean_ns: Option<f64>,
-    pub(crate) p50_ns: Option<u64>,
-    pub(crate) p95_ns: Option<u64>,
-    pub(crate) p99_ns: Option<u64>,
+    pub tps: Option<f64>,
+    pub failed: u64,
+    pub mean_ns: Option<f64>,
+    pub p50_ns: Option<u64>,
+    pub p95_ns: Option<u64>,
+    pub p99_ns: Option<u64>,
 }
 
 #[derive(Default)]
@@ -39,7 +40,8 @@ struct Gathered {
 
 impl ScriptFigures {
     /// In the order of the workload; none where it has one script only.
-    pub(crate) fn of(runs: &[&Run]) -> Vec<Self> {
+    #[must_use]
+    pub fn of(runs: &[&Run]) -> Vec<Self> {
         if runs.iter().all(|run| run.scripts.len() < 2) {
             return Vec::new();
         }
