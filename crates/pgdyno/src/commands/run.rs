@@ -7,7 +7,7 @@ use lab::LabError;
 use lab::execute::{self, Looked};
 use lab::experiment::{ExperimentFile, ReadOptions, balanced};
 use lab::foresight::foresee;
-use lab::plan::Plan;
+use lab::plan::{self, Plan};
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
 use server::Stop;
@@ -174,14 +174,14 @@ impl How<'_> {
 
     /// What of the file can be run here, told before anything is done.
     fn planned(&self, file: &ExperimentFile, screen: &Screen, stop: &Stop) -> Result<Plan, LabError> {
-        let mut plan = Plan::expand(file, Machine::here())?;
+        let mut plan = plan::expand(file, Machine::here())?;
         if let Some(rounds) = self.rounds {
-            plan = plan.with_rounds(rounds)?;
+            plan = plan::with_rounds(plan, rounds)?;
             if plan.rounds != rounds {
                 warning(&balanced("--rounds ", rounds));
             }
         }
-        if let Some([one, other]) = plan.equal_arms().filter(|_| !self.same) {
+        if let Some([one, other]) = plan::equal_arms(&plan).filter(|_| !self.same) {
             let what = format!("{}: arms {one} and {other} are the same", self.name);
             return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"));
         }
@@ -195,15 +195,15 @@ impl How<'_> {
             }
             chosen => chosen?,
         }
-        plan.check_waiting()?;
+        plan::check_waiting(&plan)?;
         let plan = execute::look_for_room(plan, file)?;
         if !self.dry_run {
             execute::check_sizes(&plan)?;
         }
-        for line in plan.words().into_iter().chain(foresee(&plan, &results)) {
+        for line in plan::words(&plan).into_iter().chain(foresee(&plan, &results)) {
             screen.line(&line);
         }
-        if let Some(over) = plan.over_budget(file).filter(|_| self.rounds.is_none()) {
+        if let Some(over) = plan::over_budget(&plan, file).filter(|_| self.rounds.is_none()) {
             warning(&over);
         }
         Ok(plan)
@@ -223,8 +223,8 @@ impl How<'_> {
         }
         let format = self.output.format.format;
         let table = match format {
-            Format::Text | Format::Md => plan.short_table(),
-            _ => plan.table(),
+            Format::Text | Format::Md => plan::short_table(plan),
+            _ => plan::table(plan),
         };
         print(&table, format)?;
         Ok(SAME_OR_BETTER)

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use lab::experiment::{ExperimentFile, ReadOptions, asked_slices};
-use lab::plan::Plan;
+use lab::plan::{self, Plan};
 use report::repeat::{Kit, KitFile, in_words};
 use results::Store;
 use server::settings::Machine;
@@ -150,14 +150,15 @@ fn identified(kit: Kit, folder: &Path, results: &Path) -> Kit {
         if let Some(slices) = &kit.options.slices {
             file.ask_for_slices(asked_slices(slices).map_err(anyhow::Error::msg)?);
         }
-        anyhow::Ok(Plan::expand(&file, Machine::here())?)
+        anyhow::Ok(plan::expand(&file, Machine::here())?)
     };
-    let same = |plan: &anyhow::Result<Plan>| plan.as_ref().is_ok_and(|plan| plan.hash() == kit.hash);
+    let same =
+        |plan: &anyhow::Result<Plan>| plan.as_ref().is_ok_and(|plan| plan::hash(&plan.content) == kit.hash);
     let plan = planned(kit.options.full);
     let full = (!kit.options.full && !same(&plan)).then(|| planned(true)).filter(same);
     let is_full = full.is_some();
     match full.unwrap_or(plan) {
-        Ok(plan) if plan.hash() == kit.hash => {
+        Ok(plan) if plan::hash(&plan.content) == kit.hash => {
             let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());
             talk(&format!(
                 "it is the same experiment: where its runs are stored (--results {}) a larger --rounds goes on with it, and --again \
