@@ -8,7 +8,7 @@ use server::host;
 use stats::DetectableChange;
 
 use crate::few;
-use crate::plan::{Plan, PlannedLoad, PlannedRun};
+use crate::plan::{Plan, PlannedLoad, PlannedRun, setups, turns};
 use crate::target_spec::TargetSpec;
 
 /// Fewest pairs of a set that tell a spread.
@@ -72,9 +72,9 @@ fn asked(plan: &Plan) -> BTreeSet<Asked> {
     let of_base = |run: &&PlannedRun| !run.beside && !run.is_job() && run.arm.as_ref() == base;
     let asked = |run: &PlannedRun| Asked {
         workload: run.workload.clone(),
-        scripts: plan.scripts(run),
+        scripts: setups::scripts(plan, run),
         clients: run.clients,
-        sliced: plan.turns(run).is_some(),
+        sliced: turns::turns(plan, run).is_some(),
     };
     plan.runs.iter().filter(of_base).map(asked).collect()
 }

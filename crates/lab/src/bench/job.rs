@@ -12,7 +12,7 @@ use workloads::pgbench::init::InitOptions;
 use crate::beside;
 use crate::error::LabError;
 use crate::jobs::{foresee, input_bytes, prepare};
-use crate::plan::{PlannedPreparation, jobs_of, planned_preparation};
+use crate::plan::{PlannedPreparation, jobs_of, planned_preparation, preparation};
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
 use crate::target_spec::TargetAccess;
 use crate::validity::{JobEvidence, Machine, judge_job};
@@ -120,7 +120,8 @@ fn single(
     beside::mark(run, stage.others_measuring());
     let stored = results.map(|KeepIn { results: path, command }| {
         progress.step(Step::Store, path.display().to_string());
-        let content = serde_json::json!({ "target": target.spec.identity(), "prepare": crate::plan::preparation::identity(plan) });
+        let content =
+            serde_json::json!({ "target": target.spec.identity(), "prepare": preparation::identity(plan) });
         let seed = block[0].run.seed;
         let identity = Identity { name, question, content, seed };
         // Only now: a job may have made the extension whose version is stored.

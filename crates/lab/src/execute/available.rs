@@ -15,7 +15,7 @@ use spec::Class;
 
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
-use crate::plan::{NotRun, Plan, PlannedRun};
+use crate::plan::{NotRun, Plan, PlannedRun, levels, setups};
 use crate::runner::load_of;
 use crate::setup::{At, Cache, Connection, Setup};
 use crate::target_spec::TargetSpec;
@@ -79,7 +79,7 @@ struct Looked<'a> {
 
 impl Looked<'_> {
     fn not_run(&mut self, run: &PlannedRun) -> Option<NotRun> {
-        let setup = self.plan.setup(run);
+        let setup = setups::setup(self.plan, run);
         let at = setup.at().template();
         if let Some(why) = self.without_server(&at) {
             return Some(NotRun { what: at.to_string(), why });
@@ -95,7 +95,7 @@ impl Looked<'_> {
         if let Some(known) = self.installed.get(at) {
             return known.clone();
         }
-        let why = match self.plan.content.target(at) {
+        let why = match levels::target(&self.plan.content, at) {
             // Without levels the server's own start says what is the matter, and how to mend it.
             TargetSpec::Managed { .. } if *at == At::default() => None,
             TargetSpec::Managed { version, bin, extensions, storage, .. } => {
@@ -127,7 +127,7 @@ impl Looked<'_> {
             Ok(version) => version,
             Err(why) => return Some(why),
         };
-        let spec = self.plan.content.spec(setup).ok()?;
+        let spec = levels::spec_of(&self.plan.content, setup).ok()?;
         let carried = spec.open(self.file.folder()).ok()?.carried();
         let none = BTreeMap::new();
         let session = setup.arm.as_ref().map_or(&none, |arm| &arm.settings);
@@ -142,7 +142,7 @@ impl Looked<'_> {
         if setup.cache == Cache::AsLeft {
             return None;
         }
-        match self.plan.content.target(&setup.at()) {
+        match levels::target(&self.plan.content, &setup.at()) {
             TargetSpec::Url { .. } => Some(
                 "a server given by a connection string is not restarted, and the page cache of its machine is not pgdyno's"
                     .to_owned(),

@@ -17,7 +17,7 @@ use crate::few;
 use crate::jobs::{self, Prepared};
 use crate::lateness::judge_by_host;
 use crate::measure::{Keep, Turns};
-use crate::plan::{Plan, PlannedRun};
+use crate::plan::{Plan, PlannedRun, identity, setups, turns};
 use crate::runner::{Care, LabEvent, Pace, Progress, Results, Runner, Stage, Step, Tell, Turn};
 use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
@@ -177,7 +177,7 @@ impl<'a> Experiment<'a> {
             return Ok(None);
         }
         let mut least = None;
-        for at in self.plan.sites() {
+        for at in setups::sites(self.plan) {
             let row = self.runner.stage(&at)?.control()?.rows(LET_IN)?;
             let let_in = row.iter().flatten().flatten().find_map(|text| text.parse::<u32>().ok());
             least = least.into_iter().chain(let_in).min();
@@ -234,7 +234,7 @@ impl<'a> Experiment<'a> {
         let jobs: BTreeMap<&String, &PlannedRun> =
             left.iter().filter(|run| run.is_job()).map(|run| (&run.workload, run)).collect();
         for (workload, run) in jobs {
-            let ready = self.runner.ready(&self.plan.setup(run).asked());
+            let ready = self.runner.ready(&setups::setup(self.plan, run).asked());
             let bytes = ready.and_then(|ready| Some(jobs::input_bytes(ready.workload.job()?)));
             if let Some(seconds) = self.results.usual_job_s(bytes.unwrap_or_default())? {
                 self.pace.learn(workload, seconds);
@@ -250,7 +250,7 @@ impl<'a> Experiment<'a> {
         if self.plan.content.varies_storage() {
             self.pace.switched(start.elapsed());
         }
-        let turns = self.plan.turns(&block.runs[0].run).filter(|_| block.runs.len() > 1);
+        let turns = turns::turns(self.plan, &block.runs[0].run).filter(|_| block.runs.len() > 1);
         let in_turn = turns.is_some();
         let taken = match turns {
             Some(how) => self.in_turn(course, block, &how)?,
@@ -351,7 +351,7 @@ impl<'a> Experiment<'a> {
         let arm = next.run.arm.clone().unwrap_or_default();
         let remarks = self.remarks.get(&(next.setup.asked(), arm));
         done.finished.run.events.extend(remarks.into_iter().flatten().cloned());
-        let turns = self.plan.told_of_turns(&next.run);
+        let turns = turns::told_of_turns(self.plan, &next.run);
         let turns = turns.map(|(kind, detail)| RunEvent { time_us: 0, kind: kind.to_owned(), detail });
         done.finished.run.events.extend(turns);
         let why = self.again_because.get(&next.run.key()).cloned();
@@ -414,7 +414,7 @@ impl<'a> Experiment<'a> {
         let Next { run, what, number, takes, .. } = &block.runs[position];
         let takes = if run.is_job() { Duration::from_secs_f64(self.pace.takes_s(run)) } else { *takes };
         let after = course.left(&self.done);
-        let next = after.iter().skip(position + 1).map(|run| self.plan.words_of(run)).next();
+        let next = after.iter().skip(position + 1).map(|run| setups::words_of(self.plan, run)).next();
         let left = self.left(course, &block.runs[..position]);
         self.runner.progress.event(LabEvent::RunStarted {
             number: *number,
@@ -509,7 +509,7 @@ pub(super) fn light(mut run: Run) -> Run {
 pub(super) fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<spec::Arm>) -> spec::Experiment {
     let compare = plan.content.compare.as_ref();
     spec::Experiment {
-        hash: plan.hash(),
+        hash: identity::hash(&plan.content),
         name: plan.name.clone(),
         question: plan.question.clone(),
         file_text: file.text_of(plan.content.measure.duration_s),

@@ -19,7 +19,7 @@ use super::{Options, Stored, changes, other_name};
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::jobs::{Prepared, prepare};
-use crate::plan::{Copies, Plan, Standing};
+use crate::plan::{Copies, Plan, Standing, identity, levels, revised, setups, turns, words};
 use crate::runner::{Progress, Stage, Step, Surroundings, Tell, is_as_it_was};
 use crate::setup::At;
 use crate::target_spec::{TargetSpec, needs_undo};
@@ -52,7 +52,7 @@ impl Ground {
         progress.step(Step::Target, "make, start or reach the servers");
         let mut stages = opened(file, &stored.plan, options, progress, stop)?;
         if stored.known.is_none() && stages.iter().any(|(_, stage)| stage.is_shared()) {
-            stored.plan = stored.plan.on_a_shared_server();
+            stored.plan = revised::on_a_shared_server(&stored.plan);
         }
         let plan = &stored.plan;
         let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
@@ -63,7 +63,7 @@ impl Ground {
         if let Some(said) = Home::locate().ok().as_ref().and_then(overcommitted) {
             progress.warn(said);
         }
-        if let Some(placed) = plan.placement_words() {
+        if let Some(placed) = turns::placement_words(plan) {
             progress.note(placed);
         }
         progress.step(Step::Results, format!("{}", options.results.display()));
@@ -79,7 +79,7 @@ impl Ground {
         let on_copies =
             |standing: &Option<Standing>| standing.as_ref().is_some_and(|it| it.copies().is_some());
         if stored.known.is_some() && on_copies(&plan.standing) != on_copies(&stored.wanted) {
-            progress.note(format!("it goes on as it began: {}", plan.order_words()));
+            progress.note(format!("it goes on as it began: {}", words::order_words(plan)));
         }
         let (kept, planned) = (stored.done.len(), plan.runs.len());
         let jobs = match prepared(file, plan, &mut stages, progress, stop) {
@@ -108,8 +108,8 @@ impl Ground {
                 Standing::AsTheyAre { why }
             }
         };
-        let plan = self.stored.plan.clone().standing_so(Some(standing));
-        progress.note(plan.standing_words());
+        let plan = revised::standing_so(self.stored.plan.clone(), Some(standing));
+        progress.note(words::standing_words(&plan));
         self.stored.plan = plan;
         match self.stored.plan.copies().cloned() {
             Some(copies) => self.copy(&copies, progress),
@@ -122,7 +122,9 @@ impl Ground {
         let mut takes = BTreeMap::new();
         let mut names = Vec::new();
         for (at, stage) in &mut self.stages {
-            let TargetSpec::Managed { name, .. } = self.stored.plan.content.target(at) else { continue };
+            let TargetSpec::Managed { name, .. } = levels::target(&self.stored.plan.content, at) else {
+                continue;
+            };
             if let Some(why) = stage.not_to_be_copied()? {
                 return Ok(Err(format!("managed server {name:?} cannot be copied: {why}")));
             }
@@ -135,14 +137,15 @@ impl Ground {
     fn copy(&mut self, copies: &Copies, progress: &mut dyn Progress) -> Result<(), LabError> {
         let plan = &self.stored.plan;
         for (at, mut stage) in std::mem::take(&mut self.stages) {
-            if !matches!(plan.content.target(&at), TargetSpec::Managed { .. }) {
+            if !matches!(levels::target(&plan.content, &at), TargetSpec::Managed { .. }) {
                 self.stages.push((at, stage));
                 continue;
             }
-            let made_for = format!("{} {} {}", plan.hash(), plan.seed, stage.data_made()?);
+            let made_for = format!("{} {} {}", identity::hash(&plan.content), plan.seed, stage.data_made()?);
             let made_for = spec::hex(&Sha256::digest(made_for));
             let for_good = plan.content.named.changes.contains_key(plan.content.compared());
-            let made = stage.copied(1..=copies.each, (&made_for, for_good), plan.widest_way(), progress)?;
+            let made =
+                stage.copied(1..=copies.each, (&made_for, for_good), setups::widest_way(plan), progress)?;
             let place = |(number, copy)| (At { copy: Some(number), ..at.clone() }, copy);
             self.stages.extend(made.into_iter().map(place));
             self.templates.push((at, stage));
@@ -162,8 +165,8 @@ pub fn look_for_room(plan: Plan, file: &ExperimentFile) -> Result<Plan, LabError
     let Some(copies) = plan.copies().cloned() else { return Ok(plan) };
     let mut takes = BTreeMap::new();
     let (mut names, mut all_there) = (Vec::new(), true);
-    for at in plan.sites() {
-        let spec = plan.content.target(&at);
+    for at in setups::sites(&plan) {
+        let spec = levels::target(&plan.content, &at);
         let TargetSpec::Managed { name, .. } = &spec else { continue };
         let found = at_rest(&spec);
         all_there &= found.is_some();
@@ -178,15 +181,15 @@ pub fn look_for_room(plan: Plan, file: &ExperimentFile) -> Result<Plan, LabError
             Standing::AsTheyAre { why }
         }
     };
-    Ok(plan.standing_so(Some(standing)))
+    Ok(revised::standing_so(plan, Some(standing)))
 }
 
 /// Removes copies that were left when pgdyno was killed behind the last run of an experiment.
 pub(super) fn remove_left(plan: &Plan) -> Result<(), LabError> {
     let (home, stop) = (Home::locate()?, Stop::new());
     let Ok(watchdog) = Watchdog::current() else { return Ok(()) };
-    for at in plan.sites() {
-        let TargetSpec::Managed { name, .. } = plan.content.target(&at) else { continue };
+    for at in setups::sites(plan) {
+        let TargetSpec::Managed { name, .. } = levels::target(&plan.content, &at) else { continue };
         if managed::sizes_of(&home, &format!("{name}.1")).is_some() {
             let template = Cluster::open(&home, &name, &watchdog, &stop)?;
             template.destroy_copies(&|_| true)?;
@@ -205,12 +208,12 @@ fn opened(
     let sets = plan.content.arms.iter().any(|arm| !arm.settings.is_empty());
     let sets = sets || !plan.content.named.changes.is_empty();
     let mut stages = Vec::new();
-    for at in plan.sites() {
-        let access = file.access(plan.content.target(&at));
-        let programs = (options.pg_bin.clone(), plan.widest_way());
+    for at in setups::sites(plan) {
+        let access = file.access(levels::target(&plan.content, &at));
+        let programs = (options.pg_bin.clone(), setups::widest_way(plan));
         let opened = Stage::open_to_be_alone(&access, programs, progress, stop);
         let mut stage = opened.map_err(|error| of_level(&at, error))?;
-        stage.expect_connections(plan.most_connections());
+        stage.expect_connections(setups::most_connections(plan));
         is_as_it_was(&stage)?;
         stage.makes_changes(file.folder(), needs_undo(&access.spec));
         progress.note(stage.target.redacted());
@@ -219,7 +222,7 @@ fn opened(
         }
         let mut one = Opened { at: &at, spec: &access.spec, stage: &mut stage };
         for (other, opened) in &mut stages {
-            let spec = plan.content.target(other);
+            let spec = levels::target(&plan.content, other);
             let mut other = Opened { at: other, spec: &spec, stage: opened };
             if let Some(shared) = share(&mut other, &mut one, sets, file.allows_same())? {
                 progress.warn(shared);
@@ -257,7 +260,7 @@ fn prepared(
         check_arms(file, plan, control, means)?;
     }
     let jobs = stages.iter_mut().map(|(at, stage)| {
-        Ok((at.clone(), prepare(stage, plan.content.preparation(at), true, progress, stop)?))
+        Ok((at.clone(), prepare(stage, levels::preparation(&plan.content, at), true, progress, stop)?))
     });
     jobs.collect()
 }

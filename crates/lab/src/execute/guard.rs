@@ -9,7 +9,7 @@ use workloads::{Sampled, Spec};
 use super::held::{Differences, Held, Names, ask};
 use crate::error::LabError;
 use crate::jobs::make_extract;
-use crate::plan::{Plan, PlannedRun};
+use crate::plan::{Plan, PlannedRun, levels, setups};
 use crate::runner::{Ready, Results, Runner, Step, Tell, changed_data, texts};
 use crate::setup::Setup;
 
@@ -99,7 +99,7 @@ impl<'g, 'a> Guard<'g, 'a> {
     fn on_two_servers(&self, runs: &[PlannedRun]) -> Vec<Pair> {
         let (mut compared, mut pairs) = (BTreeSet::new(), Vec::new());
         for run in runs.iter().filter(|run| !run.is_job()) {
-            let (base, own) = (self.plan.base_setup(run), self.plan.setup(run));
+            let (base, own) = (setups::base_setup(self.plan, run), setups::setup(self.plan, run));
             let Some((base, arm)) = base.zip(run.arm.clone()) else { continue };
             let is_elsewhere = base.at().template() != own.at().template();
             if is_elsewhere && compared.insert((own.asked(), own.at().to_string(), arm.clone())) {
@@ -159,7 +159,7 @@ impl<'g, 'a> Guard<'g, 'a> {
 
     /// What the server of a setup holds for its workload, or why that is not known.
     fn held(&mut self, setup: &Setup) -> Result<Result<Held, String>, LabError> {
-        let is_redis = matches!(self.plan.content.spec(setup)?, Spec::Redis(_));
+        let is_redis = matches!(levels::spec_of(&self.plan.content, setup)?, Spec::Redis(_));
         let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
         let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
         // Commands of Redis name no tables.
@@ -183,7 +183,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         let (mut opened, mut compared) = (BTreeSet::new(), BTreeSet::new());
         let (mut to_open, mut pairs) = (Vec::new(), Vec::new());
         for run in runs {
-            let (base, own) = (self.plan.base_setup(run), self.plan.setup(run));
+            let (base, own) = (setups::base_setup(self.plan, run), setups::setup(self.plan, run));
             for (setup, of) in base.iter().map(|base| (base, None)).chain([(&own, base.as_ref())]) {
                 if opened.insert(setup.asked()) {
                     to_open.push(Open { setup: setup.clone(), base: of.cloned(), arm: run.arm.clone() });
@@ -214,9 +214,10 @@ impl<'g, 'a> Guard<'g, 'a> {
 
     fn open(&mut self, Open { setup, base, arm }: &Open) -> Result<(), LabError> {
         let name = setup.asked();
-        let spec = self.plan.content.spec(setup)?;
+        let spec = levels::spec_of(&self.plan.content, setup)?;
         let chosen = base.as_ref().filter(|base| {
-            let by_one_rule = self.plan.content.spec(base).is_ok_and(|of| of.chooses_like(&spec));
+            let by_one_rule =
+                levels::spec_of(&self.plan.content, base).is_ok_and(|of| of.chooses_like(&spec));
             // What is there to be asked for in other data nobody knows but they.
             by_one_rule && base.at().data == setup.at().data
         });

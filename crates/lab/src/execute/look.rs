@@ -8,7 +8,7 @@ use super::arms::check_arms;
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::jobs::{fits_at_hand, foresee};
-use crate::plan::{Plan, jobs_of};
+use crate::plan::{Plan, jobs_of, levels, setups};
 use crate::target_spec::{TargetAccess, TargetSpec};
 use server::control::{Control, connect};
 use server::home::Home;
@@ -54,8 +54,8 @@ pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, LabError> {
 /// When the data cannot fit.
 pub fn look_at_sizes(file: &ExperimentFile, plan: &Plan) -> Result<Vec<String>, LabError> {
     let (mut said, mut private) = (Vec::new(), Vec::new());
-    for at in plan.sites() {
-        let (spec, prepare) = (plan.content.target(&at), plan.content.preparation(&at));
+    for at in setups::sites(plan) {
+        let (spec, prepare) = (levels::target(&plan.content, &at), levels::preparation(&plan.content, &at));
         if matches!(spec, TargetSpec::Managed { .. }) {
             private.push((spec, prepare));
             continue;
@@ -81,8 +81,9 @@ pub fn look_at_sizes(file: &ExperimentFile, plan: &Plan) -> Result<Vec<String>, 
 /// # Errors
 /// When they cannot.
 pub fn check_sizes(plan: &Plan) -> Result<(), LabError> {
-    let sites = plan.sites().into_iter();
-    foresee(sites.map(|at| (plan.content.target(&at), plan.content.preparation(&at)))).map(drop)
+    let sites = setups::sites(plan).into_iter();
+    foresee(sites.map(|at| (levels::target(&plan.content, &at), levels::preparation(&plan.content, &at))))
+        .map(drop)
 }
 
 /// The server, or why there is none at hand.

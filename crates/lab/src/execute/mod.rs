@@ -33,7 +33,7 @@ pub use self::placement::choose_placement;
 pub use self::promised::check_promise;
 use crate::error::{LabError, explain};
 use crate::experiment::ExperimentFile;
-use crate::plan::{Plan, PlannedRun, Slicing, Standing, diff, jobs_of};
+use crate::plan::{Plan, PlannedRun, Slicing, Standing, diff, identity, jobs_of, levels, revised};
 use crate::runner::{LabEvent, Progress, Results, texts};
 use crate::strategies::{self, Done};
 use serde_json::Value;
@@ -83,7 +83,7 @@ pub fn run(
     let began = Instant::now();
     let mut store = Store::create_or_open(&options.results)?;
     // Till the end, and before anything is read of what is stored.
-    let _alone = store.alone_with(&plan.hash())?;
+    let _alone = store.alone_with(&identity::hash(&plan.content))?;
     let stored = stored(&store, plan, options)?;
     let ground = explain(stop, Ground::lay(file, stored, &mut store, options, progress, stop))?;
     let Ground { stored, stages, templates, jobs, surroundings, targets, storages } = ground;
@@ -101,7 +101,7 @@ pub fn run(
     let goes_on = matches!(&result, Err(error) if !matches!(error, LabError::SetAside { .. }));
     let closed = experiment.close(goes_on);
     drop(templates);
-    if goes_on && stored.plan.copies().is_some() && !stored.plan.content.is_on_made_storage() {
+    if goes_on && stored.plan.copies().is_some() && !levels::is_on_made_storage(&stored.plan.content) {
         let text = "the copies that arms stood on stay, for the same command to go on with; without it they go with: \
                     pgdyno target destroy NAME";
         progress.event(LabEvent::Note { text: text.to_owned() });
@@ -137,10 +137,10 @@ impl Stored {
 }
 
 fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabError> {
-    let hash = plan.hash();
+    let hash = identity::hash(&plan.content);
     if options.again {
         let repetition = store.experiments()?.iter().filter(|known| known.hash == hash).count();
-        let plan = plan.repeated(repetition as u64);
+        let plan = revised::repeated(plan, repetition as u64);
         let wanted = plan.standing.clone();
         return Ok(Stored::begun(plan, wanted, options));
     }
@@ -150,10 +150,10 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
     };
     let begun = store.experiment(id)?.experiment;
     // Where its arms stand was decided when it began.
-    let plan = plan
-        .with_seed(begun.seed)
-        .standing_so(standing_of(&begun.plan_json))
-        .sliced_so(slicing_of(&begun.plan_json));
+    let plan = revised::sliced_so(
+        revised::standing_so(revised::with_seed(plan, begun.seed), standing_of(&begun.plan_json)),
+        slicing_of(&begun.plan_json),
+    );
     let done = done(store, id, &plan)?;
     // Where clients grow, one that ended did so with those that it has.
     if strategies::of(&plan, &[], None).left(&done).is_empty() {
@@ -218,7 +218,7 @@ fn other_name(store: &Store, stored: &Stored) -> Result<Option<String>, LabError
 
 /// What the newest experiment of the same name was, where this one is another.
 fn changes(store: &Store, plan: &Plan) -> Option<(ExperimentId, Vec<String>)> {
-    let hash = plan.hash();
+    let hash = identity::hash(&plan.content);
     let known = store.experiments().ok()?;
     let last = known.iter().rev().find(|known| known.name == plan.name && known.runs > 0)?;
     if last.hash == hash {

@@ -9,7 +9,7 @@ use spec::Class;
 use crate::error::LabError;
 use crate::factors::{FREE, own_placement};
 use crate::known_host::KnownHost;
-use crate::plan::{ChosenPlacement, Plan};
+use crate::plan::{ChosenPlacement, Plan, generator, identity, levels, setups};
 use crate::setup::Placement;
 use crate::target_spec::TargetSpec;
 
@@ -21,14 +21,16 @@ use crate::target_spec::TargetSpec;
 /// When the results file cannot be read, or the experiment began with a placement that cannot be had any more.
 pub fn choose_placement(plan: &mut Plan, results: &Path, again: bool) -> Result<(), LabError> {
     choose(plan, results, again)?;
-    *plan = plan.clone().with_generator();
+    *plan = generator::with_generator(plan.clone());
     Ok(())
 }
 
 fn choose(plan: &mut Plan, results: &Path, again: bool) -> Result<(), LabError> {
     plan.placement = None;
     let managed = |plan: &Plan| {
-        plan.sites().iter().all(|at| matches!(plan.content.target(at), TargetSpec::Managed { .. }))
+        setups::sites(plan)
+            .iter()
+            .all(|at| matches!(levels::target(&plan.content, at), TargetSpec::Managed { .. }))
     };
     if plan.chooses_placement() || !managed(plan) {
         return Ok(());
@@ -51,7 +53,7 @@ struct Begun {
 fn begun(plan: &Plan, results: &Path) -> Result<Option<Option<ChosenPlacement>>, LabError> {
     // It is made when the first run is stored.
     let Some(store) = Store::open_if_there(results)? else { return Ok(None) };
-    let Some(id) = store.newest_with_hash(&plan.hash())? else { return Ok(None) };
+    let Some(id) = store.newest_with_hash(&identity::hash(&plan.content))? else { return Ok(None) };
     let stored = store.experiment(id)?.experiment.plan_json;
     let begun: Option<Begun> = serde_json::from_str(&stored).ok();
     Ok(Some(begun.and_then(|begun| begun.placement)))
@@ -102,6 +104,7 @@ fn advised(plan: &Plan) -> ChosenPlacement {
 
 #[cfg(test)]
 mod tests {
+    use crate::plan::words;
     use std::path::Path;
 
     use super::*;
@@ -150,10 +153,10 @@ mod tests {
             why: "it is steady".into(),
         };
         let placed = Plan { placement: Some(chosen.clone()), ..plain.clone() };
-        assert_eq!(placed.hash(), plain.hash());
-        assert!(placed.runs.iter().all(|run| placed.setup(run).placement == placement));
+        assert_eq!(identity::hash(&placed.content), identity::hash(&plain.content));
+        assert!(placed.runs.iter().all(|run| setups::setup(&placed, run).placement == placement));
         let said = "placement apart (clients on CPU 0); it is steady";
-        assert!(placed.words().iter().any(|line| line == said), "{:?}", placed.words());
+        assert!(words::words(&placed).iter().any(|line| line == said), "{:?}", words::words(&placed));
         let stored: Begun = serde_json::from_str(&serde_json::to_string(&placed).unwrap()).unwrap();
         assert_eq!(stored.placement, Some(chosen));
         let earlier: Begun = serde_json::from_str(&serde_json::to_string(&plain).unwrap()).unwrap();

@@ -6,7 +6,7 @@ use spec::Class;
 
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
-use crate::plan::Plan;
+use crate::plan::{Plan, levels, setups};
 
 /// A promise of a script that is nowhere would be kept by nothing, and one that is of no script of a workload by none of its
 /// runs. No server is asked; a workload that cannot be opened tells why when it is.
@@ -17,9 +17,11 @@ pub fn check_promise(file: &ExperimentFile, plan: &Plan) -> Result<(), LabError>
     let Some(asked) = &plan.content.measure.search else { return Ok(()) };
     let mut each: Vec<(String, Vec<String>)> = Vec::new();
     let mut seen = BTreeSet::new();
-    for setup in plan.runs.iter().map(|run| plan.setup(run)) {
+    for setup in plan.runs.iter().map(|run| setups::setup(plan, run)) {
         if seen.insert(setup.asked()) {
-            let Ok(workload) = plan.content.spec(&setup)?.open(file.folder()) else { return Ok(()) };
+            let Ok(workload) = levels::spec_of(&plan.content, &setup)?.open(file.folder()) else {
+                return Ok(());
+            };
             let scripts = workload.scripts().into_iter().map(|script| script.name);
             each.push((setup.workload.clone(), scripts.collect()));
         }

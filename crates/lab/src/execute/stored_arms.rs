@@ -11,7 +11,7 @@ use spec::Class;
 
 use crate::error::LabError;
 use crate::factors::{SETTINGS, STORAGE};
-use crate::plan::Plan;
+use crate::plan::{Plan, setups};
 use crate::setup::{At, Connection};
 
 /// The servers of arms that have one of their own, and what they stand on, in words.
@@ -45,7 +45,7 @@ fn arm(
     }
     let of_its_own = content.named.changes.get(content.compared()).and_then(|levels| levels.get(&name));
     let run = plan.runs.iter().find(|run| run.arm.as_ref() == Some(&name));
-    let setup = run.map(|run| plan.setup(run));
+    let setup = run.map(|run| setups::setup(plan, run));
     let at = setup.as_ref().map(|setup| setup.at().template()).filter(|at| *at != At::default());
     let stands_on = at.as_ref().and_then(|at| storages.get(at)).filter(|_| content.compared() == STORAGE);
     let does = stands_on.cloned().unwrap_or_else(|| of_its_own.map_or_else(|| name.clone(), Change::words));

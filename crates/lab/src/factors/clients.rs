@@ -33,13 +33,14 @@ impl Factor for Clients {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::setups;
     use crate::plan::tests::{plan, text};
 
     /// It became 1.
     #[test]
     fn a_level_of_clients_that_is_no_number_is_refused() {
         let plan = plan(&text(1, &[1], 1, false, 1));
-        let mut setup = plan.setup(&plan.runs[0]);
+        let mut setup = setups::setup(&plan, &plan.runs[0]);
         let known = Known::default();
         for level in ["many", "0", "-1", "1.5", ""] {
             let refused = Clients.apply("clients", level, &mut setup, &known).unwrap_err();

@@ -7,7 +7,7 @@ use super::{Factor, Known, name_of};
 use crate::setup::{Placement, Setup};
 
 /// The factor's key.
-pub(crate) const KEY: &str = "placement";
+pub(crate) const KEY: &str = spec::plan::PLACEMENT;
 /// Levels that need no table.
 pub(crate) const NAMES: [&str; 4] = [FREE, SAME, APART, AWAKE];
 /// Wherever the system likes.

@@ -7,7 +7,7 @@ use crate::setup::Setup;
 use crate::values::text;
 
 /// Its key. Its levels are the arms where nothing says otherwise.
-pub(crate) const NAME: &str = "settings";
+pub(crate) const NAME: &str = spec::plan::SETTINGS;
 
 pub(super) struct Settings;
 

@@ -6,7 +6,7 @@ use super::{Factor, Known};
 use crate::setup::{Server, Setup};
 
 /// Its key.
-pub(crate) const NAME: &str = "storage";
+pub(crate) const NAME: &str = spec::plan::STORAGE;
 
 pub(super) struct Storages;
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Plan;
+use super::identity::identity;
 
 /// Longest value that is shown.
 const SHOWN: usize = 60;
@@ -13,7 +14,7 @@ const SHOWN: usize = 60;
 /// Empty when they are the same experiment.
 #[must_use]
 pub fn diff(before: &Plan, after: &Plan) -> Vec<String> {
-    let (old, new) = (leaves(&before.content.identity()), leaves(&after.content.identity()));
+    let (old, new) = (leaves(&identity(&before.content)), leaves(&identity(&after.content)));
     let mut paths: Vec<&String> = old.keys().chain(new.keys()).collect();
     paths.sort();
     paths.dedup();

@@ -1,9 +1,9 @@
 //! From an experiment file to a plan.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use spec::{Class, RunKey};
+use spec::Class;
 use workloads::{Preparation, Spec};
 
 use super::cost::sized;
@@ -16,7 +16,7 @@ use super::slicing::sliced;
 use super::workload::level_name;
 use super::{
     Beside, Content, Facts, Plan, PlannedComparison, PlannedLoad, PlannedMeasure, PlannedPreparation,
-    PlannedRun, PlannedWorkload, Scheme,
+    PlannedWorkload, Scheme, cost, generator, identity,
 };
 use crate::error::LabError;
 use crate::experiment::{DurationSpec, ExperimentFile, LoadKind};
@@ -24,94 +24,6 @@ use crate::factors::{SETTINGS, with_data, with_options};
 use crate::setup::{Arm, At};
 use server::settings::{Machine, resolve_all, weakens};
 use spec::plan::Named;
-
-impl Plan {
-    /// Expands an experiment for a machine, whose memory and cores values like `25% of memory` refer to.
-    /// Scripts and other files that the experiment names are read, to know their content.
-    ///
-    /// # Errors
-    /// When a file it names cannot be read, or a script does not parse.
-    pub fn expand(file: &ExperimentFile, machine: Machine) -> Result<Self, LabError> {
-        let wrong =
-            |problem| LabError::failed(Class::BadInput, format!("{}: {problem}", file.path.display()), "");
-        let mut content = content(file, machine)?;
-        let rounds = file.measure.rounds;
-        if let DurationSpec::Sized { budget, from, to } = file.measure.duration {
-            let all = runs(&content, 0, rounds, None).map_err(wrong)?.len();
-            let arms = content.arms.len().saturating_sub(1);
-            let restarts = if content.restarts() { rounds as usize * arms + 1 } else { 0 };
-            content.measure.duration_s = sized(
-                budget.as_secs_f64(),
-                (content.measure.warmup_s, content.around_run_s()),
-                all,
-                restarts,
-                from.as_secs_f64(),
-                to.as_secs_f64(),
-            );
-        }
-        let rounds = file.asked_rounds.unwrap_or(rounds);
-        let facts = facts(file);
-        let standing = wanted(&content, &facts);
-        let slicing = sliced(&content, standing.as_ref(), facts);
-        let seed = content.seed.unwrap_or_else(|| derive(0, &["seed", &content.hash()]));
-        let plan = Self {
-            name: file.name.clone(),
-            question: file.question.clone(),
-            taste: file.taste.clone(),
-            prices: file.prices.clone(),
-            rounds,
-            seed,
-            repeat_disturbed: file.measure.repeat_disturbed,
-            explain: file.measure.explain,
-            runs: runs(&content, seed, rounds, standing.as_ref()).map_err(wrong)?,
-            standing,
-            slicing,
-            not_run: Vec::new(),
-            placement: None,
-            generator: None,
-            content,
-        };
-        Ok(plan.with_generator())
-    }
-
-    /// The same plan with this seed.
-    #[must_use]
-    pub fn with_seed(mut self, seed: u64) -> Self {
-        if seed != self.seed {
-            self.seed = seed;
-            self = self.ordered_anew();
-        }
-        self
-    }
-
-    /// The runs in the order of its seed, and of where its arms stand.
-    pub(super) fn ordered_anew(mut self) -> Self {
-        let planned: BTreeSet<RunKey> = self.runs.iter().map(PlannedRun::key).collect();
-        let again = runs(&self.content, self.seed, self.rounds, self.standing.as_ref());
-        self.runs = again.expect("planned once already");
-        self.keep(|run| planned.contains(&run.key()));
-        self
-    }
-
-    /// Leaves out the other runs.
-    pub(crate) fn keep(&mut self, mut wanted: impl FnMut(&PlannedRun) -> bool) {
-        self.runs.retain(|run| wanted(run));
-        for (sequence, run) in (0..).zip(&mut self.runs) {
-            run.sequence = sequence;
-        }
-    }
-
-    /// The same plan with other randomness, for an experiment that is done again: repeating a seed would repeat
-    /// the keys, and find them in caches. The first one (0) is the plan itself.
-    #[must_use]
-    pub fn repeated(self, repetition: u64) -> Self {
-        let seed = self.seed;
-        match repetition {
-            0 => self,
-            _ => self.with_seed(derive(seed, &["again", &repetition.to_string()])),
-        }
-    }
-}
 
 fn content(file: &ExperimentFile, machine: Machine) -> Result<Content, LabError> {
     let arms = arms(file, machine)?;
@@ -276,4 +188,52 @@ fn texts(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<BTreeMap<Stri
         texts.insert(path.display().to_string(), fingerprint(&file.folder().join(path))?);
     }
     Ok(texts)
+}
+
+/// Expands an experiment for a machine, whose memory and cores values like `25% of memory` refer to.
+/// Scripts and other files that the experiment names are read, to know their content.
+///
+/// # Errors
+/// When a file it names cannot be read, or a script does not parse.
+pub fn expand(file: &ExperimentFile, machine: Machine) -> Result<Plan, LabError> {
+    let wrong =
+        |problem| LabError::failed(Class::BadInput, format!("{}: {problem}", file.path.display()), "");
+    let mut content = content(file, machine)?;
+    let rounds = file.measure.rounds;
+    if let DurationSpec::Sized { budget, from, to } = file.measure.duration {
+        let all = runs(&content, 0, rounds, None).map_err(wrong)?.len();
+        let arms = content.arms.len().saturating_sub(1);
+        let restarts = if cost::may_restart(&content) { rounds as usize * arms + 1 } else { 0 };
+        content.measure.duration_s = sized(
+            budget.as_secs_f64(),
+            (content.measure.warmup_s, cost::around_run_s(&content)),
+            all,
+            restarts,
+            from.as_secs_f64(),
+            to.as_secs_f64(),
+        );
+    }
+    let rounds = file.asked_rounds.unwrap_or(rounds);
+    let facts = facts(file);
+    let standing = wanted(&content, &facts);
+    let slicing = sliced(&content, standing.as_ref(), facts);
+    let seed = content.seed.unwrap_or_else(|| derive(0, &["seed", &identity::hash(&content)]));
+    let plan = Plan {
+        name: file.name.clone(),
+        question: file.question.clone(),
+        taste: file.taste.clone(),
+        prices: file.prices.clone(),
+        rounds,
+        seed,
+        repeat_disturbed: file.measure.repeat_disturbed,
+        explain: file.measure.explain,
+        runs: runs(&content, seed, rounds, standing.as_ref()).map_err(wrong)?,
+        standing,
+        slicing,
+        not_run: Vec::new(),
+        placement: None,
+        generator: None,
+        content,
+    };
+    Ok(generator::with_generator(plan))
 }

@@ -1,63 +1,51 @@
 //! One driver and one way of waiting for all runs of an experiment, chosen for its largest cell. Runs that differ in them differ
 //! in speed for a reason that nobody asked about.
 
-use engine::DriverChoice;
 use spec::Class;
 
+use super::setups;
 use super::{Generator, Plan};
 use crate::error::LabError;
-use crate::setup::{AskedDriver, Placement, Setup, Waiting, driver_choice};
+use crate::setup::{Placement, Waiting};
 
-/// The same setup with this generator.
-pub(super) fn with_generator(generator: &Generator, setup: Setup) -> Setup {
-    let driver = match generator.driver {
-        AskedDriver::Auto => DriverChoice::Suits(generator.clients_per_thread as usize),
-        asked => driver_choice(asked),
+/// The plan with what moves the bytes of its runs, as they are placed now.
+#[must_use]
+pub(crate) fn with_generator(mut plan: Plan) -> Plan {
+    plan.generator = None;
+    let measure = &plan.content.measure;
+    let mut clients = plan.runs.iter().filter(|run| !run.is_job()).peekable();
+    if clients.peek().is_none() {
+        return plan;
+    }
+    let most = clients.clone().map(|run| run.clients.div_ceil(run.threads.max(1))).max().unwrap_or(0);
+    let spins = match measure.wait {
+        Waiting::Sleep => false,
+        Waiting::Spin => true,
+        Waiting::Auto => {
+            Placement::is_to_spin(most as usize, 1)
+                && clients.all(|run| setups::setup(&plan, run).placement.can_spin(run.threads as usize))
+        }
     };
-    let waiting = if generator.spins { Waiting::Spin } else { Waiting::Sleep };
-    Setup { driver, waiting, ..setup }
+    plan.generator = Some(Generator { driver: measure.driver, clients_per_thread: most, spins });
+    plan
 }
 
-impl Plan {
-    /// The plan with what moves the bytes of its runs, as they are placed now.
-    #[must_use]
-    pub(crate) fn with_generator(mut self) -> Self {
-        self.generator = None;
-        let measure = &self.content.measure;
-        let mut clients = self.runs.iter().filter(|run| !run.is_job()).peekable();
-        if clients.peek().is_none() {
-            return self;
-        }
-        let most = clients.clone().map(|run| run.clients.div_ceil(run.threads.max(1))).max().unwrap_or(0);
-        let spins = match measure.wait {
-            Waiting::Sleep => false,
-            Waiting::Spin => true,
-            Waiting::Auto => {
-                Placement::is_to_spin(most as usize, 1)
-                    && clients.all(|run| self.setup(run).placement.can_spin(run.threads as usize))
-            }
-        };
-        self.generator = Some(Generator { driver: measure.driver, clients_per_thread: most, spins });
-        self
-    }
-
-    /// Refuses threads that are to spin where they have no CPUs for themselves.
-    ///
-    /// # Errors
-    /// In words, with what to write.
-    pub fn check_waiting(&self) -> Result<(), LabError> {
-        let cannot = |run: &&super::PlannedRun| {
-            !run.is_job() && !self.setup(run).placement.can_spin(run.threads as usize)
-        };
-        let wanted = self.content.measure.wait == Waiting::Spin;
-        match self.runs.iter().find(cannot).filter(|_| wanted) {
-            None => Ok(()),
-            Some(run) => Err(LabError::failed(
-                Class::Usage,
-                format!("{}: client threads that spin need a CPU each, which nothing else uses", run.words()),
-                "a placement such as \"apart\" (docs/placement.md) gives them CPUs; or wait = \"sleep\"",
-            )),
-        }
+/// Refuses threads that are to spin where they have no CPUs for themselves.
+///
+/// # Errors
+/// In words, with what to write.
+pub fn check_waiting(plan: &Plan) -> Result<(), LabError> {
+    let cannot = |run: &&super::PlannedRun| {
+        !run.is_job() && !setups::setup(plan, run).placement.can_spin(run.threads as usize)
+    };
+    let wanted = plan.content.measure.wait == Waiting::Spin;
+    match plan.runs.iter().find(cannot).filter(|_| wanted) {
+        None => Ok(()),
+        Some(run) => Err(LabError::failed(
+            Class::Usage,
+            format!("{}: client threads that spin need a CPU each, which nothing else uses", run.words()),
+            "a placement such as \"apart\" (docs/placement.md) gives them CPUs; or wait = \"sleep\"",
+        )),
     }
 }
 
@@ -65,13 +53,14 @@ impl Plan {
 mod tests {
     use super::super::tests::plan;
     use super::*;
+    use engine::DriverChoice;
 
     const LADDER: &str = "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { builtin = \"select-only\" }\n\
         [measure]\nrounds = 2\n";
 
     fn drivers(more: &str, factors: &str) -> Vec<DriverChoice> {
         let plan = plan(&format!("{LADDER}{more}[factors]\n{factors}\n"));
-        let mut drivers: Vec<_> = plan.runs.iter().map(|run| plan.setup(run).driver).collect();
+        let mut drivers: Vec<_> = plan.runs.iter().map(|run| setups::setup(&plan, run).driver).collect();
         drivers.dedup();
         drivers
     }
@@ -96,8 +85,8 @@ mod tests {
                 placement: own,
                 why: String::new(),
             });
-            let plan = plan.with_generator();
-            let mut ways: Vec<_> = plan.runs.iter().map(|run| plan.setup(run).spin()).collect();
+            let plan = with_generator(plan);
+            let mut ways: Vec<_> = plan.runs.iter().map(|run| setups::setup(&plan, run).spin()).collect();
             ways.sort();
             ways.dedup();
             ways.into_iter().map(|spin| !spin.is_zero()).collect::<Vec<_>>()
@@ -113,7 +102,7 @@ mod tests {
     #[test]
     fn threads_that_are_to_spin_without_a_cpu_are_refused() {
         let plan = plan(&format!("{LADDER}wait = \"spin\"\n[factors]\nclients = 4\n"));
-        let refused = plan.check_waiting().unwrap_err().to_string();
+        let refused = check_waiting(&plan).unwrap_err().to_string();
         assert!(refused.contains("need a CPU each"), "{refused}");
     }
 }

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::cells::{Cell, label};
-use super::{Content, Plan, PlannedRun, Standing};
+use super::{Content, PlannedRun, Standing, cells, levels};
 use crate::experiment::CellOrder;
 
 /// A number made from a seed and the names of what it is for: equal names, equal numbers. 63 bits, so that it
@@ -30,51 +30,20 @@ pub(super) fn runs(
     rounds: u32,
     standing: Option<&Standing>,
 ) -> Result<Vec<PlannedRun>, String> {
-    let (cells, beside) = (content.grid(), content.cells_beside());
+    let (cells, beside) = (cells::grid(content), cells::cells_beside(content));
     let mut list = List { content, standing, seed, runs: Vec::new() };
     for round in 1..=rounds {
-        list.add_round(round, &content.ordered(&cells, seed, round))?;
-        for cell in content.ordered(&beside, seed, round) {
+        list.add_round(round, &ordered(content, &cells, seed, round))?;
+        for cell in ordered(content, &beside, seed, round) {
             list.add(round, cell, None, 1, true)?;
         }
     }
     Ok(list.runs)
 }
 
-impl Plan {
-    /// The seed of the runs of these levels in a round, whichever their arm.
-    pub(crate) fn seed_of(&self, factors: &Cell, round: u32) -> u64 {
-        seed_of(self.seed, round, factors)
-    }
-}
-
 /// The arms of a pair draw the same keys and tiles, so that they do not differ by chance; every round draws again.
-fn seed_of(seed: u64, round: u32, cell: &Cell) -> u64 {
+pub(crate) fn seed_of(seed: u64, round: u32, cell: &Cell) -> u64 {
     derive(seed, &["run", &round.to_string(), &label(cell)])
-}
-
-impl Content {
-    /// The cells of a round. Sorting by a hash of seed, round and cell is a random order that needs no generator's state.
-    fn ordered<'c>(&self, cells: &'c [Cell], seed: u64, round: u32) -> Vec<&'c Cell> {
-        let mut list: Vec<&Cell> = cells.iter().collect();
-        let hash = |what: &str| derive(seed, &["order", &round.to_string(), what]);
-        if self.order == CellOrder::Random {
-            list.sort_by_cached_key(|cell| hash(&label(cell)));
-        }
-        if self.blocked() {
-            let dear = |cell: &Cell| {
-                label(
-                    &cell
-                        .iter()
-                        .filter(|(key, _)| self.is_state(key))
-                        .map(|(key, level)| (key.clone(), level.clone()))
-                        .collect(),
-                )
-            };
-            list.sort_by_cached_key(|cell| hash(&dear(cell)));
-        }
-        list
-    }
 }
 
 struct List<'a> {
@@ -114,7 +83,7 @@ impl List<'_> {
         position_in_pair: u32,
         beside: bool,
     ) -> Result<(), String> {
-        let setup = self.content.setup(cell, arm)?;
+        let setup = levels::setup(self.content, cell, arm)?;
         self.runs.push(PlannedRun {
             sequence: self.runs.len() as u32,
             round,
@@ -131,4 +100,26 @@ impl List<'_> {
         });
         Ok(())
     }
+}
+
+/// The cells of a round. Sorting by a hash of seed, round and cell is a random order that needs no generator's state.
+fn ordered<'c>(content: &Content, cells: &'c [Cell], seed: u64, round: u32) -> Vec<&'c Cell> {
+    let mut list: Vec<&Cell> = cells.iter().collect();
+    let hash = |what: &str| derive(seed, &["order", &round.to_string(), what]);
+    if content.order == CellOrder::Random {
+        list.sort_by_cached_key(|cell| hash(&label(cell)));
+    }
+    if cells::blocked(content) {
+        let dear = |cell: &Cell| {
+            label(
+                &cell
+                    .iter()
+                    .filter(|(key, _)| content.is_state(key))
+                    .map(|(key, level)| (key.clone(), level.clone()))
+                    .collect(),
+            )
+        };
+        list.sort_by_cached_key(|cell| hash(&dear(cell)));
+    }
+    list
 }

@@ -8,17 +8,18 @@ use crate::experiment::ExperimentFile;
 use crate::experiment::tests::GOOD;
 use crate::setup::Cache;
 use server::settings::Machine;
+use spec::RunKey;
 use workloads::Preparation;
 
 const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
 
 pub(crate) fn plan(text: &str) -> Plan {
-    Plan::expand(&file(text), MACHINE).unwrap()
+    expand::expand(&file(text), MACHINE).unwrap()
 }
 
 pub(crate) fn plan_of(path: &Path, text: &str) -> Plan {
     let file = ExperimentFile::parse(path, text, false, &|_| None).unwrap_or_else(|e| panic!("{e}"));
-    Plan::expand(&file, MACHINE).unwrap()
+    expand::expand(&file, MACHINE).unwrap()
 }
 
 fn file(text: &str) -> ExperimentFile {
@@ -59,11 +60,11 @@ fn arms_that_turn_out_to_share_a_server_take_no_turns_where_they_write() {
     );
     let uncut = |plan: &Plan| plan.slicing.clone().unwrap().uncut;
     assert!(uncut(&plan).is_empty(), "{:?}", uncut(&plan));
-    let shared = plan.on_a_shared_server();
+    let shared = revised::on_a_shared_server(&plan);
     let told = uncut(&shared);
     assert_eq!(told.keys().collect::<Vec<_>>(), ["write"]);
     assert!(told["write"].contains("on one server"), "{told:?}");
-    assert_eq!(shared.hash(), plan.hash());
+    assert_eq!(identity::hash(&shared.content), identity::hash(&plan.content));
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn a_sample_is_explained_once_where_something_is_compared() {
         let plan = plan(text);
         let runs: Vec<String> =
             plan.runs.iter().filter(|run| plan.explains(run)).map(PlannedRun::words).collect();
-        (plan.hash(), runs)
+        (identity::hash(&plan.content), runs)
     };
     let compared = text(1, &[4], 2, false, 2);
     let (hash, runs) = explained(&compared);
@@ -95,7 +96,7 @@ fn tile_servers_have_a_connection_for_each_of_a_user() {
             "question = \"?\"\n[target]\n{target}\n[workload.map]\n{tiles}\n[factors]\nclients = [2, 4]\n\
              [measure]\nrounds = 2\nduration = \"2s\"\n"
         );
-        plan(&text).most_connections()
+        setups::most_connections(&plan(&text))
     };
     assert_eq!(most("\"data\""), 4);
     assert_eq!(most("\"sessions\""), 24);
@@ -155,7 +156,7 @@ proptest! {
     fn more_rounds_extend(half in 1_u32..4, more in 1_u32..4) {
         let short = plan(&text(2, &[1, 4], 2, true, half * 2));
         let long = plan(&text(2, &[1, 4], 2, true, (half + more) * 2));
-        prop_assert_eq!(short.hash(), long.hash());
+        prop_assert_eq!(identity::hash(&short.content), identity::hash(&long.content));
         prop_assert_eq!(short.seed, long.seed);
         prop_assert_eq!(&long.runs[..short.runs.len()], &short.runs[..]);
         prop_assert!(diff(&short, &long).is_empty());
@@ -172,8 +173,8 @@ fn arms_stand_next_to_each_other_unless_switching_takes_a_restart() {
     let halves = plan(&text(2, &[1, 4], 2, true, 4));
     assert_eq!(halves.content.scheme, Scheme::HalfRounds);
     let one_server = Standing::AsTheyAre { why: "no room".into() };
-    let halves = halves.standing_so(Some(one_server));
-    assert_eq!(halves.estimate().restarts, 5, "one to begin with, and one in each of four rounds");
+    let halves = revised::standing_so(halves, Some(one_server));
+    assert_eq!(cost::estimate(&halves).restarts, 5, "one to begin with, and one in each of four rounds");
     assert_eq!(plan(&text(1, &[1], 1, false, 3)).content.scheme, Scheme::Single);
 }
 
@@ -181,12 +182,12 @@ fn arms_stand_next_to_each_other_unless_switching_takes_a_restart() {
 #[test]
 fn the_seed_stands_once_in_what_people_read() {
     let plan = plan(&text(1, &[1, 2], 2, false, 2));
-    let (whole, short) = (plan.table(), plan.short_table());
+    let (whole, short) = (table::table(&plan), table::short_table(&plan));
     assert_eq!(whole.names().last().copied(), Some("seed"));
     assert_eq!(short.columns, whole.columns[..whole.columns.len() - 1]);
     assert!(short.rows.iter().all(|row| row.len() == short.columns.len()));
     let line = format!("seed {}; each run's own is made from it", plan.seed);
-    assert_eq!(plan.words().iter().filter(|known| **known == line).count(), 1);
+    assert_eq!(words::words(&plan).iter().filter(|known| **known == line).count(), 1);
 }
 
 #[test]
@@ -206,11 +207,11 @@ fn cells_are_in_random_order_that_the_seed_fixes() {
 #[test]
 fn a_repetition_is_the_same_experiment_with_other_seeds() {
     let first = plan(&text(1, &[1], 2, false, 2));
-    let again = first.clone().repeated(1);
-    assert_eq!(first.hash(), again.hash());
+    let again = revised::repeated(first.clone(), 1);
+    assert_eq!(identity::hash(&first.content), identity::hash(&again.content));
     assert!(first.runs.iter().all(|run| again.runs.iter().all(|other| other.seed != run.seed)));
-    assert_eq!(first.clone().repeated(0), first);
-    assert_eq!(again.clone().with_seed(first.seed), first);
+    assert_eq!(revised::repeated(first.clone(), 0), first);
+    assert_eq!(revised::with_seed(again.clone(), first.seed), first);
 }
 
 #[test]
@@ -230,12 +231,12 @@ fn any_other_change_is_another_experiment_and_says_what_changed() {
     ];
     for (from, to, wanted) in cases {
         let after = plan(&base.replacen(from, to, 1));
-        assert_ne!(before.hash(), after.hash(), "{to}");
+        assert_ne!(identity::hash(&before.content), identity::hash(&after.content), "{to}");
         let changes = diff(&before, &after);
         assert!(changes.iter().any(|change| change.contains(wanted)), "{to}: {changes:?}");
     }
     for same in [base.replace("\"?\"", "\"Another question?\""), format!("# a comment\n{base}")] {
-        assert_eq!(before.hash(), plan(&same).hash());
+        assert_eq!(identity::hash(&before.content), identity::hash(&plan(&same).content));
     }
 }
 
@@ -244,7 +245,7 @@ fn a_plan_survives_its_json() {
     let before = plan(&text(2, &[1, 4], 3, true, 2));
     let after: Plan = serde_json::from_str(&serde_json::to_string(&before).unwrap()).unwrap();
     assert_eq!(before, after);
-    assert_eq!(before.hash(), after.hash());
+    assert_eq!(identity::hash(&before.content), identity::hash(&after.content));
 }
 
 #[test]
@@ -260,13 +261,13 @@ fn runs_are_sized_by_the_budget() {
     let plan = sized("3min");
     assert!(plan.content.measure.duration_s > 1.0 && plan.content.measure.duration_s < 10.0);
     // The length is part of the identity, and so the same wherever arms stand; copies take a start more each round.
-    let total = |plan: &Plan| plan.estimate().total.as_secs_f64();
+    let total = |plan: &Plan| cost::estimate(plan).total.as_secs_f64();
     assert!(total(&plan) < 190.0, "{}", total(&plan));
-    let plan = plan.standing_so(None);
+    let plan = revised::standing_so(plan, None);
     assert!((170.0..=180.0).contains(&total(&plan)), "{}", total(&plan));
     assert_eq!(sized("1s").content.measure.duration_s, 1.0);
     assert_eq!(sized("10h").content.measure.duration_s, 10.0);
-    let over = |budget: &str| sized(budget).over_budget(&file(&written(budget)));
+    let over = |budget: &str| cost::over_budget(&sized(budget), &file(&written(budget)));
     assert_eq!([over("3min"), over("10h")], [None, None]);
     assert!(over("1s").is_some_and(|told| told.contains("measure.budget is 1 s")), "{:?}", over("1s"));
 }
@@ -274,8 +275,8 @@ fn runs_are_sized_by_the_budget() {
 #[test]
 fn a_plan_in_words() {
     let plan = plan(&text(1, &[1, 4], 2, true, 2));
-    let rows = plan.table().rows.len();
-    insta::assert_snapshot!(format!("{}\n{rows} rows", plan.words().join("\n")));
+    let rows = table::table(&plan).rows.len();
+    insta::assert_snapshot!(format!("{}\n{rows} rows", words::words(&plan).join("\n")));
 }
 
 /// A password in the URL was part of the identity: moving it to a variable began 24 runs again.
@@ -288,10 +289,10 @@ fn credentials_are_no_part_of_the_identity() {
     };
     let with = at("postgres://me:geheim@h/db");
     for url in ["postgres://me@h/db", "postgres://you@H:5432/db", "host=h dbname=db user=me password=x"] {
-        assert_eq!(at(url).hash(), with.hash(), "{url}");
+        assert_eq!(identity::hash(&at(url).content), identity::hash(&with.content), "{url}");
     }
     for url in ["postgres://me@h/other", "postgres://me@h:1/db", "postgres://me@i/db"] {
-        assert_ne!(at(url).hash(), with.hash(), "{url}");
+        assert_ne!(identity::hash(&at(url).content), identity::hash(&with.content), "{url}");
     }
     assert!(!serde_json::to_string(&with).unwrap().contains("geheim"));
 }
@@ -342,8 +343,9 @@ fn shipped_experiments_are_the_same_experiments() {
         let text = std::fs::read_to_string(path).unwrap();
         let file = ExperimentFile::parse(path, &text, false, &variables)
             .unwrap_or_else(|problems| panic!("{problems}"));
-        let plan = Plan::expand(&file, MACHINE).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        format!("{}: {}", path.file_stem().unwrap().display(), plan.hash())
+        let plan =
+            expand::expand(&file, MACHINE).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        format!("{}: {}", path.file_stem().unwrap().display(), identity::hash(&plan.content))
     };
     let found: Vec<String> = files.iter().map(hash).collect();
     insta::assert_snapshot!(found.join("\n"));
@@ -369,7 +371,7 @@ fn experiments_of_earlier_files_are_the_same_experiments() {
         let path = folder.path().join("e.toml");
         let file = ExperimentFile::parse(&path, text, full, &variables)
             .unwrap_or_else(|problems| panic!("{problems}"));
-        Plan::expand(&file, MACHINE).unwrap().hash()
+        identity::hash(&expand::expand(&file, MACHINE).unwrap().content)
     };
     let workload = "question = \"?\"\n[target]\nurl = \"host=h dbname=d\"\nchange_server = true\nredis = \"redis://h:1/\"\n[workload.z]\npgbench = { builtin = [\"select-only@9\", \"tpcb-like\"], define = { a = 1, b = 2.50, c = \"x\" } }\n[workload.a]\nredis = { command = \"get\" }\n";
     let cases = [
@@ -452,7 +454,7 @@ fn any_factor_can_be_compared() {
                 (arms, &pair[1].factors, &pair[1].workload)
             );
             assert!(!pair[0].factors.contains_key(factor), "{factor}");
-            let setups = [0, 1].map(|at| plan.setup(pair[at]));
+            let setups = [0, 1].map(|at| setups::setup(&plan, pair[at]));
             assert_ne!(setups[0], setups[1], "{factor}");
             assert_eq!(setups[0].seed, setups[1].seed, "{factor}");
         }
@@ -465,7 +467,7 @@ fn any_factor_can_be_compared() {
 fn an_arm_is_what_its_level_says() {
     let setup = |factor, base| {
         let plan = comparing(factor, base);
-        plan.setup(&plan.runs[0])
+        setups::setup(&plan, &plan.runs[0])
     };
     assert_eq!(setup("workload", "\"b\"").workload, "b");
     assert_eq!(setup("clients", "8").clients, 8);
@@ -495,7 +497,7 @@ fn settings_beside_the_compared_factor_that_take_a_restart_stand_in_blocks() {
     let switches = settings.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert!(switches < 2 * plan.rounds as usize, "{switches}");
     assert_eq!(plan.content.scheme, Scheme::Pairs);
-    assert!(plan.words().iter().any(|line| line.contains("stand together")));
+    assert!(words::words(&plan).iter().any(|line| line.contains("stand together")));
 }
 
 #[test]
@@ -541,7 +543,7 @@ fn arms_that_are_the_same_are_seen() {
         Case { what: "storages that are the same", text: stored("path = \"/a\""), same: Some(["x", "y"]) },
     ];
     for Case { what, text, same } in cases {
-        assert_eq!(plan(&text).equal_arms(), same.map(|pair| pair.map(str::to_owned)), "{what}");
+        assert_eq!(setups::equal_arms(&plan(&text)), same.map(|pair| pair.map(str::to_owned)), "{what}");
     }
 }
 
@@ -569,7 +571,7 @@ fn the_plan_says_all_of_changes_and_poolers() {
         "do = \"CREATE INDEX i ON t (x)\"\nundo = \"DROP INDEX IF EXISTS i\"\ncheck = \"SELECT 1 = 1\"";
     let pooler = "[factors]\nconnection = [\"direct\", \"bouncer\"]\n[pooler.bouncer]\npool_mode = \"transaction\"\n\
                   pool_size = 2\nsettings = { server_lifetime = \"60\" }\n[compare]";
-    let words = plan(&changing(with).replace("[compare]", pooler)).words();
+    let words = words::words(&plan(&changing(with).replace("[compare]", pooler)));
     for wanted in [
         "index without: check \"SELECT true\"",
         "index with: do \"CREATE INDEX i ON t (x)\", undo \"DROP INDEX IF EXISTS i\", check \"SELECT 1 = 1\"",
@@ -592,15 +594,19 @@ fn a_cold_run_has_no_warm_up() {
             .runs
             .iter()
             .filter(|run| !run.beside)
-            .map(|run| (plan.setup(run), plan.content.warmup_of(run)))
+            .map(|run| (setups::setup(&plan, run), levels::warmup_of(&plan.content, run)))
             .map(|(setup, planned)| (setup.cache, setup.warmup.as_secs_f64().max(planned)))
             .collect();
         assert_eq!(warmups.iter().filter(|run| **run == (Cache::Cold, 0.0)).count(), 2, "{warmups:?}");
         assert_eq!(warmups.iter().filter(|run| **run == (Cache::Warm, 2.0)).count(), 2, "{warmups:?}");
         // Two rounds: a run beside, one warm and one cold, each of 2 s; the warm one and that beside have 2 s before.
         let seconds = 2.0 * (3.0 * (2.0 + 0.35 + 1.0) + 2.0 * 2.0);
-        assert!((plan.estimate().total.as_secs_f64() - seconds).abs() < 0.01, "{:?}", plan.estimate());
-        assert!(plan.words().iter().any(|line| line.starts_with("cache cold: ")));
+        assert!(
+            (cost::estimate(&plan).total.as_secs_f64() - seconds).abs() < 0.01,
+            "{:?}",
+            cost::estimate(&plan)
+        );
+        assert!(words::words(&plan).iter().any(|line| line.starts_with("cache cold: ")));
     }
 }
 
@@ -634,10 +640,9 @@ fn servers_versions_and_data_stand_beside_each_other() {
             "question = \"?\"\n[target]\nmanaged = {{ name = \"s\" }}\n[prepare]\npgbench = {{ scale = 3 }}\n[workload.a]\n\
              pgbench = {{ builtin = \"select-only\" }}\n[factors]\n{factors}\n[compare]\n{compare}\n[measure]\nrounds = 2\n"
         ));
-        let mut found: Vec<String> = plan
-            .sites()
+        let mut found: Vec<String> = setups::sites(&plan)
             .iter()
-            .map(|at| match plan.content.target(at) {
+            .map(|at| match levels::target(&plan.content, at) {
                 crate::target_spec::TargetSpec::Managed { name, .. } => name,
                 url => panic!("{url:?}"),
             })
@@ -647,15 +652,14 @@ fn servers_versions_and_data_stand_beside_each_other() {
         let mut wanted = names.to_vec();
         wanted.sort_unstable();
         assert_eq!(found, wanted, "{factors}");
-        let scales: HashSet<u32> = plan
-            .sites()
+        let scales: HashSet<u32> = setups::sites(&plan)
             .iter()
-            .map(|at| jobs_of(plan.content.preparation(at)).pgbench.as_ref().unwrap().scale)
+            .map(|at| jobs_of(levels::preparation(&plan.content, at)).pgbench.as_ref().unwrap().scale)
             .collect();
         let wanted = if factors.contains("scale") { vec![1, 10] } else { vec![3] };
         assert_eq!(scales, wanted.into_iter().collect(), "{factors}");
         let again: Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
-        assert_eq!((again.hash(), again), (plan.hash(), plan));
+        assert_eq!((identity::hash(&again.content), again), (identity::hash(&plan.content), plan));
     }
 }
 
@@ -674,7 +678,7 @@ const LOADS: &str = "question = \"?\"\n[target]\nmanaged = {}\n\
 fn workloads_have_loads_of_their_own() {
     let asked = |plan: &Plan| -> Vec<String> {
         let words = |run: &PlannedRun| {
-            let setup = plan.setup(run);
+            let setup = setups::setup(plan, run);
             format!("{} {} {:?} {:?}", run.workload, setup.clients, run.rate, setup.promise)
         };
         plan.runs.iter().map(words).collect()
@@ -694,7 +698,7 @@ fn workloads_have_loads_of_their_own() {
     assert_eq!(keys, ["clients", "promise", "rate_per_client", "workload"]);
     assert_eq!(short.runs[0].factors.len(), 2);
     let full = ExperimentFile::parse(Path::new("e.toml"), LOADS, true, &|_| None).unwrap();
-    let full = Plan::expand(&full, MACHINE).unwrap();
+    let full = expand::expand(&full, MACHINE).unwrap();
     assert_eq!(asked(&full)[2..], ["ladder 16 Some(16.0) None"]);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::plan::{Plan, PlannedRun, RESTART_S};
+use crate::plan::{Plan, PlannedRun, RESTART_S, cost};
 
 /// Time spent around runs and on restarts so far.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Mean {
 
 impl Pace {
     pub(crate) fn of(plan: &Plan) -> Self {
-        let estimate = plan.estimate();
+        let estimate = cost::estimate(plan);
         let (warmup_s, duration_s) = (plan.content.measure.warmup_s, plan.content.measure.duration_s);
         Self {
             warmup_s,

@@ -7,7 +7,7 @@ use results::limits::{CellLimit, LimitNext};
 use spec::{AskedLimit, Profile, Reason, Run, figures};
 
 use super::{Aside, Block, Course, Done, Next, Strategy};
-use crate::plan::{Plan, PlannedRun};
+use crate::plan::{Plan, PlannedRun, order, setups};
 
 /// The searches of a plan, cell after cell. Its runs are the fastest of each cell and arm.
 pub(crate) struct Limits<'a> {
@@ -90,7 +90,7 @@ impl<'a> Limits<'a> {
 
     /// `lookup, 8 clients, 2676/s, trial 3: the limit is below 2754/s`.
     fn words(&self, run: &PlannedRun, told: &str) -> String {
-        let words = self.plan.words_of(run);
+        let words = setups::words_of(self.plan, run);
         let round = format!(", round {}", run.round);
         let named = words.strip_suffix(&round).unwrap_or(&words);
         match run.rate {
@@ -112,7 +112,7 @@ impl<'a> Limits<'a> {
         if self.asked.grow_clients {
             factors.insert("clients".to_owned(), clients.to_string());
         }
-        let seed = self.plan.seed_of(&factors, round);
+        let seed = order::seed_of(self.plan.seed, round, &factors);
         let threads = cell.threads.max(1).min(clients);
         let rate = rate.map(|rate| rate.mean(self.plan.content.measure.duration_s));
         PlannedRun { sequence: sequence as u32, round, factors, rate, clients, threads, seed, ..cell.clone() }
@@ -137,7 +137,7 @@ impl Strategy for Limits<'_> {
             let at = self.at(cell, done);
             let (runs, told) = self.next_of(cell, &at, done.len());
             let next = |(run, number): (PlannedRun, usize)| Next {
-                setup: self.plan.setup(&run),
+                setup: setups::setup(self.plan, &run),
                 what: self.words(&run, &told),
                 number,
                 takes,

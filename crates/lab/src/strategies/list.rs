@@ -7,7 +7,7 @@ use spec::{Run, RunKey};
 
 use super::again::{Again, Rule};
 use super::{Aside, Block, Course, Done, Next, Strategy};
-use crate::plan::{Plan, PlannedRun};
+use crate::plan::{Plan, PlannedRun, levels, setups};
 
 /// The runs of a plan.
 pub(crate) struct List<'a> {
@@ -32,10 +32,10 @@ impl<'a> List<'a> {
     fn next_of(&self, run: &PlannedRun) -> Next {
         let content = &self.plan.content;
         Next {
-            setup: self.plan.setup(run),
-            what: self.plan.words_of(run),
+            setup: setups::setup(self.plan, run),
+            what: setups::words_of(self.plan, run),
             number: run.sequence as usize + 1,
-            takes: Duration::from_secs_f64(content.warmup_of(run) + content.measure.duration_s),
+            takes: Duration::from_secs_f64(levels::warmup_of(content, run) + content.measure.duration_s),
             run: run.clone(),
             more_clients: false,
         }

@@ -7,7 +7,7 @@ use lab::LabError;
 use lab::execute::{self, Looked};
 use lab::experiment::{AskedBeside, ExperimentFile, ReadOptions};
 use lab::foresight::foresee;
-use lab::plan::Plan;
+use lab::plan::{self, Plan};
 use results::answer::Verdicts;
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
@@ -164,8 +164,8 @@ impl How<'_> {
 
     /// What of the file can be run here, told before anything is done.
     fn planned(&self, file: &ExperimentFile, screen: &Screen, stop: &Stop) -> Result<Plan, LabError> {
-        let mut plan = Plan::expand(file, Machine::here())?;
-        if let Some([one, other]) = plan.equal_arms().filter(|_| !file.allows_same()) {
+        let mut plan = plan::expand(file, Machine::here())?;
+        if let Some([one, other]) = plan::equal_arms(&plan).filter(|_| !file.allows_same()) {
             let what = format!("{}: arms {one} and {other} are the same", self.name);
             return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"));
         }
@@ -179,15 +179,15 @@ impl How<'_> {
             }
             chosen => chosen?,
         }
-        plan.check_waiting()?;
+        plan::check_waiting(&plan)?;
         let plan = execute::look_for_room(plan, file)?;
         if !self.dry_run {
             execute::check_sizes(&plan)?;
         }
-        for line in plan.words().into_iter().chain(foresee(&plan, &results)) {
+        for line in plan::words(&plan).into_iter().chain(foresee(&plan, &results)) {
             screen.line(&line);
         }
-        if let Some(over) = plan.over_budget(file) {
+        if let Some(over) = plan::over_budget(&plan, file) {
             warning(&over);
         }
         Ok(plan)
@@ -207,8 +207,8 @@ impl How<'_> {
         }
         let format = self.output.format.format;
         let table = match format {
-            Format::Text | Format::Md => plan.short_table(),
-            _ => plan.table(),
+            Format::Text | Format::Md => plan::short_table(plan),
+            _ => plan::table(plan),
         };
         print(&table, format)?;
         Ok(SAME_OR_BETTER)

@@ -3,6 +3,7 @@
 pub mod change;
 mod content;
 mod cpus;
+mod expanded;
 mod generator;
 mod measure;
 mod named;
@@ -16,8 +17,9 @@ mod target;
 pub mod tile_server;
 mod workload;
 
-pub use content::{Arm, Beside, NotRun};
+pub use content::{Arm, Beside, CACHE, Content, SETTINGS, STORAGE};
 pub use cpus::Cpus;
+pub use expanded::{NotRun, PLACEMENT, Plan};
 pub use generator::{AskedDriver, Generator, Waiting};
 pub use measure::{CellOrder, PlannedComparison, PlannedLoad, PlannedMeasure, Scheme, Slices};
 pub use named::Named;

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use lab::experiment::{ExperimentFile, ReadOptions};
-use lab::plan::Plan;
+use lab::plan;
 use report::repeat::{Kit, KitFile, in_words};
 use results::Store;
 use server::settings::Machine;
@@ -146,8 +146,8 @@ fn identify(kit: &Kit, folder: &Path, results: &Path) {
     let Some(path) = &kit.experiment else { return };
     let path = folder.join(path);
     let planned = ExperimentFile::read(&path, &ReadOptions::default()).map_err(anyhow::Error::from);
-    match planned.and_then(|file| Ok(Plan::expand(&file, Machine::here())?)) {
-        Ok(plan) if plan.hash() == kit.hash => {
+    match planned.and_then(|file| Ok(plan::expand(&file, Machine::here())?)) {
+        Ok(plan) if plan::hash(&plan.content) == kit.hash => {
             let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());
             talk(&format!(
                 "it is the same experiment: where its runs are stored (--results {}) a larger --rounds goes on with it, and --again \

@@ -1,0 +1,150 @@
+//! What levels of factors come to: the setup of a run, its server, what is put on that, and the workload.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use engine::Until;
+use spec::Class;
+use workloads::Spec;
+
+use super::cells::{self, Cell};
+use super::{Arm, Content, PlannedLoad, PlannedPreparation, PlannedRun, workload};
+use crate::error::LabError;
+use crate::factors::{self, STORAGE, factor, with_options};
+use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup, driver_choice};
+use crate::target_spec::{TargetSpec, on_storage, with_data, with_version};
+
+/// Load before a run counts, seconds: a warm-up would heat a cold one unseen.
+pub(crate) fn warmup_of(content: &Content, run: &PlannedRun) -> f64 {
+    let setup = setup(content, &run.factors, run.arm.as_deref());
+    setup.map_or(content.measure.warmup_s, |setup| setup.warmup.as_secs_f64())
+}
+
+/// What a run of these levels, and of this arm, needs; its seed is the plan's to give.
+///
+/// # Errors
+/// In words, when a level is none of its factor.
+pub(crate) fn setup(
+    content: &Content,
+    cell: &BTreeMap<String, String>,
+    arm: Option<&str>,
+) -> Result<Setup, String> {
+    let only = <&[Arm; 1]>::try_from(&content.arms[..]).map(|[only]| only.clone());
+    let mut setup = Setup {
+        server: Server::Target(At::default()),
+        connection: Connection::Direct,
+        changes: None,
+        cache: Cache::AsLeft,
+        arm: only.ok(),
+        workload: String::new(),
+        options: BTreeMap::new(),
+        load: match content.measure.load {
+            PlannedLoad::Users { think_s, ramp_s } => {
+                Load::Users { think: Duration::from_secs_f64(think_s), ramp: Duration::from_secs_f64(ramp_s) }
+            }
+            PlannedLoad::Closed | PlannedLoad::Rate => Load::Closed,
+        },
+        clients: 1,
+        threads: content.measure.threads,
+        promise: content.measure.promise_s.map(Duration::from_secs_f64),
+        warmup: Duration::from_secs_f64(content.measure.warmup_s),
+        until: Until::Elapsed(Duration::from_secs_f64(content.measure.duration_s).as_nanos() as u64),
+        statements: false,
+        transactions: false,
+        driver: driver_choice(content.measure.driver),
+        waiting: content.measure.wait,
+        placement: Placement::default(),
+        seed: 0,
+        sought: None,
+        counting: Counting::EXPERIMENT,
+    };
+    let levels = cell.iter().map(|(key, level)| (key.as_str(), level.as_str()));
+    let mut levels: Vec<_> = levels.chain(arm.map(|arm| (content.compared(), arm))).collect();
+    let known = cells::known(content);
+    levels.sort_by_key(|(key, _)| factors::place(key, &known));
+    for (key, level) in levels {
+        factor(key, &known)
+            .ok_or_else(|| format!("there is no factor {key:?}"))?
+            .apply(key, level, &mut setup, &known)?;
+    }
+    setup.threads = setup.threads.min(setup.clients).max(1);
+    if known.workloads.get(setup.workload.as_str()).is_some_and(|spec| spec.is_job()) {
+        return Ok(Setup {
+            load: Load::Job,
+            clients: 0,
+            threads: 0,
+            promise: None,
+            warmup: Duration::ZERO,
+            ..setup
+        });
+    }
+    if spec_of(content, &setup).is_ok_and(|spec| spec.begins_cold()) {
+        setup.warmup = Duration::ZERO;
+    }
+    if let Some(asked) = &content.measure.search {
+        setup.promise = setup.load.profile().map(|_| asked.longest());
+        setup.sought = Some(asked.clone());
+    }
+    Ok(setup)
+}
+
+/// The server of these levels.
+#[must_use]
+pub(crate) fn target(content: &Content, at: &At) -> TargetSpec {
+    let server =
+        at.server.as_ref().and_then(|name| content.named.servers.get(name)).unwrap_or(&content.target);
+    let server = match &at.version {
+        Some(level) => with_version(server, level, content.named.builds.get(level)),
+        None => server.clone(),
+    };
+    let on = at.storage.as_ref().and_then(|level| Some((level, content.named.storages.get(level)?)));
+    let server = on.map_or_else(|| server.clone(), |(level, on)| on_storage(&server, level, on));
+    at.data.iter().fold(server, |server, (key, level)| with_data(&server, key, level))
+}
+
+/// What is put on the server of these levels.
+#[must_use]
+pub(crate) fn preparation<'c>(content: &'c Content, at: &At) -> &'c PlannedPreparation {
+    let data = At { data: at.data.clone(), ..At::default() };
+    content.data.get(&data.to_string()).unwrap_or(&content.prepare)
+}
+
+/// What an arm is in a cell, whatever it is called.
+pub(super) fn effect(content: &Content, cell: &Cell, arm: &str) -> Result<(Setup, Option<String>), String> {
+    let mut setup = setup(content, cell, Some(arm))?;
+    let asked =
+        content.workloads.get(&setup.workload).map(|planned| workload::effect(planned, &setup.options));
+    setup.arm.iter_mut().for_each(|arm| arm.name = None);
+    // Whatever a storage is called.
+    if let Server::Target(At { storage: Some(level), .. }) = &mut setup.server
+        && let Some(storage) = content.named.storages.get(level)
+    {
+        *level = format!("{storage:?}");
+    }
+    for own in setup.changes.iter_mut().flat_map(BTreeMap::values_mut) {
+        // A check looks, and does nothing.
+        (own.level, own.change.check) = Default::default();
+    }
+    (setup.workload, setup.options) = Default::default();
+    Ok((setup, asked))
+}
+
+/// The workload that a setup asks for, with the options that it changes.
+///
+/// # Errors
+/// When it is none of this plan.
+pub(crate) fn spec_of(content: &Content, setup: &Setup) -> Result<Spec, LabError> {
+    let planned = content.workloads.get(&setup.workload).ok_or_else(|| "is not there".to_owned());
+    planned
+        .and_then(|planned| with_options(&Spec::of(&planned.spec)?, &setup.options))
+        .map_err(|why| LabError::failed(Class::Internal, format!("workload {}: {why}", setup.asked()), ""))
+}
+
+/// Whether its only storage is a filesystem that is made, and goes with pgdyno.
+pub(crate) fn is_on_made_storage(content: &Content) -> bool {
+    let level = content.factors.get(STORAGE).and_then(|levels| levels.first());
+    match target(content, &At { storage: level.cloned(), ..At::default() }) {
+        TargetSpec::Managed { storage, .. } => storage.is_some_and(|storage| storage.is_made()),
+        TargetSpec::Url { .. } => false,
+    }
+}

@@ -1,0 +1,280 @@
+//! What will be done, in words.
+
+use std::collections::BTreeMap;
+
+use protocol::without_credentials;
+use spec::AskedLimit;
+use spec::plan::storage::Holds;
+
+use super::cells;
+use super::sides::why_apart;
+use super::{
+    Arm, CACHE, Generator, NotRun, Plan, Scheme, Standing, TargetSpec, cost, jobs_of, levels, setups, turns,
+};
+use crate::factors::{SETTINGS, STORAGE};
+use crate::setup::At;
+
+/// What will be done, in words, a line each: target, preparation, arms, order, time.
+#[must_use]
+pub fn words(plan: &Plan) -> Vec<String> {
+    let mut lines = vec![plan.question.clone()];
+    lines.extend(plan.taste.iter().map(|taste| format!("a taste: {taste}")));
+    lines.push(format!("target: {}", target_words(plan)));
+    lines.extend(preparation_words(plan));
+    lines.extend(arms_words(plan));
+    lines.extend(plan.not_run.iter().map(|NotRun { what, why }| format!("not run: {what}: {why}")));
+    lines.extend(storage_words(plan));
+    lines.extend(turns::placement_words(plan));
+    lines.extend(plan.generator.iter().map(Generator::words));
+    lines.push(order_words(plan));
+    lines.push(format!("seed {}; each run's own is made from it", plan.seed));
+    if plan.content.measure.search.is_some() {
+        lines.push(search_length_words(plan));
+        return lines;
+    }
+    let jobs = plan.runs.iter().filter(|run| run.is_job()).count();
+    if jobs > 0 {
+        lines.push(format!(
+            "{} of jobs, each done once to its end: how long they take is known from earlier ones, or after the first",
+            crate::words::count(jobs, "run")
+        ));
+    }
+    if jobs == plan.runs.len() {
+        return lines;
+    }
+    let estimate = cost::estimate(plan);
+    lines.push(format!(
+        "{} of {} s (warm-up {} s{}{}), about {} in all, preparation not counted",
+        crate::words::count(plan.runs.len() - jobs, "run"),
+        plan.content.measure.duration_s,
+        plan.content.measure.warmup_s,
+        if plan.content.starts_cold() { ", none where cold" } else { "" },
+        longer_warmup(plan),
+        crate::words::duration(estimate.total),
+    ));
+    lines
+}
+
+/// How many trials there will be, and how long that takes, at least and at most.
+fn search_length_words(plan: &Plan) -> String {
+    let (measure, per_run) = (&plan.content.measure, cost::estimate(plan).per_run);
+    let [least, most] = crate::strategies::of(plan, &[], None).usual(&[]);
+    let [from, to] = [least, most].map(|runs| crate::words::duration(per_run * runs as u32));
+    format!(
+        "{least} to {most} runs of {} s (warm-up {} s), {from} to {to} in all, more where trials disagree, preparation not counted",
+        measure.duration_s, measure.warmup_s,
+    )
+}
+
+/// That arms which take turns are warmed up all the same.
+fn longer_warmup(plan: &Plan) -> String {
+    let asked = plan.content.measure.warmup_s;
+    let given = plan
+        .runs
+        .iter()
+        .filter(|run| turns::turns(plan, run).is_some())
+        .map(|run| turns::warmup_of(plan, run));
+    match given.reduce(f64::max).filter(|given| *given > asked) {
+        Some(given) => format!(", {given} s where arms take turns: it tells how long slices are to be"),
+        None => String::new(),
+    }
+}
+
+fn target_words(plan: &Plan) -> String {
+    let target = &plan.content.target;
+    let kinds: Vec<&str> = target.tile_servers().iter().map(|options| options.kind.name()).collect();
+    let tile_servers = match kinds[..] {
+        [] => String::new(),
+        _ => format!(", with {} before it", kinds.join(" and ")),
+    };
+    let server = match target {
+        TargetSpec::Managed { name, version, extensions, redis, .. } => {
+            let mut words = format!("managed server {name:?}");
+            if let Some(version) = version {
+                words += &format!(", PostgreSQL {version}");
+            }
+            if !extensions.is_empty() {
+                words += &format!(", with {}", extensions.join(", "));
+            }
+            if *redis {
+                words += ", and a private Redis";
+            }
+            words
+        }
+        TargetSpec::Url { shown, redis, .. } => {
+            let redis = redis.as_ref().map(|redis| format!(", and {redis}")).unwrap_or_default();
+            format!("{shown}{redis}")
+        }
+    };
+    server + &tile_servers
+}
+
+fn preparation_words(plan: &Plan) -> Vec<String> {
+    jobs_of(&plan.content.prepare).jobs().iter().map(|job| format!("prepare: {}", job.what())).collect()
+}
+
+/// What the arms are, and what the settings are that are varied beside them.
+fn arms_words(plan: &Plan) -> Vec<String> {
+    let settings = plan.content.compared() == SETTINGS;
+    let of_settings = if settings { "arm" } else { "settings" };
+    let named = plan.content.arms.iter().filter(|arm| arm.name.is_some());
+    let compared = (!settings).then(|| {
+        let arms: Vec<String> = plan.content.arm_names().into_iter().flatten().collect();
+        format!("compared: {} = {}, the first is the base", plan.content.compared(), arms.join(", "))
+    });
+    let changes = plan.content.named.changes.iter().flat_map(|(name, levels)| {
+        levels.iter().map(move |(level, change)| format!("{name} {level}: {}", change.all_words()))
+    });
+    let poolers = plan.content.named.poolers.iter();
+    let poolers = poolers.map(|(name, options)| format!("connection {name}: PgBouncer, {}", options.words()));
+    let described = changes.chain(poolers).chain(cache_words(plan));
+    named.map(|arm| arm_words(of_settings, arm)).chain(described).chain(compared).collect()
+}
+
+/// What is to be known where arms differ in more than what they stand on.
+fn storage_words(plan: &Plan) -> Option<String> {
+    let levels = plan.content.factors.get(STORAGE)?;
+    let mut held: BTreeMap<Holds, Vec<&str>> = BTreeMap::new();
+    for level in levels {
+        let holds = plan.content.named.storages.get(level).map(|storage| storage.holds);
+        held.entry(holds.unwrap_or_default()).or_default().push(level);
+    }
+    let words = |(holds, levels): (&Holds, &Vec<&str>)| {
+        let what = match holds {
+            Holds::Data => "the whole data folder",
+            Holds::Tablespace => "the databases",
+            Holds::Wal => "the log",
+        };
+        format!("{what} on {}", levels.join(", "))
+    };
+    let told: Vec<String> = held.iter().map(words).collect();
+    (told.len() > 1).then(|| {
+        format!("storages that hold different files differ in more than the storage: {}", told.join("; "))
+    })
+}
+
+fn cache_words(plan: &Plan) -> Vec<String> {
+    let levels = plan.content.factors.get(CACHE).into_iter().flatten();
+    let words = |level: &String| match level.as_str() {
+        "cold" => {
+            "with its files dropped from the page cache (as root that of the whole machine is); no warm-up, so the run begins \
+             cold and heats as it goes"
+        }
+        _ => "with its files read into the page cache; then the warm-up",
+    };
+    levels
+        .map(|level| format!("{CACHE} {level}: the server is started anew before each run, {}", words(level)))
+        .collect()
+}
+
+fn is_by_url(plan: &Plan, at: &At) -> bool {
+    matches!(levels::target(&plan.content, at), TargetSpec::Url { .. })
+}
+
+/// Where arms stand, and why.
+pub(crate) fn standing_words(plan: &Plan) -> String {
+    let Some(standing) = &plan.standing else { return String::new() };
+    let half = plan.content.scheme == Scheme::HalfRounds;
+    match standing {
+        Standing::AsTheyAre { why } if half => format!("half-rounds, on one server: {why}"),
+        Standing::AsTheyAre { why } => {
+            format!("arms on the servers as they were prepared, not on copies: {why}")
+        }
+        Standing::Copies(copies) => {
+            let each = match (copies.each, copies.swapped) {
+                (1, _) if setups::sites(plan).iter().any(|at| is_by_url(plan, at)) => {
+                    "each arm on a copy of its server (those by URL as they are, one start of each)"
+                        .to_owned()
+                }
+                (1, _) => "each arm on a copy of its server".to_owned(),
+                (number, true) => format!("on {number} copies, which arms swap every round"),
+                (number, false) => format!("on {number} copies, each arm on its own"),
+            };
+            let figures = match copies.figures.as_str() {
+                "" => "if they fit into memory and onto the disk once the data are prepared".to_owned(),
+                figures => figures.to_owned(),
+            };
+            let apart = match copies.apart.is_empty() {
+                true => String::new(),
+                false => format!("; half-rounds for {}: {}", copies.apart.join(", "), why_apart(copies)),
+            };
+            format!("side by side {each}, started anew every round ({figures}){apart}")
+        }
+    }
+}
+
+/// How rounds, cells and arms follow each other.
+pub(crate) fn order_words(plan: &Plan) -> String {
+    let slicing = turns::slicing_words(plan);
+    [rounds_words(plan), slicing].into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+fn rounds_words(plan: &Plan) -> String {
+    if let Some(asked) = &plan.content.measure.search {
+        return search_words(asked, plan.content.compare.is_some());
+    }
+    if plan.standing.is_some() {
+        let rounds = crate::words::count(plan.rounds as usize, "round");
+        let order = match plan.scheme() {
+            Scheme::HalfRounds if plan.copies().is_none() => {
+                "all cells run in one arm and then in the next, the base first in odd rounds"
+            }
+            _ => "the arms of a cell run next to each other, the base first in odd rounds",
+        };
+        return format!("{rounds}; {}; {order}", standing_words(plan));
+    }
+    let rounds = crate::words::count(plan.rounds as usize, "round");
+    match plan.content.scheme {
+        Scheme::Single => format!("{rounds}; nothing is compared"),
+        Scheme::Pairs => {
+            let blocked = if cells::blocked(&plan.content) {
+                "; going to another level of settings or of a change is dear, so the cells of one stand together"
+            } else {
+                ""
+            };
+            let on = match setups::sites(plan) {
+                sites if sites.len() == 1 => "one server",
+                sites if sites.iter().any(|at| is_by_url(plan, at)) => {
+                    "servers of their own, one start of each (by URL none is started anew)"
+                }
+                _ => "servers of their own",
+            };
+            format!(
+                "{rounds}; the arms of a cell run next to each other on {on}, the base first in odd rounds{blocked}"
+            )
+        }
+        Scheme::HalfRounds => {
+            let why = match plan.content.compared() {
+                SETTINGS => "takes a restart",
+                _ => "is a change of the server",
+            };
+            format!(
+                "{rounds}; switching arms {why}, so all cells run in one arm and then in the next, the base first in odd rounds"
+            )
+        }
+    }
+}
+
+/// The rule of a search, and its bounds.
+fn search_words(asked: &AskedLimit, compares: bool) -> String {
+    let from = asked.lowest.map_or("1 % of the fastest run".to_owned(), |rate| format!("{rate}/s"));
+    let to = asked.highest.map_or("120 % of it".to_owned(), |rate| format!("{rate}/s"));
+    let grow = if asked.grow_clients { "; clients are doubled until more bring nothing" } else { "" };
+    let arms = if compares { "; then all arms in turn around the limit of the base" } else { "" };
+    format!(
+        "the highest rate at which {} holds is searched in each cell: a run as fast as the clients can, then trials between {from} and \
+         {to} until the rate that keeps it and the one that does not are within {} %, each by three trials of five{grow}{arms}",
+        asked.words(),
+        (1000.0 * asked.width).round() / 10.0
+    )
+}
+
+fn arm_words(of: &str, arm: &Arm) -> String {
+    let name = arm.name.as_deref().unwrap_or_default();
+    let settings: Vec<_> =
+        arm.settings.iter().map(|(name, value)| format!("{name} = {}", without_credentials(value))).collect();
+    let what = if settings.is_empty() { "the server's own settings".to_owned() } else { settings.join(", ") };
+    let safety =
+        if arm.weakens.is_empty() { String::new() } else { format!("; weakens: {}", arm.weakens.join(", ")) };
+    format!("{of} {name}: {what}{safety}")
+}
