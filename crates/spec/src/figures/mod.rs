@@ -67,7 +67,7 @@ mod tests {
             assert!(matches!(row.unit, Unit::Count | Unit::Bytes | Unit::Seconds), "{}", row.name);
         }
         assert_eq!(BYTES.notable.as_ref().map(|of| of.event), Some(100.0));
-        assert_eq!(WAL_BYTES.notable, Some(Notable { family: "wal", matters: 64.0, event: 8192.0 }));
+        assert_eq!(WAL_BYTES.notable, Some(Notable { family: "WAL", matters: 64.0, event: 8192.0 }));
     }
 
     #[test]

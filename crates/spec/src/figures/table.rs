@@ -37,9 +37,9 @@ rows! {
     POSTGRES: Figure by Postgres;
     TEMP_BYTES temp_bytes, "temporary files", Bytes, Transaction, Lower, large from 1024.0 in "temporary files", "Bytes written to temporary files";
     TEMP_FILES temp_files, "number of temporary files", Count, Transaction, Lower, large from 0.01 in "temporary files", "Temporary files made";
-    WAL_BYTES wal_bytes, "WAL", Bytes, Transaction, Lower, large from 64.0 in "wal", "Distance of the WAL's insert position; exact, unlike statistics";
-    WAL_RECORDS wal_records, "WAL records", Count, Transaction, Lower, large from 0.5 in "wal", "Records written to the WAL; from PostgreSQL 14 on";
-    WAL_FULL_PAGE_IMAGES wal_full_page_images, "full-page images in the WAL", Count, Transaction, Lower, large from 0.05 in "wal", "Full pages written to the WAL; from PostgreSQL 14 on";
+    WAL_BYTES wal_bytes, "WAL", Bytes, Transaction, Lower, large from 64.0 in "WAL", "Distance of the WAL's insert position; exact, unlike statistics";
+    WAL_RECORDS wal_records, "WAL records", Count, Transaction, Lower, large from 0.5 in "WAL", "Records written to the WAL; from PostgreSQL 14 on";
+    WAL_FULL_PAGE_IMAGES wal_full_page_images, "full-page images in the WAL", Count, Transaction, Lower, large from 0.05 in "WAL", "Full pages written to the WAL; from PostgreSQL 14 on";
     WAL_BUFFERS_FULL wal_buffers_full, "full WAL buffers", Count, Transaction, Lower, "Times that WAL was written because its buffers were full; from PostgreSQL 14 on";
     BLOCKS_READ blocks_read, "blocks read into shared buffers", Count, Transaction, Lower, large from 0.1 in "blocks", "Blocks that were not in shared buffers";
     BLOCKS_HIT blocks_hit, "blocks found in shared buffers", Count, Transaction, Lower, large from 1.0 in "blocks", "Blocks that were in shared buffers";
