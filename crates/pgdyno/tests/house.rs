@@ -235,18 +235,18 @@ fn list_of_figures() -> String {
     }
     for source in sources {
         list += &format!(
-            "\n### Source: {}\n\n| name | figure | unit | per | better | told from | meaning |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+            "\n### Source: {}\n\n| name | figure | unit | per | better | shown from | meaning |\n| --- | --- | --- | --- | --- | --- | --- |\n",
             source.name()
         );
         for row in figures::table().filter(|row| row.source == source) {
             let Row { name, label, unit, per, better, notable, meaning, .. } = row;
-            let told = notable.as_ref().map(|of| format!("{}, {}", of.matters, of.family));
+            let shown = notable.as_ref().map(|of| format!("{}, {}", of.matters, of.family));
             list += &format!(
                 "| `{name}` | {label} | {} | {} | {} | {} | {meaning} |\n",
                 unit.name(),
                 per.name(),
                 better.name(),
-                told.unwrap_or_default()
+                shown.unwrap_or_default()
             );
         }
     }

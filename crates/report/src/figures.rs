@@ -1,4 +1,4 @@
-//! Every figure and counter of every run, with what the table of figures says of it.
+//! Every figure and counter of every run, with its unit, label and source from the table of figures.
 
 use results::{Table, Value};
 use spec::figures;

@@ -1,4 +1,4 @@
-//! The table of figures: what runs count and store, and what is to be known of each figure to compare, name and print it.
+//! The table of figures: what runs count and store, and how each figure is named, compared and printed.
 //!
 //! A line of [`table()`] is all that a figure needs: its id, what `pgdyno table figures` and `table differences` print, and its line
 //! in docs/figures.md come from it.

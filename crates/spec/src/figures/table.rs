@@ -1,7 +1,7 @@
 //! The table: a line for each figure, by who counts it.
 //!
-//! A line has id and stored name, label, unit, what it is given for, which way is better, where arms differ in it from when on and in
-//! which family, and what it means. A new figure is a new line here.
+//! Each line has: id, stored name, label, unit, what it is given for, which way is better, and what it means. `large from` says from
+//! when on a difference between arms is shown, in which family, and how much one event makes. A new figure is a new line here.
 
 use super::row::{Better, Counter, Figure, Id, Notable, Per, Row, Source, Unit};
 
@@ -22,7 +22,7 @@ macro_rules! rows {
             notable: rows!(@ $unit $($matters $family $($event)?)?),
             meaning: $meaning,
         });)*
-        pub(super) const $rows: &[&Row] = &[$($id.row),*];
+        pub(super) const $rows: &[&Row] = &[$($id.row()),*];
     };
     (@ $unit:ident) => { None };
     (@ $unit:ident $matters:literal $family:literal) => { Some(Notable::new($family, Unit::$unit, $matters)) };
@@ -71,7 +71,7 @@ rows! {
 
 rows! {
     KERNEL: Figure by Kernel;
-    SERVER_CPU_S server_cpu_s, "server's CPU", Seconds, Transaction, Lower, large from 5e-6 in "server CPU", "CPU time of the server's processes, those that ended meanwhile included; of a server on this machine";
+    SERVER_CPU_S server_cpu_s, "server's CPU", Seconds, Transaction, Lower, large from 5e-6 in "server CPU", "CPU time of all processes of a server on this machine, including processes that ended meanwhile";
     CHILD_USER_CPU_S child_user_cpu_s, "program's user CPU", Seconds, Transaction, Lower, large from 0.1 in "program's CPU", "User CPU time of the program that did the job";
     CHILD_SYSTEM_CPU_S child_system_cpu_s, "program's system CPU", Seconds, Transaction, Lower, "System CPU time of the program that did the job";
     CHILD_MAX_RSS_BYTES child_max_rss_bytes, "program's memory", Bytes, Run, Lower, "Largest resident memory of the program that did the job";

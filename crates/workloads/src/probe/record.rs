@@ -96,7 +96,7 @@ impl Found {
         self
     }
 
-    /// What the table says of it; `None` of a figure that only a later build knows.
+    /// Its row of the table of figures; `None` of a figure that only a later build knows.
     #[must_use]
     pub fn row(&self) -> Option<&'static Row> {
         spec::figures::row(&self.name)

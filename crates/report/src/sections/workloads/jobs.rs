@@ -64,7 +64,7 @@ impl Mean {
     }
 }
 
-/// What is told of a job besides its time.
+/// An amount of a job that is shown next to its time.
 struct Amount {
     name: &'static str,
     unit: Unit,
