@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
+use spec::figures::{self, Row, Source};
 
 /// Who may know whom, as ARCHITECTURE.md says.
 const MAY_KNOW: &[(&str, &[&str])] = &[
@@ -221,6 +222,89 @@ fn reference_page_is_the_help_of_every_command() {
         read("docs/commands.md") == page,
         "docs/commands.md is old: UPDATE=1 cargo test -p pgdyno --test house"
     );
+}
+
+/// The list of all figures in docs/figures.md, by who counts them.
+fn list_of_figures() -> String {
+    let mut list = String::new();
+    let mut sources: Vec<Source> = Vec::new();
+    for row in figures::table() {
+        if !sources.contains(&row.source) {
+            sources.push(row.source);
+        }
+    }
+    for source in sources {
+        list += &format!(
+            "\n### Source: {}\n\n| name | figure | unit | per | better | shown from | meaning |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+            source.name()
+        );
+        for row in figures::table().filter(|row| row.source == source) {
+            let Row { name, label, unit, per, better, notable, meaning, .. } = row;
+            let shown = notable.as_ref().map(|of| format!("{}, {}", of.matters, of.family));
+            list += &format!(
+                "| `{name}` | {label} | {} | {} | {} | {} | {meaning} |\n",
+                unit.name(),
+                per.name(),
+                better.name(),
+                shown.unwrap_or_default()
+            );
+        }
+    }
+    list + "\n"
+}
+
+/// `UPDATE=1 cargo test` writes the list again.
+#[test]
+fn every_figure_is_in_the_list_of_the_page() {
+    let page = read("docs/figures.md");
+    let [begin, end] = ["<!-- list of figures -->\n", "<!-- end of the list -->"];
+    let (before, rest) = page.split_once(begin).expect("where the list begins");
+    let (_, after) = rest.split_once(end).expect("where it ends");
+    let wanted = [before, begin, &list_of_figures(), end, after].concat();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(root().join("docs/figures.md"), &wanted).expect("docs/figures.md can be written");
+    }
+    assert!(
+        read("docs/figures.md") == wanted,
+        "docs/figures.md is old: UPDATE=1 cargo test -p pgdyno --test house"
+    );
+}
+
+/// Sources in which the name of a figure is another thing's: a column of PostgreSQL, an option, a field of pgbench's formats.
+const OTHER_NAMES: [&str; 7] = [
+    "spec/src/figures/",
+    "lab/src/collectors/postgres.rs",
+    "pgdyno/src/commands/bench/against/",
+    "report/src/pgbench/",
+    "report/src/repeat/",
+    "results/src/import/",
+    "workloads/src/tiles/cache/options.rs",
+];
+
+/// The types of ids see to it that figures are set and read by the table alone; this sees to heads and keys. Names of one word
+/// (`rows`, `late`) are words of other things, too.
+#[test]
+fn names_of_figures_are_in_the_table_alone() {
+    let names: Vec<String> = figures::table()
+        .filter(|row| row.name.contains('_'))
+        .map(|row| format!("\"{}\"", row.name))
+        .collect();
+    let crates = root().join("crates");
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(&crates).expect("crates").flatten() {
+        sources(&entry.path().join("src"), &mut files);
+    }
+    let mut found = Vec::new();
+    for file in &files {
+        let path = file.strip_prefix(&crates).expect("below crates").to_string_lossy();
+        let is_other = OTHER_NAMES.iter().any(|other| path.starts_with(other));
+        let is_test = path.ends_with("_tests.rs") || path.ends_with("fixture.rs");
+        let text = std::fs::read_to_string(file).expect("UTF-8");
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let written = names.iter().filter(|name| !is_other && !is_test && text.contains(name.as_str()));
+        found.extend(written.map(|name| format!("{path}: {name}")));
+    }
+    assert!(found.is_empty(), "take them from spec::figures:\n{}", found.join("\n"));
 }
 
 #[test]

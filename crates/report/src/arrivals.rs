@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use results::{InTime, Table, Value};
-use spec::{Arrivals, Promise};
+use spec::{Arrivals, Promise, figures};
 
 use crate::numbers;
 
@@ -131,7 +131,7 @@ impl Columns {
         let Self { open, drained, promise } = self;
         let column = |needed, name, head, of| Column { needed, name, head, of };
         let columns: [Column; 10] = [
-            column(promise, "promise_ms", "promise", |row| {
+            column(promise, figures::PROMISE_MS.name, "promise", |row| {
                 row.promise?.ms.map(|ms| (ms.into(), format!("{} ms", numbers::as_given(ms)).into()))
             }),
             column(open, "offered_tps", "offered/s", |row| per_second(row.arrivals?.offered_per_s())),
@@ -139,11 +139,11 @@ impl Columns {
             column(open, "", "share", |row| {
                 doubtful(Value::Null, share(&row.arrivals?), row.overload().is_some())
             }),
-            column(true, "late", "late", |row| count(row.late()?)),
+            column(true, figures::LATE.name, "late", |row| count(row.late()?)),
             column(promise, "late_share_pct", "late share", |row| late_share_of(&row.promise?)),
-            column(open, "skipped", "skipped", |row| count(row.arrivals?.skipped)),
-            column(open, "unfinished", "unfinished", |row| count(row.arrivals?.unfinished)),
-            column(drained, "drained", "after the end", |row| count(row.arrivals?.drained)),
+            column(open, figures::SKIPPED.name, "skipped", |row| count(row.arrivals?.skipped)),
+            column(open, figures::UNFINISHED.name, "unfinished", |row| count(row.arrivals?.unfinished)),
+            column(drained, figures::DRAINED.name, "after the end", |row| count(row.arrivals?.drained)),
             column(open, "percentiles_of", "times of", |row| times_of(&row.arrivals?)),
         ];
         columns.into_iter().filter(|column| column.needed)

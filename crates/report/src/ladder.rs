@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use results::{Table, Value};
-use spec::Arrivals;
+use spec::{Arrivals, figures};
 
 use crate::arrivals::percentiles_of;
 use crate::block::Block;
@@ -403,7 +403,7 @@ pub fn ladder(data: &ReportData) -> Table {
         "workload",
         "cell",
         "arm",
-        "promise_ms",
+        figures::PROMISE_MS.name,
         "bound_pct",
         "clients",
         "rate",
@@ -414,9 +414,9 @@ pub fn ladder(data: &ReportData) -> Table {
         "p50_us",
         "p95_us",
         "p99_us",
-        "late",
+        figures::LATE.name,
         "late_share_pct",
-        "skipped",
+        figures::SKIPPED.name,
         "skipped_share_pct",
         "bad_share_pct",
         "quality",
@@ -427,11 +427,11 @@ pub fn ladder(data: &ReportData) -> Table {
     table.optional([
         "cell",
         "arm",
-        "promise_ms",
+        figures::PROMISE_MS.name,
         "bound_pct",
         "rate",
-        "late",
-        "skipped",
+        figures::LATE.name,
+        figures::SKIPPED.name,
         "generator",
         "invalid",
     ]);

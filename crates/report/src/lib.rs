@@ -17,6 +17,7 @@ mod compared;
 mod costs;
 mod differences;
 mod explained;
+mod figures;
 pub mod format;
 mod geopackage;
 mod heat;

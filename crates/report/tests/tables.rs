@@ -605,3 +605,27 @@ fn tiles_have_a_line_for_each_layer_and_zoom() {
     let section = &page[start..start + page[start..].find("</section>").expect("its end")];
     insta::assert_snapshot!("tiles_on_a_page", section.replace("</tr>", "</tr>\n").replace("</p>", "</p>\n"));
 }
+
+/// A line in the table of figures is all that a new figure takes. (House's tests see that docs/figures.md has it.)
+#[test]
+fn every_line_of_the_table_of_figures_is_in_every_output() {
+    let mut made = data(&Shape::small());
+    for run in &mut made.runs {
+        let times = if run.arm.as_deref() == Some("gis") { 3.0 } else { 1.0 };
+        for row in figures::table().filter(|row| run.counts.named(row.name).is_none()) {
+            run.figures.set_named(row.name.to_owned(), 1e9 * times);
+        }
+        run.figures.set_named("new_s".to_owned(), 1.5);
+    }
+    let made = remade(made);
+    let all = tables::figures(&made);
+    let (named, differing) = (column(&all, "figure"), tables::differences(&made));
+    let (json, csv, differing) = (print(&all, Format::Json), csv(&all), column(&differing, "figure"));
+    for row in figures::table() {
+        let name = Value::from(row.name);
+        assert!(named.contains(&&name), "{}", row.name);
+        assert!(json.contains(row.label) && csv.contains(row.label), "{}", row.label);
+        assert_eq!(differing.contains(&&name), row.notable.is_some(), "{}", row.name);
+    }
+    assert!(csv.contains(",new_s,1.5,,,"), "a name that the table does not have");
+}

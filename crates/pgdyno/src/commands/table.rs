@@ -42,6 +42,8 @@ enum Kind {
     Settings,
     /// What was counted in each arm besides, the largest difference first
     Differences,
+    /// All figures and counters of each run: a line for each, with its unit and which way is better
+    Figures,
     /// How far the answers of arms differ from the base: rows, and relative errors of numbers
     Answers,
     /// What machines cost by the month and by the million, at the rates measured: where the experiment has a price list
@@ -83,7 +85,9 @@ impl Kind {
             Self::Costs => Some(
                 "no costs: the experiment has no price list ([prices] in its file), or no rate was measured",
             ),
-            Self::Runs | Self::Cells | Self::Crosstab | Self::Limits | Self::Experiments => None,
+            Self::Runs | Self::Cells | Self::Crosstab | Self::Limits | Self::Figures | Self::Experiments => {
+                None
+            }
         }
     }
 }
@@ -198,6 +202,7 @@ fn table(kind: Kind, data: &ReportData) -> Table {
         Kind::Sizes => tables::sizes(data),
         Kind::Settings => tables::settings(data),
         Kind::Differences => tables::differences(data),
+        Kind::Figures => tables::figures(data),
         Kind::Answers => tables::answers(data),
     }
 }

@@ -600,7 +600,7 @@ pub fn none() -> Table {
         "uncounted",
         "broken_below",
         "clients",
-        "peak_per_s",
+        figures::PEAK_PER_S.name,
         "clients_still_growing",
         "broke_first",
         "waited_for",

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use results::answer::{self, Part as Of, Verdicts};
 use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
 use results::{Table, Value};
+use spec::figures;
 use stats::{Better, Estimate, Verdict};
 
 use crate::arrivals::Columns;
@@ -203,10 +204,10 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
         "remarks",
         "differences",
         "interleaved",
-        "slice_ms",
+        figures::SLICE_MS.name,
         "slice_most_ms",
-        "quads",
-        "void_quads",
+        figures::QUADS.name,
+        figures::VOID_QUADS.name,
         "quad_correlation",
         "looks",
         "extended",

@@ -2,6 +2,7 @@
 
 use results::comparison::zooms::{Which, ZoomComparison};
 use results::{Table, Value};
+use spec::figures;
 use stats::Estimate;
 
 use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell};
@@ -36,7 +37,7 @@ const COLUMNS: [&str; 34] = [
     "p50_low_pct",
     "p50_high_pct",
     "pairs",
-    "failed",
+    figures::FAILED.row().name,
     "sample_tiles",
     "sample_empty_pct",
     "sample_features_in",
@@ -47,7 +48,8 @@ const COLUMNS: [&str; 34] = [
     "sliced",
 ];
 /// Columns that stand for people only where something is in them.
-const OPTIONAL: [&str; 8] = ["arm", "cached", "base_layer", "verdict", "failed", "few", "sliced", "zoom"];
+const OPTIONAL: [&str; 8] =
+    ["arm", "cached", "base_layer", "verdict", figures::FAILED.row().name, "few", "sliced", "zoom"];
 /// One line per workload, cell, arm, layer, zoom and, behind a cache, hits or misses: service times of all rounds together,
 /// shares of tiles and of time, what the tiles hold, and the change of mean and median against the base. Where a cache was in
 /// front, lines without `cached` are hits and misses together. Times of too few requests are missing, and `few` says so.

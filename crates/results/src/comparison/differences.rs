@@ -117,8 +117,8 @@ impl Serialize for Difference {
         fields.serialize_field("workload", &self.workload)?;
         fields.serialize_field("arm", &self.arm)?;
         fields.serialize_field("figure", self.of.row.name)?;
-        fields.serialize_field("unit", &self.of.row.unit)?;
-        fields.serialize_field("per", &self.per)?;
+        fields.serialize_field("unit", self.of.row.unit.name())?;
+        fields.serialize_field("per", self.per.name())?;
         fields.serialize_field("base", &self.base)?;
         fields.serialize_field("new", &self.new)?;
         fields.serialize_field("ratio", &self.ratio())?;
@@ -286,7 +286,7 @@ mod tests {
 
     /// Base, new, ratio.
     type Told = Option<(f64, f64, Option<f64>)>;
-    /// A figure, what a round of an arm counts, and what is told.
+    /// A figure, what a round of an arm counts, and what is shown.
     type Case<'c> = (Figure, &'c dyn Fn(u32, bool) -> f64, Told);
 
     fn told(figure: Figure, of: impl Fn(u32, bool) -> f64) -> Told {

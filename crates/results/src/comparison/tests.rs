@@ -305,7 +305,7 @@ fn placement_explains_groups_only_where_it_tells_them_apart() {
     ] {
         let seen = tps.iter().zip(same_cpu).zip(1..).map(|((tps, same_cpu), round)| {
             let mut run = run("reads", 1, None, round, *tps);
-            let figure = (!f64::is_nan(same_cpu)).then(|| (figures::SAME_CPU_PCT, same_cpu));
+            let figure = (!f64::is_nan(same_cpu)).then_some((figures::SAME_CPU_PCT, same_cpu));
             run.figures.extend(figure);
             run
         });

@@ -45,7 +45,7 @@ fn search(asked: &AskedLimit, arms: &[Option<String>], most: Option<u32>, server
             LimitNext::Peak { clients, round } => {
                 let mut peak = run(None, clients, round, &arms[0]);
                 let done = (server.peak)(clients);
-                peak.figures.extend((done > 0).then(|| (figures::PEAK_PER_S, done as f64)));
+                peak.figures.extend((done > 0).then_some((figures::PEAK_PER_S, done as f64)));
                 runs.push(peak);
             }
             LimitNext::Trial { rate, clients, round, arms, .. } => {

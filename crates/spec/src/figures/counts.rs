@@ -28,7 +28,7 @@ macro_rules! counters {
                 $($(self.$name = self.$name.saturating_add(other.$name);)*)*
             }
 
-            /// Those of all transactions, from those of a sample of this share (0..=1).
+            /// Counters of all transactions, from the counters of a sample of this share (0..=1).
             #[must_use]
             pub fn scaled(self, share: f64) -> Self {
                 let scaled = |count: u64| (count as f64 / share).round() as u64;
@@ -50,9 +50,9 @@ macro_rules! counters {
 
 counters! {
     RETURNED {
-        AFFECTED affected, "rows changed", Count, Transaction, Neither, large from 0.1 in "rows changed", "Rows changed; like all that was returned, by transactions that succeeded: an error page is no payload";
+        AFFECTED affected, "rows changed", Count, Transaction, Neither, large from 0.1 in "rows changed", "Rows changed; counts transactions that succeeded, as rows and bytes do: an error page is not payload";
         ROWS rows, "rows received", Count, Transaction, Neither, large from 0.1 in "received", "Rows received over all statements";
-        BYTES bytes, "bytes received", Bytes, Transaction, Neither, large from 16.0 in "received" by 100.0, "Payload received";
+        BYTES bytes, "bytes received", Bytes, Transaction, Neither, large from 16.0 in "received" by 100.0, "Payload received over all statements";
         QUERIES queries, "queries", Count, Transaction, Neither, "Statements that were to return rows, whether they did or not";
         CHANGES changes, "changes", Count, Transaction, Neither, "Statements that were to change rows, whether they did or not";
         KEYED keyed, "transactions by key", Count, Run, Neither, "Transactions that read or wrote by key; absent where there are none";

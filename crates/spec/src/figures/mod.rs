@@ -1,4 +1,4 @@
-//! The table of figures: what runs count and store, and what is to be known of each figure to compare, name and print it.
+//! The table of figures: what runs count and store, and how each figure is named, compared and printed.
 //!
 //! A line of [`table()`] is all that a figure needs: its id, what `pgdyno table figures` and `table differences` print, and its line
 //! in docs/figures.md come from it.
@@ -67,7 +67,7 @@ mod tests {
             assert!(matches!(row.unit, Unit::Count | Unit::Bytes | Unit::Seconds), "{}", row.name);
         }
         assert_eq!(BYTES.notable.as_ref().map(|of| of.event), Some(100.0));
-        assert_eq!(WAL_BYTES.notable, Some(Notable { family: "wal", matters: 64.0, event: 8192.0 }));
+        assert_eq!(WAL_BYTES.notable, Some(Notable { family: "WAL", matters: 64.0, event: 8192.0 }));
     }
 
     #[test]

@@ -1,15 +1,12 @@
-//! What the table says of a figure, and the ids that are typed by what a figure's value is.
+//! What the table says about a figure, and ids that are typed by what the values of a figure are.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
-
-use serde::Serialize;
 
 /// A row of the table.
 #[derive(Debug, PartialEq)]
 pub struct Row {
-    /// As it is stored, its unit last; never changed, since results files and SQL have it.
+    /// The stored name, its unit last; never changed, since results files and SQL have it.
     pub name: &'static str,
     /// For people.
     pub label: &'static str,
@@ -17,16 +14,16 @@ pub struct Row {
     pub per: Per,
     pub better: Better,
     pub source: Source,
-    /// When arms differ in it; `None` where that is not looked at.
+    /// When a difference between arms is shown; `None` where arms are not compared by it.
     pub notable: Option<Notable>,
     /// One sentence without a full stop.
     pub meaning: &'static str,
 }
 
-/// From when on a difference between arms is told.
+/// From when on a difference between arms is shown.
 #[derive(Debug, PartialEq)]
 pub struct Notable {
-    /// Of several figures that show the same thing, only the one that differs most is told.
+    /// Of several figures that show the same thing, only the figure that differs most is shown.
     pub family: &'static str,
     /// A smaller difference, in the figure's unit and for what it is given for, matters to nobody.
     pub matters: f64,
@@ -48,44 +45,76 @@ impl Notable {
     }
 }
 
-/// What an amount is an amount of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    Count,
-    Bytes,
-    Seconds,
-    Milliseconds,
-    Microseconds,
-    Percent,
-    #[serde(rename = "per second")]
-    PerSecond,
-    #[serde(rename = "rows per second")]
-    RowsPerSecond,
-    #[serde(rename = "pages per second")]
-    PagesPerSecond,
-    #[serde(rename = "bytes per second")]
-    BytesPerSecond,
+/// Declares an enum and the word of each variant.
+macro_rules! words {
+    ($(#[doc = $of:literal] $name:ident { $($(#[doc = $about:literal])* $variant:ident $word:literal,)* })*) => {$(
+        #[doc = $of] #[derive(Debug, Clone, Copy, PartialEq, Eq)] pub enum $name {
+            $($(#[doc = $about])* $variant,)*
+        }
+
+        impl $name {
+            /// In words.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+        }
+    )*};
+}
+
+words! {
+    /// What an amount is an amount of.
+    Unit {
+        Count "count",
+        Bytes "bytes",
+        Seconds "seconds",
+        Milliseconds "milliseconds",
+        Microseconds "microseconds",
+        Percent "percent",
+        PerSecond "per second",
+        RowsPerSecond "rows per second",
+        PagesPerSecond "pages per second",
+        BytesPerSecond "bytes per second",
+    }
+
+    /// What an amount is given for where runs are compared.
+    Per {
+        /// A transaction that succeeded, in time or late; a run where it is a job.
+        Transaction "transaction",
+        /// A minute of the measured part.
+        Minute "minute",
+        /// A run, for example a job, which is done once to its end.
+        Run "run",
+        /// Nothing: a share, a length or a level.
+        None "none",
+    }
+
+    /// Which of two values is better.
+    Better {
+        Lower "lower",
+        Higher "higher",
+        Neither "neither",
+    }
+
+    /// Who counts a figure.
+    Source {
+        Postgres "PostgreSQL",
+        Engine "load generator",
+        Kernel "kernel",
+        Redis "Redis",
+        /// pgdyno itself.
+        Around "before and after the run",
+        /// Made from other figures of the run.
+        Derived "derived",
+        /// A program that did a job, such as osm2pgsql.
+        Program "program of a job",
+        /// The report or the log of another program.
+        Imported "imported",
+        Probe "pgdyno probe",
+    }
 }
 
 impl Unit {
-    /// In words.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Count => "count",
-            Self::Bytes => "bytes",
-            Self::Seconds => "seconds",
-            Self::Milliseconds => "milliseconds",
-            Self::Microseconds => "microseconds",
-            Self::Percent => "percent",
-            Self::PerSecond => "per second",
-            Self::RowsPerSecond => "rows per second",
-            Self::PagesPerSecond => "pages per second",
-            Self::BytesPerSecond => "bytes per second",
-        }
-    }
-
     /// As it ends a name; empty for counts.
     #[must_use]
     pub fn suffix(self) -> &'static str {
@@ -104,96 +133,11 @@ impl Unit {
     }
 }
 
-/// What an amount is given for where runs are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Per {
-    /// A transaction that succeeded, in time or late; a run where it is a job.
-    Transaction,
-    /// A minute of the measured part.
-    Minute,
-    /// A run, for example a job, which is done once to its end.
-    Run,
-    /// Nothing: a share, a length or a level.
-    None,
-}
-
-impl Per {
-    /// In words.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Transaction => "transaction",
-            Self::Minute => "minute",
-            Self::Run => "run",
-            Self::None => "none",
-        }
-    }
-}
-
-/// Which of two values is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Better {
-    Lower,
-    Higher,
-    Neither,
-}
-
-impl Better {
-    /// In words.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lower => "lower",
-            Self::Higher => "higher",
-            Self::Neither => "neither",
-        }
-    }
-}
-
-/// Who counts a figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Source {
-    Postgres,
-    Engine,
-    Kernel,
-    Redis,
-    /// pgdyno itself, before and after the measured part.
-    Around,
-    /// Made from other figures of the run.
-    Derived,
-    /// A program that did a job, such as osm2pgsql.
-    Program,
-    /// The report or the log of another program, imported.
-    Imported,
-    /// `pgdyno probe`.
-    Probe,
-}
-
-impl Source {
-    /// In words.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Postgres => "PostgreSQL",
-            Self::Engine => "load generator",
-            Self::Kernel => "kernel",
-            Self::Redis => "Redis",
-            Self::Around => "before and after the run",
-            Self::Derived => "derived",
-            Self::Program => "program of a job",
-            Self::Imported => "imported",
-            Self::Probe => "pgdyno probe",
-        }
-    }
-}
-
 /// The id of a figure whose values are of type `T`: a [`Row`] with a type.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Id<T> {
-    pub(super) row: &'static Row,
-    value: PhantomData<fn() -> T>,
+    row: &'static Row,
+    value: PhantomData<T>,
 }
 
 /// The id of a single figure.
@@ -206,32 +150,10 @@ impl<T> Id<T> {
         Self { row, value: PhantomData }
     }
 
-    /// Its line of the table.
+    /// Its row of the table.
     #[must_use]
-    pub const fn row(self) -> &'static Row {
+    pub const fn row(&self) -> &'static Row {
         self.row
-    }
-}
-
-impl<T> Clone for Id<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Id<T> {}
-
-impl<T> PartialEq for Id<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.row.name == other.row.name
-    }
-}
-
-impl<T> Eq for Id<T> {}
-
-impl<T> fmt::Debug for Id<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.row.name)
     }
 }
 

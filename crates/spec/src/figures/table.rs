@@ -1,7 +1,7 @@
 //! The table: a line for each figure, by who counts it.
 //!
-//! A line has id and stored name, label, unit, what it is given for, which way is better, where arms differ in it from when on and in
-//! which family, and what it means. A new figure is a new line here.
+//! Each line has: id, stored name, label, unit, what it is given for, which way is better, and what it means. `large from` says from
+//! when on a difference between arms is shown, in which family, and how much one event makes. A new figure is a new line here.
 
 use super::row::{Better, Counter, Figure, Id, Notable, Per, Row, Source, Unit};
 
@@ -22,7 +22,7 @@ macro_rules! rows {
             notable: rows!(@ $unit $($matters $family $($event)?)?),
             meaning: $meaning,
         });)*
-        pub(super) const $rows: &[&Row] = &[$($id.row),*];
+        pub(super) const $rows: &[&Row] = &[$($id.row()),*];
     };
     (@ $unit:ident) => { None };
     (@ $unit:ident $matters:literal $family:literal) => { Some(Notable::new($family, Unit::$unit, $matters)) };
@@ -37,9 +37,9 @@ rows! {
     POSTGRES: Figure by Postgres;
     TEMP_BYTES temp_bytes, "temporary files", Bytes, Transaction, Lower, large from 1024.0 in "temporary files", "Bytes written to temporary files";
     TEMP_FILES temp_files, "number of temporary files", Count, Transaction, Lower, large from 0.01 in "temporary files", "Temporary files made";
-    WAL_BYTES wal_bytes, "WAL", Bytes, Transaction, Lower, large from 64.0 in "wal", "Distance of the WAL's insert position; exact, unlike statistics";
-    WAL_RECORDS wal_records, "WAL records", Count, Transaction, Lower, large from 0.5 in "wal", "Records written to the WAL; from PostgreSQL 14 on";
-    WAL_FULL_PAGE_IMAGES wal_full_page_images, "full-page images in the WAL", Count, Transaction, Lower, large from 0.05 in "wal", "Full pages written to the WAL; from PostgreSQL 14 on";
+    WAL_BYTES wal_bytes, "WAL", Bytes, Transaction, Lower, large from 64.0 in "WAL", "Distance of the WAL's insert position; exact, unlike statistics";
+    WAL_RECORDS wal_records, "WAL records", Count, Transaction, Lower, large from 0.5 in "WAL", "Records written to the WAL; from PostgreSQL 14 on";
+    WAL_FULL_PAGE_IMAGES wal_full_page_images, "full-page images in the WAL", Count, Transaction, Lower, large from 0.05 in "WAL", "Full pages written to the WAL; from PostgreSQL 14 on";
     WAL_BUFFERS_FULL wal_buffers_full, "full WAL buffers", Count, Transaction, Lower, "Times that WAL was written because its buffers were full; from PostgreSQL 14 on";
     BLOCKS_READ blocks_read, "blocks read into shared buffers", Count, Transaction, Lower, large from 0.1 in "blocks", "Blocks that were not in shared buffers";
     BLOCKS_HIT blocks_hit, "blocks found in shared buffers", Count, Transaction, Lower, large from 1.0 in "blocks", "Blocks that were in shared buffers";
@@ -71,7 +71,7 @@ rows! {
 
 rows! {
     KERNEL: Figure by Kernel;
-    SERVER_CPU_S server_cpu_s, "server's CPU", Seconds, Transaction, Lower, large from 5e-6 in "server CPU", "CPU time of the server's processes, those that ended meanwhile included; of a server on this machine";
+    SERVER_CPU_S server_cpu_s, "server's CPU", Seconds, Transaction, Lower, large from 5e-6 in "server CPU", "CPU time of all processes of a server on this machine, including processes that ended meanwhile";
     CHILD_USER_CPU_S child_user_cpu_s, "program's user CPU", Seconds, Transaction, Lower, large from 0.1 in "program's CPU", "User CPU time of the program that did the job";
     CHILD_SYSTEM_CPU_S child_system_cpu_s, "program's system CPU", Seconds, Transaction, Lower, "System CPU time of the program that did the job";
     CHILD_MAX_RSS_BYTES child_max_rss_bytes, "program's memory", Bytes, Run, Lower, "Largest resident memory of the program that did the job";

@@ -11,7 +11,7 @@ use super::row::Id;
 
 /// Values by figure, in the order of their names, as they are stored. A name that the table does not have is kept: a results file of
 /// a newer version loses nothing.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Values<T>(BTreeMap<Cow<'static, str>, T>);
 
@@ -34,7 +34,7 @@ impl<T: Copy> Values<T> {
 
     /// Sets the value of a figure.
     pub fn set(&mut self, of: Id<T>, value: T) {
-        self.0.insert(Cow::Borrowed(of.row.name), value);
+        self.0.insert(Cow::Borrowed(of.row().name), value);
     }
 
     /// Takes the value of a figure out.
@@ -79,19 +79,13 @@ impl Counters {
 
     /// Adds to a counter.
     pub fn add(&mut self, of: Id<u64>, count: u64) {
-        *self.0.entry(Cow::Borrowed(of.row.name)).or_default() += count;
+        *self.0.entry(Cow::Borrowed(of.row().name)).or_default() += count;
     }
 }
 
 impl<T: fmt::Debug> fmt::Debug for Values<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
-    }
-}
-
-impl<T> Default for Values<T> {
-    fn default() -> Self {
-        Self(BTreeMap::new())
     }
 }
 
@@ -111,9 +105,7 @@ impl<T: Copy> Extend<(Id<T>, T)> for Values<T> {
 
 impl<T: Copy> FromIterator<(Id<T>, T)> for Values<T> {
     fn from_iter<I: IntoIterator<Item = (Id<T>, T)>>(values: I) -> Self {
-        let mut all = Self::default();
-        all.extend(values);
-        all
+        Self(values.into_iter().map(|(of, value)| (Cow::Borrowed(of.row().name), value)).collect())
     }
 }
 

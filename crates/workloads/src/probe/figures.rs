@@ -1,4 +1,4 @@
-//! What a probe measures: a file of SQL for each figure, whose header says what it is.
+//! What a probe measures: for each of its figures in the table of figures a file of SQL, whose header says how.
 //!
 //! The header is TOML in comments: the fields of [`Figure`], and `as`, another figure whose header and statements hold where a
 //! file has none. Behind a blank line follow the statements, with variables as in psql. Those before `-- each shot:` are sent once.
@@ -6,20 +6,15 @@
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use spec::figures::{self, Row};
 
 /// One figure of a probe.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Figure {
-    /// As it is stored, its unit last.
-    #[serde(skip)]
-    pub name: &'static str,
-    /// For people, without its unit.
-    pub title: String,
-    pub unit: Unit,
-    pub better: Better,
-    /// What it says to somebody who chooses or watches a server, in one line.
-    pub meaning: String,
+    /// Its line of the table of figures: name, label, unit, which way is better, meaning.
+    #[serde(deserialize_with = "row_of_name")]
+    pub row: &'static Row,
     /// What is being done, in words; figures with the same words stand next to each other.
     pub(super) part: String,
     /// Of the whole time, 0..1.
@@ -56,37 +51,6 @@ pub struct Figure {
     pub(super) statements: &'static str,
 }
 
-/// What a figure counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    Us,
-    RowsPerS,
-    PagesPerS,
-    BytesPerS,
-}
-
-impl Unit {
-    /// As it ends a name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Us => "us",
-            Self::RowsPerS => "rows_per_s",
-            Self::PagesPerS => "pages_per_s",
-            Self::BytesPerS => "bytes_per_s",
-        }
-    }
-}
-
-/// Which of two values is that of the better machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Better {
-    Higher,
-    Lower,
-}
-
 /// What must be allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -108,55 +72,61 @@ pub(super) enum Data {
     PagesBeyond,
 }
 
-/// Figures that others are judged by.
-pub(super) const CPU_ONE: &str = "cpu_one_rows_per_s";
-pub(super) const CPU_ALL: &str = "cpu_all_rows_per_s";
-pub(super) const COMMIT: &str = "commit_us";
-pub(super) const COMMIT_ASYNC: &str = "commit_async_us";
+/// Names of figures that others are judged by.
+pub(super) const CPU_ONE: &str = figures::CPU_ONE_ROWS_PER_S.row().name;
+pub(super) const CPU_ALL: &str = figures::CPU_ALL_ROWS_PER_S.row().name;
+pub(super) const COMMIT: &str = figures::COMMIT_US.row().name;
+pub(super) const COMMIT_ASYNC: &str = figures::COMMIT_ASYNC_US.row().name;
 
 macro_rules! files {
-    ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("sql/", $name, ".sql")))),*] };
+    ($($of:ident $path:literal),* $(,)?) => { [$((figures::$of.row(), include_str!($path))),*] };
 }
 
 /// What writes comes last: its way to the disk would disturb the others.
-const FILES: [(&str, &str); 13] = files![
-    "round_trip_us",
-    "select_1_us",
-    "cpu_one_rows_per_s",
-    "cpu_all_rows_per_s",
-    "memory_one_bytes_per_s",
-    "memory_all_bytes_per_s",
-    "commit_us",
-    "commit_async_us",
-    "index_build_rows_per_s",
-    "seq_read_cached_pages_per_s",
-    "seq_read_beyond_bytes_per_s",
-    "random_read_cached_us",
-    "random_read_beyond_us",
+const FILES: [(&Row, &str); 13] = files![
+    ROUND_TRIP_US "sql/round_trip_us.sql",
+    SELECT_1_US "sql/select_1_us.sql",
+    CPU_ONE_ROWS_PER_S "sql/cpu_one_rows_per_s.sql",
+    CPU_ALL_ROWS_PER_S "sql/cpu_all_rows_per_s.sql",
+    MEMORY_ONE_BYTES_PER_S "sql/memory_one_bytes_per_s.sql",
+    MEMORY_ALL_BYTES_PER_S "sql/memory_all_bytes_per_s.sql",
+    COMMIT_US "sql/commit_us.sql",
+    COMMIT_ASYNC_US "sql/commit_async_us.sql",
+    INDEX_BUILD_ROWS_PER_S "sql/index_build_rows_per_s.sql",
+    SEQ_READ_CACHED_PAGES_PER_S "sql/seq_read_cached_pages_per_s.sql",
+    SEQ_READ_BEYOND_BYTES_PER_S "sql/seq_read_beyond_bytes_per_s.sql",
+    RANDOM_READ_CACHED_US "sql/random_read_cached_us.sql",
+    RANDOM_READ_BEYOND_US "sql/random_read_beyond_us.sql",
 ];
 
 /// All figures, in the order they are measured and shown.
 pub static FIGURES: LazyLock<Vec<Figure>> = LazyLock::new(|| FILES.into_iter().map(read).collect());
 
-/// The figure of this name.
-#[must_use]
-pub fn figure(name: &str) -> Option<&'static Figure> {
-    FIGURES.iter().find(|figure| figure.name == name)
-}
-
-fn read((name, text): (&'static str, &'static str)) -> Figure {
+fn read((row, text): (&'static Row, &'static str)) -> Figure {
     let (mut header, mut statements) = parts_of(text);
+    header.insert("row".to_owned(), row.name.into());
     if let Some(base) = header.remove("as") {
-        let base = FILES.into_iter().find(|(name, _)| base.as_str() == Some(name)).expect("a figure");
+        let base = FILES.into_iter().find(|(row, _)| base.as_str() == Some(row.name)).expect("a figure");
         let (more, others) = parts_of(base.1);
         for (key, value) in more {
             header.entry(key).or_insert(value);
         }
         statements = if statements.is_empty() { others } else { statements };
     }
-    let figure: Figure = header.try_into().unwrap_or_else(|error| panic!("{name}.sql: {error}"));
+    let figure: Figure = header.try_into().unwrap_or_else(|error| panic!("{}.sql: {error}", row.name));
     let (before, statements) = statements.split_once("-- each shot:\n").unwrap_or(("", statements));
-    Figure { name, before, statements, ..figure }
+    Figure { before, statements, ..figure }
+}
+
+fn row_of_name<'de, D: serde::Deserializer<'de>>(name: D) -> Result<&'static Row, D::Error> {
+    let name = String::deserialize(name)?;
+    figures::row(&name).ok_or_else(|| serde::de::Error::custom(format!("no figure {name}")))
+}
+
+/// The figure of this name.
+#[cfg(test)]
+pub(super) fn figure(name: &str) -> &'static Figure {
+    FIGURES.iter().find(|figure| figure.row.name == name).expect("a figure")
 }
 
 /// Header and statements.
@@ -191,12 +161,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_end_with_their_units_and_are_told_apart() {
-        for (number, figure) in FIGURES.iter().enumerate() {
-            assert!(figure.name.ends_with(figure.unit.name()), "{}", figure.name);
-            assert!(figure.meaning.len() <= 78, "{}: one line", figure.name);
-            assert!(!figure.statements.is_empty(), "{}", figure.name);
-            assert_eq!(FIGURES.iter().position(|other| other.name == figure.name), Some(number));
+    fn every_figure_of_the_table_has_its_statements() {
+        let of_table: Vec<&Row> =
+            figures::table().filter(|row| row.source == figures::Source::Probe).collect();
+        assert_eq!(FIGURES.iter().map(|figure| figure.row).collect::<Vec<_>>(), of_table);
+        for figure in FIGURES.iter() {
+            assert!(figure.row.meaning.len() <= 78, "{}: one line", figure.row.name);
+            assert!(!figure.statements.is_empty(), "{}", figure.row.name);
         }
     }
 

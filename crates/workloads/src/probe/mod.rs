@@ -22,7 +22,7 @@ mod spread;
 mod together;
 mod work;
 
-pub use figures::{Better, FIGURES, Figure, Unit, figure};
+pub use figures::{FIGURES, Figure};
 pub use job::Probe;
 pub use options::Options;
 pub use record::{Fact, Found, Probed, State};

@@ -1,10 +1,10 @@
 //! What a probe records: single shots as samples, medians as figures, and beside them one file with what is said of each.
 
 use serde::{Deserialize, Serialize};
-use spec::figures::Figures;
+use spec::figures::{Figures, Row};
 use spec::{Artifact, Run, Sample, Scope};
 
-use super::figures::{Figure, figure};
+use super::figures::Figure;
 use super::shots::{NOT_ONE, Shot};
 use super::spread::Spread;
 use crate::jobs::JobReport;
@@ -76,12 +76,12 @@ impl Found {
             few @ 1..ENOUGH => State::Cut(format!("time for {} only", spec::count(few as u64, "shot"))),
             _ => State::Measured,
         };
-        Self { name: figure.name.to_owned(), detail: detail.into(), state, shots }
+        Self { name: figure.row.name.to_owned(), detail: detail.into(), state, shots }
     }
 
     pub(super) fn not_available(figure: &Figure, why: impl Into<String>) -> Self {
         Self {
-            name: figure.name.to_owned(),
+            name: figure.row.name.to_owned(),
             detail: String::new(),
             state: State::NotAvailable(why.into()),
             shots: Vec::new(),
@@ -96,10 +96,10 @@ impl Found {
         self
     }
 
-    /// Which figure it is; none that only a later build knows.
+    /// Its row of the table of figures; `None` of a figure that only a later build knows.
     #[must_use]
-    pub fn figure(&self) -> Option<&'static Figure> {
-        figure(&self.name)
+    pub fn row(&self) -> Option<&'static Row> {
+        spec::figures::row(&self.name)
     }
 
     /// The middle of its shots, and how far they lie apart.
@@ -176,7 +176,7 @@ mod tests {
 
     use spec::{RunKey, RunKind, figures};
 
-    use super::super::figures::CPU_ONE;
+    use super::super::figures::{CPU_ONE, figure};
     use super::*;
 
     #[test]
@@ -185,8 +185,8 @@ mod tests {
         let probed = Probed {
             restricted: Some("a standby".into()),
             found: vec![
-                Found::new(figure(CPU_ONE).unwrap(), (1000, &shots), |us| 100.0 / us, "one"),
-                Found::not_available(figure("index_build_rows_per_s").unwrap(), "a standby"),
+                Found::new(figure(CPU_ONE), (1000, &shots), |us| 100.0 / us, "one"),
+                Found::not_available(figure(figures::INDEX_BUILD_ROWS_PER_S.name), "a standby"),
             ],
             facts: vec![Fact::known("CPUs", "2"), Fact::unknown("memory", "no right")],
             remarks: vec!["busy".into()],

@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn work_that_takes_longer_now_and_then_is_doubted() {
         let shots = |all: &[f64]| all.iter().map(|us| Shot { at_us: 0, us: *us }).collect::<Vec<_>>();
-        let of = |name, all: &[f64]| Found::new(figure(name).unwrap(), (0, &shots(all)), |us| 1.0 / us, "");
+        let of = |name, all: &[f64]| Found::new(figure(name), (0, &shots(all)), |us| 1.0 / us, "");
         let steady = [10.0, 10.5, 11.0, 10.0, 12.0];
         let cases: [([f64; 5], [f64; 5], Option<&str>); 3] = [
             (steady, [5.0, 5.0, 5.5, 5.0, 6.0], None),
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_commit_says_what_of_it_is_waiting() {
-        let of = |name, us| Found::new(figure(name).unwrap(), (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
+        let of = |name, us| Found::new(figure(name), (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
         for (waited, wanted) in [
             (900.0, "880 µs of it waiting for the disk"),
             (3020.0, "3.00 ms of it waiting for the disk"),
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn disks_that_do_not_wait_are_doubted() {
-        let of = |name, us| Found::new(figure(name).unwrap(), (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
+        let of = |name, us| Found::new(figure(name), (0, &[Shot { at_us: 0, us }; 5]), |us| us, "");
         let found = |sync| [of(COMMIT, sync), of(COMMIT_ASYNC, 20.0)];
         let fact = |name, value| Fact::known(name, value);
         let cases: [(f64, Vec<Fact>, &[&str]); 4] = [

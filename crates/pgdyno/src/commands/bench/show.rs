@@ -6,7 +6,7 @@ use engine::Until;
 use lab::bench::{self, Benched};
 use report::visible::line;
 use results::{Table, Value};
-use spec::figures::Counters;
+use spec::figures::{self, Counters};
 use spec::{Arrivals, Counts, Doubt, Offer, Run};
 use stats::{Histogram, TooFew};
 
@@ -317,14 +317,14 @@ const COLUMNS: [&str; 40] = [
     "tps",
     "offered_tps",
     "achieved_tps",
-    "promise_ms",
-    "due",
-    "ok",
-    "late",
+    figures::PROMISE_MS.row().name,
+    figures::DUE.row().name,
+    figures::OK.row().name,
+    figures::LATE.row().name,
     "late_share_pct",
-    "failed",
-    "skipped",
-    "unfinished",
+    figures::FAILED.row().name,
+    figures::SKIPPED.row().name,
+    figures::UNFINISHED.row().name,
     "percentiles_of",
     "mean_us",
     "p50_us",
@@ -332,15 +332,15 @@ const COLUMNS: [&str; 40] = [
     "p99_us",
     "p999_us",
     "max_us",
-    "rows",
-    "bytes",
-    "affected",
+    figures::ROWS.row().name,
+    figures::BYTES.row().name,
+    figures::AFFECTED.row().name,
     "seed",
     "validity",
     "doubts",
-    "retried",
-    "retries",
-    "completed",
+    figures::RETRIED.row().name,
+    figures::RETRIES.row().name,
+    figures::COMPLETED.row().name,
     "clients",
     "threads",
     "protocol",

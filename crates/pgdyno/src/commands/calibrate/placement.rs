@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use lab::calibrate::{Advised, Calibrated, Placed};
 use results::{Table, Value};
+use spec::figures;
 
 /// Columns that only rows about placement fill.
 pub(super) const COLUMNS: [&str; 5] =
-    ["placement", "p50_us", "same_cpu_pct", "moves_per_s", "fastest_to_slowest"];
+    ["placement", "p50_us", figures::SAME_CPU_PCT.row().name, "moves_per_s", "fastest_to_slowest"];
 
 /// Rows of these columns: each placement that was measured, each that cannot be had, and the advice.
 pub(super) fn rows(done: &Calibrated, columns: &[&str]) -> Vec<Vec<Value>> {
@@ -23,7 +24,7 @@ pub(super) fn rows(done: &Calibrated, columns: &[&str]) -> Vec<Vec<Value>> {
             ("clients", placed.clients.into()),
             ("per_s", placed.tps.into()),
             ("p50_us", placed.p50_us.into()),
-            ("same_cpu_pct", placed.same_cpu_pct.into()),
+            (figures::SAME_CPU_PCT.row().name, placed.same_cpu_pct.into()),
             ("moves_per_s", placed.moves_per_s.into()),
             ("fastest_to_slowest", placed.spread.into()),
         ])

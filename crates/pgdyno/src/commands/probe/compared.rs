@@ -4,7 +4,8 @@ use std::path::Path;
 
 use report::visible;
 use results::{ExperimentId, Store, Table, Value};
-use workloads::probe::{Better, FIGURES, Figure, Found, Probed};
+use spec::figures::Better;
+use workloads::probe::{FIGURES, Figure, Found, Probed};
 
 use super::quantity::value;
 use crate::commands::print_as_named;
@@ -134,10 +135,10 @@ fn table(found: &[Stored], for_people: bool) -> Table {
     }
     let mut table = Table::new(columns);
     for figure in FIGURES.iter() {
-        let base = found[0].probed.get(figure.name);
-        let mut row = vec![Value::from(if for_people { &figure.title } else { figure.name })];
+        let base = found[0].probed.get(figure.row.name);
+        let mut row = vec![Value::from(if for_people { figure.row.label } else { figure.row.name })];
         for (at, stored) in found.iter().enumerate() {
-            let own = stored.probed.get(figure.name);
+            let own = stored.probed.get(figure.row.name);
             let times = (at > 0).then(|| Times::of(figure, base, own)).flatten();
             if for_people {
                 row.push(cell(figure, own, times).into());
@@ -186,9 +187,9 @@ struct Times {
 impl Times {
     fn of(figure: &Figure, base: Option<&Found>, own: Option<&Found>) -> Option<Self> {
         let (base, own) = (base?.spread()?, own?.spread()?);
-        let ratio = match figure.better {
-            Better::Higher => own.median / base.median,
+        let ratio = match figure.row.better {
             Better::Lower => base.median / own.median,
+            _ => own.median / base.median,
         };
         ratio.is_finite().then(|| Self { better: ratio, overlap: !own.is_apart_from(&base) })
     }
@@ -198,7 +199,7 @@ fn cell(figure: &Figure, found: Option<&Found>, times: Option<Times>) -> String 
     let Some(spread) = found.and_then(Found::spread) else { return "not available".to_owned() };
     let times =
         times.map(|times| format!(" ({:.2}x{})", times.better, if times.overlap { " ~" } else { "" }));
-    format!("{}{}", value(figure.unit, spread.median), times.unwrap_or_default())
+    format!("{}{}", value(figure.row.unit, spread.median), times.unwrap_or_default())
 }
 
 #[cfg(test)]

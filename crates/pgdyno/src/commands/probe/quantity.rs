@@ -1,22 +1,23 @@
 //! Figures of a probe with the unit that suits their size.
 
 use report::numbers::{latency_us, tps};
-use workloads::probe::{Spread, Unit};
+use spec::figures::Unit;
+use workloads::probe::Spread;
 
 /// A value with its unit: `34.0 µs`, `24.9 M rows/s`, `8.31 GB/s`.
 pub(super) fn value(unit: Unit, value: f64) -> String {
     match unit {
-        Unit::Us => latency_us(value),
-        Unit::RowsPerS | Unit::PagesPerS => {
+        Unit::RowsPerSecond | Unit::PagesPerSecond => {
             let (divisor, prefix) = scale(value, &[(1e9, "G "), (1e6, "M "), (1e3, "k ")]);
-            let noun = if unit == Unit::RowsPerS { "rows" } else { "pages" };
+            let noun = if unit == Unit::RowsPerSecond { "rows" } else { "pages" };
             format!("{} {prefix}{noun}/s", tps(value / divisor))
         }
-        Unit::BytesPerS => {
+        Unit::BytesPerSecond => {
             let steps = [(f64::from(1 << 30), "GB/s"), (f64::from(1 << 20), "MB/s")];
             let (divisor, name) = scale(value, &steps);
             format!("{} {}", tps(value / divisor), if name.is_empty() { "bytes/s" } else { name })
         }
+        _ => latency_us(value),
     }
 }
 
@@ -41,17 +42,17 @@ mod tests {
     #[test]
     fn numbers_have_the_unit_that_suits_them() {
         let cases = [
-            (Unit::RowsPerS, 24.9e6, "24.90 M rows/s"),
-            (Unit::RowsPerS, 12.0, "12.00 rows/s"),
-            (Unit::BytesPerS, 8.5 * 1024.0 * 1024.0 * 1024.0, "8.500 GB/s"),
-            (Unit::BytesPerS, 100.0, "100.0 bytes/s"),
+            (Unit::RowsPerSecond, 24.9e6, "24.90 M rows/s"),
+            (Unit::RowsPerSecond, 12.0, "12.00 rows/s"),
+            (Unit::BytesPerSecond, 8.5 * 1024.0 * 1024.0 * 1024.0, "8.500 GB/s"),
+            (Unit::BytesPerSecond, 100.0, "100.0 bytes/s"),
         ];
         for (unit, number, wanted) in cases {
             assert_eq!(value(unit, number), wanted);
         }
         let spread = Spread::of(&[1e6, 2e6]).unwrap();
-        assert_eq!(range(Unit::RowsPerS, &spread), "1.000 to 2.000 M rows/s");
+        assert_eq!(range(Unit::RowsPerSecond, &spread), "1.000 to 2.000 M rows/s");
         let spread = Spread::of(&[1e5, 2e6]).unwrap();
-        assert_eq!(range(Unit::RowsPerS, &spread), "100.0 k rows/s to 2.000 M rows/s");
+        assert_eq!(range(Unit::RowsPerSecond, &spread), "100.0 k rows/s to 2.000 M rows/s");
     }
 }

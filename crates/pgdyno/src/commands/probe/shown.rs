@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use report::{format, visible};
 use results::{Table, Value};
-use workloads::probe::{Better, Found, Probed, State, Unit};
+use spec::figures::Unit;
+use workloads::probe::{Found, Probed, State};
 
 use super::quantity::{range, value};
 use crate::commands;
@@ -31,15 +32,15 @@ pub(super) fn print(server: &str, probed: &Probed, format: Format) -> anyhow::Re
 fn text(server: &str, probed: &Probed) -> String {
     let mut out = format!("{}\n\n", visible::line(server));
     for found in &probed.found {
-        let Some(figure) = found.figure() else { continue };
+        let Some(figure) = found.row() else { continue };
         let Some((number, beside)) = in_words(found) else {
-            wrapped(&mut out, &format!("{:TITLE$} {}", figure.title, why_not(found)), "");
+            wrapped(&mut out, &format!("{:TITLE$} {}", figure.label, why_not(found)), "");
             continue;
         };
-        out += format!("{:TITLE$} {number:FIGURE$} {beside}", figure.title).trim_end();
+        out += format!("{:TITLE$} {number:FIGURE$} {beside}", figure.label).trim_end();
         out.push('\n');
         let cut = cut(found);
-        for below in [&figure.meaning, &found.detail, &cut].into_iter().filter(|line| !line.is_empty()) {
+        for below in [figure.meaning, &found.detail, &cut].into_iter().filter(|line| !line.is_empty()) {
             wrapped(&mut out, below, "  ");
         }
     }
@@ -85,11 +86,11 @@ fn wrapped(out: &mut String, text: &str, indent: &str) {
 
 /// The figure, and what stands beside it; nothing where there is none.
 fn in_words(found: &Found) -> Option<(String, String)> {
-    let (figure, spread) = found.figure().zip(found.spread())?;
+    let (figure, spread) = found.row().zip(found.spread())?;
     let number = value(figure.unit, spread.median);
     let shots = spec::count(spread.shots as u64, "shot");
     let least = match figure.unit {
-        Unit::Us if spread.shots >= 20 => format!(", least {}", value(figure.unit, spread.least)),
+        Unit::Microseconds if spread.shots >= 20 => format!(", least {}", value(figure.unit, spread.least)),
         _ => String::new(),
     };
     let beside = match spread.shots {
@@ -123,15 +124,15 @@ fn notes(probed: &Probed) -> Vec<String> {
 fn for_people(probed: &Probed) -> Table {
     let mut table = Table::new(["figure", "median", "shots", "what it says"]);
     for found in &probed.found {
-        let Some(figure) = found.figure() else { continue };
+        let Some(figure) = found.row() else { continue };
         let (number, beside) = in_words(found).unwrap_or_else(|| (String::new(), why_not(found)));
         let beside_meaning: Vec<String> =
             [found.detail.clone(), cut(found)].into_iter().filter(|text| !text.is_empty()).collect();
         let says = match beside_meaning.is_empty() {
-            true => figure.meaning.clone(),
+            true => figure.meaning.to_owned(),
             false => format!("{} ({})", figure.meaning, beside_meaning.join("; ")),
         };
-        table.push(vec![figure.title.clone().into(), number.into(), beside.into(), says.into()]);
+        table.push(vec![figure.label.into(), number.into(), beside.into(), says.into()]);
     }
     for fact in &probed.facts {
         let [value, why] = match &fact.value {
@@ -150,7 +151,7 @@ fn for_programs(probed: &Probed) -> Table {
         "text",
     ]);
     for found in &probed.found {
-        let (figure, spread) = (found.figure(), found.spread());
+        let (figure, spread) = (found.row(), found.spread());
         let number = |of: fn(&workloads::probe::Spread) -> f64| Value::from(spread.as_ref().map(of));
         let (state, why) = match &found.state {
             State::Measured => ("measured", None),
@@ -162,15 +163,12 @@ fn for_programs(probed: &Probed) -> Table {
                 .into_iter()
                 .flatten()
                 .collect();
-        let better = figure.map(|figure| match figure.better {
-            Better::Higher => "higher",
-            Better::Lower => "lower",
-        });
+        let better = figure.map(|figure| figure.better.name());
         table.push(vec![
             "figure".into(),
             found.name.clone().into(),
             number(|spread| spread.median),
-            figure.map(|figure| figure.unit.name()).into(),
+            figure.map(|figure| figure.unit.suffix()).into(),
             number(|spread| spread.low),
             number(|spread| spread.high),
             number(|spread| spread.least),

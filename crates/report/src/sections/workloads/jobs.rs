@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use results::comparison::Cell;
 use results::{Table, Value};
-use spec::{Run, Validity, figures};
+use spec::figures::{self, Figure, Unit};
+use spec::{RelationKind, Run, Validity};
 
 use crate::block::Block;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
@@ -54,7 +55,7 @@ impl Mean {
         Self { mean: found.map(|(mean, _)| mean), interval: found.and_then(|(_, interval)| interval) }
     }
 
-    fn text(self, write: fn(f64) -> String) -> String {
+    fn text(self, write: impl Fn(f64) -> String) -> String {
         let Some(mean) = self.mean else { return numbers::ABSENT.to_owned() };
         match self.interval {
             Some((low, high)) => format!("{} [{}, {}]", write(mean), write(low.max(0.0)), write(high)),
@@ -63,81 +64,61 @@ impl Mean {
     }
 }
 
-/// How an amount is written.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Unit {
-    Seconds,
-    Bytes,
+/// An amount of a job that is shown next to its time.
+struct Amount {
+    name: &'static str,
+    unit: Unit,
+    of: Of,
 }
 
-impl Unit {
-    fn writes(self) -> fn(f64) -> String {
-        match self {
-            Self::Seconds => numbers::duration,
-            Self::Bytes => |bytes| numbers::bytes(bytes.max(0.0).round() as u64),
+/// How a run tells an amount.
+enum Of {
+    Figure(Figure),
+    ProgramCpu,
+    Sizes { indexes: bool },
+}
+
+impl Amount {
+    const fn figure(of: Figure) -> Self {
+        let row = of.row();
+        Self { name: row.label, unit: row.unit, of: Of::Figure(of) }
+    }
+
+    fn value(&self, run: &Run) -> Option<f64> {
+        let figure = |of| run.figures.get(of);
+        match self.of {
+            Of::Figure(of) => figure(of),
+            Of::ProgramCpu => Some(figure(figures::CHILD_USER_CPU_S)? + figure(figures::CHILD_SYSTEM_CPU_S)?),
+            Of::Sizes { indexes } => {
+                let own = run.relations.iter().filter(|own| (own.kind == RelationKind::Index) == indexes);
+                (!run.relations.is_empty()).then(|| own.map(|own| own.bytes as f64).sum())
+            }
+        }
+    }
+
+    fn write(&self, value: f64) -> String {
+        match self.unit {
+            Unit::Bytes => numbers::bytes(value.max(0.0).round() as u64),
+            _ => numbers::duration(value),
         }
     }
 }
 
-/// What is told of a job besides its time: what it is called, its unit, and how a run tells it.
-struct Amount {
-    name: &'static str,
-    unit: Unit,
-    of: fn(&Run) -> Option<f64>,
-}
-
 const AMOUNTS: [Amount; 13] = [
-    Amount { name: "program's CPU", unit: Unit::Seconds, of: program_cpu_s },
-    Amount { name: "server's CPU", unit: Unit::Seconds, of: |run| run.figures.get(figures::SERVER_CPU_S) },
-    Amount {
-        name: "pgdyno's own CPU",
-        unit: Unit::Seconds,
-        of: |run| run.figures.get(figures::PGDYNO_CPU_S),
-    },
-    Amount {
-        name: "program's memory",
-        unit: Unit::Bytes,
-        of: |run| run.figures.get(figures::CHILD_MAX_RSS_BYTES),
-    },
-    Amount { name: "WAL", unit: Unit::Bytes, of: |run| run.figures.get(figures::WAL_BYTES) },
-    Amount {
-        name: "read from disk",
-        unit: Unit::Bytes,
-        of: |run| run.figures.get(figures::SERVER_DISK_READ_BYTES),
-    },
-    Amount {
-        name: "written to disk",
-        unit: Unit::Bytes,
-        of: |run| run.figures.get(figures::SERVER_DISK_WRITTEN_BYTES),
-    },
-    Amount { name: "tables", unit: Unit::Bytes, of: |run| size(run, false) },
-    Amount { name: "indexes", unit: Unit::Bytes, of: |run| size(run, true) },
-    Amount {
-        name: "data folder on disk",
-        unit: Unit::Bytes,
-        of: |run| run.figures.get(figures::STORAGE_DATA_BYTES),
-    },
-    Amount {
-        name: "databases on disk",
-        unit: Unit::Bytes,
-        of: |run| run.figures.get(figures::STORAGE_TABLESPACE_BYTES),
-    },
-    Amount { name: "log on disk", unit: Unit::Bytes, of: |run| run.figures.get(figures::STORAGE_WAL_BYTES) },
-    Amount {
-        name: "the same uncompressed",
-        unit: Unit::Bytes,
-        of: |run| run.figures.get(figures::STORAGE_UNCOMPRESSED_BYTES),
-    },
+    Amount { name: "program's CPU", unit: Unit::Seconds, of: Of::ProgramCpu },
+    Amount::figure(figures::SERVER_CPU_S),
+    Amount::figure(figures::PGDYNO_CPU_S),
+    Amount::figure(figures::CHILD_MAX_RSS_BYTES),
+    Amount::figure(figures::WAL_BYTES),
+    Amount::figure(figures::SERVER_DISK_READ_BYTES),
+    Amount::figure(figures::SERVER_DISK_WRITTEN_BYTES),
+    Amount { name: "tables", unit: Unit::Bytes, of: Of::Sizes { indexes: false } },
+    Amount { name: "indexes", unit: Unit::Bytes, of: Of::Sizes { indexes: true } },
+    Amount::figure(figures::STORAGE_DATA_BYTES),
+    Amount::figure(figures::STORAGE_TABLESPACE_BYTES),
+    Amount::figure(figures::STORAGE_WAL_BYTES),
+    Amount::figure(figures::STORAGE_UNCOMPRESSED_BYTES),
 ];
-
-fn program_cpu_s(run: &Run) -> Option<f64> {
-    Some(run.figures.get(figures::CHILD_USER_CPU_S)? + run.figures.get(figures::CHILD_SYSTEM_CPU_S)?)
-}
-
-fn size(run: &Run, of_indexes: bool) -> Option<f64> {
-    let own = run.relations.iter().filter(|own| (own.kind == spec::RelationKind::Index) == of_indexes);
-    (!run.relations.is_empty()).then(|| own.map(|own| own.bytes as f64).sum())
-}
 
 impl Timed {
     /// What is known of a workload; `None` where it is no job.
@@ -184,7 +165,7 @@ impl Timed {
             |own: &TimedCell, amount: &Amount| own.amounts.get(amount.name).copied().unwrap_or_default();
         let known = |amount: &&Amount| self.cells.iter().any(|own| mean(own, amount).mean.is_some());
         let figures = AMOUNTS.iter().filter(known).map(|amount| {
-            let each = self.cells.iter().map(|own| mean(own, amount).text(amount.unit.writes()));
+            let each = self.cells.iter().map(|own| mean(own, amount).text(|value| amount.write(value)));
             (amount.name, each.collect())
         });
         figures.collect()
@@ -257,7 +238,7 @@ impl TimedCell {
             (values.iter().any(|seconds| *seconds > 0.0)).then(|| (name, Mean::of(&values)))
         };
         let amount = |amount: &Amount| {
-            let values: Vec<f64> = runs.iter().filter_map(|run| (amount.of)(run)).collect();
+            let values: Vec<f64> = runs.iter().filter_map(|run| amount.value(run)).collect();
             (amount.name, Mean::of(&values))
         };
         let took: Vec<f64> = runs.iter().filter_map(|run| run.took_s()).collect();
@@ -307,7 +288,7 @@ fn preparations(data: &ReportData) -> Vec<Timed> {
 pub fn amounts(job: &Run) -> Vec<(&'static str, String)> {
     // Those of all tables of the database.
     let job = Run { relations: Vec::new(), ..job.clone() };
-    let known = |amount: &Amount| Some((amount.name, amount.unit.writes()((amount.of)(&job)?)));
+    let known = |amount: &Amount| Some((amount.name, amount.write(amount.value(&job)?)));
     AMOUNTS.iter().filter_map(known).collect()
 }
 
@@ -343,8 +324,7 @@ pub fn jobs(data: &ReportData) -> Table {
             line("time", "seconds", &own.took_s);
             own.stages.iter().for_each(|(stage, mean)| line(stage, "seconds", mean));
             for amount in AMOUNTS.iter().filter(|amount| own.amounts[amount.name].mean.is_some()) {
-                let unit = if amount.unit == Unit::Seconds { "seconds" } else { "bytes" };
-                line(amount.name, unit, &own.amounts[amount.name]);
+                line(amount.name, amount.unit.name(), &own.amounts[amount.name]);
             }
         }
     }

@@ -11,6 +11,7 @@ pub use jobs::{amounts, jobs, jobs_in_words};
 pub use scripts::scripts;
 
 use results::{Table, Value};
+use spec::figures;
 
 use crate::arrivals::{self, Columns};
 use crate::block::Block;
@@ -307,15 +308,15 @@ pub fn cells(data: &ReportData) -> Table {
         "p50_us",
         "p99_us",
         "sliced",
-        "failed",
+        figures::FAILED.name,
         "invalid",
         "groups",
         "commands_per_s_mean",
-        "hit_pct",
+        figures::HIT_PCT.name,
         "evicted_keys",
     ]);
     let took = ["took_mean_s", "took_least_s", "took_most_s"];
-    let of_caches = ["commands_per_s_mean", "hit_pct", "evicted_keys"];
+    let of_caches = ["commands_per_s_mean", figures::HIT_PCT.name, "evicted_keys"];
     table.optional(of_caches);
     table.optional(took.into_iter().chain(["sliced", "invalid", "groups"]));
     let all: Vec<&CellFigures> = data.grid.iter().chain(&data.beside).collect();

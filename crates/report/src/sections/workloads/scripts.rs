@@ -1,6 +1,7 @@
 //! Each script of a mix, for programs.
 
 use results::Table;
+use spec::figures;
 
 use crate::numbers::{self, real};
 use results::ReportData;
@@ -24,11 +25,11 @@ pub fn scripts(data: &ReportData) -> Table {
         "p50_us",
         "p95_us",
         "p99_us",
-        "failed",
+        figures::FAILED.name,
         "times_of",
         "sliced",
     ]);
-    table.optional(["arm", "failed", "times_of", "sliced"]);
+    table.optional(["arm", figures::FAILED.name, "times_of", "sliced"]);
     let micros = |ns: Option<f64>| real(ns.map(|ns| ns / 1e3));
     let of_cell =
         |cell: &CellFigures| cell.scripts.iter().map(|own| (cell.clone(), own.clone())).collect::<Vec<_>>();

@@ -1,6 +1,4 @@
 -- as = "commit_us"
--- title = "commit, not waited for"
--- meaning = "the same with synchronous_commit = off: what is left is no disk"
 
 SET LOCAL synchronous_commit = off;
 INSERT INTO :commits VALUES (1, repeat('x', 100));

@@ -1,7 +1,3 @@
--- title = "commit"
--- meaning = "how long COMMIT takes until WAL is on disk: the pace of small writes"
--- unit = "us"
--- better = "lower"
 -- part = "commits"
 -- share = 0.04
 -- needs = "schema"

@@ -1,5 +1,3 @@
--- title = "CPU, all backends"
--- meaning = "what all CPUs do together: the ceiling of a busy server"
 -- as = "cpu_one_rows_per_s"
 -- all-backends = true
 -- share = 0.14

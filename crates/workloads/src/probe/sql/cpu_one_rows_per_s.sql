@@ -1,7 +1,3 @@
--- title = "CPU, one backend"
--- meaning = "how fast one query runs that only computes"
--- unit = "rows_per_s"
--- better = "higher"
 -- part = "CPU, of one backend and of all"
 -- share = 0.08
 -- work = "100000"

@@ -1,7 +1,3 @@
--- title = "index build"
--- meaning = "CREATE INDEX over integers in memory: restores, migrations, REINDEX"
--- unit = "rows_per_s"
--- better = "higher"
 -- part = "index builds"
 -- share = 0.1
 -- needs = "temporary"

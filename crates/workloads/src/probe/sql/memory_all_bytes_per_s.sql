@@ -1,4 +1,2 @@
--- title = "memory, all backends"
--- meaning = "what memory gives all of them at once: many servers end here before their CPUs"
 -- as = "memory_one_bytes_per_s"
 -- all-backends = true

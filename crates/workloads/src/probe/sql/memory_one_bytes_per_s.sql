@@ -1,7 +1,3 @@
--- title = "memory, one backend"
--- meaning = "how fast one backend reads through memory: large hashes, sorts, values"
--- unit = "bytes_per_s"
--- better = "higher"
 -- part = "memory, of one backend and of all"
 -- share = 0.07
 -- data = "texts"

@@ -1,7 +1,3 @@
--- title = "random page, beyond"
--- meaning = "fetching one page that is not in shared_buffers"
--- unit = "us"
--- better = "lower"
 -- part = "reading pages (scratch data are written first)"
 -- share = 0.04
 -- needs = "schema"

@@ -1,4 +1,2 @@
 -- as = "random_read_beyond_us"
--- title = "random page, cached"
--- meaning = "finding one page in shared_buffers: what an index scan does for each row"
 -- data = "cached-pages"

@@ -1,7 +1,3 @@
--- title = "sequential read, beyond"
--- meaning = "scanning pages that are not in shared_buffers"
--- unit = "bytes_per_s"
--- better = "higher"
 -- part = "reading pages (scratch data are written first)"
 -- share = 0.04
 -- needs = "schema"

@@ -1,6 +1,3 @@
 -- as = "seq_read_beyond_bytes_per_s"
--- title = "sequential read, cached"
--- meaning = "scanning pages in shared_buffers, before anything is done with their rows"
--- unit = "pages_per_s"
 -- data = "cached-pages"
 -- work = ":piece"

@@ -6,10 +6,12 @@ mod texts;
 
 use std::time::Duration;
 
+use spec::figures::Unit;
+
 use self::pages::Pages;
 use super::check::Server;
 use super::facts::Host;
-use super::figures::{Data, Figure, Unit, Values, fill};
+use super::figures::{Data, Figure, Values, fill};
 use super::options::Options;
 use super::record::Found;
 use super::scratch::Scratch;
@@ -178,8 +180,8 @@ impl Work<'_> {
     ) -> Result<Found, WorkloadError> {
         let work =
             figure.work.as_ref().map_or(1.0, |work| fill(work, &setup.values).parse().expect("a number"));
-        let value = |shot: f64| match (figure.unit, setup.backends) {
-            (Unit::Us, _) => shot / work,
+        let value = |shot: f64| match (figure.row.unit, setup.backends) {
+            (Unit::Microseconds, _) => shot / work,
             (_, None) => work / shot * 1e6,
             (_, Some(_)) => shot * work,
         };

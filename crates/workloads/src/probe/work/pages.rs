@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use protocol::postgres::sql::{Sql, long};
 use serde_json::Value;
+use spec::figures::Unit;
 
 use super::{Setup, Work};
 use crate::error::WorkloadError;
 use crate::probe::facts::mb;
-use crate::probe::figures::{Data, Figure, Unit, Values, fill};
+use crate::probe::figures::{Data, Figure, Values, fill};
 use crate::probe::options::INDEX_BYTES;
 use crate::probe::shots::reason;
 
@@ -75,7 +76,7 @@ pub(super) fn setup(work: &mut Work<'_>, figure: &Figure) -> Result<Result<Setup
         Err(why) => return Ok(Err(why)),
     };
     // Once is enough.
-    if is_beyond && figure.unit != Unit::Us {
+    if is_beyond && figure.row.unit != Unit::Microseconds {
         detail += &format!(
             "; {}",
             sizes(
