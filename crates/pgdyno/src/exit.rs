@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use osm::fetch::FetchError;
-use results::answer::{self, Verdicts};
-use results::limits::{Came, Limits, RatioVerdict};
+use results::answer;
 
 use crate::print;
 
@@ -168,23 +167,9 @@ pub(crate) fn of_class(class: spec::Class) -> u8 {
     }
 }
 
-/// What searches came to; where limits are compared, what their ratios say.
-pub(crate) fn of_limits(limits: &Limits<'_>) -> u8 {
-    let verdicts = limits.cells.iter().flat_map(|found| found.ratios(&limits.asked));
-    let verdicts: Vec<RatioVerdict> = verdicts.map(|ratio| ratio.verdict(limits.margin)).collect();
-    match limits.came() {
-        Came::Invalid => INVALID,
-        Came::Undecided => INCONCLUSIVE,
-        Came::Never => WORSE,
-        Came::Found if verdicts.contains(&RatioVerdict::Lower) => WORSE,
-        Came::Found if verdicts.contains(&RatioVerdict::Inconclusive) => INCONCLUSIVE,
-        Came::Found => SAME_OR_BETTER,
-    }
-}
-
-/// Code of the answer to a comparison.
-pub(crate) fn of_answer(answer: &Verdicts) -> u8 {
-    match answer.outcome {
+/// Code of an answer.
+pub(crate) fn of_answer(outcome: answer::Outcome) -> u8 {
+    match outcome {
         answer::Outcome::NothingSlower => SAME_OR_BETTER,
         answer::Outcome::SomethingSlower => WORSE,
         answer::Outcome::Undecided => INCONCLUSIVE,

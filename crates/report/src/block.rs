@@ -1,4 +1,4 @@
-//! What a section shows, piece by piece. Writers know blocks and no section; they are in [`crate::format`].
+//! What a section shows, piece by piece. Writers know blocks and no section.
 
 use maud::Markup;
 use results::Table;

@@ -34,7 +34,7 @@ pub fn figures(data: &ReportData) -> Table {
                 }
                 None => [const { Value::Null }; 5],
             };
-            table.push(head.into_iter().chain(said).collect());
+            table.push(head.into_iter().chain(said));
         }
     }
     table

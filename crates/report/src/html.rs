@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::block::Block;
-use crate::sections::answer::Answer;
+use crate::sections::answer::Told;
 use crate::sections::{SECTIONS, Section, load};
 use crate::{tile, visible};
 use results::ReportData;
@@ -17,7 +17,7 @@ pub(crate) const STYLE: &str = include_str!("style.css");
 /// once for all of it.
 #[must_use]
 pub fn page(data: &ReportData) -> String {
-    let answer = Answer::of(data);
+    let answer = Told::of(data);
     let sections: Vec<(&Section, Vec<Block>)> = SECTIONS
         .iter()
         .map(|section| (section, (section.blocks)(data)))
@@ -34,7 +34,7 @@ pub fn page(data: &ReportData) -> String {
     visible::lines(&page.0).into_owned()
 }
 
-fn head(answer: &Answer) -> Markup {
+fn head(answer: &Told<'_>) -> Markup {
     // Even a mistake could not fetch anything: the page may use only what is in it.
     let policy = "default-src 'none'; style-src 'unsafe-inline'";
     html! {
@@ -42,16 +42,16 @@ fn head(answer: &Answer) -> Markup {
         meta name="viewport" content="width=device-width, initial-scale=1";
         meta name="color-scheme" content="light dark";
         meta http-equiv="Content-Security-Policy" content=(policy);
-        title { (answer.question) " · pgdyno" }
+        title { (answer.answer.question) " · pgdyno" }
         style { (PreEscaped(STYLE)) }
     }
 }
 
-fn body(data: &ReportData, answer: &Answer, sections: &[(&Section, Vec<Block>)]) -> Markup {
+fn body(data: &ReportData, answer: &Told<'_>, sections: &[(&Section, Vec<Block>)]) -> Markup {
     html! {
         header {
             p.kicker { (kicker(data)) }
-            h1 { (answer.question) }
+            h1 { (answer.answer.question) }
             @for block in answer.blocks() { (block) }
         }
         nav aria-label="On this page" {

@@ -35,7 +35,6 @@ mod spread;
 mod stages;
 pub mod tables;
 pub mod tile;
-mod trend;
 mod worth;
 mod zooms;
 

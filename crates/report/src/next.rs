@@ -1,163 +1,126 @@
-//! The next step of an undecided answer: more rounds with their cost, longer runs, or what else would decide.
-//! Also the warning about an answer that was looked at before it was finished.
+//! The next step of an undecided answer in words, and the command that does it. Also the warning about an answer that was looked at
+//! before it was finished.
 
-mod cost;
-mod what_else;
-
-use std::collections::BTreeSet;
-
-use results::Course;
-use results::answer::{Line, Part, Verdicts};
-use results::comparison::{Comparison, TakenApart};
+use results::answer::{FEW, Help, Next, Short, Step};
+use results::comparison::Metric;
+use results::{Course, ReportData};
 use spec::shell::Command;
-use spec::{Reason, Run, figures};
-use stats::{Estimate, TooFew, Verdict};
+use stats::TooFew;
 
-use self::cost::Cost;
 use crate::numbers;
-use results::ReportData;
-use results::data::cell_text;
 
-/// Rounds that tell a spread, where there are too few for that.
-const ENOUGH: u32 = 8;
-/// Transactions of a run below which it is too short; a longer one is to have a few times as many.
-const FEW: u64 = 30;
-/// So many times the values that are needed are aimed at: speed varies from run to run.
-const AMPLE: f64 = 1.5;
-/// Options that say how long a run is, or how much it does.
-const LENGTHS: [&str; 5] = ["-T", "--time", "--duration", "-t", "--transactions"];
-
-/// The next step of an experiment whose answer is inconclusive.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Next {
-    /// The parts that are open, where the answer has several lines.
-    of: Vec<String>,
-    step: Step,
-    /// Quoted for a shell, on one line; `None` where no command does it.
-    pub(crate) command: Option<String>,
-    /// What the command names as programs to run.
-    programs: Vec<String>,
-    /// Whether an arm is taken apart, of whose single settings it says nothing.
-    taken_apart: bool,
+/// What to type; the command that measured it, changed, else one that runs its file. `None` where no command does it.
+pub(crate) fn command(data: &ReportData, next: &Next) -> Option<Command> {
+    let of_file = || match next.step {
+        Step::MoreRounds { rounds, .. } => {
+            let file = Command::new("run").path(&format!("{}.toml", data.experiment.name));
+            Some(file.option("--rounds", &rounds.to_string()))
+        }
+        Step::LongerRuns { .. } | Step::Else { .. } => None,
+    };
+    next.command.clone().or_else(of_file)
 }
 
-#[derive(Debug, Clone, PartialEq)]
-enum Step {
-    /// So many rounds in all, even, take so many seconds more.
-    MoreRounds {
-        rounds: u32,
-        more_s: f64,
-        /// Whether they would probably decide; else there are too few to know the spread.
-        decide: bool,
-    },
-    /// Runs of so many seconds, measured from the start, take so many seconds in all.
-    LongerRuns { seconds: f64, cost_s: f64, why: String },
-    /// So many rounds in all, or longer runs, would cost too much; what else helps, the likeliest first.
-    Else { rounds: Option<u32>, helps: Vec<String> },
+/// In words, to stand before the command, or alone.
+pub(crate) fn words(data: &ReportData, next: &Next) -> String {
+    told(next, command(data, next).as_ref(), &spec::shell::word(data.called()))
 }
 
-impl Next {
-    /// Of the answer; `None` where it is decided, or nothing decides it.
-    pub(crate) fn of(data: &ReportData) -> Option<Self> {
-        let found = data.compared()?;
-        Self::of_lines(data, found, &Verdicts::of(found, &data.experiment, &data.runs).lines)
-    }
+/// The same as a sentence's end: with a colon where a command follows.
+pub(crate) fn sentence(data: &ReportData, next: &Next) -> String {
+    let end = if command(data, next).is_some() { ":" } else { "." };
+    words(data, next) + end
+}
 
-    /// Of the lines of a comparison of its runs.
-    pub(crate) fn of_lines(data: &ReportData, found: &Comparison, lines: &[Line]) -> Option<Self> {
-        if !found.paired || lines.is_empty() {
-            return None;
+fn told(next: &Next, command: Option<&Command>, called: &str) -> String {
+    let of = if next.of.is_empty() { String::new() } else { format!("{}: ", next.of.join(", ")) };
+    let apart = if next.taken_apart { "all settings together: " } else { "" };
+    let programs = command.map_or(Vec::new(), Command::programs);
+    let programs = match programs.is_empty() {
+        true => String::new(),
+        false => format!("; this command runs the programs in {}", programs.join(", ")),
+    };
+    let step = match &next.step {
+        Step::MoreRounds { rounds, more_s, decide: true } => {
+            format!("{rounds} rounds would probably decide, about {} more", at_most(*more_s))
         }
-        let cost = Cost::of(data)?;
-        if let Some(short) = too_short(data, lines) {
-            return Some(short.step(data, &cost));
+        Step::MoreRounds { rounds, more_s, decide: false } => {
+            let more = at_most(*more_s);
+            format!("too few rounds to know the spread; {rounds} rounds show it, about {more} more")
         }
-        let open = open(data, found, lines);
-        let more = open.iter().map(|open| open.more_pairs).max_by_key(|more| more.unwrap_or(0))?;
-        let done = data.grid_runs().map(|run| run.round).max()?;
-        let rounds = match more {
-            Some(more) => done.saturating_add(more),
-            None => ENOUGH.max(done + 2),
-        };
-        let rounds = rounds.saturating_add(rounds % 2).min(u32::MAX - 1);
-        let more_s = cost.of_rounds(rounds - done);
-        // Several arms may leave the same part open.
-        let of: BTreeSet<String> = open.iter().filter_map(|open| open.name.clone()).collect();
-        let of: Vec<String> = of.into_iter().collect();
-        let taken_apart = TakenApart::of(&data.experiment).is_some();
-        if cost.is_too_much(rounds, more_s) {
-            let helps = what_else::helps(data, found, &open);
-            let step = Step::Else { rounds: Some(rounds), helps };
-            return Some(Self { of, taken_apart, ..Self::without_command(step) });
+        Step::LongerRuns { seconds, cost_s, why } => {
+            let how = if command.is_some() { "-T" } else { "`duration` in the experiment file:" };
+            let cost = at_most(*cost_s);
+            format!("{}; measure longer ({how} {seconds} s), about {cost} in all", short(*why))
         }
-        let command = with_rounds(data, rounds);
-        let step = Step::MoreRounds { rounds, more_s, decide: more.is_some() };
-        Some(Self { of, taken_apart, ..Self::typed(step, &command) })
-    }
+        Step::Else { rounds, helps } => {
+            let what = if rounds.is_some() { "more rounds" } else { "longer runs" };
+            let helps: Vec<String> = helps.iter().map(|own| help(own, called)).collect();
+            format!("{what} would cost too much for what they decide. What else helps: {}", helps.join("; "))
+        }
+    };
+    format!("{of}{apart}{step}{programs}")
+}
 
-    fn without_command(step: Step) -> Self {
-        Self { of: Vec::new(), step, command: None, programs: Vec::new(), taken_apart: false }
-    }
-
-    fn typed(step: Step, command: &Command) -> Self {
-        let programs = command.programs().into_iter().map(str::to_owned).collect();
-        Self { of: Vec::new(), step, command: Some(command.to_string()), programs, taken_apart: false }
-    }
-
-    /// Whether this part of the answer is what it is about; without a name the whole of it.
-    pub(crate) fn is_of(&self, part: Option<&str>) -> bool {
-        match part {
-            Some(name) => self.of.iter().any(|of| of == name),
-            None => self.of.is_empty(),
+fn short(why: Short) -> String {
+    match why {
+        Short::Percentile(few) => few.to_string(),
+        Short::Transactions { least, most } => {
+            let had = if least == most { least.to_string() } else { format!("{least} to {most}") };
+            format!("all runs are too short: {had} of at least {FEW} transactions in each")
         }
     }
+}
 
-    /// How many rounds in all would decide, whatever they cost; `None` where rounds do not help.
-    pub(crate) fn rounds(&self) -> Option<u32> {
-        match self.step {
-            Step::MoreRounds { rounds, .. } => Some(rounds),
-            Step::Else { rounds, .. } => rounds,
-            Step::LongerRuns { .. } => None,
+fn help(own: &Help, called: &str) -> String {
+    match own {
+        Help::OtherMetric { metric, noun } => {
+            let name = match metric {
+                Metric::Tps => "tps",
+                Metric::P50 => "p50",
+                Metric::P95 => "p95",
+                Metric::P99 => "p99",
+            };
+            format!("another metric: the {noun} is decided (pgdyno compare {called} --metric {name})")
         }
-    }
-
-    /// In words, to stand before the command, or alone.
-    pub(crate) fn words(&self) -> String {
-        let of = if self.of.is_empty() { String::new() } else { format!("{}: ", self.of.join(", ")) };
-        let apart = if self.taken_apart { "all settings together: " } else { "" };
-        let programs = match self.programs.is_empty() {
-            true => String::new(),
-            false => format!("; this command runs the programs in {}", self.programs.join(", ")),
-        };
-        format!("{of}{apart}{}{programs}", self.step())
-    }
-
-    /// The same as a sentence's end: with a colon where a command follows.
-    pub(crate) fn sentence(&self) -> String {
-        format!("{}{}", self.words(), if self.command.is_some() { ":" } else { "." })
-    }
-
-    fn step(&self) -> String {
-        match &self.step {
-            Step::MoreRounds { rounds, more_s, decide: true } => {
-                format!("{rounds} rounds would probably decide, about {} more", at_most(*more_s))
-            }
-            Step::MoreRounds { rounds, more_s, decide: false } => {
-                let more = at_most(*more_s);
-                format!("too few rounds to know the spread; {rounds} rounds show it, about {more} more")
-            }
-            Step::LongerRuns { seconds, cost_s, why } => {
-                let how = if self.command.is_some() { "-T" } else { "`duration` in the experiment file:" };
-                let cost = at_most(*cost_s);
-                format!("{why}; measure longer ({how} {seconds} s), about {cost} in all")
-            }
-            Step::Else { rounds, helps } => {
-                let what = if rounds.is_some() { "more rounds" } else { "longer runs" };
-                let helps = helps.join("; ");
-                format!("{what} would cost too much for what they decide. What else helps: {helps}")
-            }
+        Help::FewerTransactions(few) => fewer_transactions(*few),
+        Help::Quieter { stolen_pct: Some(stolen), .. } => {
+            let share = numbers::percent(stolen / 100.0);
+            format!("a quieter host or hour ({share} of the CPU was stolen by other machines)")
         }
+        Help::Quieter { disturbed: 0, .. } => "a quieter host or hour".to_owned(),
+        Help::Quieter { disturbed, runs, .. } => {
+            let runs = numbers::counted(*runs, "run");
+            let verb = if *disturbed == 1 { "was" } else { "were" };
+            format!("a quieter host or hour ({disturbed} of {runs} {verb} disturbed)")
+        }
+        Help::FewerClients { clients, cpus } => {
+            format!("fewer clients ({clients} and the server share {cpus} CPUs)")
+        }
+        Help::FewerCells(open) => {
+            format!("fewer cells: measure {} alone, the others are decided", open.join(", "))
+        }
+        Help::LongerRuns(shortest) => {
+            format!("longer runs (these measured {})", numbers::duration(*shortest))
+        }
+        Help::LargerJob => "a larger job: what disturbs it weighs less the longer it takes".to_owned(),
+        Help::WiderMargin(widest) => format!(
+            "a wider margin, if that is all you need to know: what was measured lies within {}, and `--margin {widest}` (`margin = \
+             \"{widest}%\"` in a file) asks for no more; a margin is chosen before one looks, so it is measured again",
+            numbers::percent(widest / 100.0),
+        ),
     }
+}
+
+/// Figures that need fewer transactions than this percentile.
+fn fewer_transactions(few: TooFew) -> String {
+    let lower = [(0.95, "p95"), (0.5, "p50")].into_iter().filter_map(|(quantile, name)| {
+        let needs = TooFew::of(quantile, 0)?.needed;
+        (needs < few.needed).then(|| format!("{name} needs {}", numbers::count(needs)))
+    });
+    let lower: Vec<String> = lower.collect();
+    let lower = if lower.is_empty() { String::new() } else { format!(" ({})", lower.join(", ")) };
+    format!("throughput, or a percentile that needs fewer transactions{lower}")
 }
 
 /// An announced time is rounded up: it is not to be exceeded.
@@ -168,114 +131,6 @@ fn at_most(seconds: f64) -> String {
         _ => 60.0,
     };
     numbers::duration((seconds / step).ceil() * step)
-}
-
-/// What is undecided, and has a change that more rounds make clearer.
-struct Open {
-    /// Its part of the answer; `None` of all of it.
-    name: Option<String>,
-    estimate: Estimate,
-    /// How many more pairs would decide it, where that is known.
-    more_pairs: Option<u32>,
-}
-
-/// The undecided lines of the answer; where all are decided, the undecided workloads in them.
-fn open(data: &ReportData, found: &Comparison, lines: &[Line]) -> Vec<Open> {
-    let one = |name: Option<String>, estimate: Option<Estimate>, verdict: Verdict| match verdict {
-        Verdict::Inconclusive { more_pairs } => Some(Open { name, estimate: estimate?, more_pairs }),
-        _ => None,
-    };
-    let of_lines: Vec<Open> =
-        lines.iter().filter_map(|line| one(part_name(&line.part), line.estimate, line.verdict)).collect();
-    if !lines.iter().all(|line| line.verdict.is_decided()) {
-        return of_lines;
-    }
-    // Nobody waits for each part of an arm that is taken apart.
-    let apart = TakenApart::of(&data.experiment);
-    let is_part = |arm: &str| apart.as_ref().is_some_and(|apart| apart.is_part(arm));
-    let workloads = found.arms.iter().filter(|arm| !is_part(&arm.arm)).flat_map(|arm| &arm.workloads);
-    workloads
-        .filter_map(|(name, figure)| one(Some(name.clone()), Some(figure.grid.estimate), figure.verdict))
-        .collect()
-}
-
-/// The name of a part of the answer; `None` of its whole.
-pub(crate) fn part_name(of: &Part) -> Option<String> {
-    match of {
-        Part::Whole => None,
-        Part::Workload(name) => Some(name.clone()),
-        Part::Cell(cell) => Some(cell_text(cell)),
-        Part::Script { script, .. } => Some(script.clone()),
-    }
-}
-
-/// Runs that are all too short, and by how much.
-struct Short {
-    /// How many times as long they are to be; more than 1.
-    times: f64,
-    /// The percentile they are too short for, where it is one.
-    few: Option<TooFew>,
-    why: String,
-}
-
-/// Where no run has enough transactions: for the percentile that is compared, or for any figure.
-fn too_short(data: &ReportData, lines: &[Line]) -> Option<Short> {
-    let few = |line: &Line| match line.verdict {
-        Verdict::TooFew(few) => Some(few),
-        _ => None,
-    };
-    let all: Option<Vec<TooFew>> = lines.iter().map(few).collect();
-    if let Some(least) = all.and_then(|all| all.into_iter().min_by_key(|few| few.count)) {
-        let times = longer(least.needed, least.count);
-        return Some(Short { times, few: Some(least), why: least.to_string() });
-    }
-    let is_short = |run: &Run| run.doubts.iter().any(|doubt| doubt.reason == Reason::TooShort);
-    let runs: Vec<&Run> = data.grid_runs().collect();
-    let counts = || runs.iter().map(|run| run.count(figures::OK) + run.count(figures::LATE));
-    let (least, most) = (counts().min()?, counts().max()?);
-    runs.iter().all(|run| is_short(run)).then(|| {
-        let had = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        let why = format!("all runs are too short: {had} of at least {FEW} transactions in each");
-        Short { times: longer(FEW, least), few: None, why }
-    })
-}
-
-fn longer(needed: u64, count: u64) -> f64 {
-    AMPLE * needed as f64 / count.max(1) as f64
-}
-
-impl Short {
-    fn step(self, data: &ReportData, cost: &Cost) -> Next {
-        let cost_s = cost.of_longer(self.times);
-        // A percentile of slow transactions may take hours; others need fewer of them.
-        if let Some(few) = self.few.filter(|_| cost::is_much(cost_s)) {
-            let helps = vec![what_else::fewer_transactions(few)];
-            let step = Step::Else { rounds: None, helps };
-            return Next { of: vec![few.to_string()], ..Next::without_command(step) };
-        }
-        let typed = data.course.command.as_ref().filter(|command| !command.has("run"));
-        let Some(typed) = typed else {
-            let seconds = (self.times * cost.length_s).ceil();
-            return Next::without_command(Step::LongerRuns { seconds, cost_s, why: self.why });
-        };
-        // What is typed is the length of a round, which the arms share.
-        let length = cost.length_s * data.experiment.arms.len() as f64;
-        let seconds = (self.times * length).ceil();
-        let lengths = [&LENGTHS[..], &["--rounds"]].concat();
-        let command = typed.clone().without_options(&lengths).option("-T", &seconds.to_string());
-        // As many as the announced time is for.
-        let command = command.option("--rounds", &data.experiment.rounds.to_string());
-        Next::typed(Step::LongerRuns { seconds, cost_s, why: self.why }, &command)
-    }
-}
-
-/// The command that measured it, with so many rounds; where that is unknown, a command that runs its file.
-fn with_rounds(data: &ReportData, rounds: u32) -> Command {
-    if let Some(typed) = &data.course.command {
-        return typed.clone().option("--rounds", &rounds.to_string());
-    }
-    let command = Command::new("run").path(&format!("{}.toml", data.experiment.name));
-    command.option("--rounds", &rounds.to_string())
 }
 
 /// Chance of calling a difference where none is, percent, when the answer was to be had at so many looks (from 1) with as
@@ -313,41 +168,33 @@ fn times(count: u32) -> String {
 mod tests {
     use super::*;
 
-    fn next(step: Step) -> Next {
-        Next {
-            of: Vec::new(),
-            step,
-            command: Some("pgdyno run a.toml".into()),
-            programs: Vec::new(),
-            taken_apart: false,
-        }
+    fn said(step: Step, of: &[&str], command: Option<&Command>) -> String {
+        let of = of.iter().map(|&of| of.to_owned()).collect();
+        told(&Next { of, step, command: None, taken_apart: false }, command, "a")
     }
 
     #[test]
     fn the_next_step_is_a_sentence() {
         let rounds = |decide| Step::MoreRounds { rounds: 24, more_s: 100.2, decide };
-        assert_eq!(next(rounds(true)).sentence(), "24 rounds would probably decide, about 1 min 50 s more:");
-        assert!(next(rounds(false)).sentence().starts_with("too few rounds to know the spread; 24 rounds"));
-        let tiles = Next { of: vec!["tiles".into()], programs: vec!["../bin".into()], ..next(rounds(true)) };
-        let said = tiles.sentence();
-        assert!(said.starts_with("tiles: 24 rounds would"), "{said}");
-        assert!(said.ends_with("more; this command runs the programs in ../bin:"), "{said}");
-        let helps = Next {
-            command: None,
-            ..next(Step::Else {
-                rounds: Some(3334),
-                helps: vec!["longer runs".into(), "a quiet host".into()],
-            })
-        };
+        let plain = Command::new("run");
+        let decides = "24 rounds would probably decide, about 1 min 50 s more";
+        assert_eq!(said(rounds(true), &[], Some(&plain)), decides);
+        let spread = said(rounds(false), &[], Some(&plain));
+        assert!(spread.starts_with("too few rounds to know the spread; 24 rounds"));
+        assert_eq!(said(rounds(true), &["tiles"], Some(&plain)), format!("tiles: {decides}"));
+        let foreign = Command::read("pgdyno bench -S --pg-bin ../bin");
+        let tiles = said(rounds(true), &["tiles"], foreign.as_ref());
+        assert!(tiles.ends_with("more; this command runs the programs in ../bin"), "{tiles}");
+        let helps = vec![Help::LongerRuns(5.0), Help::Quieter { stolen_pct: None, disturbed: 0, runs: 4 }];
+        let helps = said(Step::Else { rounds: Some(3334), helps }, &[], None);
         assert!(
-            helps.sentence().ends_with("What else helps: longer runs; a quiet host."),
-            "{}",
-            helps.sentence()
+            helps.ends_with("What else helps: longer runs (these measured 5 s); a quieter host or hour"),
+            "{helps}"
         );
-        let short = Step::LongerRuns { seconds: 35.0, cost_s: 61.0, why: "all runs are too short".into() };
+        let why = Short::Transactions { least: 2, most: 2 };
         assert_eq!(
-            next(short).sentence(),
-            "all runs are too short; measure longer (-T 35 s), about 1 min 10 s in all:"
+            said(Step::LongerRuns { seconds: 35.0, cost_s: 61.0, why }, &[], Some(&plain)),
+            "all runs are too short: 2 of at least 30 transactions in each; measure longer (-T 35 s), about 1 min 10 s in all"
         );
     }
 

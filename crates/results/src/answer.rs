@@ -1,178 +1,108 @@
-//! The answer to what an experiment compares: a line per arm, or per workload, script or cell where these differ, each with its
-//! verdict, its doubts, and what all lines together come to. Every output and the exit code take the verdict from here.
+//! The answer of an experiment, computed once: verdicts, doubts, causes, the next step. Every output renders it, and none decides
+//! anything. So does the exit code.
 
 mod doubts;
+mod instead;
+mod next;
+mod remarks;
+mod trend;
 mod values;
+mod verdicts;
 
-use serde::Serialize;
-use spec::{Experiment, Run};
-use stats::{Estimate, Verdict};
+use spec::{SpeedTrend, Validity};
 
-pub use doubts::SuspectRuns;
+pub use self::doubts::{Doubtful, SuspectRuns};
+pub use self::instead::Instead;
+pub use self::next::{FEW, Help, Next, Short, Step, part_name};
+pub use self::remarks::{FromCache, Remarks, Uncut};
+pub use self::trend::speed_trend;
+pub use self::verdicts::{Line, Outcome, Part, Verdicts};
+use crate::comparison::{Cell, Comparison, Difference, Metric};
+use crate::data::ReportData;
 
-use crate::comparison::{
-    ArmComparison, Cell, CellComparison, Comparison, Figure, ScriptComparison, TakenApart,
-};
-
-/// The verdicts of a comparison; every output and the exit code take them from here.
-#[derive(Debug, Clone, Serialize)]
-pub struct Verdicts {
-    /// By arm in file order; within an arm by workload, then by cell.
+/// What the runs of an experiment say.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The question, or the name of an experiment that asks none.
+    pub question: String,
+    /// By arm in file order; within an arm by workload, then by cell. Empty where nothing is compared.
     pub lines: Vec<Line>,
     pub outcome: Outcome,
+    /// Whether arms are compared or limits are searched.
+    pub is_answered: bool,
+    /// The answer where they are not.
+    pub instead: Instead,
+    pub doubts: Doubts,
+    /// What arms differ in beside their speed: all that is large.
+    pub causes: Vec<Difference>,
+    /// What to do where it is inconclusive.
+    pub next: Option<Next>,
+    pub remarks: Remarks,
 }
 
-/// A verdict, and the figures that it rests on.
-#[derive(Debug, Clone, Serialize)]
-pub struct Line {
-    pub arm: String,
-    pub part: Part,
-    /// The figure over the cells of an arm or workload; `None` for a cell, and where there is none.
-    pub figure: Option<Figure>,
-    /// The change; `None` where there is none to judge.
-    pub estimate: Option<Estimate>,
-    pub verdict: Verdict,
-    /// What is compared, as the base and the arm have it: `work_mem 4MB → 64MB`.
-    pub values: String,
-    /// Where a third or more of the runs are suspect.
-    pub suspect: Option<SuspectRuns>,
+/// Whether it can be believed.
+#[derive(Debug, Clone, Default)]
+pub struct Doubts {
+    /// Runs that were measured.
+    pub runs: usize,
+    pub suspect: Doubtful,
+    pub invalid: Doubtful,
+    /// Measured again, because the machine disturbed them.
+    pub again: Doubtful,
+    /// Where nothing is compared, and a third or more of the runs are suspect.
+    pub most: Option<SuspectRuns>,
+    /// Cells whose speed changes while they are measured.
+    pub trends: Vec<(Cell, SpeedTrend)>,
 }
 
-/// The cells and scripts that a line covers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub enum Part {
-    /// All cells of an arm.
-    Whole,
-    /// All cells of a workload, where workloads differ.
-    Workload(String),
-    /// One cell, where one of its workload goes another way.
-    Cell(Cell),
-    /// One script of a workload, over its cells, where its scripts differ. The change is one of its time.
-    Script { workload: String, script: String },
-}
-
-impl Part {
-    fn has(&self, cell: &Cell) -> bool {
-        match self {
-            Self::Whole => true,
-            Self::Workload(name) | Self::Script { workload: name, .. } => cell.workload == *name,
-            Self::Cell(own) => own == cell,
-        }
-    }
-}
-
-/// What all lines come to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Outcome {
-    /// Every line is decided, and none is slower.
-    NothingSlower,
-    /// A line at least is slower.
-    SomethingSlower,
-    /// No line is slower, and one at least is not decided.
-    Undecided,
-    /// Nothing can be said of any line: no pair of runs is valid.
-    Invalid,
-}
-
-impl Verdicts {
-    /// Of a comparison of these runs. Parts of an arm that is taken apart are no lines of it.
+impl Answer {
+    /// The answer; the same for every output.
     #[must_use]
-    pub fn of(compared: &Comparison, experiment: &Experiment, runs: &[Run]) -> Self {
-        let apart = TakenApart::of(experiment);
-        let is_part = |arm: &ArmComparison| apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
-        let mut lines: Vec<Line> =
-            compared.arms.iter().filter(|arm| !is_part(arm)).flat_map(lines_of).collect();
-        for line in &mut lines {
-            line.values = values::values(experiment, runs, &compared.base, &line.arm);
-            line.suspect = doubts::suspect(runs, [&compared.base, &line.arm], &line.part);
-        }
-        let outcome = Outcome::of(&lines);
-        Self { lines, outcome }
-    }
-
-    /// In the order of [`Self::lines`].
-    pub fn of_arm<'a>(&'a self, arm: &'a str) -> impl Iterator<Item = &'a Line> {
-        self.lines.iter().filter(move |line| line.arm == arm)
-    }
-}
-
-impl Outcome {
-    fn of(lines: &[Line]) -> Self {
-        if lines.iter().all(|line| line.verdict == Verdict::Invalid) {
-            Self::Invalid
-        } else if lines.iter().any(|line| line.verdict == Verdict::Slower) {
-            Self::SomethingSlower
-        } else if lines.iter().all(|line| line.verdict.is_decided()) {
-            Self::NothingSlower
-        } else {
-            Self::Undecided
-        }
-    }
-}
-
-fn lines_of(arm: &ArmComparison) -> Vec<Line> {
-    match &arm.grid {
-        Some(figure) if figure.verdict == Verdict::PartsDiffer => {
-            arm.workload_names().into_iter().flat_map(|name| of_workload(arm, name)).collect()
-        }
-        figure => vec![of_figure(arm, Part::Whole, figure.as_ref())],
-    }
-}
-
-fn of_workload(arm: &ArmComparison, name: &str) -> Vec<Line> {
-    let cells = || arm.cells.iter().filter(|cell| cell.cell.workload == name && !cell.scheduled);
-    match arm.workloads.get(name) {
-        Some(figure) if figure.verdict == Verdict::PartsDiffer => {
-            // The parts of a cell are its scripts.
-            if cells().any(|cell| cell.verdict == Verdict::PartsDiffer) {
-                let own = arm.scripts.iter().filter(|script| script.workload == name);
-                return own.map(|script| of_script(arm, script)).collect();
-            }
-            cells().map(|cell| of_cell(arm, cell)).collect()
-        }
-        // Offered rates set its throughput: it is no part of the figure that differs.
-        None if cells().next().is_none() => Vec::new(),
-        figure => vec![of_figure(arm, Part::Workload(name.to_owned()), figure)],
-    }
-}
-
-fn of_figure(arm: &ArmComparison, part: Part, figure: Option<&Figure>) -> Line {
-    let workload = match &part {
-        Part::Workload(name) => Some(name.as_str()),
-        Part::Whole | Part::Cell(_) | Part::Script { .. } => None,
-    };
-    // Where offered rates set the throughput of all cells, nothing is invalid, and nothing decided.
-    let none = arm.without_figure(workload).unwrap_or(match arm.is_invalid() {
-        true => Verdict::Invalid,
-        false => Verdict::Inconclusive { more_pairs: None },
-    });
-    Line {
-        estimate: figure.map(|figure| figure.grid.estimate),
-        verdict: figure.map_or(none, |figure| figure.verdict),
-        figure: figure.copied(),
-        ..Line::empty(arm, part)
-    }
-}
-
-fn of_cell(arm: &ArmComparison, cell: &CellComparison) -> Line {
-    Line { estimate: cell.estimate, verdict: cell.verdict, ..Line::empty(arm, Part::Cell(cell.cell.clone())) }
-}
-
-fn of_script(arm: &ArmComparison, of: &ScriptComparison) -> Line {
-    let part = Part::Script { workload: of.workload.clone(), script: of.script.clone() };
-    Line { estimate: of.estimate, verdict: of.verdict, ..Line::empty(arm, part) }
-}
-
-impl Line {
-    fn empty(arm: &ArmComparison, part: Part) -> Self {
+    pub fn of(data: &ReportData) -> Self {
+        let found = data.compared();
+        let verdicts = found.map(|found| Verdicts::of(found, &data.experiment, &data.runs));
+        let outcome = match (data.limits(), &verdicts) {
+            (Some(limits), _) => Outcome::of_limits(&limits),
+            (None, Some(verdicts)) => verdicts.outcome,
+            (None, None) => without_pairs(data),
+        };
+        let lines = verdicts.map_or(Vec::new(), |verdicts| verdicts.lines);
+        let is_answered = data.limits().is_some() || found.is_some_and(|found| !found.arms.is_empty());
+        let texts = [&data.experiment.question, &data.experiment.name];
+        let question = texts.into_iter().map(|text| text.trim()).find(|text| !text.is_empty());
         Self {
-            arm: arm.arm.clone(),
-            part,
-            figure: None,
-            estimate: None,
-            verdict: Verdict::Invalid,
-            values: String::new(),
-            suspect: None,
+            question: question.unwrap_or("A measurement").to_owned(),
+            outcome,
+            is_answered,
+            instead: Instead::of(data),
+            doubts: Doubts::of(data),
+            causes: data.differences.iter().filter(|own| own.large).cloned().collect(),
+            next: found.and_then(|found| Next::of(data, found, &lines)),
+            remarks: Remarks::of(data),
+            lines,
+        }
+    }
+}
+
+/// Where no pair of arms was measured, or there are no arms.
+fn without_pairs(data: &ReportData) -> Outcome {
+    let all_invalid = data.runs.iter().all(|run| run.validity == Validity::Invalid);
+    match Comparison::of(&data.experiment, &data.runs, Metric::Tps) {
+        Some(found) => Verdicts::of(&found, &data.experiment, &data.runs).outcome,
+        None if all_invalid => Outcome::Invalid,
+        None => Outcome::NothingSlower,
+    }
+}
+
+impl Doubts {
+    fn of(data: &ReportData) -> Self {
+        Self {
+            runs: data.measured_runs().count(),
+            suspect: Doubtful::of(data, Validity::Suspect),
+            invalid: Doubtful::of(data, Validity::Invalid),
+            again: Doubtful::among(data.former_runs()),
+            most: SuspectRuns::of(data.grid_runs()).filter(|most| most.runs > 1),
+            trends: trend::all(data),
         }
     }
 }

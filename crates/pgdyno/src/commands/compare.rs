@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     headline(&found, report::control(&comparison), args.format.format)?;
     print_compared(&found, &comparison, args.format.format)?;
-    let exit = exit::of_answer(&Verdicts::of(&comparison, &found.experiment, &found.runs));
+    let exit = exit::of_answer(Verdicts::of(&comparison, &found.experiment, &found.runs).outcome);
     if let Some(path) = &args.report {
         // Of two experiments there are no single tiles.
         let found = match found.stored {

@@ -8,7 +8,7 @@ use lab::execute::{self, Looked};
 use lab::experiment::{AskedBeside, ExperimentFile, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::{self, Plan};
-use results::answer::Verdicts;
+use results::answer::{self, Answer};
 use results::comparison::{Comparison, Metric};
 use results::{ExperimentId, Store};
 use server::Stop;
@@ -16,7 +16,7 @@ use server::settings::Machine;
 use spec::Class;
 
 use super::{allowed, by_zoom, loaded, print, print_blocks, print_compared, report as page, signals, typed};
-use crate::exit::{self, INVALID, Outcome, SAME_OR_BETTER};
+use crate::exit::{self, Outcome, SAME_OR_BETTER};
 use crate::options::{Format, Output, Programs, WrittenSlices};
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
@@ -282,14 +282,12 @@ impl How<'_> {
             page::write(path, found)?;
             talk(&format!("report:  {}", path.display()));
         }
-        Ok(match comparison {
-            _ if found.limits().is_some() => {
-                found.limits().map_or(INVALID, |limits| exit::of_limits(&limits))
-            }
-            Some(comparison) => exit::of_answer(&Verdicts::of(comparison, &found.experiment, &found.runs)),
-            None if found.runs.iter().all(|run| run.validity == spec::Validity::Invalid) => INVALID,
-            None if self.shown == Shown::Ladders => exit::of_ladders(&report::ladders(found)),
-            None => SAME_OR_BETTER,
+        let outcome = Answer::of(found).outcome;
+        let is_answered =
+            comparison.is_some() || found.limits().is_some() || outcome == answer::Outcome::Invalid;
+        Ok(match self.shown {
+            Shown::Ladders if !is_answered => exit::of_ladders(&report::ladders(found)),
+            _ => exit::of_answer(outcome),
         })
     }
 }

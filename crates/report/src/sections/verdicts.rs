@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::answer::{self, Part as Of, Verdicts};
+use results::answer::{self, Next, Part as Of, Verdicts, speed_trend};
 use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
 use results::{Table, Value};
 use spec::figures;
@@ -16,9 +16,8 @@ use crate::compared::{
     verdict_with_need, with_doubt,
 };
 use crate::differences;
-use crate::next::{self, Next};
+use crate::next;
 use crate::numbers::{self, real};
-use crate::trend;
 use results::InTime;
 use results::ReportData;
 use results::data::{NotRun, cell_text, levels};
@@ -239,8 +238,8 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
             looked(data.course.looks).into(),
             looked(data.course.extended).into(),
             next.and_then(Next::rounds).map(u64::from).into(),
-            next.map(Next::words).into(),
-            next.and_then(|next| next.command.clone()).into(),
+            next.map(|next| next::words(data, next)).into(),
+            next.and_then(|next| next::command(data, next)).map(|own| own.to_string()).into(),
         ]
     });
     table.optional(optional);
@@ -272,10 +271,10 @@ pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {
     let is_said = found.metric == Metric::Tps;
     let looked = next::looked(&data.course).filter(|_| is_said);
     let looked = looked.map(|looked| Block::text(format!("{}.", sentence(&looked))));
-    let next = Next::of_lines(data, found, &lines).filter(|_| is_said || too_few).map(|next| {
-        let said = Paragraph::new("").plain(format!("Next: {}", next.sentence()));
-        match &next.command {
-            Some(command) => said.plain(" ").code(command).into(),
+    let next = Next::of(data, found, &lines).filter(|_| is_said || too_few).map(|next| {
+        let said = Paragraph::new("").plain(format!("Next: {}", next::sentence(data, &next)));
+        match next::command(data, &next) {
+            Some(command) => said.plain(" ").code(command.to_string()).into(),
             None => said.into(),
         }
     });
@@ -371,7 +370,7 @@ fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmC
     let said = data.remarks_of(&cell.cell, &arm.arm).into_iter().chain(relative(of));
     let without =
         cell.excluded.iter().filter(|_| cell.verdict == Verdict::Invalid).map(|pair| pair.why.clone());
-    let all: BTreeSet<String> = said.chain(without).chain(trend::of_cell(data, &cell.cell)).collect();
+    let all: BTreeSet<String> = said.chain(without).chain(speed_trend(data, &cell.cell).words()).collect();
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 
@@ -397,7 +396,7 @@ fn lines<'a>(
     arm: &'a ArmComparison,
     answer: &'a Verdicts,
 ) -> Vec<Line<'a>> {
-    let next = Next::of_lines(data, of, &answer.lines);
+    let next = Next::of(data, of, &answer.lines);
     let answers = |part: &Of| answer.lines.iter().find(|own| own.arm == arm.arm && own.part == *part);
     let cell = |cell: &'a CellComparison| Line {
         arm: &arm.arm,

@@ -1,12 +1,11 @@
-//! Whether so many runs are suspect that the answer is, too.
+//! Whether the runs can be believed, and whether so many are suspect that the answer is, too.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use spec::{Reason, Run, Validity, count};
+use spec::{Reason, Run, Validity, count, figures};
 
-use super::Part;
-use crate::comparison::Cell;
+use crate::data::ReportData;
 
 /// How many runs of some are suspect, where that is a third or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -67,11 +66,33 @@ impl SuspectRuns {
     }
 }
 
-/// Of the runs that a line of the answer rests on, or of all runs of the experiment.
-pub(super) fn suspect(runs: &[Run], arms: [&str; 2], part: &Part) -> Option<SuspectRuns> {
-    let measured =
-        || runs.iter().filter(|run| run.is_measured() && run.arm.is_some() && run.set_aside.is_none());
-    let is_its =
-        |run: &&Run| run.arm.as_deref().is_some_and(|arm| arms.contains(&arm)) && part.has(&Cell::of(run));
-    SuspectRuns::of(measured().filter(is_its)).or_else(|| SuspectRuns::of(measured()))
+/// Runs that are suspect, or invalid, and how many of them for which reason.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Doubtful {
+    pub runs: usize,
+    pub reasons: BTreeMap<Reason, usize>,
+}
+
+impl Doubtful {
+    pub(super) fn of(data: &ReportData, validity: Validity) -> Self {
+        // A search is there to find overloads, and to it they count.
+        let searches = data.limits().is_some();
+        let is_found = |run: &&Run| {
+            let only_overloaded = run.doubts.iter().all(|doubt| doubt.reason == Reason::Overloaded);
+            let counts = run.figures.get(figures::PROMISE_KEPT).is_some();
+            searches && (only_overloaded || counts && validity == Validity::Invalid)
+        };
+        Self::among(data.measured_runs().filter(|run| run.validity == validity && !is_found(run)))
+    }
+
+    pub(super) fn among<'r>(runs: impl Iterator<Item = &'r Run>) -> Self {
+        let mut doubtful = Self::default();
+        for run in runs {
+            doubtful.runs += 1;
+            for doubt in &run.doubts {
+                *doubtful.reasons.entry(doubt.reason).or_default() += 1;
+            }
+        }
+        doubtful
+    }
 }

@@ -1,8 +1,7 @@
-use spec::{Doubt, Load, Reason, Validity};
-use stats::{Better, TooFew};
+use spec::{Doubt, Load, Reason, Run, Validity};
+use stats::{Better, TooFew, Verdict};
 
 use super::*;
-use crate::comparison::Metric;
 use crate::fixture::{experiment, run};
 
 /// Eight rounds of a workload of these clients: B against A at this log ratio, which scatters by `noise` from round to round.

@@ -1,29 +1,31 @@
 //! The answer at the head of a page.
 
-use results::comparison::{ArmComparison, Comparison};
+use results::comparison::{ArmComparison, Comparison, Metric};
 use results::{Table, Value};
 
 use super::super::verdicts;
-use super::Answer;
+use super::Told;
 use super::words::{Said, cells_in_words};
 use crate::block::{Block, Paragraph};
 use crate::compared::{Part, Tone, but, change, lacks, strong, verdict_with_need};
-use crate::numbers;
+use crate::{next, numbers};
 
-impl Answer {
+impl Told<'_> {
     pub(crate) fn blocks(&self) -> Vec<Block> {
+        let remarks = &self.answer.remarks;
         let warned =
             |head: &str, said: &str| Paragraph::new("notice").strong(head).plain(format!(" {said}.")).into();
         let mut blocks: Vec<Block> =
-            self.different.iter().map(|said| warned("The arms do not do the same:", said)).collect();
-        blocks.extend(self.same.iter().map(|same| {
+            remarks.different.iter().map(|said| warned("The arms do not do the same:", said)).collect();
+        blocks.extend(self.same().map(|same| {
             Block::remark(format!("{same} (a sample of transactions, compared before any run)."))
         }));
-        blocks.extend(self.sliced_all_the_same.iter().map(|why| warned("In slices all the same:", why)));
+        blocks.extend(remarks.sliced_all_the_same.iter().map(|why| warned("In slices all the same:", why)));
         let chosen = "Chosen from its own data, by the same rule:";
-        blocks.extend(self.own_choice.iter().map(|own| warned(chosen, own)));
-        if !self.notes.is_empty() {
-            blocks.extend(Block::group("notice", [Block::List(self.notes.clone())]));
+        blocks.extend(remarks.own_choice.iter().map(|own| warned(chosen, own)));
+        let notes = self.notes();
+        if !notes.is_empty() {
+            blocks.extend(Block::group("notice", [Block::List(notes)]));
         }
         if let Some(limit) = &self.limit {
             let head = Paragraph::new("lead").plain("The highest rate at which ").strong(limit.promise());
@@ -33,13 +35,15 @@ impl Answer {
         let instead = self.instead().map(|instead| Paragraph::new("lead").plain(instead).into());
         blocks.extend(Block::group("answer", instead));
         blocks.extend(
-            self.arms().filter_map(|(of, arm, said)| {
+            self.arms().into_iter().filter_map(|(of, arm, said)| {
                 Block::group(box_class(said.tone), self.of_arm(of, arm, &said))
             }),
         );
-        blocks.extend(self.trends.iter().map(Block::notice));
+        blocks.extend(self.trends().into_iter().map(Block::notice));
         blocks.extend(
-            self.looked.iter().map(|looked| Block::remark(format!("{}.", verdicts::sentence(looked)))),
+            next::looked(&self.data.course)
+                .iter()
+                .map(|looked| Block::remark(format!("{}.", verdicts::sentence(looked)))),
         );
         blocks.extend(self.next_blocks());
         blocks.extend(self.overload().map(Block::notice));
@@ -48,21 +52,27 @@ impl Answer {
     }
 
     fn next_blocks(&self) -> Option<Block> {
-        let next = self.next.as_ref()?;
-        let said = Paragraph::new("next").strong("Next: ").plain(next.sentence()).into();
-        Block::group("next", [said].into_iter().chain(next.command.clone().map(Block::Code)))
+        let next = self.answer.next.as_ref()?;
+        let said = Paragraph::new("next").strong("Next: ").plain(next::sentence(self.data, next)).into();
+        Block::group(
+            "next",
+            [said]
+                .into_iter()
+                .chain(next::command(self.data, next).map(|command| Block::Code(command.to_string()))),
+        )
     }
 
     /// What is known of the runs beside their verdicts.
     fn remark_blocks(&self) -> Vec<Block> {
-        let taste = self.taste.iter().map(|taste| {
+        let taste = self.data.experiment.taste.iter().map(|taste| {
             Paragraph::new("notice").strong("A taste, not a measurement.").plain(format!(" {taste}")).into()
         });
-        let not_run = self.not_run.iter().map(|own| {
+        let not_run = self.data.not_run();
+        let not_run = not_run.iter().map(|own| {
             let head = Paragraph::new("notice").strong(format!("Not run: {}", own.what));
             head.plain(format!(": {}.", own.why)).into()
         });
-        let doubt = self.suspect.runs + self.invalid.runs > 0;
+        let doubt = self.answer.doubts.suspect.runs + self.answer.doubts.invalid.runs > 0;
         let class = if doubt { "validity doubt" } else { "validity" };
         let validity = Paragraph::new(class).plain(self.validity()).into();
         let groups = self.groups();
@@ -70,14 +80,15 @@ impl Answer {
             groups.and_then(|(head, lines)| Block::group("notice", [Block::text(head), Block::List(lines)]));
         taste
             .chain(not_run)
-            .chain(self.units.iter().chain(&self.uncut).map(Block::remark))
+            .chain(self.units().into_iter().chain(self.uncut()).map(Block::remark))
             .chain([validity])
             .chain(groups)
             .collect()
     }
 
     fn of_arm(&self, of: &Comparison, arm: &ArmComparison, said: &Said) -> Vec<Block> {
-        let by_latency = self.latency.iter().flat_map(|of| &of.arms).find(|other| other.arm == arm.arm);
+        let latency = self.data.latency.as_ref().filter(|_| of.metric == Metric::Tps);
+        let by_latency = latency.iter().flat_map(|of| &of.arms).find(|other| other.arm == arm.arm);
         let p99 = by_latency.filter(|_| arm.workloads.len() == 1).and_then(|other| other.grid);
         let is_unsafe = !said.unsafe_settings.is_empty();
         let mut blocks = Vec::new();

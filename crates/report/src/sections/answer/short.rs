@@ -5,8 +5,8 @@ use results::answer::Line;
 use results::comparison::{CellComparison, Comparison, Metric};
 use stats::Verdict;
 
-use super::Answer;
-use super::summary::{next, wrapped};
+use super::Told;
+use super::summary::wrapped;
 use crate::compared::{indicative, value_of, with_doubt};
 use crate::{differences, numbers, visible};
 use results::ReportData;
@@ -19,24 +19,24 @@ const MOST_DIFFERENCES: usize = 1;
 /// Control characters in foreign text are escaped.
 #[must_use]
 pub fn text(data: &ReportData) -> Option<String> {
-    let answer = Answer::of(data);
-    let of = answer.compared.as_ref().filter(|_| answer.limit.is_none())?;
+    let told = Told::of(data);
+    let of = data.compared().filter(|_| told.limit.is_none())?;
     let [arm] = &of.arms[..] else { return None };
     let [cell] = &arm.cells[..] else { return None };
     if cell.job {
         return None;
     }
     let sides = [&of.base, &arm.arm].map(|name| label(data, name));
-    let [line] = &answer.lines[..] else { return None };
-    let head = wrapped(&visible::line(&sentence(&answer.question, of, (cell, line), &sides)?));
+    let [line] = &told.answer.lines[..] else { return None };
+    let head = wrapped(&visible::line(&sentence(&told.answer.question, of, (cell, line), &sides)?));
     let mut lines = Vec::new();
-    lines.extend(answer.unusual(&arm.unsafe_settings).into_iter().map(|line| format!("  {line}")));
-    let told = differences::told(&answer.differences, &cell.cell.workload, &arm.arm, &of.base);
-    lines.extend(told.into_iter().take(MOST_DIFFERENCES).map(|line| format!("  {line}")));
+    lines.extend(told.unusual(&arm.unsafe_settings).into_iter().map(|line| format!("  {line}")));
+    let differences = differences::told(&told.answer.causes, &cell.cell.workload, &arm.arm, &of.base);
+    lines.extend(differences.into_iter().take(MOST_DIFFERENCES).map(|line| format!("  {line}")));
     let said: String = lines.iter().map(|line| wrapped(&visible::line(line))).collect();
     let speeds: String =
         speeds(data, of, cell, &sides).iter().map(|line| format!("{}\n", visible::line(line))).collect();
-    Some(head + &speeds + &said + &answer.next.as_ref().map(next).unwrap_or_default())
+    Some(head + &speeds + &said + &told.next())
 }
 
 /// What the user calls a side: its settings, where it has any.

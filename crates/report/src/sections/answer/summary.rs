@@ -2,11 +2,11 @@
 
 use results::comparison::Comparison;
 
-use super::Answer;
+use super::Told;
 use crate::compared::{Part, but, tally, verdict};
 use crate::explained;
 use crate::format::markdown_text;
-use crate::next::Next;
+use crate::next::{command, looked, sentence};
 use crate::visible;
 use crate::worth::{told, worth};
 use crate::zooms;
@@ -20,23 +20,24 @@ const WIDTH: usize = 80;
 /// Control characters in foreign text are escaped, so that nothing in it can drive a terminal or forge a line.
 #[must_use]
 pub fn text(data: &ReportData) -> String {
-    let answer = Answer::of(data);
-    let mut lines = vec![answer.question.clone()];
-    lines.extend(answer.different.iter().map(|said| format!("  The arms do not do the same: {said}.")));
-    lines.extend(answer.same.iter().map(|said| format!("  {said}")));
-    let own_choice = answer.own_choice.iter();
+    let whole = Told::of(data);
+    let remarks = &whole.answer.remarks;
+    let mut lines = vec![whole.answer.question.clone()];
+    lines.extend(remarks.different.iter().map(|said| format!("  The arms do not do the same: {said}.")));
+    lines.extend(whole.same().map(|said| format!("  {said}")));
+    let own_choice = remarks.own_choice.iter();
     lines.extend(own_choice.map(|own| format!("  Chosen from its own data, by the same rule: {own}.")));
-    let forced = answer.sliced_all_the_same.iter();
+    let forced = remarks.sliced_all_the_same.iter();
     lines.extend(forced.map(|burden| format!("  In slices all the same: {burden}.")));
-    lines.extend(answer.notes.iter().map(|note| format!("  {note}.")));
-    if let Some(limit) = &answer.limit {
+    lines.extend(whole.notes().iter().map(|note| format!("  {note}.")));
+    if let Some(limit) = &whole.limit {
         lines.push(format!("  The highest rate at which {} holds:", limit.promise()));
         lines.extend(limit.lines().iter().map(|line| format!("  {line}")));
     }
-    lines.extend(answer.instead().map(|instead| format!("  {instead}")));
-    for (of, arm, said) in answer.arms() {
+    lines.extend(whole.instead().map(|instead| format!("  {instead}")));
+    for (of, arm, said) in whole.arms() {
         let parts = Part::workloads(arm);
-        let besides = answer.besides(of, arm);
+        let besides = whole.besides(of, arm);
         let indent = if parts.len() > 1 { "      " } else { "    " };
         let besides_of = |name: &str| -> Vec<String> {
             let told = besides.iter().filter(|(own, _)| *own == name).flat_map(|(_, told)| told);
@@ -64,31 +65,36 @@ pub fn text(data: &ReportData) -> String {
         lines.push(format!("  cells: {}", tally(arm)));
         lines.extend(said.remarks.iter().map(|remark| format!("  {remark}")));
     }
-    lines.extend(answer.trends.iter().map(|trend| format!("  {trend}")));
+    lines.extend(whole.trends().iter().map(|trend| format!("  {trend}")));
     lines.extend(worth(data).iter().flat_map(told).map(|line| format!("  {line}")));
     lines.extend(zooms::told(data).iter().map(|line| format!("  {line}")));
     lines.extend(explained::told(data).iter().map(|line| format!("  {line}")));
-    lines.extend(answer.looked.iter().map(|looked| format!("  {looked}")));
-    lines.extend(answer.in_time().iter().map(|line| format!("  {line}")));
-    lines.extend(answer.taste.iter().map(|taste| format!("  A taste, not a measurement: {taste}")));
+    lines.extend(looked(&data.course).iter().map(|looked| format!("  {looked}")));
+    lines.extend(whole.in_time().iter().map(|line| format!("  {line}")));
+    lines.extend(data.experiment.taste.iter().map(|taste| format!("  A taste, not a measurement: {taste}")));
     lines.extend(
-        answer.not_run.iter().map(|not_run| format!("  Not run: {}: {}.", not_run.what, not_run.why)),
+        data.not_run().iter().map(|not_run| format!("  Not run: {}: {}.", not_run.what, not_run.why)),
     );
-    lines.extend(answer.units.iter().map(|unit| format!("  {unit}")));
-    lines.extend(answer.uncut.iter().map(|why| format!("  {why}")));
-    lines.push(format!("  {}", answer.validity()));
-    if let Some((head, each)) = answer.groups() {
+    lines.extend(whole.units().iter().map(|unit| format!("  {unit}")));
+    lines.extend(whole.uncut().map(|why| format!("  {why}")));
+    lines.push(format!("  {}", whole.validity()));
+    if let Some((head, each)) = whole.groups() {
         lines.push(format!("  {head}"));
         lines.extend(each.iter().map(|line| format!("    {line}")));
     }
     let said: String = lines.iter().map(|line| wrapped(&visible::line(line))).collect();
-    said + &answer.next.as_ref().map(next).unwrap_or_default()
+    said + &whole.next()
 }
 
-/// What to type next. A command is copied: it stays on one line.
-pub(super) fn next(next: &Next) -> String {
-    let command = next.command.as_ref().map(|command| format!("    {}\n", visible::line(command)));
-    wrapped(&visible::line(&format!("  next: {}", next.sentence()))) + &command.unwrap_or_default()
+impl Told<'_> {
+    /// What to type next; nothing where nothing is open. A command is copied: it stays on one line.
+    pub(super) fn next(&self) -> String {
+        let Some(next) = &self.answer.next else { return String::new() };
+        let command =
+            command(self.data, next).map(|own| format!("    {}\n", visible::line(&own.to_string())));
+        let sentence = format!("  next: {}", sentence(self.data, next));
+        wrapped(&visible::line(&sentence)) + &command.unwrap_or_default()
+    }
 }
 
 /// A headline with notes below it, as lines of a terminal.

@@ -1,16 +1,23 @@
 //! The answer in sentences.
 
-use results::answer::{Line, Part};
-use results::comparison::{ArmComparison, CellComparison, Comparison, Control, Figure, Metric, Sliced};
+use results::CellFigures;
+use results::answer::{Doubtful, Doubts, FromCache, Instead, Line, Part, Uncut, part_name};
+use results::cells::Response;
+use results::comparison::{
+    ArmComparison, Cell, CellComparison, Comparison, Control, Figure, Metric, Sliced, Spread, TakenApart,
+};
+use spec::SpeedTrend;
 use stats::Verdict;
 
-use super::{Answer, CellInTime, Doubtful, Instead};
+use super::Told;
 use crate::arrivals;
 use crate::compared::{
     FROM_SLICES, Tone, against, but, control, grouped_cell, place, tally, value_of, verdict_or_invalid,
     with_doubt,
 };
-use crate::next::part_name;
+use crate::next;
+use crate::sections::verdicts::sentence;
+use crate::spread::outliers_in_words;
 use crate::{differences, numbers};
 use results::data::cell_text;
 
@@ -41,25 +48,24 @@ pub(super) struct SaidLine {
     pub(super) workload: Option<String>,
 }
 
-impl Answer {
+impl<'a> Told<'a> {
     /// The comparison with each of its arms except for parts of one that is taken apart, and what is said of it; empty when
     /// nothing is compared.
-    pub(super) fn arms(&self) -> impl Iterator<Item = (&Comparison, &ArmComparison, Said)> {
-        let arms = self.compared.iter().flat_map(|of| of.arms.iter().map(move |arm| (of, arm)));
+    pub(super) fn arms(&self) -> Vec<(&'a Comparison, &'a ArmComparison, Said)> {
+        let Some(of) = self.data.compared() else { return Vec::new() };
+        let (apart, not_run) = (TakenApart::of(&self.data.experiment), self.data.not_run());
         // What could not be run is told as that.
-        let not_run = move |arm: &ArmComparison| {
+        let is_not_run = |arm: &ArmComparison| {
             let named = |what: &str| what.strip_suffix(&*arm.arm).is_some_and(|before| before.ends_with(' '));
-            arm.cells.is_empty() && self.not_run.iter().any(|own| named(&own.what))
+            arm.cells.is_empty() && not_run.iter().any(|own| named(&own.what))
         };
-        let is_part =
-            move |arm: &ArmComparison| self.apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
-        let is_told = move |arm: &ArmComparison| !is_part(arm) && !not_run(arm);
-        let arms = arms.zip(&self.scheduled).filter(move |((_, arm), _)| is_told(arm));
-        arms.map(|((of, arm), scheduled)| (of, arm, self.said(of, arm, *scheduled)))
+        let is_part = |arm: &ArmComparison| apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
+        let told = of.arms.iter().filter(|arm| !is_part(arm) && !is_not_run(arm));
+        told.map(|arm| (of, arm, self.said(of, arm))).collect()
     }
 
     fn name_of(&self, arm: &str) -> String {
-        match &self.factor {
+        match &self.data.experiment.compare_factor {
             Some(factor) if arm.starts_with(|c: char| c.is_ascii_digit()) => format!("{factor} {arm}"),
             _ => arm.to_owned(),
         }
@@ -82,10 +88,10 @@ impl Answer {
         if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
     }
 
-    fn said(&self, of: &Comparison, arm: &ArmComparison, scheduled: (usize, usize)) -> Said {
-        let own: Vec<&Line> = self.lines.iter().filter(|line| line.arm == arm.arm).collect();
+    fn said(&self, of: &Comparison, arm: &ArmComparison) -> Said {
+        let own: Vec<&Line> = self.answer.lines.iter().filter(|line| line.arm == arm.arm).collect();
         let interleaved = self.not_interleaved();
-        let remarks = interleaved.into_iter().chain(remarks(arm)).chain(averages_leave_out(scheduled));
+        let remarks = interleaved.into_iter().chain(remarks(arm)).chain(self.averages_leave_out(&arm.arm));
         Said {
             arm: self.name_of(&arm.arm),
             lines: own.iter().map(|line| self.line(of, arm, line)).collect(),
@@ -97,12 +103,12 @@ impl Answer {
 
     /// The warning about arms that were not measured in turn.
     fn not_interleaved(&self) -> Option<String> {
-        let has_control = self.compared.as_ref().is_some_and(|of| of.control.is_some());
+        let has_control = self.data.compared().is_some_and(|of| of.control.is_some());
         let what = match has_control {
             true => "only what changed the arms alike is taken out",
             false => "so drift and change cannot be told apart",
         };
-        (!self.interleaved)
+        (!self.data.experiment.is_interleaved())
             .then(|| format!("Not interleaved: the arms were measured at different times, {what}."))
     }
 
@@ -128,7 +134,7 @@ impl Answer {
             None => Self::without_figure(of, arm, line.verdict),
         };
         // A difference that is measured apart says it already.
-        let is_said = self.interleaved || line.verdict == Verdict::Differs;
+        let is_said = self.data.experiment.is_interleaved() || line.verdict == Verdict::Differs;
         let verdict = if is_said { verdict } else { format!("{verdict} (not interleaved)") };
         let (name, values) = (self.name_of(&arm.arm), &line.values);
         let what = part_name(&line.part);
@@ -165,30 +171,32 @@ impl Answer {
     }
 
     /// What an arm differs in most beside its speed, a phrase each, by workload; workloads with nothing to say are left out.
-    pub(super) fn besides<'a>(&self, of: &Comparison, arm: &'a ArmComparison) -> Vec<(&'a str, Vec<String>)> {
-        let of_it = |name| (name, differences::told(&self.differences, name, &arm.arm, &of.base));
+    pub(super) fn besides<'c>(&self, of: &Comparison, arm: &'c ArmComparison) -> Vec<(&'c str, Vec<String>)> {
+        let of_it = |name| (name, differences::told(&self.answer.causes, name, &arm.arm, &of.base));
         arm.workload_names().into_iter().map(of_it).filter(|(_, told)| !told.is_empty()).collect()
     }
 
     /// What a reader must know of this answer and would not expect; nothing where all went well.
     pub(super) fn unusual(&self, unsafe_settings: &[String]) -> Vec<String> {
-        let mut told: Vec<String> = self.trends.clone();
-        told.extend(self.different.iter().map(|said| format!("The two sides do not do the same: {said}.")));
+        let remarks = &self.answer.remarks;
+        let mut told: Vec<String> = self.trends();
         told.extend(
-            self.sliced_all_the_same.iter().map(|burden| format!("In slices nevertheless: {burden}.")),
+            remarks.different.iter().map(|said| format!("The two sides do not do the same: {said}.")),
+        );
+        told.extend(
+            remarks.sliced_all_the_same.iter().map(|burden| format!("In slices nevertheless: {burden}.")),
         );
         told.extend(self.not_interleaved());
         if !unsafe_settings.is_empty() {
             told.push(format!("Not crash-safe: {}.", unsafe_settings.join(", ")));
         }
-        told.extend(self.looked.iter().cloned());
+        told.extend(next::looked(&self.data.course));
         told.extend(self.in_time());
-        told.extend(
-            self.not_run.iter().map(|not_run| format!("Not run: {}: {}.", not_run.what, not_run.why)),
-        );
+        told.extend(self.data.not_run().iter().map(|own| format!("Not run: {}: {}.", own.what, own.why)));
         // Why the sides took no turns in slices is nothing unusual: the report says it.
-        told.extend(self.units.iter().cloned());
-        if !(self.again.is_none() && self.suspect.is_none() && self.invalid.is_none()) {
+        told.extend(self.units());
+        let doubts = &self.answer.doubts;
+        if [&doubts.again, &doubts.suspect, &doubts.invalid].iter().any(|own| own.runs > 0) {
             told.push(self.validity());
         }
         if let Some((head, each)) = self.groups() {
@@ -200,17 +208,77 @@ impl Answer {
 
     /// What there is to say where nothing is compared.
     pub(super) fn instead(&self) -> Option<String> {
-        let answered = self.limit.is_some() || self.compared.as_ref().is_some_and(|of| !of.arms.is_empty());
-        let doubt = self.doubt.map(|doubt| format!(" Doubtful: {}.", doubt.words())).unwrap_or_default();
-        (!answered).then(|| self.instead.words() + &doubt)
+        let doubt = self.answer.doubts.most;
+        let doubt = doubt.map(|doubt| format!(" Doubtful: {}.", doubt.words())).unwrap_or_default();
+        (!self.answer.is_answered).then(|| instead(&self.answer.instead) + &doubt)
+    }
+
+    /// A sentence for each cell whose speed changes while it is measured, with what to do about it.
+    pub(super) fn trends(&self) -> Vec<String> {
+        let several = self.data.grid.iter().any(|other| other.cell != self.data.grid[0].cell);
+        let said = |(cell, trend): &(Cell, SpeedTrend)| {
+            let words = trend.words()?;
+            Some(match several {
+                true => format!("{}: {words}.", cell_text(cell)),
+                false => format!("{}.", sentence(&words)),
+            })
+        };
+        self.answer.doubts.trends.iter().filter_map(said).collect()
+    }
+
+    /// How two experiments differ besides, and what tiles say nothing of.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let cached = self.answer.remarks.from_caches.iter().map(from_cache);
+        self.data.notes.iter().cloned().chain(cached).collect()
+    }
+
+    /// Throughput that is of something else than transactions of the database, and what was noticed before anything was timed.
+    pub(super) fn units(&self) -> Vec<String> {
+        let remarks = &self.answer.remarks;
+        // A longer pipeline is no slower for having fewer transactions.
+        let pipelines = remarks.pipelines.iter().map(|name| {
+            format!(
+                "{name}: a transaction is a pipeline of several commands; throughput is compared in commands per second."
+            )
+        });
+        let cached = remarks.from_caches.iter().map(from_cache);
+        pipelines.chain(cached).chain(remarks.noticed.iter().cloned()).collect()
+    }
+
+    /// Why arms did not take turns in slices, and in which rounds: a sentence for each reason.
+    pub(super) fn uncut(&self) -> impl Iterator<Item = String> {
+        self.answer.remarks.uncut.iter().map(|Uncut { rounds, workloads, why }| {
+            let rounds =
+                rounds.map(|(uncut, all)| format!(" in {uncut} of {all} rounds")).unwrap_or_default();
+            format!("No slices{rounds}: {}: {why}.", workloads.join(", "))
+        })
+    }
+
+    /// Arms that answer as the base does, with the workloads of which that was seen.
+    pub(super) fn same(&self) -> impl Iterator<Item = String> {
+        self.answer.remarks.same.iter().map(|(arm, workloads)| format!("{arm}: {}", workloads.join(", ")))
+    }
+
+    /// Why some of all cells are in no figure of the throughput.
+    fn averages_leave_out(&self, arm: &str) -> Option<String> {
+        let found = self.data.throughput.iter().flat_map(|found| &found.arms).find(|of| of.arm == arm)?;
+        let cells = match found.scheduled {
+            0 => return None,
+            n if n == found.cells.len() => "In all cells".to_owned(),
+            n => format!("In {}", numbers::counted(n, "cell")),
+        };
+        Some(format!(
+            "{cells} the rate is offered on a schedule, which sets the throughput: no figure averages over it; compared are the \
+             response times."
+        ))
     }
 
     /// What became of the arrivals in each cell and arm of an open load, and how a promise was kept in the others, a line
     /// each.
     pub(super) fn in_time(&self) -> Vec<String> {
-        let said: Vec<_> =
-            self.in_time.iter().filter_map(|own| Some((own, arrivals::in_time(&own.in_time)?))).collect();
-        let line = |(own, words): &(&CellInTime, String)| {
+        let said = self.loads().filter_map(|own| Some((own, arrivals::in_time(&own.in_time)?)));
+        let said: Vec<_> = said.collect();
+        let line = |(own, words): &(&CellFigures, String)| {
             let verdict = if own.in_time.overload().is_some() { "; overloaded" } else { "" };
             format!("{}: {words}{verdict}", place(&own.cell, own.arm.as_deref()))
         };
@@ -222,9 +290,14 @@ impl Answer {
         lines
     }
 
+    /// Cells and arms; the trials of a search stand below its answer, rate by rate.
+    fn loads(&self) -> impl Iterator<Item = &'a CellFigures> {
+        self.data.grid.iter().filter(|_| self.limit.is_none())
+    }
+
     /// Which cells are overloaded, in a sentence; `None` where none is.
     pub(super) fn overload(&self) -> Option<String> {
-        let overloaded = |own: &CellInTime| {
+        let overloaded = |own: &CellFigures| {
             let arrivals = own.in_time.overload()?;
             let place = place(&own.cell, own.arm.as_deref());
             let share = arrivals::share(&arrivals);
@@ -233,7 +306,7 @@ impl Answer {
                 numbers::figure(arrivals.offered_per_s())
             ))
         };
-        let cells: Vec<String> = self.in_time.iter().filter_map(overloaded).collect();
+        let cells: Vec<String> = self.loads().filter_map(overloaded).collect();
         let more = match cells.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!("; and {more} more"),
@@ -244,8 +317,8 @@ impl Answer {
 
     /// Whether the runs can be believed, in one or two sentences.
     pub(super) fn validity(&self) -> String {
-        let again = &self.again;
-        if again.is_none() {
+        let again = &self.answer.doubts.again;
+        if again.runs == 0 {
             return self.validity_of_all();
         }
         let were = if again.runs == 1 { "run was" } else { "runs were" };
@@ -255,27 +328,29 @@ impl Answer {
             self.validity_of_all(),
             again.runs,
             if again.runs == 1 { "it" } else { "them or the other arm" },
-            again.reasons(),
+            reasons(again),
         )
     }
 
     fn validity_of_all(&self) -> String {
-        let all = numbers::counted(self.runs, "run");
+        let Doubts { runs, suspect, invalid, .. } = &self.answer.doubts;
+        let all = numbers::counted(*runs, "run");
         let sentence = |of: &Doubtful, word: &str, consequence: &str| {
             let verb = if of.runs == 1 { "is" } else { "are" };
-            format!("{} of {all} {verb} {word} ({}) {consequence}", of.runs, of.reasons())
+            format!("{} of {all} {verb} {word} ({}) {consequence}", of.runs, reasons(of))
         };
-        match (self.runs, self.suspect.runs, self.invalid.runs) {
-            (0, ..) if matches!(self.instead, Instead::OneJob { .. } | Instead::OnlyJobs) => {
+        match (*runs, suspect.runs, invalid.runs) {
+            (0, ..) if matches!(self.answer.instead, Instead::OneJob { .. } | Instead::OnlyJobs) => {
                 "Jobs alone: nothing to be judged.".to_owned()
             }
             (0, ..) => "No run is stored yet.".to_owned(),
             (1, 0, 0) => "The one run is valid.".to_owned(),
             (_, 0, 0) => format!("All {all} are valid."),
-            (_, suspect, invalid) => {
-                let invalid =
-                    (invalid > 0).then(|| sentence(&self.invalid, "invalid", "and left out of all figures."));
-                let suspect = (suspect > 0).then(|| sentence(&self.suspect, "suspect", "but counted."));
+            _ => {
+                let invalid = Some(invalid).filter(|of| of.runs > 0);
+                let invalid = invalid.map(|of| sentence(of, "invalid", "and left out of all figures."));
+                let suspect = Some(suspect).filter(|of| of.runs > 0);
+                let suspect = suspect.map(|of| sentence(of, "suspect", "but counted."));
                 invalid.into_iter().chain(suspect).collect::<Vec<_>>().join(" ")
             }
         }
@@ -283,77 +358,87 @@ impl Answer {
 
     /// What is to be said of runs that fall into two groups: a head, and a line per cell.
     pub(super) fn groups(&self) -> Option<(String, Vec<String>)> {
-        let cells = numbers::counted(self.groups.len(), "cell");
-        let mut lines: Vec<String> = self.groups.iter().take(NAMED_GROUPS).map(grouped_cell).collect();
-        if self.groups.len() > NAMED_GROUPS {
-            lines.push(format!("{} more: pgdyno table cells", self.groups.len() - NAMED_GROUPS));
+        let groups = &self.data.groups;
+        let cells = numbers::counted(groups.len(), "cell");
+        let mut lines: Vec<String> = groups.iter().take(NAMED_GROUPS).map(grouped_cell).collect();
+        if groups.len() > NAMED_GROUPS {
+            lines.push(format!("{} more: pgdyno table cells", groups.len() - NAMED_GROUPS));
         }
         let head = format!("Runs of {cells} fall into two groups by their transactions per second:");
         (!lines.is_empty()).then_some((head, lines))
     }
 }
 
-impl Instead {
-    fn words(&self) -> String {
-        match self {
-            Self::OnlyJobs => "Nothing was driven by clients; the jobs are below.".to_owned(),
-            Self::NoValidRun => "No valid run to speak of.".to_owned(),
-            Self::OneJob { took_s } => format!(
-                "{}. One run has no interval: repeat it before believing small differences.",
-                numbers::duration(*took_s)
-            ),
-            Self::OneRun { tps, response: [p50, p99], started_only } => format!(
-                "{} transactions per second, response time{} p50 {}, p99 {}. One run has no interval: repeat it before \
-                 believing small differences.",
-                tps.map_or(numbers::ABSENT.to_owned(), numbers::tps),
-                if *started_only { " of those started" } else { "" },
-                p50,
-                p99,
-            ),
-            Self::NoPairYet { runs } => {
-                format!("{} so far, but no pair of arms to compare yet.", numbers::counted(*runs, "run"))
-            }
-            Self::Jobs { runs, least_s, most_s } => format!(
-                "{} of jobs took {} to {}; nothing is compared. Means with their intervals, and what else they took: pgdyno table jobs",
-                numbers::counted(*runs, "run"),
-                numbers::duration(*least_s),
-                numbers::duration(*most_s),
-            ),
-            Self::OneCell { runs, tps: [mean, least, most], interval, outliers, response: [p50, p99] } => {
-                format!(
-                    "{} transactions per second, the mean of {} ({}{} to {}){}; response time p50 {}, p99 {}. Nothing is compared.",
-                    numbers::tps(*mean),
-                    numbers::counted(*runs, "run"),
-                    interval.map_or(String::new(), |(low, high)| {
-                        format!(
-                            "95 % interval [{}, {}], range ",
-                            numbers::tps(low.max(0.0)),
-                            numbers::tps(high)
-                        )
-                    }),
-                    numbers::tps(*least),
-                    numbers::tps(*most),
-                    outliers.as_ref().map_or(String::new(), |of| format!("; outliers: {of}")),
-                    p50,
-                    p99,
-                )
-            }
-            Self::NothingToCompare { runs } => {
-                format!("{}; nothing is compared.", numbers::counted(*runs, "run"))
-            }
+fn from_cache(own: &FromCache) -> String {
+    let share = numbers::fixed(own.hit_pct, 2);
+    let share = share.trim_end_matches('0').trim_end_matches('.');
+    let levels = own.levels.as_ref().map(|levels| format!(", {levels}")).unwrap_or_default();
+    format!(
+        "{}{levels}: {share} % of its tiles came from the cache, and say nothing of the database; hits and misses stand apart by zoom",
+        own.of
+    )
+}
+
+fn instead(of: &Instead) -> String {
+    match of {
+        Instead::OnlyJobs => "Nothing was driven by clients; the jobs are below.".to_owned(),
+        Instead::NoValidRun => "No valid run to speak of.".to_owned(),
+        Instead::OneJob { took_s } => format!(
+            "{}. One run has no interval: repeat it before believing small differences.",
+            numbers::duration(*took_s)
+        ),
+        Instead::OneRun { tps, response, started_only } => format!(
+            "{} transactions per second, response time{} {}. One run has no interval: repeat it before believing small differences.",
+            tps.map_or(numbers::ABSENT.to_owned(), numbers::tps),
+            if *started_only { " of those started" } else { "" },
+            percentiles(response),
+        ),
+        Instead::NoPairYet { runs } => {
+            format!("{} so far, but no pair of arms to compare yet.", numbers::counted(*runs, "run"))
+        }
+        Instead::Jobs { runs, least_s, most_s } => format!(
+            "{} of jobs took {} to {}; nothing is compared. Means with their intervals, and what else they took: pgdyno table jobs",
+            numbers::counted(*runs, "run"),
+            numbers::duration(*least_s),
+            numbers::duration(*most_s),
+        ),
+        Instead::OneCell { runs, tps, spread, response } => one_cell(*runs, *tps, spread, response),
+        Instead::NothingToCompare { runs } => {
+            format!("{}; nothing is compared.", numbers::counted(*runs, "run"))
         }
     }
 }
 
-impl Doubtful {
-    /// `errors 2, throttled 1`.
-    fn reasons(&self) -> String {
-        if self.reasons.is_empty() {
-            return "no reason stored".to_owned();
-        }
-        let each = self.reasons.iter().map(|(reason, count)| format!("{} {count}", reason.text()));
-        each.collect::<Vec<_>>().join(", ")
+fn one_cell(runs: usize, [mean, least, most]: [f64; 3], spread: &Spread, response: &Response) -> String {
+    let interval = spread.interval().map(|(low, high)| {
+        format!("95 % interval [{}, {}], range ", numbers::tps(low.max(0.0)), numbers::tps(high))
+    });
+    let outliers = (!spread.outliers().is_empty())
+        .then(|| format!("; outliers: {}", outliers_in_words(spread, Metric::Tps)));
+    format!(
+        "{} transactions per second, the mean of {} ({}{} to {}){}; response time {}. Nothing is compared.",
+        numbers::tps(mean),
+        numbers::counted(runs, "run"),
+        interval.unwrap_or_default(),
+        numbers::tps(least),
+        numbers::tps(most),
+        outliers.unwrap_or_default(),
+        percentiles(response),
+    )
+}
+
+/// Median and 99th percentile.
+fn percentiles(of: &Response) -> String {
+    format!("p50 {}, p99 {}", numbers::percentile(of, 0.5), numbers::percentile(of, 0.99))
+}
+
+/// `errors 2, throttled 1`.
+fn reasons(of: &Doubtful) -> String {
+    if of.reasons.is_empty() {
+        return "no reason stored".to_owned();
     }
+    let each = of.reasons.iter().map(|(reason, count)| format!("{} {count}", reason.text()));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// From here on a loss of speed is told as a time, too: nobody sees three times as long in -67 %.
@@ -429,19 +514,6 @@ fn slices(arm: &ArmComparison) -> Option<String> {
     Some(format!(
         "The arms took turns in slices of {length}: {}{void}. {FROM_SLICES}{correlated}",
         numbers::counted(quads, "quad")
-    ))
-}
-
-/// Why some of all cells are in no figure of the throughput.
-fn averages_leave_out((scheduled, all): (usize, usize)) -> Option<String> {
-    let cells = match scheduled {
-        0 => return None,
-        n if n == all => "In all cells".to_owned(),
-        n => format!("In {}", numbers::counted(n, "cell")),
-    };
-    Some(format!(
-        "{cells} the rate is offered on a schedule, which sets the throughput: no figure averages over it; compared \
-         are the response times."
     ))
 }
 

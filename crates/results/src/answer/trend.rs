@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use results::comparison::{Cell, Comparison};
 use spec::{Reason, Run, SpeedTrend, Validity, figures};
 use stats::{KnownNoise, change_of_ends, paired, trend_p};
 
-use results::ReportData;
-use results::data::cell_text;
+use crate::comparison::{Cell, Comparison};
+use crate::data::ReportData;
 
 /// p below which a trend over the rounds of the base arm is no chance.
 const P: f64 = 0.01;
@@ -19,36 +18,30 @@ const CHANGE: f64 = 0.15;
 /// From so many runs on what they have in common is judged; below it each for itself.
 const FEWEST_RUNS: usize = 3;
 
-/// A sentence for each cell whose speed changes.
-pub(crate) fn told(data: &ReportData) -> Vec<String> {
+/// The cells whose speed changes in the base arm; of an experiment without arms in all of it.
+pub(super) fn all(data: &ReportData) -> Vec<(Cell, SpeedTrend)> {
     let is_told = |arm: Option<&str>| data.base().is_none_or(|base| arm == Some(base));
     let of_base = data.grid.iter().filter(|figures| is_told(figures.arm.as_deref()));
-    let found: Vec<(&Cell, String)> = of_base
-        .filter_map(|figures| Some((&figures.cell, words_of(data, &figures.cell, figures.arm.as_deref())?)))
-        .collect();
-    let several = data.grid.iter().any(|other| other.cell != data.grid[0].cell);
-    let said = |(cell, words): (&Cell, String)| match several {
-        true => format!("{}: {words}.", cell_text(cell)),
-        false => format!("{}.", capital(&words)),
-    };
-    found.into_iter().map(said).collect()
+    let found = of_base.map(|own| (own.cell.clone(), of_arm(data, &own.cell, own.arm.as_deref())));
+    found.filter(|(_, trend)| *trend != SpeedTrend::default()).collect()
 }
 
-/// How the speed of a cell changes in the base arm, in words.
-pub(crate) fn of_cell(data: &ReportData, cell: &Cell) -> Option<String> {
-    words_of(data, cell, data.base())
+/// How the speed of a cell changes in the base arm.
+#[must_use]
+pub fn speed_trend(data: &ReportData, cell: &Cell) -> SpeedTrend {
+    of_arm(data, cell, data.base())
 }
 
-fn words_of(data: &ReportData, cell: &Cell, arm: Option<&str>) -> Option<String> {
+fn of_arm(data: &ReportData, cell: &Cell, arm: Option<&str>) -> SpeedTrend {
     if data.limits().is_some() {
-        return None;
+        return SpeedTrend::default();
     }
     let counts = |run: &&Run| run.validity != Validity::Invalid && run.changes_data_in_closed_load();
     let mut together: Vec<&Run> =
         data.grid_runs().filter(counts).filter(|run| Cell::of(run) == *cell).collect();
     together.sort_by_key(|run| (run.round, run.position_in_pair));
     let runs: Vec<&Run> = together.iter().copied().filter(|run| run.arm.as_deref() == arm).collect();
-    of(&runs, &together, noise(data.throughput.as_ref(), cell)).words()
+    of(&runs, &together, noise(data.throughput.as_ref(), cell))
 }
 
 /// Of the runs of a cell and arm, by round; `together` are those of all its arms, in their order.
@@ -100,11 +93,6 @@ fn noise(of: Option<&Comparison>, cell: &Cell) -> Option<KnownNoise> {
     let error = estimate.standard_error?;
     let variance = error * error * differences.len() as f64 / 2.0;
     Some(KnownNoise { variance, df: estimate.df })
-}
-
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]

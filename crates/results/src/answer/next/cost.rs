@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use spec::{Run, figures};
 
-use results::ReportData;
+use crate::data::ReportData;
 
 /// Connecting, counters and storing around a run, seconds.
 const AROUND_RUN_S: f64 = 0.35;

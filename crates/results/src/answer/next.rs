@@ -1,0 +1,209 @@
+//! The next step of an undecided answer: more rounds with their cost, longer runs, or what else would decide.
+
+mod cost;
+mod helps;
+
+use std::collections::BTreeSet;
+
+use spec::shell::Command;
+use spec::{Reason, Run, figures};
+use stats::{Estimate, TooFew, Verdict};
+
+use self::cost::Cost;
+pub use self::helps::Help;
+use super::verdicts::{Line, Part};
+use crate::comparison::{Comparison, TakenApart};
+use crate::data::{ReportData, cell_text};
+
+/// Rounds that tell a spread, where there are too few for that.
+const ENOUGH: u32 = 8;
+/// Transactions of a run below which it is too short; a longer one is to have a few times as many.
+pub const FEW: u64 = 30;
+/// So many times the values that are needed are aimed at: speed varies from run to run.
+const AMPLE: f64 = 1.5;
+/// Options that say how long a run is, or how much it does.
+const LENGTHS: [&str; 5] = ["-T", "--time", "--duration", "-t", "--transactions"];
+
+/// The next step of an experiment whose answer is inconclusive.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Next {
+    /// The parts that are open, where the answer has several lines.
+    pub of: Vec<String>,
+    pub step: Step,
+    /// The command that was typed, changed for it.
+    pub command: Option<Command>,
+    /// Whether an arm is taken apart, of whose single settings it says nothing.
+    pub taken_apart: bool,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// So many rounds in all, even, take so many seconds more.
+    MoreRounds {
+        rounds: u32,
+        more_s: f64,
+        /// Whether they would probably decide; else there are too few to know the spread.
+        decide: bool,
+    },
+    /// Runs of so many seconds, measured from the start, take so many seconds in all.
+    LongerRuns { seconds: f64, cost_s: f64, why: Short },
+    /// So many rounds in all, or longer runs, would cost too much; what else helps, the likeliest first.
+    Else { rounds: Option<u32>, helps: Vec<Help> },
+}
+
+/// Why no run is long enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Short {
+    /// For the percentile that is compared.
+    Percentile(TooFew),
+    /// For any figure: transactions of a run, at least and at most.
+    Transactions { least: u64, most: u64 },
+}
+
+impl Next {
+    /// Of the lines of a comparison of its runs; `None` where they are decided, or nothing decides them.
+    #[must_use]
+    pub fn of(data: &ReportData, found: &Comparison, lines: &[Line]) -> Option<Self> {
+        if !found.paired || lines.is_empty() {
+            return None;
+        }
+        let cost = Cost::of(data)?;
+        if let Some(short) = too_short(data, lines) {
+            return Some(short.step(data, &cost));
+        }
+        let open = open(data, found, lines);
+        let more = open.iter().map(|open| open.more_pairs).max_by_key(|more| more.unwrap_or(0))?;
+        let done = data.grid_runs().map(|run| run.round).max()?;
+        let rounds = match more {
+            Some(more) => done.saturating_add(more),
+            None => ENOUGH.max(done + 2),
+        };
+        let rounds = rounds.saturating_add(rounds % 2).min(u32::MAX - 1);
+        let more_s = cost.of_rounds(rounds - done);
+        // Several arms may leave the same part open.
+        let of: BTreeSet<String> = open.iter().filter_map(|open| open.name.clone()).collect();
+        let of: Vec<String> = of.into_iter().collect();
+        let taken_apart = TakenApart::of(&data.experiment).is_some();
+        if cost.is_too_much(rounds, more_s) {
+            let step = Step::Else { rounds: Some(rounds), helps: helps::helps(data, found, &open) };
+            return Some(Self { of, step, command: None, taken_apart });
+        }
+        let typed = data.course.command.clone();
+        let command = typed.map(|typed| typed.option("--rounds", &rounds.to_string()));
+        let step = Step::MoreRounds { rounds, more_s, decide: more.is_some() };
+        Some(Self { of, step, command, taken_apart })
+    }
+
+    /// Whether this part of the answer is what it is about; without a name the whole of it.
+    #[must_use]
+    pub fn is_of(&self, part: Option<&str>) -> bool {
+        match part {
+            Some(name) => self.of.iter().any(|of| of == name),
+            None => self.of.is_empty(),
+        }
+    }
+
+    /// How many rounds in all would decide, whatever they cost; `None` where rounds do not help.
+    #[must_use]
+    pub fn rounds(&self) -> Option<u32> {
+        match self.step {
+            Step::MoreRounds { rounds, .. } => Some(rounds),
+            Step::Else { rounds, .. } => rounds,
+            Step::LongerRuns { .. } => None,
+        }
+    }
+}
+
+/// What is undecided, and has a change that more rounds make clearer.
+struct Open {
+    /// Its part of the answer; `None` of all of it.
+    name: Option<String>,
+    estimate: Estimate,
+    /// How many more pairs would decide it, where that is known.
+    more_pairs: Option<u32>,
+}
+
+/// The undecided lines of the answer; where all are decided, the undecided workloads in them.
+fn open(data: &ReportData, found: &Comparison, lines: &[Line]) -> Vec<Open> {
+    let one = |name: Option<String>, estimate: Option<Estimate>, verdict: Verdict| match verdict {
+        Verdict::Inconclusive { more_pairs } => Some(Open { name, estimate: estimate?, more_pairs }),
+        _ => None,
+    };
+    let of_lines: Vec<Open> =
+        lines.iter().filter_map(|line| one(part_name(&line.part), line.estimate, line.verdict)).collect();
+    if !lines.iter().all(|line| line.verdict.is_decided()) {
+        return of_lines;
+    }
+    // Nobody waits for each part of an arm that is taken apart.
+    let apart = TakenApart::of(&data.experiment);
+    let is_part = |arm: &str| apart.as_ref().is_some_and(|apart| apart.is_part(arm));
+    let workloads = found.arms.iter().filter(|arm| !is_part(&arm.arm)).flat_map(|arm| &arm.workloads);
+    workloads
+        .filter_map(|(name, figure)| one(Some(name.clone()), Some(figure.grid.estimate), figure.verdict))
+        .collect()
+}
+
+/// The name of a part of the answer; `None` of its whole.
+#[must_use]
+pub fn part_name(of: &Part) -> Option<String> {
+    match of {
+        Part::Whole => None,
+        Part::Workload(name) => Some(name.clone()),
+        Part::Cell(cell) => Some(cell_text(cell)),
+        Part::Script { script, .. } => Some(script.clone()),
+    }
+}
+
+/// Where no run has enough transactions: for the percentile that is compared, or for any figure.
+fn too_short(data: &ReportData, lines: &[Line]) -> Option<Short> {
+    let few = |line: &Line| match line.verdict {
+        Verdict::TooFew(few) => Some(few),
+        _ => None,
+    };
+    let all: Option<Vec<TooFew>> = lines.iter().map(few).collect();
+    if let Some(least) = all.and_then(|all| all.into_iter().min_by_key(|few| few.count)) {
+        return Some(Short::Percentile(least));
+    }
+    let is_short = |run: &Run| run.doubts.iter().any(|doubt| doubt.reason == Reason::TooShort);
+    let runs: Vec<&Run> = data.grid_runs().collect();
+    let counts = || runs.iter().map(|run| run.count(figures::OK) + run.count(figures::LATE));
+    let (least, most) = (counts().min()?, counts().max()?);
+    runs.iter().all(|run| is_short(run)).then_some(Short::Transactions { least, most })
+}
+
+impl Short {
+    /// How many times as long runs are to be; more than 1.
+    fn times(self) -> f64 {
+        let (needed, count) = match self {
+            Self::Percentile(few) => (few.needed, few.count),
+            Self::Transactions { least, .. } => (FEW, least),
+        };
+        AMPLE * needed as f64 / count.max(1) as f64
+    }
+
+    fn step(self, data: &ReportData, cost: &Cost) -> Next {
+        let cost_s = cost.of_longer(self.times());
+        let next = |step, command| Next { of: Vec::new(), step, command, taken_apart: false };
+        // A percentile of slow transactions may take hours; others need fewer of them.
+        if let Self::Percentile(few) = self
+            && cost::is_much(cost_s)
+        {
+            let step = Step::Else { rounds: None, helps: vec![Help::FewerTransactions(few)] };
+            return Next { of: vec![few.to_string()], ..next(step, None) };
+        }
+        let typed = data.course.command.as_ref().filter(|command| !command.has("run"));
+        let Some(typed) = typed else {
+            let seconds = (self.times() * cost.length_s).ceil();
+            return next(Step::LongerRuns { seconds, cost_s, why: self }, None);
+        };
+        // What is typed is the length of a round, which the arms share.
+        let length = cost.length_s * data.experiment.arms.len() as f64;
+        let seconds = (self.times() * length).ceil();
+        let lengths = [&LENGTHS[..], &["--rounds"]].concat();
+        let command = typed.clone().without_options(&lengths).option("-T", &seconds.to_string());
+        // As many as the announced time is for.
+        let command = command.option("--rounds", &data.experiment.rounds.to_string());
+        next(Step::LongerRuns { seconds, cost_s, why: self }, Some(command))
+    }
+}

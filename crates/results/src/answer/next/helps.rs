@@ -1,0 +1,113 @@
+//! What helps where more rounds would cost too much, the likeliest first.
+
+use spec::{Reason, Run, RunKind, Validity, figures};
+use stats::{Estimate, TooFew};
+
+use super::super::verdicts::{Outcome, Verdicts};
+use super::Open;
+use crate::cells::CellFigures;
+use crate::comparison::{Comparison, Metric};
+use crate::data::ReportData;
+
+/// From this share of stolen CPU on another host is the first thing to try, percent.
+const STOLEN_PCT: f64 = 2.0;
+/// Runs shorter than this gain by being longer, seconds.
+const SHORT_S: f64 = 30.0;
+
+/// Something that decides with fewer rounds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Help {
+    /// A metric of the same runs that is decided already.
+    OtherMetric {
+        metric: Metric,
+        noun: &'static str,
+    },
+    /// A figure that needs fewer transactions than this percentile.
+    FewerTransactions(TooFew),
+    /// A quieter host: the share of CPU that other machines stole, percent, where it is large, and how many of all runs were disturbed.
+    Quieter {
+        stolen_pct: Option<f64>,
+        disturbed: usize,
+        runs: usize,
+    },
+    /// Clients and server share so many CPUs.
+    FewerClients {
+        clients: u32,
+        cpus: u32,
+    },
+    /// These parts alone: the others are decided.
+    FewerCells(Vec<String>),
+    /// The shortest run measured so many seconds.
+    LongerRuns(f64),
+    LargerJob,
+    /// All that was measured lies within so many percent.
+    WiderMargin(f64),
+}
+
+pub(super) fn helps(data: &ReportData, found: &Comparison, open: &[Open]) -> Vec<Help> {
+    let helps = [
+        another_metric(data, found),
+        Some(quieter(data)),
+        fewer_clients(data),
+        fewer_cells(data, found, open).map(Help::FewerCells),
+        longer_runs(data).map(Help::LongerRuns),
+        data.grid.iter().any(CellFigures::is_job).then_some(Help::LargerJob),
+        wider_margin(found, open).map(Help::WiderMargin),
+    ];
+    helps.into_iter().flatten().collect()
+}
+
+fn another_metric(data: &ReportData, found: &Comparison) -> Option<Help> {
+    let others = [Metric::Tps, Metric::P50, Metric::P95, Metric::P99];
+    others.into_iter().filter(|metric| *metric != found.metric).find_map(|metric| {
+        let other = Comparison::of(&data.experiment, &data.runs, metric)?;
+        let outcome = Verdicts::of(&other, &data.experiment, &data.runs).outcome;
+        let is_decided = matches!(outcome, Outcome::NothingSlower | Outcome::SomethingSlower);
+        // A schedule sets the throughput.
+        (is_decided && !other.has_scheduled()).then(|| Help::OtherMetric { metric, noun: other.noun() })
+    })
+}
+
+fn quieter(data: &ReportData) -> Help {
+    let runs: Vec<&Run> = data.grid_runs().collect();
+    let stolen: Vec<f64> = runs.iter().filter_map(|run| run.figures.get(figures::STEAL_PCT)).collect();
+    let stolen = stolen.iter().sum::<f64>() / stolen.len().max(1) as f64;
+    let is_disturbed = |run: &&&Run| {
+        let by_host = [Reason::Steal, Reason::Throttled, Reason::Unsteady];
+        run.validity == Validity::Suspect && run.doubts.iter().any(|doubt| by_host.contains(&doubt.reason))
+    };
+    let disturbed = runs.iter().filter(is_disturbed).count();
+    Help::Quieter { stolen_pct: (stolen >= STOLEN_PCT).then_some(stolen), disturbed, runs: runs.len() }
+}
+
+fn fewer_clients(data: &ReportData) -> Option<Help> {
+    let clients = data.grid_runs().map(|run| run.clients).max().unwrap_or(0);
+    let cpus = data.host.cores;
+    (clients > cpus && data.target.kind == "managed").then_some(Help::FewerClients { clients, cpus })
+}
+
+/// Where most of the time goes to cells that are decided.
+fn fewer_cells(data: &ReportData, found: &Comparison, open: &[Open]) -> Option<Vec<String>> {
+    let of_open = open.iter().map(|open| open.name.clone()).collect::<Option<Vec<String>>>()?;
+    let cells = found.arms.iter().map(|arm| arm.cells.len()).max()?;
+    (!of_open.is_empty() && of_open.len() < cells && data.workloads().len() > 1).then_some(of_open)
+}
+
+fn longer_runs(data: &ReportData) -> Option<f64> {
+    // A job takes as long as it takes.
+    let lengths = data.grid_runs().filter(|run| run.kind != RunKind::Job).map(|run| run.measured_s);
+    let shortest = lengths.fold(f64::INFINITY, f64::min);
+    (shortest < SHORT_S).then_some(shortest)
+}
+
+fn wider_margin(found: &Comparison, open: &[Open]) -> Option<f64> {
+    let ends = open.iter().filter_map(|open| widest(&open.estimate));
+    let widest = ends.fold(0.0, f64::max).ceil();
+    (widest > 100.0 * found.margin && widest < 50.0).then_some(widest)
+}
+
+/// The end of the interval that is further from no change, percent.
+fn widest(of: &Estimate) -> Option<f64> {
+    let (low, high) = of.interval_pct()?;
+    Some(low.abs().max(high.abs()))
+}

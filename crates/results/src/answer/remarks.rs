@@ -1,0 +1,116 @@
+//! What must be known of an answer besides its verdicts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use spec::{Run, RunEvent, ScriptRecord};
+
+use crate::cells::CellFigures;
+use crate::comparison::Cell;
+use crate::data::{ReportData, levels};
+
+/// What was noticed of arms, workloads and runs.
+#[derive(Debug, Clone, Default)]
+pub struct Remarks {
+    /// What arms answer otherwise than the base: said before any speed.
+    pub different: Vec<String>,
+    /// Arms that answer as the base does, each with the workloads of which that was seen.
+    pub same: Vec<(String, Vec<String>)>,
+    /// What arms with other data ask for, which is not what the base asks for.
+    pub own_choice: Vec<String>,
+    /// Why arms that took turns in slices had better not.
+    pub sliced_all_the_same: Vec<String>,
+    /// Why arms did not take turns in slices.
+    pub uncut: Vec<Uncut>,
+    /// Compared workloads whose transactions are pipelines of several commands.
+    pub pipelines: BTreeSet<String>,
+    /// Cells and arms whose tiles came from a cache in front of the database.
+    pub from_caches: Vec<FromCache>,
+    /// What was noticed before anything was timed.
+    pub noticed: Vec<String>,
+}
+
+/// Workloads that have a reason in common not to be cut into slices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Uncut {
+    /// Rounds without slices, and all of them; `None` where there were no slices at all.
+    pub rounds: Option<(usize, usize)>,
+    pub workloads: Vec<String>,
+    pub why: String,
+}
+
+/// Tiles that say nothing of the database.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FromCache {
+    /// The arm, or the workload.
+    pub of: String,
+    /// Levels of the cell, where there are several cells.
+    pub levels: Option<String>,
+    /// Percent.
+    pub hit_pct: f64,
+}
+
+impl Remarks {
+    pub(super) fn of(data: &ReportData) -> Self {
+        let sentences = |kind| data.remarks(kind).into_iter().map(str::to_owned).collect();
+        let searches = data.limits().is_some();
+        let pipelines = data.grid_runs().filter(|run| run.commands_per_s().is_some());
+        Self {
+            different: sentences(RunEvent::OTHER_ANSWERS),
+            same: same_answers(&data.remarks(RunEvent::SAME_ANSWERS)),
+            own_choice: sentences(RunEvent::OWN_CHOICE),
+            sliced_all_the_same: sentences(RunEvent::SLICED_ALL_THE_SAME),
+            uncut: if searches { Vec::new() } else { uncut(data) },
+            pipelines: pipelines.filter(|_| data.compares()).map(|run| run.workload.clone()).collect(),
+            from_caches: data.grid.iter().filter_map(|own| from_cache(data, own)).collect(),
+            noticed: sentences(RunEvent::REMARK),
+        }
+    }
+}
+
+fn from_cache(data: &ReportData, figures: &CellFigures) -> Option<FromCache> {
+    let is_cached = |run: &Run| {
+        let part = |script: &ScriptRecord| script.part.as_ref().and_then(|part| part.cached);
+        run.scripts.iter().any(|script| part(script).is_some())
+    };
+    let mut runs = data.grid_runs().filter(|run| run.arm == figures.arm && Cell::of(run) == figures.cell);
+    let hit_pct = figures.hit_pct.filter(|_| runs.any(is_cached))?;
+    let several = data.grid.iter().any(|other| other.cell != figures.cell);
+    Some(FromCache {
+        of: figures.arm.as_ref().unwrap_or(&figures.cell.workload).clone(),
+        levels: several.then(|| levels(&figures.cell)),
+        hit_pct,
+    })
+}
+
+/// Why arms did not take turns, and in which rounds, where they did in others. Workloads that have a reason in common are one, and
+/// reasons that differ in their figures alone, with those of one of them.
+fn uncut(data: &ReportData) -> Vec<Uncut> {
+    let kind = |why: &str| why.split(|letter: char| letter.is_ascii_digit()).collect::<String>();
+    let mut found: BTreeMap<(String, &str), (&str, BTreeSet<u32>)> = BTreeMap::new();
+    for run in data.measured_runs() {
+        for event in run.events.iter().filter(|event| event.kind == RunEvent::UNCUT) {
+            let why = event.detail.strip_prefix(&format!("{}: ", run.workload)).unwrap_or(&event.detail);
+            let (_, rounds) =
+                found.entry((kind(why), &run.workload)).or_insert_with(|| (why, BTreeSet::new()));
+            rounds.insert(run.round);
+        }
+    }
+    let mut together: BTreeMap<(Option<(usize, usize)>, String), Uncut> = BTreeMap::new();
+    for ((kind, workload), (why, uncut)) in found {
+        let all = || data.measured_runs().filter(|run| run.workload == workload);
+        let of = all().map(|run| run.round).collect::<BTreeSet<u32>>().len();
+        let rounds = all().any(Run::is_sliced).then_some((uncut.len(), of));
+        let empty = || Uncut { rounds, workloads: Vec::new(), why: why.to_owned() };
+        together.entry((rounds, kind)).or_insert_with(empty).workloads.push(workload.to_owned());
+    }
+    together.into_values().collect()
+}
+
+/// Of sentences that begin with the workload, by arm.
+fn same_answers(said: &BTreeSet<&str>) -> Vec<(String, Vec<String>)> {
+    let mut arms: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (workload, arm) in said.iter().filter_map(|said| said.split_once(": ")) {
+        arms.entry(arm).or_default().push(workload.to_owned());
+    }
+    arms.into_iter().map(|(arm, workloads)| (arm.to_owned(), workloads)).collect()
+}

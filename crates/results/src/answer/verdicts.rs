@@ -1,0 +1,199 @@
+//! The verdicts of a comparison: a line per arm, or per workload, script or cell where these differ, and what all lines together come
+//! to.
+
+use serde::Serialize;
+use spec::{Experiment, Run};
+use stats::{Estimate, Verdict};
+
+use super::doubts::SuspectRuns;
+use super::values;
+use crate::comparison::{
+    ArmComparison, Cell, CellComparison, Comparison, Figure, ScriptComparison, TakenApart,
+};
+use crate::limits::{Came, Limits, RatioVerdict};
+
+/// The verdicts of a comparison; every output and the exit code take them from here.
+#[derive(Debug, Clone, Serialize)]
+pub struct Verdicts {
+    /// By arm in file order; within an arm by workload, then by cell.
+    pub lines: Vec<Line>,
+    pub outcome: Outcome,
+}
+
+/// A verdict, and the figures that it rests on.
+#[derive(Debug, Clone, Serialize)]
+pub struct Line {
+    pub arm: String,
+    pub part: Part,
+    /// The figure over the cells of an arm or workload; `None` for a cell, and where there is none.
+    pub figure: Option<Figure>,
+    /// The change; `None` where there is none to judge.
+    pub estimate: Option<Estimate>,
+    pub verdict: Verdict,
+    /// What is compared, as the base and the arm have it: `work_mem 4MB → 64MB`.
+    pub values: String,
+    /// Where a third or more of the runs are suspect.
+    pub suspect: Option<SuspectRuns>,
+}
+
+/// The cells and scripts that a line covers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Part {
+    /// All cells of an arm.
+    Whole,
+    /// All cells of a workload, where workloads differ.
+    Workload(String),
+    /// One cell, where one of its workload goes another way.
+    Cell(Cell),
+    /// One script of a workload, over its cells, where its scripts differ. The change is one of its time.
+    Script { workload: String, script: String },
+}
+
+impl Part {
+    fn has(&self, cell: &Cell) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Workload(name) | Self::Script { workload: name, .. } => cell.workload == *name,
+            Self::Cell(own) => own == cell,
+        }
+    }
+}
+
+/// What an answer comes to: all lines of a comparison, or searches for limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Outcome {
+    /// Every line is decided, and none is slower.
+    NothingSlower,
+    /// A line at least is slower.
+    SomethingSlower,
+    /// No line is slower, and one at least is not decided.
+    Undecided,
+    /// Nothing can be said of any line: no pair of runs is valid.
+    Invalid,
+}
+
+impl Verdicts {
+    /// Of a comparison of these runs. Parts of an arm that is taken apart are no lines of it.
+    #[must_use]
+    pub fn of(compared: &Comparison, experiment: &Experiment, runs: &[Run]) -> Self {
+        let apart = TakenApart::of(experiment);
+        let is_part = |arm: &ArmComparison| apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
+        let mut lines: Vec<Line> =
+            compared.arms.iter().filter(|arm| !is_part(arm)).flat_map(lines_of).collect();
+        for line in &mut lines {
+            line.values = values::values(experiment, runs, &compared.base, &line.arm);
+            line.suspect = suspect(runs, [&compared.base, &line.arm], &line.part);
+        }
+        let outcome = Outcome::of(&lines);
+        Self { lines, outcome }
+    }
+
+    /// In the order of [`Self::lines`].
+    pub fn of_arm<'a>(&'a self, arm: &'a str) -> impl Iterator<Item = &'a Line> {
+        self.lines.iter().filter(move |line| line.arm == arm)
+    }
+}
+
+impl Outcome {
+    /// Of searches for limits; where these are compared, their ratios decide.
+    pub(super) fn of_limits(limits: &Limits<'_>) -> Self {
+        let ratios = limits.cells.iter().flat_map(|found| found.ratios(&limits.asked));
+        let ratios: Vec<RatioVerdict> = ratios.map(|ratio| ratio.verdict(limits.margin)).collect();
+        match limits.came() {
+            Came::Invalid => Self::Invalid,
+            Came::Undecided => Self::Undecided,
+            Came::Never => Self::SomethingSlower,
+            Came::Found if ratios.contains(&RatioVerdict::Lower) => Self::SomethingSlower,
+            Came::Found if ratios.contains(&RatioVerdict::Inconclusive) => Self::Undecided,
+            Came::Found => Self::NothingSlower,
+        }
+    }
+
+    fn of(lines: &[Line]) -> Self {
+        if lines.iter().all(|line| line.verdict == Verdict::Invalid) {
+            Self::Invalid
+        } else if lines.iter().any(|line| line.verdict == Verdict::Slower) {
+            Self::SomethingSlower
+        } else if lines.iter().all(|line| line.verdict.is_decided()) {
+            Self::NothingSlower
+        } else {
+            Self::Undecided
+        }
+    }
+}
+
+/// Of the runs that a line of the answer rests on, or of all runs of the experiment.
+fn suspect(runs: &[Run], arms: [&str; 2], part: &Part) -> Option<SuspectRuns> {
+    let measured =
+        || runs.iter().filter(|run| run.is_measured() && run.arm.is_some() && run.set_aside.is_none());
+    let is_its =
+        |run: &&Run| run.arm.as_deref().is_some_and(|arm| arms.contains(&arm)) && part.has(&Cell::of(run));
+    SuspectRuns::of(measured().filter(is_its)).or_else(|| SuspectRuns::of(measured()))
+}
+
+fn lines_of(arm: &ArmComparison) -> Vec<Line> {
+    match &arm.grid {
+        Some(figure) if figure.verdict == Verdict::PartsDiffer => {
+            arm.workload_names().into_iter().flat_map(|name| of_workload(arm, name)).collect()
+        }
+        figure => vec![of_figure(arm, Part::Whole, figure.as_ref())],
+    }
+}
+
+fn of_workload(arm: &ArmComparison, name: &str) -> Vec<Line> {
+    let cells = || arm.cells.iter().filter(|cell| cell.cell.workload == name && !cell.scheduled);
+    match arm.workloads.get(name) {
+        Some(figure) if figure.verdict == Verdict::PartsDiffer => {
+            // The parts of a cell are its scripts.
+            if cells().any(|cell| cell.verdict == Verdict::PartsDiffer) {
+                let own = arm.scripts.iter().filter(|script| script.workload == name);
+                return own.map(|script| of_script(arm, script)).collect();
+            }
+            cells().map(|cell| of_cell(arm, cell)).collect()
+        }
+        // Offered rates set its throughput: it is no part of the figure that differs.
+        None if cells().next().is_none() => Vec::new(),
+        figure => vec![of_figure(arm, Part::Workload(name.to_owned()), figure)],
+    }
+}
+
+fn of_figure(arm: &ArmComparison, part: Part, figure: Option<&Figure>) -> Line {
+    let workload = match &part {
+        Part::Workload(name) => Some(name.as_str()),
+        Part::Whole | Part::Cell(_) | Part::Script { .. } => None,
+    };
+    // Where offered rates set the throughput of all cells, nothing is invalid, and nothing decided.
+    let none = arm.without_figure(workload).unwrap_or(match arm.is_invalid() {
+        true => Verdict::Invalid,
+        false => Verdict::Inconclusive { more_pairs: None },
+    });
+    Line {
+        estimate: figure.map(|figure| figure.grid.estimate),
+        verdict: figure.map_or(none, |figure| figure.verdict),
+        figure: figure.copied(),
+        ..Line::empty(arm, part)
+    }
+}
+
+fn of_cell(arm: &ArmComparison, cell: &CellComparison) -> Line {
+    Line { estimate: cell.estimate, verdict: cell.verdict, ..Line::empty(arm, Part::Cell(cell.cell.clone())) }
+}
+
+fn of_script(arm: &ArmComparison, of: &ScriptComparison) -> Line {
+    let part = Part::Script { workload: of.workload.clone(), script: of.script.clone() };
+    Line { estimate: of.estimate, verdict: of.verdict, ..Line::empty(arm, part) }
+}
+
+impl Line {
+    fn empty(arm: &ArmComparison, part: Part) -> Self {
+        Self {
+            arm: arm.arm.clone(),
+            part,
+            figure: None,
+            estimate: None,
+            verdict: Verdict::Invalid,
+            values: String::new(),
+            suspect: None,
+        }
+    }
+}
