@@ -1,7 +1,8 @@
-//! What a probe measures: a file of SQL for each figure, whose header says what it is.
+//! The figures of a probe: an SQL file for each, with a header.
 //!
-//! The header is TOML in comments: the fields of [`Figure`], and `as`, another figure whose header and statements hold where a
-//! file has none. Behind a blank line follow the statements, with variables as in psql. Those before `-- each shot:` are sent once.
+//! The header is TOML in comments: the fields of [`Figure`], and `as`, another figure whose header and
+//! statements are the defaults. After a blank line follow the statements, with variables as in psql.
+//! Statements before `-- each shot:` are sent once.
 
 use std::sync::LazyLock;
 
@@ -11,18 +12,18 @@ use serde::Deserialize;
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Figure {
-    /// As it is stored, its unit last.
+    /// The stored name, ending with its unit.
     #[serde(skip)]
     pub name: &'static str,
-    /// For people, without its unit.
+    /// Without its unit.
     pub title: String,
     pub unit: Unit,
     pub better: Better,
-    /// What it says to somebody who chooses or watches a server, in one line.
+    /// In one line, for people who choose or watch a server.
     pub meaning: String,
-    /// What is being done, in words; figures with the same words stand next to each other.
+    /// What is being done, in words; figures with the same words are shown together.
     pub(super) part: String,
-    /// Of the whole time, 0..1.
+    /// Share of the whole time, 0..1.
     pub(super) share: f64,
     #[serde(default)]
     pub(super) needs: Needs,
@@ -34,16 +35,17 @@ pub struct Figure {
     /// Units of a shot [default: 1].
     #[serde(default)]
     pub(super) work: Option<String>,
-    /// What each shot must give.
+    /// The required result of each shot.
     #[serde(default)]
     pub(super) gives: Option<String>,
-    /// Shots that are enough, where the statements are sent repeatedly (figures of a part by turns) and not once.
+    /// Most shots, if the statements are sent repeatedly (in turn with other figures of the part) and not
+    /// once.
     #[serde(default)]
     pub(super) most: Option<usize>,
     /// First shots, which do not count.
     #[serde(default)]
     pub(super) warm_up: usize,
-    /// A shot is the time of a message by the client's clock; else see [`super::shots`].
+    /// A shot is the time of a message by the client's clock; otherwise see [`super::shots`].
     #[serde(default)]
     pub(super) client_clock: bool,
     /// What exactly is measured.
@@ -56,7 +58,7 @@ pub struct Figure {
     pub(super) statements: &'static str,
 }
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -67,7 +69,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As it ends a name.
+    /// As the suffix of a name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -79,7 +81,7 @@ impl Unit {
     }
 }
 
-/// Which of two values is that of the better machine.
+/// Which of two values is the better machine's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
@@ -97,7 +99,7 @@ pub(super) enum Needs {
     Schema,
 }
 
-/// What is made for a figure beforehand, with variables that say where it is.
+/// Data made for a figure beforehand, with variables for their location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Data {
@@ -118,7 +120,7 @@ macro_rules! files {
     ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("sql/", $name, ".sql")))),*] };
 }
 
-/// What writes comes last: its way to the disk would disturb the others.
+/// Writing comes last: its disk traffic would disturb the others.
 const FILES: [(&str, &str); 13] = files![
     "round_trip_us",
     "select_1_us",
@@ -169,7 +171,7 @@ fn parts_of(text: &'static str) -> (toml::Table, &'static str) {
 /// Values of a file's variables.
 pub(super) type Values = Vec<(&'static str, String)>;
 
-/// The text with values in the place of its variables: `:name`, but not the `::name` of a cast.
+/// Substitutes variables: `:name`, but not the `::name` of a cast.
 pub(super) fn fill(text: &str, values: &Values) -> String {
     let mut filled = String::new();
     let mut rest = text;
