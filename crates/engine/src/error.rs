@@ -23,7 +23,6 @@ pub enum EngineError {
         /// Longest path allowed here, bytes.
         limit: usize,
     },
-    /// A load thread was to be kept on a CPU that this process may not use.
     #[error(
         "load threads cannot be kept on CPU {cpu}: this process may use {}; see taskset, or the container's cpuset",
         numbers(allowed)

@@ -55,7 +55,6 @@ impl Value {
 /// A line printed by `debug(value)`, without its line end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DebugLine {
-    /// Index of the script.
     pub script: usize,
     /// Index of the command in the script (the printed one counts from 1).
     pub command: usize,

@@ -23,7 +23,6 @@ const ENOUGH: usize = 10;
 /// A part of a series on one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// Index of its first value.
     pub from: usize,
     /// Index after its last value.
     pub to: usize,

@@ -53,9 +53,7 @@ pub struct Peak {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FitDoubt {
-    /// Three parameters for so few numbers of clients.
     FewRungs,
-    /// The peak is above the measured numbers of clients.
     PeakBeyond,
     /// The interval of the peak reaches above the measured numbers of clients.
     PeakUncertain,
@@ -182,7 +180,6 @@ impl Law {
 #[derive(Debug, Clone, Copy)]
 struct Point {
     clients: f64,
-    /// Mean of ln(rate).
     log_rate: f64,
     runs: f64,
     /// Sum of squared deviations from that mean.

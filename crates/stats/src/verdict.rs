@@ -62,7 +62,6 @@ impl Verdict {
 pub struct TooFew {
     /// The percentile, in tenths of a percent: 990 for p99.
     pub per_mille: u16,
-    /// Values there are.
     pub count: u64,
     /// Values needed: ten beyond the percentile.
     pub needed: u64,

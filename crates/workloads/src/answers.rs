@@ -1,21 +1,21 @@
-//! What came back for a sample of transactions, so that arms can be seen to do the same work before their speeds are compared,
-//! or how far from it they are. No rows are kept: of each column a checksum and a sum.
+//! The results of a sample of transactions, to check that arms do the same work before their speeds are
+//! compared, or how much they differ. Rows are not kept: only a checksum and a sum of each column.
 
 use sha2::{Digest, Sha256};
 use spec::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms, same_layers};
 use tile::{Tile, mvt};
 
 pub(crate) const SAMPLE: u64 = 16;
-/// Columns of a transaction that are looked at one by one; what is in others is in the checksum of its rows.
+/// Most columns of a transaction with separate sums; the others count in the checksum of its rows.
 const COLUMNS: usize = 64;
-/// Bytes of a column's name that are kept, at least as many as PostgreSQL keeps.
+/// Bytes kept of a column's name, at least as many as in PostgreSQL.
 const NAME: usize = 64;
 /// OID of int8.
 pub(crate) const NUMBER: u32 = 20;
-/// OIDs of types whose values can be added: int8, int2, int4, float4, float8, numeric.
+/// OIDs of summable types: int8, int2, int4, float4, float8, numeric.
 const NUMBERS: [u32; 6] = [NUMBER, 21, 23, 700, 701, 1700];
 
-/// What came back for one transaction. The order of rows does not count: without ORDER BY it means nothing.
+/// The results of one transaction. The order of rows is ignored: without ORDER BY it is undefined.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
     pub rows: u64,
@@ -23,29 +23,29 @@ pub struct Answer {
     pub bytes: u64,
     /// Sum over the rows of the first 64 bits of their SHA-256.
     pub checksum: u64,
-    /// The columns, at most 64, in the order of statements.
+    /// At most 64, in the order of statements.
     pub columns: Vec<AnswerColumn>,
-    /// Where a tile came back: which, and its bytes, unpacked.
+    /// Which tile came back, and its bytes, uncompressed.
     pub tile: Option<(Tile, Vec<u8>)>,
 }
 
 /// A column of a transaction's rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerColumn {
-    /// Its name, told apart from others of that name: `count (2)`.
+    /// Made unique: `count (2)`.
     pub name: String,
     /// Sum over the rows of the first 64 bits of the SHA-256 of its value.
     pub checksum: u64,
-    /// Sum of its values where it is one of numbers; NULL counts as nothing.
+    /// Sum of its values if it is numeric; NULL counts as 0.
     pub sum: Option<f64>,
 }
 
 impl Answer {
-    /// Counts a row of these columns, which [`Self::open`] gave places.
+    /// Counts a row whose columns start at index `first`, from [`Self::open`].
     pub(crate) fn add<'v>(&mut self, first: usize, values: impl IntoIterator<Item = Option<&'v str>>) {
         let mut hash = Sha256::new();
         for (at, value) in (first..).zip(values) {
-            // A length before each value: NULL is no empty text, and "ab", "c" is not "a", "bc".
+            // A length before each value: NULL differs from an empty text, and "ab", "c" from "a", "bc".
             let length = value.map_or(u64::MAX, |value| value.len() as u64).to_le_bytes();
             hash.update(length);
             hash.update(value.unwrap_or_default());
@@ -66,12 +66,12 @@ impl Answer {
         Self { rows, bytes: length, checksum, columns: Vec::new(), tile: Some((tile, bytes)) }
     }
 
-    /// Takes in the columns of a statement, each with the OID of its type; gives the place of the first of them.
+    /// Adds the columns of a statement with the OIDs of their types; returns the index of the first.
     pub(crate) fn open<'n>(&mut self, columns: impl IntoIterator<Item = (&'n str, u32)>) -> usize {
         let first = self.columns.len();
         for (name, type_oid) in columns {
             if self.columns.len() >= COLUMNS {
-                // No further column has a place: nor has the rest of this statement's.
+                // There is no room for further columns of this statement.
                 break;
             }
             let plain: String = cut(name).to_owned();
@@ -108,7 +108,7 @@ impl AnswerColumn {
     }
 }
 
-/// Whether a column's numbers name things, by what it is called: their sum is no quantity.
+/// Whether a column's name suggests identifiers, whose sum means nothing.
 fn is_identifier(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name == "id" || name.ends_with("_id")
@@ -127,25 +127,24 @@ fn cut(name: &str) -> &str {
 /// A sample of transactions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sampled {
-    /// Those of each script that can be chosen, or layer, drawn alike in all arms.
+    /// For each script that can be chosen, or layer; drawn alike in all arms.
     Answers(Vec<ScriptAnswers>),
-    /// None, and why.
+    /// With the reason.
     NotTaken(String),
 }
 
-/// What came back for a script.
+/// The results of one script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptAnswers {
-    /// Its name.
     pub script: String,
-    /// One for each transaction.
+    /// One per transaction.
     pub answers: Vec<Answer>,
 }
 
 impl Sampled {
-    /// How far the answers of an arm are from those of the base, for each script that has other ones; nothing where it is not
-    /// known. Scripts go by their names, then by their order; where there are not as many, all of them are one. Layers of maps go
-    /// as [`same_layers`] says, and those that have no other are not compared.
+    /// How the answers of an arm differ from the base's, per script; only scripts that differ, and nothing if
+    /// unknown. Scripts match by name, then by order; if their numbers differ, all count as one. Layers of
+    /// maps match by [`same_layers`]; others are not compared.
     #[must_use]
     pub fn differences(&self, base: &Self) -> Vec<AnswerDifference> {
         let (Self::Answers(ours), Self::Answers(theirs)) = (self, base) else { return Vec::new() };
@@ -162,7 +161,7 @@ impl Sampled {
         pairs.filter_map(|(own, base)| difference(name(own), &own.answers, &base.answers)).collect()
     }
 
-    /// Layers of maps, own ones and those of the base, that no layer of the other side is: they cannot be compared.
+    /// Layers of maps, own and of the base, without a counterpart on the other side: they cannot be compared.
     #[must_use]
     pub fn without_other<'s>(&'s self, base: &'s Self) -> [Vec<&'s str>; 2] {
         match (self, base) {
@@ -197,7 +196,7 @@ fn difference(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Opt
     let without_pair = ours.len().abs_diff(theirs.len()) as u64;
     let rows_differ = pairs().filter(|(own, base)| own.rows != base.rows).count() as u64 + without_pair;
     let (rows, base_rows) = (rows(ours), rows(theirs));
-    // Mixes of another number of scripts have another number of transactions.
+    // Mixes with different numbers of scripts have different numbers of transactions.
     (differ > 0 || ours.len() != theirs.len() && rows != base_rows).then(|| AnswerDifference {
         script,
         transactions: theirs.len() as u64,
@@ -210,13 +209,13 @@ fn difference(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Opt
     })
 }
 
-/// What the tiles of an arm show otherwise; nothing where all show the same, whatever their bytes.
+/// Differences of an arm's tiles; nothing if all show the same map, whatever their bytes.
 fn other_map(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Option<AnswerDifference> {
     let mut map = MapDifference::default();
     let (mut tiles, mut differ, mut most) = (0, 0, 0);
     for own in ours {
         let Some((place, bytes)) = &own.tile else { continue };
-        // Those of a zoom may have taken too long in one of the arms.
+        // Tiles of a zoom may have taken too long in one of the arms.
         let same_place = |answer: &&Answer| answer.tile.as_ref().is_some_and(|(other, _)| other == place);
         let Some((_, base)) = theirs.iter().find(same_place).and_then(|answer| answer.tile.as_ref()) else {
             continue;
@@ -262,7 +261,6 @@ fn other_map(script: Option<String>, ours: &[Answer], theirs: &[Answer]) -> Opti
     })
 }
 
-/// Tells of a tile's zoom what differs at it.
 fn add_zoom(zooms: &mut MapZooms, zoom: u8, total: &mvt::Difference) {
     let kinds = [
         (&mut zooms.only_here, total.only_here),
@@ -281,7 +279,7 @@ fn add_once(zooms: &mut Vec<u8>, zoom: u8) {
     }
 }
 
-/// Columns with other values, in the order in which the arm has them. A branch of a script may leave some out of a transaction.
+/// Columns with other values, in the arm's order. Branches of a script may leave some out of a transaction.
 fn columns(ours: &[Answer], theirs: &[Answer]) -> Vec<ColumnDifference> {
     let mut names: Vec<&str> = Vec::new();
     for column in ours.iter().flat_map(|answer| &answer.columns) {
@@ -300,7 +298,7 @@ fn column(name: &str, ours: &[Answer], theirs: &[Answer]) -> Option<ColumnDiffer
         .collect();
     let sums: Option<Vec<(f64, f64)>> =
         pairs.iter().map(|(_, own, _, base)| Some((own.sum?, base.sum?))).collect();
-    // Of fewer rows a text has other values in any case.
+    // With another number of rows, a text column differs in any case.
     let counts = |own: &Answer, base: &Answer| sums.is_some() || own.rows == base.rows;
     let is_other = |(own, ours, base, theirs): &&(&Answer, &AnswerColumn, &Answer, &AnswerColumn)| {
         counts(own, base) && ours.checksum != theirs.checksum
@@ -350,7 +348,7 @@ mod tests {
         assert!(differ(&[a, b], &[a, a]));
         assert!(differ(&[&[Some("ab"), Some("c")]], &[&[Some("a"), Some("bc")]]));
         assert!(differ(&[&[None]], &[&[Some("")]]));
-        // 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1: sums of the same values are no difference.
+        // 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1: equal values in another order are no difference.
         let rows: [&[Option<&str>]; 3] = [&[Some("0.1")], &[Some("0.2")], &[Some("0.3")]];
         let [x, y, z] = rows;
         assert_eq!(told(vec![typed(&[701], &[x, y, z])], vec![typed(&[701], &[z, y, x])]), None);
@@ -468,7 +466,7 @@ mod tests {
         let [only] = &found[..] else { panic!("{found:?}") };
         assert_eq!(only.script.as_deref(), Some("two.sql"));
         assert_eq!(only.columns[0].error.unwrap().greatest, Some(0.25));
-        // Another order is no difference.
+        // Another order is not a difference.
         let turned = Sampled::Answers(vec![script("two.sql", "4"), script("one.sql", "1")]);
         assert!(turned.differences(&base).is_empty());
         let fewer = Sampled::Answers(vec![script("one.sql", "1")]);

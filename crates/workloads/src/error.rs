@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
+use protocol::nearest;
 use protocol::postgres::sql::SqlError;
 use spec::{Class, Error, advice_on_sqlstate};
 
@@ -10,48 +11,39 @@ use spec::{Class, Error, advice_on_sqlstate};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {
-    /// An option of the workload is out of range or unknown.
     #[error("{key}: {problem}")]
     Option {
         /// The key as written in the experiment file, e.g. `tiles.zooms`.
         key: String,
-        /// What is wrong, and what would be right.
+        /// The problem, and valid values.
         problem: String,
     },
-    /// A script does not parse or cannot be run.
+    /// A script cannot be parsed or run.
     #[error("{0}")]
     Script(String),
     /// The first execution of a script failed.
     #[error("{file}, line {line}: the first execution failed\n{problem}\nstatement: {statement}")]
     FirstExecution {
-        /// File or builtin script.
         file: String,
-        /// Line of the command in it, from 1.
         line: usize,
-        /// The statement or meta-command.
         statement: String,
-        /// What the server (or the evaluation) said.
         problem: String,
-        /// SQLSTATE, where it was the server.
+        /// If it was the server's error.
         sqlstate: Option<String>,
     },
     /// A statement on the control connection failed.
     #[error("while {doing}: {error}")]
     Sql {
-        /// What was being done.
         doing: String,
-        /// What the server said.
         #[source]
         error: SqlError,
     },
-    /// A file could not be read.
     #[error("{path}: {problem}", path = path.display())]
     File {
         path: PathBuf,
-        /// What is wrong with it, and what to try.
+        /// The problem, and what to try.
         problem: String,
     },
-    /// Anything that needs no further structure.
     #[error(transparent)]
     Other(#[from] Error),
 }
@@ -84,13 +76,13 @@ impl From<WorkloadError> for Error {
 }
 
 impl WorkloadError {
-    /// Kind of the error.
+    /// The exit class of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
             Self::Sql { error, .. } => Class::of_sqlstate(error.sqlstate.as_deref()),
             Self::Other(error) => error.class(),
-            // protocol_violation: a pooler refuses what a server would take.
+            // protocol_violation: a pooler refuses what a server would accept.
             Self::FirstExecution { sqlstate: Some(state), .. } if state == "08P01" => Class::Missing,
             Self::Option { .. } | Self::Script(_) | Self::FirstExecution { .. } | Self::File { .. } => {
                 Class::BadInput
@@ -110,17 +102,17 @@ impl WorkloadError {
         Error::new(Class::Unreachable, what).into()
     }
 
-    /// A web server gave something else than what was asked for: what, where, and what to try.
+    /// A web server's unexpected answer: what, where, and what to try.
     pub(crate) fn http_answer(what: impl Display, hint: &str) -> Self {
         Error::new(Class::Guard, format!("{what}; {hint}")).into()
     }
 
-    /// Something the workload needs is not on the target: what, and what to try.
+    /// Something missing on the target, and what to try.
     pub(crate) fn missing(what: impl Display, hint: impl Display) -> Self {
         Error::new(Class::Missing, format!("{what}; {hint}")).into()
     }
 
-    /// A statement whose answer is known gave another one.
+    /// A statement returned another answer than expected.
     pub(crate) fn answer(doing: impl Display, wanted: impl Display, got: impl Display) -> Self {
         let what = format!("while {doing}: the server answered {got} where it must be {wanted}");
         Error::new(Class::BadInput, what).into()
@@ -131,24 +123,23 @@ impl WorkloadError {
         Error::new(Class::Unreachable, format!("Redis, while {doing}: {problem}")).into()
     }
 
-    /// Redis has no memory left for the keys of a workload: how much there is, and what to try.
+    /// Redis has no memory left for the keys of a workload: its limit, and what to try.
     pub(crate) fn redis_full(problem: impl Display, hint: &str) -> Self {
         Error::new(Class::Guard, format!("Redis is full: {problem}; {hint}")).into()
     }
 
-    /// A program could not be run or failed: its own last words, or what the system said.
+    /// A program could not be run or failed: its last output, or the system's error.
     pub(crate) fn program(program: impl Display, problem: impl Display) -> Self {
         Error::new(Class::Child, format!("{program} failed: {problem}")).into()
     }
 
-    /// The target has no server of the kind the workload asks, `PostgreSQL` or `Redis`.
+    /// The target has no server of the kind the workload needs, `PostgreSQL` or `Redis`.
     pub(crate) fn no_server(kind: &str) -> Self {
         let what =
             format!("this workload needs a {kind} server, and the target has none; name one in [target]");
         Error::new(Class::Missing, what).into()
     }
 
-    /// The target has no such tile server.
     pub(crate) fn no_tile_server(name: &str) -> Self {
         let what = format!(
             "the workload goes through {name}, and the target has none; write tile_servers = [\"{name}\"] in [target]"
@@ -156,7 +147,7 @@ impl WorkloadError {
         Error::new(Class::BadInput, what).into()
     }
 
-    /// Geometry is in a coordinate system in which tile queries silently return nothing.
+    /// The geometry's coordinate system makes tile queries silently return nothing.
     pub(crate) fn wrong_srid(table: &str, column: &str, srid: i64) -> Self {
         let what = format!(
             "column {column} of table {table} has SRID {srid}, tiles need 3857 (with another one a tile query finds \
@@ -168,5 +159,15 @@ impl WorkloadError {
     /// An option that is out of range.
     pub(crate) fn option(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Option { key: key.into(), problem: problem.into() }
+    }
+}
+
+/// `unknown builtin "tpcb"; did you mean "tpcb-like"? (there are tpcb-like, simple-update, select-only)`.
+#[must_use]
+pub fn unknown_word(kind: &str, word: &str, choices: &[&str]) -> String {
+    let listed = choices.join(", ");
+    match nearest(word, choices.iter().copied()) {
+        Some(right) => format!("unknown {kind} \"{word}\"; did you mean \"{right}\"? (there are {listed})"),
+        None => format!("unknown {kind} \"{word}\"; there are {listed}"),
     }
 }

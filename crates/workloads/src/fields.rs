@@ -1,9 +1,9 @@
-//! What a table of an experiment file may hold.
+//! Names of a struct's fields.
 
 use serde::de::{self, DeserializeOwned, Error as _, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
-/// Fields of a struct, as serde knows them; none of what is no struct.
+/// Fields of a struct as known to serde; none for another type.
 #[must_use]
 pub fn fields<T: DeserializeOwned>() -> Vec<&'static str> {
     struct Names<'a>(&'a mut Vec<&'static str>);

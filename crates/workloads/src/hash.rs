@@ -1,4 +1,4 @@
-//! SHA-256 as hex, for texts and chosen data.
+//! SHA-256 in hexadecimal.
 
 use sha2::{Digest, Sha256};
 

@@ -1,13 +1,13 @@
-//! What is asked of a target: pgbench scripts, map tiles, OSM loads, Redis commands, HTTP requests, probes.
+//! Workloads: pgbench scripts, map tiles, OSM loads, Redis commands, HTTP requests, probes.
 //!
-//! Every workload has the same parts in the same order: *options* (what a user may write), *check* (does the target
-//! have what it needs), *prepare* (choose, as plain data, what will be asked), *guard* (prove that it does something),
-//! *client* (driven by the engine) or *job* (run once to its end), and *what it records*. A [`Workload`] is either a
-//! [`ClientWorkload`] or a [`JobWorkload`]; one list has all of them, [`Spec`] and [`Preparation`]. [`probe`] is
-//! a job that no experiment asks for.
+//! Every workload has the same parts in the same order: *options* (written by the user), *check* (does the
+//! target have what it needs), *prepare* (choose the requests, as plain data), *guard* (check that it does
+//! something), *client* (driven by the engine) or *job* (run once to its end), and *what it records*. A
+//! [`Workload`] is either a [`ClientWorkload`] or a [`JobWorkload`]; one list has all of them, [`Spec`] and
+//! [`Preparation`]. [`probe`] is a job that no experiment uses.
 //!
-//! Nothing here starts a program, opens a connection or reads a clock: child programs, time and control connections are
-//! handed in.
+//! Nothing here starts a program, opens a connection or reads a clock: the caller provides child programs,
+//! time and control connections.
 
 pub mod http;
 pub mod jobs;
@@ -32,7 +32,6 @@ mod statement_names;
 mod testing;
 mod trace;
 mod views;
-mod words;
 mod workload;
 
 pub use answers::{Answer, AnswerColumn, Sampled, ScriptAnswers};

@@ -1,4 +1,4 @@
-//! A PostgreSQL link of a client: from the open connection to one that takes queries.
+//! A client's PostgreSQL link: from the open connection to one that is ready for queries.
 
 use std::sync::Arc;
 
@@ -7,28 +7,28 @@ use protocol::postgres::conninfo::{TargetSession, TcpOptions};
 use protocol::postgres::{Connection, Counted, Handshake, LoginError, Place, frontend};
 use protocol::{Address, wording};
 
-/// What a connection counted, as the engine takes it.
+/// A connection's counters, for the engine.
 #[inline]
 pub(crate) fn returned(counted: Counted) -> Returned {
     let Counted { rows, bytes, affected, queries, changes } = counted;
     Returned { rows, bytes, affected, queries, changes, ..Returned::default() }
 }
 
-/// How far a link has come.
+/// The progress of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// Answer this to the engine.
+    /// Return this to the engine.
     Step(Step),
-    /// The connection takes queries.
+    /// Ready for queries.
     Up,
 }
 
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NotConnected {
-    /// In words, as libpq has them.
+    /// libpq's text.
     pub(crate) message: String,
-    /// SQLSTATE, where the server gave one.
+    /// The server's SQLSTATE, if any.
     pub(crate) code: Option<String>,
 }
 
@@ -38,14 +38,14 @@ impl From<String> for NotConnected {
     }
 }
 
-/// A connection, its place, and how far it has come.
+/// A connection, its place, and its state.
 #[derive(Debug)]
 pub(crate) struct PgLink {
     pub(crate) connection: Connection,
     connect: Place,
     link: Link,
     stage: Stage,
-    /// The last failure was an answer that another try will not change.
+    /// The last failure was an answer that a retry will not change.
     refused: bool,
 }
 
@@ -53,7 +53,6 @@ pub(crate) struct PgLink {
 enum Stage {
     /// Not open, or open and logging in.
     Down,
-    /// TLS is coming up.
     Securing,
     Up,
 }
@@ -72,7 +71,7 @@ impl PgLink {
         self.stage == Stage::Up
     }
 
-    /// What ends the statement that runs on it, over another connection.
+    /// The request that cancels its running statement, over another connection.
     pub(crate) fn cancel(&self) -> Option<Vec<u8>> {
         let key = self.connection.cancel_key().filter(|_| self.is_up())?;
         let mut request = Vec::new();
@@ -80,12 +79,12 @@ impl PgLink {
         Some(request)
     }
 
-    /// The client closes the connection itself, perhaps to open it again.
+    /// The client closes the connection, perhaps to reopen it.
     pub(crate) fn close(&mut self) {
         self.stage = Stage::Down;
     }
 
-    /// Connects again, to where the server's name leads by now.
+    /// Reconnects, to the current address of the server's name.
     pub(crate) fn again(&mut self, io: &mut Io<'_>) -> Step {
         self.close();
         if self.connect.follow_name() {
@@ -94,19 +93,19 @@ impl PgLink {
         Step::Reconnect(self.link)
     }
 
-    /// Goes to another server from the next connection on.
+    /// Uses another server from the next connection on.
     pub(crate) fn redirect(&mut self, connect: &Place) {
         self.connection = Connection::new(Arc::clone(&connect.login));
         self.connect = connect.clone();
         self.stage = Stage::Down;
     }
 
-    /// Whether another try may succeed where the last one failed.
+    /// Whether a retry may succeed after the last failure.
     pub(crate) fn may_succeed(&self) -> bool {
         !self.refused
     }
 
-    /// Whether the server is of the kind that is wanted; one that does not tell is taken.
+    /// Whether the server is of the wanted kind; a server that does not report it is accepted.
     pub(crate) fn suits(&self, wanted: TargetSession) -> bool {
         let is = |name, value| self.connection.setting(name).map(|told| told == value);
         let standby = is("in_hot_standby", "on");
@@ -126,7 +125,7 @@ impl PgLink {
     /// The connection is open.
     ///
     /// # Errors
-    /// [`NotConnected`]; so for all of these functions.
+    /// [`NotConnected`], as for all of these functions.
     pub(crate) fn opened(&mut self, io: &mut Io<'_>) -> Result<Progress, NotConnected> {
         self.stage = Stage::Down;
         let handshake = self.connection.start(io.out(self.link));
@@ -164,7 +163,7 @@ impl PgLink {
         }
     }
 
-    /// The connection was closed. While TLS was coming up there may be a second try without it.
+    /// The connection was closed. After a failed TLS handshake there may be a second try without TLS.
     pub(crate) fn closed(&mut self, error: Option<&std::io::Error>) -> Result<Progress, NotConnected> {
         let securing = self.stage == Stage::Securing;
         let up = self.stage == Stage::Up;
@@ -208,12 +207,12 @@ impl PgLink {
     }
 }
 
-/// A server that starts, stops, recovers or has no connection left may take one later.
+/// A server that starts, stops, recovers or has no connection left may accept one later.
 fn is_passing(sqlstate: &str) -> bool {
     ["08", "53", "57"].iter().any(|class| sqlstate.starts_with(class))
 }
 
-/// An address of the engine's, as the protocols have it.
+/// Converts an address of the engine's.
 #[must_use]
 pub fn address_of(address: &engine::Address) -> Address {
     match address {
@@ -222,7 +221,7 @@ pub fn address_of(address: &engine::Address) -> Address {
     }
 }
 
-/// As the engine connects to it.
+/// Converts a place for the engine.
 pub(crate) fn endpoint(place: &Place) -> Endpoint {
     let tls =
         place.tls.as_ref().map(|tls| engine::Tls { config: Arc::clone(&tls.config), name: tls.name.clone() });

@@ -1,4 +1,4 @@
-//! Where a workload's clients and checks go.
+//! Where clients and checks of a workload connect.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,15 +13,16 @@ use protocol::{Address, percent_encoded};
 
 use crate::error::WorkloadError;
 
-/// A PostgreSQL server, and those that take its place.
+/// A PostgreSQL server and its replacements.
 #[derive(Debug, Clone)]
 pub struct PostgresPlace {
     pub place: Place,
-    /// Where a client that lost this server looks for it, in this order, the server itself first; only there when empty.
+    /// Where a client that lost this server looks for it, in order, starting with the server itself; only
+    /// there when empty.
     pub again: Vec<Place>,
-    /// Which of these will do, as far as a server tells it by itself.
+    /// Which of these to accept, as far as a server reports it.
     pub wanted: TargetSession,
-    /// All servers, where clients are spread over several; else empty.
+    /// All servers, if clients are spread over several; otherwise empty.
     pub all: Vec<Server>,
 }
 
@@ -36,16 +37,16 @@ impl From<Place> for PostgresPlace {
 pub enum ServerPlace {
     Postgres(Box<PostgresPlace>),
     Redis(Address),
-    /// A tile server before PostgreSQL.
+    /// A tile server in front of PostgreSQL.
     Http(HttpPlace),
 }
 
-/// A tile server: where it listens, and how it names what it has.
+/// A tile server: its address, and its paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpPlace {
     pub address: SocketAddr,
-    /// Path of the tiles of a table, or of a function that gives tiles: `{source}` stands for `SCHEMA.TABLE`, and
-    /// `{z}/{x}/{y}` for the tile.
+    /// Path of the tiles of a table, or of a function that makes tiles, with `{source}` for `SCHEMA.TABLE`,
+    /// and `{z}/{x}/{y}` for the tile.
     pub tiles: String,
 }
 
@@ -63,19 +64,19 @@ impl HttpPlace {
 pub struct Places(BTreeMap<String, ServerPlace>);
 
 impl Places {
-    /// Name of the PostgreSQL server that is measured.
+    /// Name of the measured PostgreSQL server.
     pub const POSTGRES: &'static str = "postgres";
-    /// Name of the Redis server that is measured.
+    /// Name of the measured Redis server.
     pub const REDIS: &'static str = "redis";
 
-    /// With one server more.
+    /// Adds a server.
     #[must_use]
     pub fn with(mut self, name: &str, place: ServerPlace) -> Self {
         self.0.insert(name.to_owned(), place);
         self
     }
 
-    /// The names that were looked up, which may lead elsewhere one day; a name may be there more than once.
+    /// The looked-up names, whose addresses may change; may contain duplicates.
     #[must_use]
     pub fn names(&self) -> Vec<Arc<HostName>> {
         let postgres = self.0.values().filter_map(|server| match server {
@@ -141,22 +142,20 @@ impl From<Address> for Places {
     }
 }
 
-/// What a workload is lent outside the timed part of a run.
+/// What a workload can use outside the timed part of a run.
 #[derive(Default)]
 pub struct Site<'a> {
-    /// A control connection to the PostgreSQL server.
     pub sql: Option<&'a mut dyn Sql>,
     pub redis: Option<&'a dyn RedisServer>,
-    /// Tile servers by their names, `tipg` and `martin`.
+    /// Tile servers by name, `tipg` and `martin`.
     pub tile_servers: BTreeMap<&'static str, HttpPlace>,
-    /// Web servers, wherever they are.
     pub http: Option<&'a dyn http::Server>,
-    /// What an arm did that the same question may be answered otherwise by, in whatever words: where these are the same, so are
-    /// answers. Empty where nothing is done.
+    /// Describes an arm's effects on answers, in any words: equal texts mean equal answers. Empty where
+    /// nothing is done.
     pub state: String,
 }
 
-/// Lends control connections to a Redis server.
+/// Opens control connections to a Redis server.
 pub trait RedisServer {
     /// Opens one.
     ///
@@ -164,7 +163,7 @@ pub trait RedisServer {
     /// When nobody answers there.
     fn control(&self) -> Result<Box<dyn redis::Control + '_>, ControlError>;
 
-    /// The limits that it was started with, where it is ours and may be changed.
+    /// Its limits at the start, if it is ours and they may be changed.
     fn limits_at_start(&self) -> Option<&Limits> {
         None
     }
@@ -204,7 +203,7 @@ impl<'a> Site<'a> {
         Ok(server.control()?)
     }
 
-    /// The limits that the Redis server was started with, where it is ours and may be changed.
+    /// The Redis server's limits at its start, if it is ours and they may be changed.
     #[must_use]
     pub fn limits_at_start(&self) -> Option<&'a Limits> {
         self.redis.and_then(|server| server.limits_at_start())
@@ -213,7 +212,7 @@ impl<'a> Site<'a> {
     /// Connections to web servers.
     ///
     /// # Errors
-    /// When none are lent.
+    /// When the site has none.
     pub fn http(&self) -> Result<&'a dyn http::Server, WorkloadError> {
         self.http.ok_or_else(|| WorkloadError::no_server("web"))
     }

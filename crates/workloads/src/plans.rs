@@ -2,47 +2,46 @@
 
 use spec::StatementPlan;
 
-/// What was explained, and what was not.
+/// Plans of a sample, and what is missing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Explained {
-    /// In the order in which they were taken.
+    /// In order.
     pub plans: Vec<StatementPlan>,
-    /// What the server said of the one that took longest, the first of several such.
+    /// The server's answer for the slowest one.
     pub slowest: Option<Slowest>,
-    /// Plans that are kept as they are, and are no part of the sample.
+    /// Plans stored unchanged, outside the sample.
     pub kept: Vec<Kept>,
-    /// Which statements or transactions are missing, and why; in words that can follow a colon.
+    /// Which statements or transactions are missing, and why; can follow a colon.
     pub missing: Vec<String>,
 }
 
-/// The plan of the statement that took longest.
+/// The plan of the slowest statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slowest {
     /// Index into [`Explained::plans`].
     pub plan: usize,
-    /// As the server told it.
+    /// The server's answer.
     pub json: String,
 }
 
-/// A plan beside the sample.
+/// A plan outside the sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// Of what: `roads, z14/14/8851/6439`.
+    /// Its subject: `roads, z14/14/8851/6439`.
     pub name: String,
-    /// In words.
     pub caption: String,
-    /// As the server told it.
+    /// The server's answer.
     pub json: String,
 }
 
 impl Explained {
-    /// Nothing, for this reason.
+    /// No plans, for this reason.
     #[must_use]
     pub fn not(why: impl Into<String>) -> Self {
         Self { missing: vec![why.into()], ..Self::default() }
     }
 
-    /// Adds a plan and what the server said of it.
+    /// Adds a plan with the server's answer.
     pub(crate) fn add(&mut self, plan: StatementPlan, json: String) {
         let longest = self.slowest.as_ref().map_or(f64::MIN, |slowest| self.plans[slowest.plan].total_ms());
         if plan.total_ms() > longest {

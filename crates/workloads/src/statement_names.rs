@@ -2,10 +2,10 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// What each statement is called on one connection, by its number.
+/// Names of a connection's prepared statements, by number.
 ///
-/// Behind a pooler the server may know a name already, from another program or an earlier connection. Then another
-/// statement is carried out by it. So each connection has names that nobody else has. The drop-in uses pgbench's names.
+/// Behind a pooler the server may know a name already, from another program or an earlier connection, and
+/// would execute that other statement. So each connection has unique names. The drop-in uses pgbench's names.
 #[derive(Debug, Default)]
 pub(crate) struct StatementNames {
     names: Vec<String>,
@@ -13,7 +13,7 @@ pub(crate) struct StatementNames {
 }
 
 impl StatementNames {
-    /// `P_0`, `P_1` …, whatever the connection.
+    /// `P_0`, `P_1` …, on every connection.
     pub(crate) fn as_pgbench(count: usize) -> Self {
         Self { names: (0..count).map(|number| format!("P_{number}")).collect(), as_pgbench: true }
     }
@@ -24,12 +24,12 @@ impl StatementNames {
         names
     }
 
-    /// The connection is a new one.
+    /// Changes the names for a new connection.
     pub(crate) fn renew(&mut self) {
         if self.as_pgbench || self.names.is_empty() {
             return;
         }
-        // The standard library's hash keys come from the system's randomness, and are never the same twice.
+        // The standard library's hash keys come from the system's random numbers and never repeat.
         let random = RandomState::new().hash_one(std::process::id());
         for (number, name) in self.names.iter_mut().enumerate() {
             use std::fmt::Write;
@@ -49,7 +49,7 @@ impl StatementNames {
 mod tests {
     use super::*;
 
-    /// Two programs behind one pooler called their statements alike, and one ran the other's.
+    /// Two programs behind one pooler used the same names, and one ran the other's statement.
     #[test]
     fn no_two_connections_call_a_statement_alike() {
         let mut names = StatementNames::random(2);

@@ -1,4 +1,4 @@
-//! Tiles that were asked for elsewhere: a list of them, or the access log of a web server.
+//! Recorded tiles: a list of them, or the access log of a web server.
 
 use std::fmt::Write;
 use std::io::BufReader;
@@ -10,17 +10,16 @@ use tile::list::{self, Form, List, ListError, Reason};
 
 use crate::error::WorkloadError;
 
-/// Of a longer trace so many are taken, evenly over it: the choice is kept with each experiment.
+/// Most tiles of a trace, taken evenly over it, since the choice is stored with each experiment.
 const MOST: usize = 200_000;
 
-/// A list of tiles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Trace {
-    /// As they come, with repetitions.
+    /// In order, with repetitions.
     pub(crate) tiles: Vec<Tile>,
-    /// The tiles, one a line.
+    /// The tiles, one per line.
     pub(crate) text: String,
-    /// What the user should know of it.
+    /// Remarks for the user.
     pub(crate) remarks: Vec<String>,
 }
 

@@ -1,12 +1,12 @@
-//! Sessions of users: views of what is asked for at once, one after another.
+//! Sessions of users: views, whose contents are requested at once.
 
 use script::Random;
 
-/// Sessions, none without a view; a view is what is asked for at once.
+/// Sessions, each with at least one view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Views<T>(Vec<Vec<Vec<T>>>);
 
-/// Where a client is in its session.
+/// A client's position in its session.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Visit {
     session: usize,
@@ -20,17 +20,16 @@ impl<T> Views<T> {
         self.0.is_empty()
     }
 
-    /// One session more.
     pub(crate) fn add(&mut self, session: Vec<Vec<T>>) {
         self.0.push(session);
     }
 
-    /// Session by session, its views.
+    /// The views of each session.
     pub(crate) fn sessions(&self) -> impl Iterator<Item = &[Vec<T>]> {
         self.0.iter().map(Vec::as_slice)
     }
 
-    /// What the client asks for next: the next view of its session, or the first one of another, each as likely as another.
+    /// The client's next requests: the next view of its session, or the first one of another, equally likely.
     #[inline]
     pub(crate) fn next(&self, random: &mut Random, visit: &mut Visit) -> &[T] {
         if visit.view == 0 || visit.view >= self.0[visit.session].len() {

@@ -1,4 +1,4 @@
-//! The seam between `lab` and a workload: what all have in common, what clients carry out, and what is done once to its end.
+//! The interface between `lab` and a workload: what all have in common, and what clients and jobs add.
 
 use std::ops::{Deref, DerefMut};
 
@@ -16,17 +16,17 @@ use crate::tiles::Tile;
 /// One script, layer or command, as counted in `Outcome::script`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptInfo {
-    /// File as given, `<builtin: …>` as pgbench names it, table or command.
+    /// File as given, `<builtin: …>` as in pgbench, table or command.
     pub name: String,
     /// SHA-256 of its text, hex.
     pub text_hash: String,
-    /// Relative frequency; with one script it means nothing.
+    /// Relative frequency; ignored with one script.
     pub weight: u32,
-    /// Which part of a map it asks for, where it does.
+    /// The part of a map it requests, if any.
     pub part: Option<MapPart>,
 }
 
-/// A tile whose figures are kept by themselves.
+/// A tile with separate figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TileItem {
     /// Index into [`Workload::scripts`].
@@ -34,10 +34,10 @@ pub struct TileItem {
     pub tile: Tile,
 }
 
-/// A text that a workload asks by.
+/// A text that defines a workload's requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// File as given, or what it is of.
+    /// File as given, or its subject.
     pub name: String,
     pub kind: TextKind,
     pub text: Vec<u8>,
@@ -57,44 +57,42 @@ pub struct StatementInfo {
 pub struct Prepared {
     /// SHA-256 of `json`, hex.
     pub hash: String,
-    /// The data.
     pub json: String,
     /// In words, e.g. `400 tiles of planet_osm_polygon, z12-z16`.
     pub summary: String,
 }
 
-/// What the guard found.
+/// The result of the guard.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Guarded {
-    /// Rows that came back.
     pub rows: u64,
-    /// Payload bytes that came back.
+    /// Payload bytes returned.
     pub bytes: u64,
     pub figures: Figures,
     /// What tiles hold, by script.
     pub samples: Vec<TileSample>,
-    /// Why every figure of such a run would be meaningless; `None` when the workload does something, and when only its
-    /// runs can tell.
+    /// Why every figure of such a run would be meaningless; `None` when the workload does something, and when
+    /// only its runs can show it.
     pub empty: Option<String>,
     /// Remarks for the user.
     pub notes: Vec<String>,
 }
 
-/// The clients of a run: how many, and how they are dealt their randomness.
+/// The clients of a run: their number, and the distribution of their random streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clients {
     /// At least 1.
     pub count: usize,
-    /// Threads the engine will use; the first clients go to the first thread, as evenly as possible.
+    /// Threads of the engine; the first clients are on the first thread, as evenly as possible.
     pub threads: usize,
-    /// Seed of this run's randomness.
+    /// Seed of this run's random numbers.
     pub seed: u64,
     /// Whether clients report the latency of each statement.
     pub statements: bool,
 }
 
 impl Clients {
-    /// Clients and threads there really are: at least one client, and no thread without one.
+    /// The actual clients and threads: at least one client, and no thread without one.
     #[must_use]
     pub(crate) fn seats(&self) -> (usize, usize) {
         let clients = self.count.max(1);
@@ -102,10 +100,10 @@ impl Clients {
     }
 }
 
-/// What the connections of a workload must be able to carry; a pooler may not.
+/// What a workload needs from its connections; a pooler may not support it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
-    /// Statements are prepared once by name and used again.
+    /// Statements are prepared once by name and reused.
     pub prepared: bool,
     /// Transactions of several statements.
     pub transaction_blocks: bool,
@@ -113,45 +111,47 @@ pub struct Carried {
     pub reconnects: bool,
 }
 
-/// What all workloads have.
+/// The common part of all workloads.
 ///
-/// `lab` calls, per experiment: `check`, `prepare`, `guard` (once per arm is enough), `artifacts`; per run: `reset`, then
-/// [`ClientWorkload::clients`] or [`JobWorkload::job`]; in the end `conclude`. `scripts` never changes.
+/// `lab` calls, per experiment: `check`, `prepare`, `guard` (once per arm is enough), `artifacts`; per run:
+/// `reset`, then [`ClientWorkload::clients`] or [`JobWorkload::job`]; in the end `conclude`. `scripts` never
+/// changes.
 pub trait Workload: Send {
-    /// What is counted apart, in the order of `Outcome::script`.
+    /// The separately counted parts, in the order of `Outcome::script`.
     fn scripts(&self) -> Vec<ScriptInfo>;
 
-    /// The texts of what it asks, and of files that say what it asks; those it makes only once it is prepared.
+    /// The texts that define its requests, including files; generated ones exist only after `prepare`.
     fn texts(&self) -> Vec<Asked> {
         Vec::new()
     }
 
-    /// What its connections must be able to carry.
+    /// What it needs from its connections.
     fn carried(&self) -> Carried {
         Carried::default()
     }
 
-    /// What it asks that belongs to a session and not to a transaction, with its place; `None` where nothing does.
+    /// A request that belongs to a session and not to a transaction, with its position; `None` if there is
+    /// none.
     fn of_session(&self) -> Option<String> {
         None
     }
 
-    /// Whether its transactions change data, as far as can be known without asking a server.
+    /// Whether its transactions change data, as far as known without a server.
     fn writes(&self) -> bool {
         false
     }
 
-    /// Whether it was said that nothing may come back.
+    /// Whether the user allowed empty results.
     fn may_be_empty(&self) -> bool {
         false
     }
 
-    /// Whether it asks a Redis server, whose counters then belong to its runs.
+    /// Whether it uses a Redis server, whose counters then belong to its runs.
     fn asks_redis(&self) -> bool {
         false
     }
 
-    /// Whether it asks a web server that pgdyno did not start.
+    /// Whether it uses a web server that pgdyno did not start.
     fn asks_web(&self) -> bool {
         false
     }
@@ -161,19 +161,19 @@ pub trait Workload: Send {
         Figures::default()
     }
 
-    /// Whether the target has what the workload needs.
+    /// Checks that the target has what the workload needs.
     ///
     /// # Errors
     /// What is missing, and what to try.
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError>;
 
-    /// Chooses what will be asked. The same data and seed give the same choice.
+    /// Chooses the requests. The same data and seed give the same choice.
     ///
     /// # Errors
     /// When nothing can be chosen or the server refuses.
     fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, WorkloadError>;
 
-    /// Takes what another arm chose, in place of choosing; `prepare` is called where it did not.
+    /// Takes another arm's choice instead of choosing; if it does not, `prepare` is called.
     ///
     /// # Errors
     /// When it is not a choice of such a workload.
@@ -181,20 +181,20 @@ pub trait Workload: Send {
         Ok(())
     }
 
-    /// Puts the workload's own data into the state every run starts from; gives remarks (as pgbench, which goes on
-    /// when its tables cannot be vacuumed).
+    /// Puts the workload's own data into the initial state of every run; returns remarks (as pgbench, which
+    /// continues when its tables cannot be vacuumed).
     ///
     /// # Errors
     /// When the connection fails.
     fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError>;
 
-    /// Proves, on the control connection and outside the timed part, that the workload does something.
+    /// Checks, on the control connection and outside the timed part, that the workload does something.
     ///
     /// # Errors
     /// When the first execution fails.
     fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError>;
 
-    /// Asks for a sample of transactions, the same for equal seeds, without changing anything.
+    /// Runs a sample of transactions, the same for equal seeds, without changing anything.
     ///
     /// # Errors
     /// When the server refuses.
@@ -202,12 +202,12 @@ pub trait Workload: Send {
         Ok(Sampled::NotTaken("nothing comes back that could be compared".to_owned()))
     }
 
-    /// Explains the queries of a sample of transactions, the same for equal seeds, without changing anything: where does
-    /// their time go? `site` has a connection like those of the clients, which is used for nothing else. `slowest` are the
-    /// tiles that took longest in the run, the slowest first: their plans are kept beside the sample.
+    /// Explains the queries of a sample of transactions, the same for equal seeds, without changing anything.
+    /// `site` has a separate connection like the clients'. `slowest` are the slowest tiles of the run, the
+    /// slowest first: their plans are stored outside the sample.
     ///
     /// # Errors
-    /// When a connection fails; what is not explained is told in the answer.
+    /// When a connection fails; what is not explained is part of the answer.
     fn explain(
         &mut self,
         _site: &mut Site<'_>,
@@ -217,13 +217,13 @@ pub trait Workload: Send {
         Ok(Explained::not("statements of this workload are not explained"))
     }
 
-    /// Files to keep with the experiment, such as sample tiles.
+    /// Files to store with the experiment, such as sample tiles.
     ///
     /// # Errors
     /// When the server refuses.
     fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError>;
 
-    /// Takes away what runs left that is of no use to anybody; called once, when the last run is over.
+    /// Removes what runs left; called once, after the last run.
     ///
     /// # Errors
     /// When the server refuses.
@@ -232,19 +232,19 @@ pub trait Workload: Send {
     }
 }
 
-/// A workload that clients of the engine carry out.
+/// A workload whose clients the engine drives.
 pub trait ClientWorkload: Workload {
-    /// Commands whose latency is reported, in the order of `Io::statement`; empty when there are none.
+    /// Commands with reported latency, in the order of `Io::statement`; may be empty.
     fn statements(&self) -> Vec<StatementInfo> {
         Vec::new()
     }
 
-    /// Tiles whose figures its clients report one by one, in the order of `Io::item`; called after `prepare`.
+    /// Tiles with separate figures, in the order of `Io::item`; called after `prepare`.
     fn items(&self) -> Vec<TileItem> {
         Vec::new()
     }
 
-    /// The gaps between arrivals at this rate (per second, above 0), where the workload's own streams draw them.
+    /// The gaps between arrivals at this rate (per second, above 0), if the workload draws them.
     fn gaps(&self, rate: f64, wanted: Clients) -> Option<Gaps> {
         let _ = (rate, wanted);
         None
@@ -257,13 +257,12 @@ pub trait ClientWorkload: Workload {
     fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError>;
 }
 
-/// A workload that is done once to its end in each run: how long that takes is what is measured.
+/// A workload that runs once to its end in each run: its duration is measured.
 pub trait JobWorkload: Workload {
-    /// What is done.
     fn job(&self) -> &dyn Job;
 }
 
-/// A workload, by who carries it out.
+/// A workload by its kind.
 pub enum Work {
     Clients(Box<dyn ClientWorkload>),
     /// A program or SQL, once to its end.
@@ -291,7 +290,7 @@ impl DerefMut for Work {
 }
 
 impl Work {
-    /// What clients carry out; `None` of a job.
+    /// `None` for a job.
     #[must_use]
     pub fn clients(&self) -> Option<&dyn ClientWorkload> {
         match self {
@@ -300,7 +299,7 @@ impl Work {
         }
     }
 
-    /// What is done once to its end; `None` of what clients carry out.
+    /// `None` for a client workload.
     #[must_use]
     pub fn job(&self) -> Option<&dyn Job> {
         match self {

@@ -44,7 +44,6 @@ pub(crate) struct Assignment {
     pub(crate) plan: Plan,
     pub(crate) thread: usize,
     pub(crate) threads: usize,
-    /// Number of clients of the thread with the most clients.
     pub(crate) most_clients: usize,
     pub(crate) clients: Vec<Assigned>,
     pub(crate) control: Arc<Control>,
@@ -68,7 +67,6 @@ impl Assignment {
 pub(crate) struct ClientLoop<D: Driver> {
     driver: D,
     seats: Vec<Seat>,
-    /// Client and link of each connection.
     owners: Vec<(usize, Link)>,
     thread: Thread<D::Clock>,
     coordination: Coordination,

@@ -31,7 +31,6 @@ pub(super) struct Progress {
     pub(super) connect_deadline: Time,
     /// The end was ordered from outside, as known at the start of the turn.
     pub(super) stopped: bool,
-    /// CPU used before the measured part.
     pub(super) cpu_at_start: Option<Cpu>,
     /// Time spent spinning before the measured part, ns.
     pub(super) spun_at_start: Time,

@@ -33,7 +33,6 @@ pub(super) struct Seat {
     pub(super) queued: bool,
     /// It is in the list of clients to continue in the next turn.
     pub(super) runnable: bool,
-    /// One of its links was lost or reconnected since it was last ready.
     pub(super) disturbed: bool,
     /// It lost a link under load, wants it back, and was not ready since.
     pub(super) away: bool,

@@ -46,7 +46,6 @@ impl<D: Driver> ClientLoop<D> {
         self.thread.progress.is_held() && self.thread.hold.is_newly_idle()
     }
 
-    /// Stops the clock and reports it when all clients are idle.
     pub(super) fn stop_clock_when_idle(&mut self) {
         if self.thread.progress.phase == Phase::Running && self.is_newly_idle() {
             self.thread.recorder.outbox.flush();

@@ -178,7 +178,6 @@ pub struct Measured {
     pub reconnections: u64,
     /// Total time from a client's wish to reconnect until it was ready, ns.
     pub reconnecting: Time,
-    /// Connections in use that were lost in the measured part.
     pub connections_lost: u64,
     /// Open load: arrivals of the measured part that waited until it was over and were started in the drain.
     /// They are among those that succeeded, failed or stayed unfinished.

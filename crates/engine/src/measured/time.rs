@@ -10,7 +10,6 @@ use crate::client::Time;
 pub struct ClientTime {
     /// Inside transactions that ended in the measured part and count.
     pub counted: Time,
-    /// Inside all other transactions.
     pub elsewhere: Time,
     /// Part of `elsewhere`: inside transactions that are in no figure. They began before the measured part
     /// and did not end in it, or their client gave up.

@@ -227,7 +227,6 @@ impl Drop for Threads {
     }
 }
 
-/// Reports on drop that a thread is gone.
 struct GoneOnDrop(Sender<Report>);
 
 impl Drop for GoneOnDrop {

@@ -131,7 +131,6 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A phase with a known end and a reported length.
 fn reported(name: &str, item: &str, end_us: u64, duration_us: u64, count: Option<u64>) -> Phase {
     Phase {
         name: name.to_owned(),

@@ -17,7 +17,6 @@ pub struct Got {
     /// Target of a redirect; empty for other statuses.
     pub location: String,
     pub encoding: Encoding,
-    /// Bytes of the body before decompression.
     pub bytes: u64,
     /// Decompressed.
     pub body: Vec<u8>,

@@ -52,7 +52,6 @@ enum State {
     ChunkLine,
     /// This many bytes of a chunk.
     Chunk(u64),
-    /// The line end after a chunk.
     ChunkEnd,
     /// Lines after the last chunk, up to an empty one; the number of their bytes so far.
     Trailer(usize),

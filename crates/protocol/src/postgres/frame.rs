@@ -17,7 +17,6 @@ const LONG_LIMIT: usize = 0x4000_0000;
 /// The byte stream violates the protocol; the connection cannot be used any more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// A tag that no server message has.
     #[error(
         "lost synchronization with server: got message type {}, length {length}; is it a PostgreSQL server?",
         show_tag(*.tag)

@@ -19,7 +19,6 @@ pub enum Message<'a> {
     /// A statement failed. The connection remains usable unless the severity is FATAL or PANIC.
     Error(ErrorFields<'a>),
     Notice(ErrorFields<'a>),
-    /// Ready for the next query.
     ReadyForQuery(TxStatus),
     ParseComplete,
     BindComplete,

@@ -128,7 +128,6 @@ fn head<'a>(input: &'a [u8], at: &mut usize) -> Result<Option<Head<'a>>, Broken>
     Ok(Some(head))
 }
 
-/// Where the first line ends.
 #[inline]
 fn line_end(text: &[u8]) -> Result<Option<usize>, Broken> {
     match text.iter().take(LINE_LIMIT).position(|&b| b == b'\r') {

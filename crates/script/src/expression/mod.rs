@@ -28,7 +28,6 @@ pub struct Expression {
 enum Op {
     Constant(Value),
     Variable(Slot),
-    /// The function and its number of arguments.
     Call(Function, u8),
     /// The call has too many arguments: fails after the first 16 have been evaluated.
     TooMany(Function),

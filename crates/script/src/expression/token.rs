@@ -71,7 +71,6 @@ impl<'t> Tokens<'t> {
         Self { text, position, finished: false }
     }
 
-    /// Consumes the next token.
     pub(super) fn next(&mut self) -> Result<Token<'t>, Fault> {
         self.read().map_err(|fault| self.last_fault(fault))
     }

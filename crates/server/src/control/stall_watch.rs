@@ -190,7 +190,6 @@ impl StallWatch {
         Ok(())
     }
 
-    /// Acts on a suspicion that has lasted.
     fn act_on_suspicion(&mut self, now: Instant) -> io::Result<()> {
         let Some(Suspicion { what, since }) = &self.suspicion else { return Ok(()) };
         let (delay, words) = match what {

@@ -17,11 +17,8 @@ use crate::host::Disk;
 pub enum Part {
     /// A folder per managed PostgreSQL server.
     Clusters,
-    /// A folder per private Redis server.
     Redis,
-    /// A folder per private PgBouncer.
     Poolers,
-    /// A folder per private tile server.
     TileServers,
     /// A folder per filesystem made for servers.
     Storage,

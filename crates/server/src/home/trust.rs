@@ -28,7 +28,6 @@ const LOOK: OFlags = OFlags::RDONLY;
 pub enum Distrust {
     #[error("it belongs to {owner}, and only {wanted} may own it")]
     Owner {
-        /// Name and uid.
         owner: String,
         /// Name and uid of the user who should own it.
         wanted: String,

@@ -115,7 +115,6 @@ fn below(roots: impl Iterator<Item = u32>, all: impl Iterator<Item = Process>) -
     all
 }
 
-/// Clock ticks in a second.
 fn ticks_per_second() -> f64 {
     // SAFETY: `sysconf` only reads its argument.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };

@@ -1,6 +1,6 @@
 //! Keeps `postgresql.auto.conf` from before an experiment.
 //!
-//! The file is restored while the server is stopped, so that a server owner new settings prevent a start can
+//! The file is restored while the server is stopped, so that a server whose new settings prevent a start can
 //! be repaired.
 
 use std::io;

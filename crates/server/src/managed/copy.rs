@@ -304,7 +304,7 @@ impl Cluster {
         Self::prepare(home, &name, &Options::default(), &self.watchdog, &self.stop, beside)
     }
 
-    /// Removes a copy owner files are not on the same storage as the server's.
+    /// Removes a copy whose files are not on the same storage as the server's.
     fn remove_unless_on_same_storage(&self, home: &Home, name: &str, copy: &Marker) -> Result<(), Error> {
         let folder = super::folder_of(home, name)?;
         let beside = match &self.stand {

@@ -17,7 +17,7 @@ use crate::storage::Holds;
 /// Lines of initdb in an error.
 const QUOTED_LINES: usize = 6;
 
-/// Runs initdb: checksums, UTF-8, and trust only over the socket, owner folder is private. Returns the
+/// Runs initdb: checksums, UTF-8, and trust only over the socket, whose folder is private. Returns the
 /// locale.
 pub(super) fn init(
     folder: &Dir,

@@ -272,7 +272,6 @@ fn link(own_folder: &Dir, name: &str, to: &Path) -> Result<(), Error> {
     made.map_err(|error| file(&own_folder.path().join(name), error))
 }
 
-/// Our folder on a filesystem that was made.
 fn on_made(mounted: &Path, who: &For<'_>) -> Result<Dir, Error> {
     Dir::made_inside(mounted, who.name, passed_through(who.account.is_some()))
         .map_err(|error| file(&mounted.join(who.name), error))

@@ -211,7 +211,6 @@ fn usual_folders(root: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The output of a program with one option.
 fn ask(program: &Path, option: &str) -> Option<String> {
     let account = Account::unprivileged().ok()?;
     child::ask(program, option, account.as_ref()).ok().filter(|text| !text.is_empty())

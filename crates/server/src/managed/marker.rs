@@ -17,7 +17,6 @@ pub(super) const FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
     pub(super) format: u32,
-    /// Full version of the server that made the data.
     pub(super) server_version: String,
     /// Major version of the data folder.
     pub(super) major: u32,

@@ -201,7 +201,6 @@ impl Cluster {
     }
 }
 
-/// TLS that accepts only this certificate.
 fn verified_by(certificate: &Path) -> Result<Tls, Error> {
     let failed = |why: String| file(certificate, std::io::Error::other(why));
     let options = SslOptions {

@@ -29,7 +29,7 @@ impl PidFile {
         parse(&data.read_text(FILE).ok()?)
     }
 
-    /// The file's server, if it runs: pid files survive crashes, and pids are reused. A server owner file was
+    /// The file's server, if it runs: pid files survive crashes, and pids are reused. A server whose file was
     /// replaced is found by its working folder.
     pub(super) fn running(data: &Dir) -> Option<Self> {
         let named =

@@ -19,7 +19,6 @@ use crate::host::proc::is_alive;
 const START_BOUND: Duration = Duration::from_secs(1800);
 /// How long a fast shutdown may take (its last checkpoint) before it becomes an immediate one.
 pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(120);
-/// Longest name of a file in the socket folder.
 const LONGEST_SOCKET_NAME: &str = ".s.PGSQL.65535";
 
 impl Cluster {

@@ -81,7 +81,6 @@ pub(super) fn threads(pid: u32) -> Vec<i32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Pids of the living children of a process.
 pub(super) fn children(pid: u32) -> Vec<i32> {
     let lists: Result<Vec<String>, _> = threads(pid)
         .into_iter()
@@ -112,7 +111,6 @@ pub(super) fn name(thread: i32) -> Option<String> {
     Some(beginning(&format!("/proc/{thread}/comm"))?.trim_end().to_owned())
 }
 
-/// The title of a process.
 pub(super) fn title(pid: i32) -> String {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&line).into_owned()

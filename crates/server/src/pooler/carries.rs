@@ -35,7 +35,6 @@ pub enum NotCarried {
          above 0 (which it is by itself from 1.24 on); set it, e.g. to 200"
     )]
     PreparedOff { version: Version, mode: PoolMode },
-    /// Statement pooling closes a connection that begins a transaction.
     #[error(
         "transactions of several statements (BEGIN) do not go through statement pooling; use pool_mode = transaction"
     )]

@@ -36,7 +36,6 @@ impl<'a> Tools<'a> {
         Self { folders, give_up }
     }
 
-    /// Tools in these folders only.
     #[cfg(test)]
     pub(super) fn within(folders: Vec<PathBuf>) -> Tools<'static> {
         Tools { folders, give_up: &|| false }

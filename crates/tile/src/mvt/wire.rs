@@ -64,7 +64,6 @@ pub(super) fn varint(bytes: &mut &[u8]) -> Result<u64, Broken> {
     Err(Broken::Truncated)
 }
 
-/// Skips this many varints.
 pub(super) fn skip_varints(bytes: &mut &[u8], count: usize) -> Result<(), Broken> {
     if count == 0 {
         return Ok(());

@@ -1,35 +1,35 @@
-//! The time of functions taken out of the nodes that called them.
+//! Moves the time of functions out of the nodes that called them.
 //!
-//! The server tells how often and how long a function was called, and not where from:
+//! The server counts how often and how long a function ran, but not where it was called:
 //!
-//! - A function that nodes name was called by these: by their rows, where they are several.
-//! - One that none names was called by another one (of a layer written in PL/pgSQL, say): it is taken out of the nodes that
-//!   name functions which called others, as much as these did.
-//! - What is left was called by planning, by a cast or by an operator, and stays where it is.
+//! - A function that nodes name was called by these nodes, in proportion to their rows.
+//! - A function that no node names was called by another function (of a layer written in PL/pgSQL, for
+//!   example). It is taken out of the nodes with functions that called others, in proportion.
+//! - The rest was called by planning, by a cast or by an operator, and stays where it is.
 //!
-//! What is counted is what the process that answers called: of a node that ran in workers too, as large a share as it was there.
-//! No node gives more than its own time.
+//! The counters cover the leader process only; of a node that ran in workers too, the same share is taken. No
+//! node gives more than its own time.
 
 use spec::{FunctionTime, Part, StatementPlan};
 
 use super::counted::Calls;
 
-/// Aggregates that make a tile of rows.
+/// Aggregates that turn rows into a tile.
 const MAKE_TILES: [&str; 3] = ["st_asmvt", "st_asgeobuf", "st_asflatgeobuf"];
 
-/// How much of a function's time is taken out of a node, ms.
+/// A share of a function's time, taken out of a node, ms.
 struct Share {
     function: usize,
     node: usize,
     ms: f64,
 }
 
-/// Books what was counted while a plan was carried out. `scales` says for each node how its own time stands to that of the
-/// process that answers alone.
+/// Assigns the counters of an execution to the plan's nodes. `scales` is for each node its own time relative
+/// to its time in the leader.
 pub(super) fn book(plan: &mut StatementPlan, counted: &[Calls], scales: &[f64]) {
     let callers: Vec<Vec<(usize, f64)>> = counted.iter().map(|calls| callers(plan, &calls.name)).collect();
     let mut shares = Vec::new();
-    // What each node's functions spent in others.
+    // Time that each node's functions spent in others.
     let mut within_ms = vec![0.0; plan.nodes.len()];
     for (function, calls) in counted.iter().enumerate() {
         for (node, part) in &callers[function] {
@@ -37,7 +37,8 @@ pub(super) fn book(plan: &mut StatementPlan, counted: &[Calls], scales: &[f64]) 
             within_ms[*node] += (calls.total_ms - calls.self_ms).max(0.0) * part;
         }
     }
-    // A scan that filters by an operator calls it without naming it: operators have what others leave.
+    // A scan that filters by an operator calls its function without naming it: operators get what others
+    // leave.
     for is_operator in [false, true] {
         let unnamed = (0..counted.len()).filter(|function| {
             callers[*function].is_empty() && counted[*function].is_operator == is_operator
@@ -50,26 +51,26 @@ pub(super) fn book(plan: &mut StatementPlan, counted: &[Calls], scales: &[f64]) 
     tiles_apart(plan, counted);
 }
 
-/// The nodes that name a function and were carried out, and which part of its calls was theirs; they add up to 1.
+/// The executed nodes that name a function, and their shares of its calls, which add up to 1.
 fn callers(plan: &StatementPlan, name: &str) -> Vec<(usize, f64)> {
     let calls_it = |at: &usize| {
         let node = &plan.nodes[*at];
         node.loops > 0.0 && node.functions.iter().any(|own| own == name)
     };
     let mut found: Vec<usize> = (0..plan.nodes.len()).filter(calls_it).collect();
-    // What finalizes says what it is made of: that was computed below.
+    // A finalizing node repeats the expression that was computed below.
     let finalizes = |at: &usize| plan.nodes[*at].node_type.starts_with("Finalize");
     if !found.iter().all(finalizes) {
         found.retain(|at| !finalizes(at));
     }
-    // An aggregate computes for the rows that come, a scan for those that go, and for those that it does not let go.
+    // An aggregate computes for incoming rows, a scan for its output and for the rows it filters out.
     let weight = |at: &usize| plan.nodes[*at].rows.max(plan.rows_below(*at));
     let all: f64 = found.iter().map(weight).sum();
     let part = |at: &usize| if all > 0.0 { weight(at) / all } else { 1.0 / found.len() as f64 };
     found.iter().map(|at| (*at, part(at))).collect()
 }
 
-/// Shares of functions that no node names, out of what others spent in functions; that is less afterwards.
+/// Shares of functions that no node names, out of the time that others spent in functions, which is reduced.
 fn nested(counted: &[Calls], unnamed: &[usize], within_ms: &mut [f64]) -> Vec<Share> {
     let called_ms: f64 = unnamed.iter().map(|function| counted[*function].self_ms).sum();
     let room_ms: f64 = within_ms.iter().sum();
@@ -87,7 +88,7 @@ fn nested(counted: &[Calls], unnamed: &[usize], within_ms: &mut [f64]) -> Vec<Sh
     shares
 }
 
-/// Makes shares shorter where they are more than their node took.
+/// Scales shares down to their node's own time.
 fn within_own_times(plan: &mut StatementPlan, shares: &mut [Share]) {
     for (at, node) in plan.nodes.iter_mut().enumerate() {
         let of_node = || shares.iter().filter(|share| share.node == at);
@@ -112,8 +113,8 @@ fn tell(plan: &mut StatementPlan, counted: &[Calls], shares: &[Share]) {
     plan.functions = told.collect();
 }
 
-/// What is left of aggregates that make tiles is their own work. In workers nothing is counted: where the leader left all
-/// rows to them, functions are still in it.
+/// The rest of an aggregate that makes tiles is its own work. Workers are not counted: if they had all rows,
+/// functions are still included.
 fn tiles_apart(plan: &mut StatementPlan, counted: &[Calls]) {
     let is_counted = |name: &String| counted.iter().any(|calls| calls.name == *name);
     for at in 0..plan.nodes.len() {

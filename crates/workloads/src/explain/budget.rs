@@ -1,36 +1,36 @@
-//! How long explaining may take: a statement, and all transactions of a script.
+//! Limits the time for explaining: per statement, and for all transactions of a script.
 
 use spec::StatementPlan;
 
 use crate::answers::SAMPLE;
 
-/// Longest that a single execution may take.
+/// Timeout of a single execution.
 pub(super) const LONGEST_MS: u32 = 10_000;
-/// When a script has taken so long, no further transaction of it is explained.
+/// After this time no further transaction of a script is explained.
 const ENOUGH_MS: f64 = 10_000.0;
-/// From here on the first execution is as good as a third: what it has to warm up is no matter.
+/// From here on the first execution is used: its warm-up does not matter.
 pub(super) const LONG_MS: f64 = 300.0;
-/// SQLSTATE of what took longer than it may.
+/// SQLSTATE of a timeout.
 const TIMED_OUT: &str = "57014";
-/// SQLSTATE of what would write in a transaction that may not.
+/// SQLSTATE of a write in a read-only transaction.
 pub(crate) const READ_ONLY: &str = "25006";
 
-/// What is used up of the time for a script.
+/// The time used for a script.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Budget {
     taken_ms: f64,
 }
 
 impl Budget {
-    /// Counts all executions of a statement.
+    /// Adds all executions of a statement.
     pub fn spend(&mut self, plan: &StatementPlan) {
         let untimed = if plan.execution_ms < LONG_MS { 2.0 } else { 1.0 };
         self.taken_ms +=
             (1.0 + untimed) * plan.planning_ms + plan.execution_ms + untimed * plan.untimed_ms.unwrap_or(0.0);
     }
 
-    /// Why no further transaction of this script is explained when so many are done; `None` while there is time, and when all
-    /// are done.
+    /// Why no further transaction of this script is explained after `done` of them; `None` while there is
+    /// time, and when all are done.
     #[must_use]
     pub fn used_up(&self, script: &str, done: u64) -> Option<String> {
         (self.taken_ms > ENOUGH_MS && done < SAMPLE).then(|| {
@@ -40,8 +40,7 @@ impl Budget {
     }
 }
 
-/// Why a script is explained no further: so many transactions are done, and the server refused a statement with this SQLSTATE
-/// and these words.
+/// Why a script is not explained further: the server refused a statement with this SQLSTATE and message.
 #[must_use]
 pub fn refused(script: &str, line: usize, sqlstate: &str, problem: &str, done: u64) -> String {
     match sqlstate {

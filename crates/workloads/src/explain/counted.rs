@@ -1,7 +1,7 @@
-//! What the server counts of functions while a statement is carried out: calls and times, by its setting `track_functions`.
+//! The server's counters of function calls and times during a statement, from its setting `track_functions`.
 //!
-//! It counts functions in C, SQL and other languages (not its own internal ones) that expressions call. What aggregates do with
-//! each row, and what indexes call, it does not count.
+//! They include functions in C, SQL and other languages (without internal ones) that expressions call, but
+//! not the functions that aggregates call for each row, and not those of indexes.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ pub(super) struct Calls {
     /// Without its schema.
     pub(super) name: String,
     pub(super) calls: u64,
-    /// With the functions that it called in turn.
+    /// Including the functions that it called.
     pub(super) total_ms: f64,
     pub(super) self_ms: f64,
     pub(super) is_operator: bool,
 }
 
-/// Those of the running transaction so far.
+/// The counters of the running transaction.
 const COUNTED: &str = "SELECT f.funcname, f.calls, f.total_time, f.self_time, \
      EXISTS (SELECT FROM pg_catalog.pg_operator o WHERE o.oprcode = f.funcid), f.funcid \
      FROM pg_catalog.pg_stat_xact_user_functions f";
@@ -27,16 +27,16 @@ const COUNTED: &str = "SELECT f.funcname, f.calls, f.total_time, f.self_time, \
 #[derive(Debug)]
 pub(super) enum Counting {
     Always,
-    /// By a setting that has otherwise this value.
+    /// By a setting, which otherwise has this value.
     Set {
         former: String,
     },
-    /// They cannot be, for this reason.
+    /// Not possible, for this reason.
     Not(String),
 }
 
 impl Counting {
-    /// Finds out what the session may.
+    /// Finds out what the session may do.
     ///
     /// # Errors
     /// When the connection fails.
@@ -52,12 +52,12 @@ impl Counting {
         }
     }
 
-    /// A statement between two looks at the counters, as one message, since that is one transaction: between transactions the
-    /// server may take the counters away. `None` where nothing is counted.
+    /// A statement between two queries of the counters, as one message and so one transaction: between
+    /// transactions the server may reset the counters. `None` where nothing is counted.
     pub(super) fn around(&self, statement: &str) -> Option<String> {
         match self {
             Self::Always => Some(format!("{COUNTED};\n{statement}\n;{COUNTED}")),
-            // What fails undoes the setting, too.
+            // A failure undoes the setting, too.
             Self::Set { former } => Some(format!(
                 "SET track_functions = 'all';{COUNTED};\n{statement}\n;{COUNTED};SET track_functions = '{former}'"
             )),
@@ -82,10 +82,11 @@ fn refused(error: &SqlError) -> String {
     format!("functions are not told apart: {said}{hint}")
 }
 
-/// SQLSTATE of what a role may not do.
+/// SQLSTATE of a missing privilege.
 const NO_PRIVILEGE: &str = "42501";
 
-/// What a statement between two looks at the counters answered, and what it called; `None` where the answers are others.
+/// The result of the statement in [`Self::around`], and the functions it called; `None` for unexpected
+/// answers.
 pub(super) fn split(answers: Vec<ResultSet>) -> Option<(ResultSet, Vec<Calls>)> {
     let mut answers = answers.into_iter().filter(|answer| !answer.columns.is_empty());
     let (before, answer, after) = (answers.next()?, answers.next()?, answers.next()?);
@@ -118,7 +119,7 @@ fn by_oid(answer: &ResultSet) -> Option<BTreeMap<String, Calls>> {
     calls.collect()
 }
 
-/// Those of the same name together; what operators stand for apart from the rest.
+/// Sums functions with the same name; those of operators separately.
 fn by_name(all: impl Iterator<Item = Calls>) -> Vec<Calls> {
     let mut found: BTreeMap<(String, bool), Calls> = BTreeMap::new();
     for calls in all {

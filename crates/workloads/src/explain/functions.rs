@@ -1,9 +1,9 @@
-//! Which functions a node computes itself, read from its expressions.
+//! The functions that a node computes itself, from its expressions.
 //!
-//! A value that comes from a node below is told by its expression too, in its own parentheses: `sum((half(b.v)))` sums
-//! what another node halved. Such are left out.
+//! A value from a node below also appears as an expression, in extra parentheses: `sum((half(b.v)))` sums
+//! what another node halved. These are left out.
 
-/// Names in the order in which they are found, each once, without their schema.
+/// Names without their schema in order of occurrence, each once.
 pub(super) fn of(expressions: &[&str]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for expression in expressions {
@@ -17,7 +17,7 @@ pub(super) fn of(expressions: &[&str]) -> Vec<String> {
     found
 }
 
-/// Constants in quotes may hold anything.
+/// Quoted constants may contain anything.
 fn without_texts(expression: &str) -> String {
     let parts = expression.split('\'').enumerate();
     parts.map(|(number, part)| if number % 2 == 0 { part } else { "''" }).collect()
@@ -44,7 +44,7 @@ fn calls(letters: &[char]) -> Vec<String> {
     names
 }
 
-/// The name of a function: not of what the language calls in capitals (COALESCE, ROW, EXISTS).
+/// The name of a function; `None` for the language's constructs in capitals (COALESCE, ROW, EXISTS).
 fn function(name: &[char]) -> Option<String> {
     let name: String = name.iter().collect();
     let last = name.rsplit('.').next().unwrap_or_default();
@@ -52,8 +52,8 @@ fn function(name: &[char]) -> Option<String> {
     (!is_keyword).then(|| last.trim_matches('"').to_owned())
 }
 
-/// Whether what these parentheses hold is computed below: a whole expression that needs none, or has its own already.
-/// Casts and elements need some: `(f(x))::text`, `(f(x)).y`, `ANY (f(x))`.
+/// Whether the contents of these parentheses are computed below: a whole expression with unnecessary
+/// parentheses. Casts and elements need some: `(f(x))::text`, `(f(x)).y`, `ANY (f(x))`.
 fn is_passed_on(letters: &[char], open: usize) -> bool {
     let close = closing(letters, open);
     let needed_behind = matches!(letters.get(close + 1), Some(':' | '.' | '['));
@@ -71,7 +71,7 @@ fn is_passed_on(letters: &[char], open: usize) -> bool {
     letters.get(inner) == Some(&'(') && closing(letters, inner) + 1 == close
 }
 
-/// The parenthesis that closes this one; the end, where none does.
+/// The matching closing parenthesis; the end if there is none.
 fn closing(letters: &[char], open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, letter) in letters.iter().enumerate().skip(open) {
@@ -87,7 +87,7 @@ fn closing(letters: &[char], open: usize) -> usize {
     letters.len().saturating_sub(1)
 }
 
-/// Behind a type and its modifiers: `numeric(10,2)`, `character varying(10)`.
+/// Skips a type and its modifiers: `numeric(10,2)`, `character varying(10)`.
 fn behind_type(letters: &[char], from: usize) -> usize {
     let mut end = behind_name(letters, from);
     let varying: Vec<char> = " varying".chars().collect();

@@ -1,9 +1,9 @@
-//! What a node is: its title, what it reads, under which part its time is booked, its expressions.
+//! A node's title, relation, part of the time, and expressions.
 
 use serde_json::Value;
 use spec::Part;
 
-/// A text of a node; empty where it has none of this name.
+/// A text field of a node; empty if missing.
 pub(super) fn text<'v>(said: &'v Value, name: &str) -> &'v str {
     said.get(name).and_then(Value::as_str).unwrap_or_default()
 }
@@ -23,7 +23,7 @@ pub(super) fn part(said: &Value) -> Part {
     }
 }
 
-/// As PostgreSQL names it where it explains as text.
+/// PostgreSQL's title in the text format.
 pub(super) fn title(said: &Value) -> String {
     let node = text(said, "Node Type");
     let strategy = text(said, "Strategy");
@@ -51,7 +51,7 @@ pub(super) fn title(said: &Value) -> String {
     format!("{parallel}{partly}{named}")
 }
 
-/// `Hash Left Join`, `Nested Loop Semi Join`; an inner join needs no word.
+/// `Hash Left Join`, `Nested Loop Semi Join`; an inner join has no word.
 fn join(node: &str, kind: &str) -> String {
     match (kind, node.strip_suffix(" Join")) {
         ("Inner" | "", _) => node.to_owned(),
@@ -60,7 +60,7 @@ fn join(node: &str, kind: &str) -> String {
     }
 }
 
-/// What it reads or changes, with its schema where that is an unusual one.
+/// What it reads or changes, with a schema other than the usual.
 pub(super) fn relation(said: &Value) -> String {
     const NAMES: [&str; 5] =
         ["Relation Name", "Function Name", "CTE Name", "Table Function Name", "Tuplestore Name"];
@@ -73,7 +73,7 @@ pub(super) fn relation(said: &Value) -> String {
     }
 }
 
-/// What it computes: its output (only VERBOSE tells), its conditions, what it sorts and groups by.
+/// Its output (with VERBOSE only), conditions, sort and group keys.
 pub(super) fn expressions(said: &Value) -> Vec<&str> {
     let of_node = said.as_object().into_iter().flatten().filter(|(name, _)| is_expression(name));
     let texts = of_node.flat_map(|(_, value)| match value {

@@ -1,8 +1,8 @@
-//! What `EXPLAIN (ANALYZE, FORMAT JSON)` says of PostgreSQL 13 to 18, split by node: each one's own time, and what it does.
+//! Parses `EXPLAIN (ANALYZE, FORMAT JSON)` of PostgreSQL 13 to 18, and computes each node's own time.
 //!
-//! A node's time includes those below it, is told per loop, and is that of all processes of a parallel query; what a node
-//! was busy with by itself is therefore reckoned (`own`). How a server is asked, and for how long, is here too ([`Session`],
-//! [`Budget`]); what is explained, and when, is the workloads' business.
+//! A node's reported time includes the nodes below it, is per loop, and covers all processes of a parallel
+//! query; so its own time is computed (`own`). How a server is asked, and for how long, is here too
+//! ([`Session`], [`Budget`]). The workloads decide what is explained, and when.
 
 mod booking;
 mod budget;
@@ -25,7 +25,7 @@ pub(crate) use self::budget::READ_ONLY;
 pub use self::budget::{Budget, refused};
 pub use self::session::{Session, Unexplained};
 
-/// Why something is no explanation.
+/// Why a text is not an explanation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("what EXPLAIN said is not understood: {0}")]
 pub struct ExplainError(String);
@@ -36,18 +36,18 @@ impl ExplainError {
     }
 }
 
-/// Reads what a server answered to `EXPLAIN (ANALYZE, FORMAT JSON, …)`; script, line and draw are left to the caller.
+/// Parses a server's answer to `EXPLAIN (ANALYZE, FORMAT JSON, …)`; the caller adds script, line and draw.
 ///
-/// BUFFERS, VERBOSE and SERIALIZE make it say more: without them there are no blocks, the functions are those of the
-/// conditions only, and there is no serialization.
+/// BUFFERS, VERBOSE and SERIALIZE add details: without them there are no blocks, only the conditions'
+/// functions, and no serialization.
 ///
 /// # Errors
-/// When it is no JSON, not of one statement, or was not carried out.
+/// When it is not JSON, not of one statement, or was not executed.
 pub fn read(json: &str) -> Result<StatementPlan, ExplainError> {
     read_counted(json, None)
 }
 
-/// The same with what functions were called meanwhile, where that was counted.
+/// As [`read`], with the counted calls of functions, if any.
 fn read_counted(json: &str, counted: Option<&[Calls]>) -> Result<StatementPlan, ExplainError> {
     let whole: Value = serde_json::from_str(json).map_err(|error| ExplainError(error.to_string()))?;
     let statement = whole.get(0).ok_or_else(|| ExplainError("it explains no statement".to_owned()))?;
@@ -67,7 +67,7 @@ fn read_counted(json: &str, counted: Option<&[Calls]>) -> Result<StatementPlan, 
         planning_ms: ms("Planning Time").unwrap_or(0.0),
         execution_ms,
         serialization_ms,
-        // Those that fire before a row is changed are inside of the node that changes it.
+        // Those that fire before a row is changed are inside the node that changes it.
         triggers_ms: fired.min(outside).max(0.0),
         jit_ms: number(statement, &["JIT", "Timing", "Total"]).unwrap_or(0.0),
         evened_ms: own.evened_ms,

@@ -1,27 +1,27 @@
-//! The own time of each node: what passed while it was busy, without what passed in the nodes that it called.
+//! The own time of each node: the time it was busy, without the time in nodes that it called.
 //!
-//! The sum of all own times is the time of the topmost node, except for CTEs that nobody read to their end (those that change
-//! rows): they are finished behind it, and count in addition.
+//! The sum of all own times is the time of the topmost node, except for CTEs that nobody read to their end
+//! (those that change rows): they are finished after it, and count in addition.
 //!
-//! - A node is called by the one above it, and its time is within that one's. This holds also for SubPlans.
-//! - CTEs and InitPlans hang below the topmost node of their query, and are carried out when somebody first asks for them:
-//!   a CTE by its scans, an InitPlan by a node whose expressions name it. Below a Gather nobody asks: it does that itself
+//! - A node is called by the one above it, and its time is within that one's, even for SubPlans.
+//! - CTEs and InitPlans are listed below the topmost node of their query, and run when first needed: a CTE by
+//!   its scans, an InitPlan by a node whose expressions name it. Below a Gather, the Gather itself runs them
 //!   before it starts workers.
-//! - Times per loop are told in whole microseconds: 10,000 loops may be 5 ms off. Where nodes below a node come to more
-//!   than itself, they are taken to have lasted less, in proportion.
+//! - Times per loop are rounded to microseconds: 10,000 loops may be 5 ms off. If the nodes below a node add
+//!   up to more than itself, their times are reduced in proportion.
 
 use super::kinds::{expressions, text};
 use super::tree::{Node, Tree};
 
 /// Own times of all nodes.
 pub(super) struct Own {
-    /// None below zero.
+    /// Never below 0.
     pub(super) times_ms: Vec<f64>,
-    /// What had to be taken from nodes below others so that none is.
+    /// Total reduction of nodes below others.
     pub(super) evened_ms: f64,
 }
 
-/// Smaller than any time that is told.
+/// Smaller than any reported time.
 const NOTHING_MS: f64 = 1e-9;
 
 pub(super) fn of(tree: &Tree<'_>) -> Own {
@@ -38,8 +38,8 @@ fn without_called(tree: &Tree<'_>, at: usize) -> f64 {
     tree.nodes[at].passed_ms - called.map(|below| tree.nodes[below].passed_ms).sum::<f64>()
 }
 
-/// Takes the time of a CTE or an InitPlan from the nodes that waited for it. What none of them can have waited stays on
-/// top: it was finished when the topmost node was done.
+/// Takes the time of a CTE or an InitPlan from the nodes that waited for it. Time that none of them can have
+/// waited stays on top: it was finished when the topmost node was done.
 fn take_from_who_asked(tree: &Tree<'_>, asked_for: usize, times_ms: &mut [f64]) {
     let mut left_ms = tree.nodes[asked_for].passed_ms;
     for asking in who_asked(tree, asked_for, left_ms, times_ms) {
@@ -66,20 +66,20 @@ fn who_asked(tree: &Tree<'_>, asked_for: usize, ms: f64, times_ms: &[f64]) -> Ve
         long_enough(other).cmp(&long_enough(one)).then(likelier)
     });
     asking.dedup();
-    // Where no expression is told (a server without VERBOSE), the node that it hangs below is as good a guess as any.
+    // Without expressions (a server without VERBOSE), its parent is as good a guess as any.
     if asking.is_empty() && !reference.is_cte() {
         asking.push(within);
     }
     asking
 }
 
-/// The node, or the topmost Gather above it that is not above the asked-for plan's own query.
+/// The node, or the topmost Gather above it that is not above the plan's own query.
 fn in_the_leader(tree: &Tree<'_>, at: usize, within: usize) -> usize {
     let path: Vec<usize> = tree.up(at).take_while(|above| *above != within).chain([within]).collect();
     path[1..].iter().rev().copied().find(|above| tree.nodes[*above].is_gather()).unwrap_or(at)
 }
 
-/// How expressions name what they ask for.
+/// How expressions name a CTE or InitPlan.
 enum Reference {
     Cte(String),
     Names(Vec<String>),
@@ -116,14 +116,14 @@ impl Reference {
     }
 }
 
-/// Whether a name stands in an expression: `$1` does not in `$10`.
+/// Whether an expression contains a name: `$1` is not in `$10`.
 fn names_it(expression: &str, name: &str) -> bool {
     expression
         .match_indices(name)
         .any(|(at, _)| !expression[at + name.len()..].starts_with(|next: char| next.is_ascii_digit()))
 }
 
-/// Brings own times below zero to zero, at the cost of the nodes below, so that the sum stays; gives how much that was.
+/// Raises negative own times to 0, at the cost of the nodes below, so that the sum stays; returns the total.
 fn even(tree: &Tree<'_>, times_ms: &mut [f64]) -> f64 {
     let mut evened_ms = 0.0;
     for at in (0..times_ms.len()).rev().filter(|at| tree.nodes[*at].loops > 0.0) {
@@ -144,7 +144,7 @@ fn even(tree: &Tree<'_>, times_ms: &mut [f64]) -> f64 {
     evened_ms
 }
 
-/// Whether a node belongs to a CTE or InitPlan that hangs somewhere below `top`.
+/// Whether a node belongs to a CTE or InitPlan somewhere below `top`.
 fn within_asked_for(tree: &Tree<'_>, at: usize, top: usize) -> bool {
     tree.up(at).take_while(|above| *above != top).any(|above| tree.nodes[above].is_asked_for())
 }

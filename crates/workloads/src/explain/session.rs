@@ -1,6 +1,6 @@
-//! A connection that is used for nothing but explaining: each query is carried out without a clock at each node, which
-//! warms up what the session and the processor keep, then with one, which counts, then without once more: the difference
-//! tells what the clocks cost. While the second lasts the server counts what functions take, where it may.
+//! A connection used only for explaining. Each query is executed three times: without timing of nodes, which
+//! warms the session and the processor's caches up; with timing, which counts; and without once more, since
+//! the difference is the overhead of timing. During the second one the server counts functions, if possible.
 
 use protocol::postgres::sql::{Sql, SqlError, long};
 use serde_json::Value;
@@ -10,26 +10,25 @@ use super::budget::{LONG_MS, LONGEST_MS};
 use super::counted::{Calls, Counting, split};
 use super::{ExplainError, read_counted};
 
-/// The first version whose explanations are understood, as the server numbers it, and the first that tells what making rows
-/// into text takes.
+/// The first supported version, in the server's numbering, and the first that reports the time of
+/// serialization.
 const OLDEST: u32 = 130_000;
 const SERIALIZES: u32 = 170_000;
 
-/// Why something is not explained.
+/// Why a statement is not explained.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unexplained {
-    /// The server is too old.
     #[error("plans are read from PostgreSQL 13 on")]
     Old,
     /// The server refused it, or the connection failed.
     #[error(transparent)]
     Server(#[from] SqlError),
-    /// The server's answer is not understood.
+    /// The server's answer cannot be parsed.
     #[error(transparent)]
     Answer(#[from] ExplainError),
 }
 
-/// A connection's session, prepared for explaining: it cannot write, and no statement takes longer than 10 s.
+/// A session for explaining: read-only, with a statement timeout of 10 s.
 #[derive(Debug)]
 pub struct Session {
     serializes: bool,
@@ -37,7 +36,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Prepares the session of a connection, which is of no other use afterwards.
+    /// Prepares the session of a connection, which cannot be used for anything else afterwards.
     ///
     /// # Errors
     /// [`Unexplained::Old`], or when the connection fails.
@@ -55,17 +54,17 @@ impl Session {
         Ok(Self { serializes: version >= SERIALIZES, counting: Counting::open(sql)? })
     }
 
-    /// Why functions are not told apart from the nodes that call them, in words that can be shown; `None` where they are.
+    /// Why functions are not separated from the nodes that call them; `None` where they are.
     #[must_use]
     pub fn why_no_functions(&self) -> Option<&str> {
         self.counting.why_not()
     }
 
-    /// Explains a query, which is carried out three times, or twice where it takes 0.3 s or more. Gives its plan and what
-    /// the server said; script, line and draw are left to the caller.
+    /// Explains a query, which is executed three times, or twice if it takes 0.3 s or more. Returns its plan
+    /// and the server's answer; the caller adds script, line and draw.
     ///
     /// # Errors
-    /// What the server says against it; [`Unexplained::Answer`] leaves the session as usable as it was.
+    /// The server's error; after [`Unexplained::Answer`] the session remains usable.
     pub fn explain(
         &mut self,
         sql: &mut dyn Sql,
@@ -81,7 +80,7 @@ impl Session {
         Ok((StatementPlan { untimed_ms: execution_ms(&without), ..plan }, with))
     }
 
-    /// With clocks, and what was called meanwhile where that is counted.
+    /// With timing, and the functions' calls if counted.
     fn timed(&self, sql: &mut dyn Sql, query: &str) -> Result<(String, Option<Vec<Calls>>), Unexplained> {
         let statement = self.explaining("", query);
         let Some(counting) = self.counting.around(&statement) else {
@@ -101,7 +100,7 @@ fn text(rows: Vec<Vec<Option<String>>>) -> String {
     rows.into_iter().flatten().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// Of an explanation without the time of nodes.
+/// From an explanation without timing.
 fn execution_ms(json: &str) -> Option<f64> {
     let said: Value = serde_json::from_str(json).ok()?;
     said.get(0)?.get("Execution Time")?.as_f64()

@@ -78,7 +78,7 @@ fn a_gather_computes_what_its_workers_need() {
     // The first one is the InitPlan's own.
     is_about(gathers[0].own_ms, 25.533 - 14.934);
     is_about(gathers[1].own_ms, 130.063 - 88.911 - 25.543);
-    // That of three processes at once is their mean, not their sum.
+    // The time of three concurrent processes is their mean, not their sum.
     is_about(node(&plan, "Parallel Seq Scan on a").own_ms, 4.797);
     let partial = node(&plan, "Partial HashAggregate");
     is_about(partial.own_ms, 88.911 - 53.669);
@@ -96,7 +96,7 @@ fn functions_of_the_leader_are_scaled_to_all_processes() {
     let json = std::fs::read_to_string(path).unwrap();
     let half =
         |self_ms| Calls { name: "half".into(), calls: 10, total_ms: self_ms, self_ms, is_operator: false };
-    // The node's three loops without those of two workers, less the same of the join below.
+    // The node's three loops without the two workers' loops, minus the same of the join below.
     let leader_ms = (3.0 * 88.911 - 85.512 - 86.294) - (3.0 * 53.669 - 50.887 - 46.582);
     let plan = read_counted(&json, Some(&[half(leader_ms / 2.0)])).unwrap();
     let partial = node(&plan, "Partial HashAggregate");
@@ -106,7 +106,7 @@ fn functions_of_the_leader_are_scaled_to_all_processes() {
     assert!((sum - plan.total_ms()).abs() <= plan.rounding_ms() + 0.001);
 }
 
-/// Three scans read `x`; it was made for the one that came first, within another CTE.
+/// Three scans read `x`; it was computed for the first one, within another CTE.
 #[test]
 fn a_cte_is_taken_from_the_scan_that_waited_for_it() {
     let plan = sample("17-ctes.json");

@@ -1,31 +1,31 @@
-//! The nodes of a plan, one behind the other, and how they stand to each other.
+//! The nodes of a plan as a list, and their relations.
 
 use serde_json::Value;
 
 use super::kinds::text;
 
-/// A node as the server told it.
+/// A node in the server's answer.
 pub(super) struct Node<'v> {
     pub(super) said: &'v Value,
     pub(super) parent: Option<usize>,
     pub(super) depth: u32,
     pub(super) loops: f64,
-    /// How many processes it ran in at once, on average.
+    /// Average number of processes in which it ran.
     pub(super) processes: f64,
-    /// Time that passed while it and those below it were busy, ms.
+    /// Time in which it and the nodes below it were busy, ms.
     pub(super) passed_ms: f64,
 }
 
 impl Node<'_> {
-    /// The plan that begins here, where it is one of its own.
+    /// The name of the subplan that begins here, if any.
     pub(super) fn role(&self) -> String {
         // Until 16: `InitPlan 1 (returns $0)`.
         let name = text(self.said, "Subplan Name");
         name.split_once(" (returns").map_or(name, |(name, _)| name).to_owned()
     }
 
-    /// Whether it is carried out when somebody first asks for its result, which need not be the node it hangs below: CTEs
-    /// and plans that do not depend on rows.
+    /// Whether it runs when its result is first needed, perhaps by another node than its parent: CTEs and
+    /// plans that do not depend on rows.
     pub(super) fn is_asked_for(&self) -> bool {
         text(self.said, "Parent Relationship") == "InitPlan"
     }
@@ -35,13 +35,13 @@ impl Node<'_> {
     }
 }
 
-/// A node before those below it.
+/// Each node comes before those below it.
 pub(super) struct Tree<'v> {
     pub(super) nodes: Vec<Node<'v>>,
 }
 
 impl<'v> Tree<'v> {
-    /// `None` when a node has no time: nothing was carried out.
+    /// `None` when a node has no time: nothing was executed.
     pub(super) fn of(plan: &'v Value) -> Option<Self> {
         let mut tree = Self { nodes: Vec::new() };
         tree.add(plan, None)?;
@@ -54,7 +54,7 @@ impl<'v> Tree<'v> {
         let depth = parent.map_or(0, |parent| self.nodes[parent].depth + 1);
         let mut node = Node { said, parent, depth, loops, processes: 1.0, passed_ms: 0.0 };
         node.processes = parent.map_or(1.0, |parent| self.processes(&node, &self.nodes[parent]));
-        // Loops are those of all processes together, and so are times.
+        // Loops and times are sums over all processes.
         node.passed_ms = per_loop_ms * loops / node.processes;
         let at = self.nodes.len();
         self.nodes.push(node);
@@ -62,7 +62,7 @@ impl<'v> Tree<'v> {
         below.into_iter().flatten().try_for_each(|said| self.add(said, Some(at)))
     }
 
-    /// Below a Gather, as many as began there for each of its loops: workers that were launched, and mostly the leader.
+    /// Below a Gather, the processes of each of its loops: the launched workers, and usually the leader.
     fn processes(&self, node: &Node<'_>, parent: &Node<'_>) -> f64 {
         match parent.is_gather() && !node.is_asked_for() && parent.loops > 0.0 {
             true => parent.processes * (node.loops / parent.loops).max(1.0),
@@ -70,18 +70,18 @@ impl<'v> Tree<'v> {
         }
     }
 
-    /// The nodes right below one, their own plans among them.
+    /// The children of a node, including subplans.
     pub(super) fn below(&self, at: usize) -> impl Iterator<Item = usize> {
         (at + 1..self.nodes.len()).filter(move |below| self.nodes[*below].parent == Some(at))
     }
 
-    /// The node itself, then all those above it.
+    /// The node itself, then all its ancestors.
     pub(super) fn up(&self, at: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(at), |at| self.nodes[*at].parent)
     }
 
-    /// How much longer a node was busy by itself than it was in the process that answers alone, where it ran in workers too:
-    /// functions are counted in that process only. 1 where nothing is known of it.
+    /// A node's own time relative to its time in the leader, if it ran in workers too: functions are counted
+    /// in the leader only. 1 if unknown.
     pub(super) fn mean_to_leader(&self, at: usize, own_ms: f64) -> f64 {
         let called = self.below(at).filter(|below| !self.nodes[*below].is_asked_for());
         let leader_ms = self.leader_ms(at) - called.map(|below| self.leader_ms(below)).sum::<f64>();
@@ -91,7 +91,7 @@ impl<'v> Tree<'v> {
         }
     }
 
-    /// Time that passed in a node and those below it, without what its workers say of themselves (which needs VERBOSE).
+    /// Time in a node and those below it, without the workers' times (which need VERBOSE).
     fn leader_ms(&self, at: usize) -> f64 {
         let node = &self.nodes[at];
         let workers = node.said.get("Workers").and_then(Value::as_array);
@@ -102,8 +102,8 @@ impl<'v> Tree<'v> {
         (node.passed_ms * node.processes - of_workers).max(0.0)
     }
 
-    /// Blocks of these names, without those of nodes below. What a plan does that is asked for elsewhere is taken off
-    /// here, and not there.
+    /// Blocks of these names, without those of child nodes. Subplans needed elsewhere are subtracted here,
+    /// and not there.
     pub(super) fn own_blocks(&self, at: usize, names: &[&str]) -> u64 {
         let all = |at: usize| -> u64 {
             names.iter().filter_map(|name| self.nodes[at].said.get(name)?.as_u64()).sum()
@@ -111,7 +111,8 @@ impl<'v> Tree<'v> {
         all(at).saturating_sub(self.below(at).map(all).sum())
     }
 
-    /// Time of reading and writing blocks, as that of [`Self::own_blocks`]; `None` where the server does not tell.
+    /// Time of reading and writing blocks, computed as [`Self::own_blocks`]; `None` where the server does not
+    /// report it.
     pub(super) fn own_io_ms(&self, at: usize) -> Option<f64> {
         let all = |at: usize| {
             let times = IO_TIMES.iter().filter_map(|name| self.nodes[at].said.get(name)?.as_f64());

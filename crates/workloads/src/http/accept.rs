@@ -1,22 +1,21 @@
-//! Which content types are taken for what was asked for.
+//! Which responses are acceptable.
 
 use protocol::http::Response;
 
-/// What is wrong with a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Its status is no success.
+    /// Not a success.
     Status,
     /// Its content type was not expected.
     Type,
 }
 
-/// Content types that are expected.
+/// Expected content types.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Accept(pub(super) Vec<String>);
 
 impl Accept {
-    /// What is wrong with a response, if anything. An empty body has no type.
+    /// What is wrong with a response, if anything. An empty body needs no type.
     #[inline]
     pub(super) fn fault(&self, status: u16, content_type: &[u8], bytes: u64) -> Option<Fault> {
         match status {
@@ -26,7 +25,7 @@ impl Accept {
         }
     }
 
-    /// The same of a response as it was decoded.
+    /// As [`Self::fault`], for a decoded response.
     #[inline]
     pub(super) fn fault_of(&self, response: &Response<'_>) -> Option<Fault> {
         self.fault(response.status, response.content_type, response.bytes)

@@ -1,5 +1,5 @@
-//! A client of a web server: one request at a time, over a connection that is kept, or one for each; or all requests of a view
-//! at once over several connections, as browsers do.
+//! A client of a web server: one request at a time, over a persistent connection or one per request; or all
+//! requests of a view at once over several connections, as in browsers.
 
 use std::io;
 use std::sync::Arc;
@@ -10,58 +10,58 @@ use protocol::wording;
 use script::Random;
 
 use super::accept::Accept;
-use super::courier::{Courier, Ended};
+use super::connection::{ClientConnection, Ended};
 use super::requests::{Request, Requests};
 use crate::views::Visit;
 
-/// Failures told in words; the rest is only counted.
-const TOLD: u32 = 3;
+/// Most failures with a message; the others are only counted.
+const MOST_MESSAGES: u32 = 3;
 
-/// What all clients of a run have in common.
+/// Common to all clients of a run.
 #[derive(Debug)]
-pub(super) struct Manner {
-    /// Where the server is; the first that takes connections is enough.
+pub(super) struct Shared {
+    /// Addresses of the server; one that accepts connections is enough.
     pub(super) endpoints: Vec<Endpoint>,
-    /// Its host and port, for messages.
+    /// Host and port, for messages.
     pub(super) server: String,
     pub(super) secure: bool,
     pub(super) keepalive: bool,
-    /// Connections of each client, at least 1.
+    /// Connections per client, at least 1.
     pub(super) links: usize,
     pub(super) accept: Accept,
 }
 
 #[derive(Debug)]
 pub(super) struct HttpClient {
-    manner: Arc<Manner>,
+    shared: Arc<Shared>,
     requests: Arc<Requests>,
     number: usize,
     random: Random,
     visit: Visit,
-    couriers: Vec<Courier>,
-    /// Requests of the transaction, the last one first; those that no connection has taken over yet.
+    connections: Vec<ClientConnection>,
+    /// Requests of the transaction that no connection has taken yet, the last one first.
     waiting: Vec<Request>,
-    /// Requests that have no answer yet, of those that were taken over; 0 when no transaction is open.
+    /// Requests taken by a connection and not answered yet; 0 when no transaction is open.
     busy: usize,
-    /// What the transaction gave so far.
+    /// The outcome of the transaction so far.
     outcome: Outcome,
-    /// The server answered once: what comes to nothing later fails, and is no reason to give up.
+    /// The server has answered once: later failures count, and are no reason to give up.
     answered: bool,
     told: u32,
 }
 
 impl HttpClient {
-    pub(super) fn new(manner: Arc<Manner>, requests: Arc<Requests>, number: usize, random: Random) -> Self {
-        let couriers = (0..manner.links.max(1)).map(|_| Courier::new()).collect();
+    pub(super) fn new(shared: Arc<Shared>, requests: Arc<Requests>, number: usize, random: Random) -> Self {
+        let connections = (0..shared.links.max(1)).map(|_| ClientConnection::new()).collect();
         let outcome = Outcome { script: 0, failure: None, tries: 1, returned: Returned::default() };
         let (visit, waiting) = Default::default();
         Self {
-            manner,
+            shared,
             requests,
             number,
             random,
             visit,
-            couriers,
+            connections,
             waiting,
             busy: 0,
             outcome,
@@ -70,7 +70,7 @@ impl HttpClient {
         }
     }
 
-    /// The next transaction: all connections take requests over at once.
+    /// Starts the next transaction: all connections take requests at once.
     fn begin(&mut self, io: &mut Io<'_>) -> Step {
         let requests = self.requests.next(&mut self.random, &mut self.visit);
         self.waiting.clear();
@@ -81,9 +81,9 @@ impl HttpClient {
         let returned = Returned::default();
         self.outcome = Outcome { script: first.script, failure: None, tries: 1, returned };
         let mut step = Step::Wait;
-        for link in 0..self.couriers.len() {
+        for link in 0..self.connections.len() {
             let Some(request) = self.waiting.pop() else { break };
-            // Only that of a client that has no other may be closed here.
+            // Only a client's single connection may be closed here.
             if let connects @ Step::Reconnect(_) = self.ask(link, request, io) {
                 step = connects;
             }
@@ -91,13 +91,13 @@ impl HttpClient {
         step
     }
 
-    /// Asks over this connection, once it is there.
+    /// Sends a request over this connection, once it is open.
     #[inline]
     fn ask(&mut self, link: Link, request: Request, io: &mut Io<'_>) -> Step {
-        let courier = &mut self.couriers[link];
-        courier.take(request, io.now);
+        let connection = &mut self.connections[link];
+        connection.take(request, io.now);
         self.busy += 1;
-        if !courier.open {
+        if !connection.open {
             return Step::Reconnect(link);
         }
         self.send(link, io)
@@ -105,7 +105,7 @@ impl HttpClient {
 
     #[inline]
     fn send(&self, link: Link, io: &mut Io<'_>) -> Step {
-        if let Some(request) = &self.couriers[link].request {
+        if let Some(request) = &self.connections[link].request {
             io.out(link).extend_from_slice(self.requests.bytes(request));
         }
         Step::Wait
@@ -113,11 +113,11 @@ impl HttpClient {
 
     /// The connection takes requests.
     fn up(&mut self, link: Link, io: &mut Io<'_>) -> Step {
-        self.couriers[link].up();
-        if self.couriers[link].asking {
+        self.connections[link].up();
+        if self.connections[link].asking {
             return self.send(link, io);
         }
-        // The client is free when all its connections are there.
+        // The client is free when all its connections are open.
         match self.busy == 0 && self.all_open() {
             true => Step::Ready,
             false => Step::Wait,
@@ -125,20 +125,20 @@ impl HttpClient {
     }
 
     fn all_open(&self) -> bool {
-        self.couriers.iter().all(|courier| courier.open)
+        self.connections.iter().all(|connection| connection.open)
     }
 
     fn bytes(&mut self, link: Link, data: &[u8], used: &mut usize, io: &mut Io<'_>) -> Step {
-        let courier = &mut self.couriers[link];
-        if !courier.asking {
-            // Some servers say why they are about to close a connection that nobody uses.
+        let connection = &mut self.connections[link];
+        if !connection.asking {
+            // Some servers explain why they close an idle connection.
             *used = data.len();
             self.close(link, io);
             return Step::Reconnect(link);
         }
-        match courier.next(data, used, &self.manner.accept) {
+        match connection.next(data, used, &self.shared.accept) {
             Ok(None) => Step::Wait,
-            // It would be taken for the answer to the next request.
+            // It would be mistaken for the answer to the next request.
             Ok(Some(_)) if *used < data.len() => {
                 *used = data.len();
                 self.fail(link, "more came than one response", io)
@@ -151,25 +151,25 @@ impl HttpClient {
     #[inline]
     fn end(&mut self, link: Link, ended: &Ended, io: &mut Io<'_>) -> Step {
         let Ended { bytes, stays, fault } = *ended;
-        (self.couriers[link].served, self.answered) = (true, true);
-        if !stays || !self.manner.keepalive {
+        (self.connections[link].served, self.answered) = (true, true);
+        if !stays || !self.shared.keepalive {
             self.close(link, io);
         }
         self.outcome.returned.bytes += bytes;
-        let courier = &self.couriers[link];
+        let connection = &self.connections[link];
         if let Some(fault) = fault {
-            let words = (self.told < TOLD).then(|| courier.seen(self.path(link)).in_words(fault));
+            let words = (self.told < MOST_MESSAGES).then(|| connection.seen(self.path(link)).in_words(fault));
             self.failed(words, io);
         } else {
             self.outcome.returned.rows += u64::from(bytes > 0);
-            if let Some(item) = courier.request.as_ref().and_then(|request| request.item) {
-                io.item(item, io.now.saturating_sub(courier.asked), bytes);
+            if let Some(item) = connection.request.as_ref().and_then(|request| request.item) {
+                io.item(item, io.now.saturating_sub(connection.asked), bytes);
             }
         }
         self.came(link, io)
     }
 
-    /// The response is none; the connection is of no use any more.
+    /// The response is invalid; the connection cannot be used any more.
     fn fail(&mut self, link: Link, reason: &str, io: &mut Io<'_>) -> Step {
         self.close(link, io);
         let words = format!("GET {}: {reason}", self.path(link));
@@ -177,30 +177,30 @@ impl HttpClient {
         self.came(link, io)
     }
 
-    /// The transaction fails; what else it asks for is asked for nevertheless.
+    /// The transaction fails; its other requests are still sent.
     fn failed(&mut self, words: Option<String>, io: &mut Io<'_>) {
         self.outcome.failure = Some(Failure::Other);
-        if let Some(words) = words.filter(|_| self.told < TOLD) {
+        if let Some(words) = words.filter(|_| self.told < MOST_MESSAGES) {
             self.told += 1;
             io.message(format!("client {}: {words}", self.number));
         }
     }
 
-    /// A request is over: the next one goes out, or the last one ends the transaction.
+    /// A request is over: sends the next one, or ends the transaction after the last one.
     #[inline]
     fn came(&mut self, link: Link, io: &mut Io<'_>) -> Step {
-        let courier = &mut self.couriers[link];
-        courier.asking = false;
+        let connection = &mut self.connections[link];
+        connection.asking = false;
         self.busy -= 1;
-        self.outcome.tries = self.outcome.tries.max(courier.tries);
+        self.outcome.tries = self.outcome.tries.max(connection.tries);
         self.outcome.returned.queries += 1;
-        // A client of one connection makes it again when it needs it; one of several at once.
-        let again = !courier.open && self.couriers.len() > 1;
+        // A client with one connection reopens it on demand; with several at once.
+        let again = !connection.open && self.connections.len() > 1;
         if let Some(next) = self.waiting.pop() {
             return self.ask(link, next, io);
         }
         if self.busy == 0 {
-            if self.couriers.len() == 1 || self.all_open() {
+            if self.connections.len() == 1 || self.all_open() {
                 return Step::Ended(self.outcome);
             }
             io.ended(self.outcome);
@@ -209,31 +209,31 @@ impl HttpClient {
     }
 
     fn path(&self, link: Link) -> &str {
-        let request = self.couriers[link].request.as_ref();
+        let request = self.connections[link].request.as_ref();
         request.map_or("", |request| Get::path_of(self.requests.bytes(request)))
     }
 
     fn close(&mut self, link: Link, io: &mut Io<'_>) {
-        if std::mem::take(&mut self.couriers[link].open) {
+        if std::mem::take(&mut self.connections[link].open) {
             io.close(link);
         }
     }
 
     /// The connection is gone, or could not be made.
     fn closed(&mut self, link: Link, error: Option<&io::Error>, io: &mut Io<'_>) -> Step {
-        let courier = &mut self.couriers[link];
-        if !std::mem::take(&mut courier.open) {
+        let connection = &mut self.connections[link];
+        if !std::mem::take(&mut connection.open) {
             return self.not_connected(link, error, io);
         }
-        if !courier.asking {
+        if !connection.asking {
             return Step::Reconnect(link);
         }
-        match courier.last(&self.manner.accept) {
+        match connection.last(&self.shared.accept) {
             Ok(Some(ended)) => self.end(link, &ended, io),
             Err(broken) => self.fail(link, &broken.to_string(), io),
             // It had answered before, and was perhaps about to close the connection when the request came.
-            Ok(None) if courier.served && courier.tries == 1 => {
-                courier.tries = 2;
+            Ok(None) if connection.served && connection.tries == 1 => {
+                connection.tries = 2;
                 Step::Reconnect(link)
             }
             Ok(None) if self.answered => self.fail(link, &reason(error), io),
@@ -241,17 +241,17 @@ impl HttpClient {
         }
     }
 
-    /// Goes to the next place, as long as there is one that was not tried.
+    /// Tries the next address that was not tried yet.
     fn not_connected(&mut self, link: Link, error: Option<&io::Error>, io: &mut Io<'_>) -> Step {
-        let places = &self.manner.endpoints;
-        if let Some(place) = self.couriers[link].elsewhere(places.len()) {
+        let places = &self.shared.endpoints;
+        if let Some(place) = self.connections[link].elsewhere(places.len()) {
             io.redirect(link, places[place].clone());
             return Step::Reconnect(link);
         }
         let advice = match error.map(io::Error::kind) {
             Some(io::ErrorKind::ConnectionRefused) => "; is a web server running there?",
             Some(io::ErrorKind::InvalidData)
-                if self.manner.secure && reason(error).contains("certificate") =>
+                if self.shared.secure && reason(error).contains("certificate") =>
             {
                 "; if its certificate need not be checked, write insecure = true"
             }
@@ -261,7 +261,7 @@ impl HttpClient {
     }
 
     fn give_up(&mut self, reason: &str, lost: bool, io: &mut Io<'_>) -> Step {
-        let message = format!("client {} of {} aborted: {reason}", self.number, self.manner.server);
+        let message = format!("client {} of {} aborted: {reason}", self.number, self.shared.server);
         io.abort_because(Abort { message, lost, ..Abort::default() });
         Step::Done
     }
@@ -273,15 +273,15 @@ fn reason(error: Option<&io::Error>) -> String {
 
 impl Client for HttpClient {
     fn endpoints(&self) -> Vec<Endpoint> {
-        let first = self.manner.endpoints.first();
-        first.into_iter().flat_map(|first| self.couriers.iter().map(|_| first.clone())).collect()
+        let first = self.shared.endpoints.first();
+        first.into_iter().flat_map(|first| self.connections.iter().map(|_| first.clone())).collect()
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
         match event {
             Event::Bytes { link, data, used } => self.bytes(link, data, used, io),
             Event::Slot { .. } => self.begin(io),
-            Event::Opened(link) if self.manner.secure => Step::StartTls(link),
+            Event::Opened(link) if self.shared.secure => Step::StartTls(link),
             Event::Opened(link) | Event::Secured { link, .. } => self.up(link, io),
             Event::Closed { link, error } => self.closed(link, error, io),
             Event::Timer | Event::Woken => Step::Wait,
@@ -292,8 +292,8 @@ impl Client for HttpClient {
         self.outcome.script
     }
 
-    /// One of several connections has them before its first request.
+    /// One of several connections is opened before the first request.
     fn on_demand(&self) -> bool {
-        !self.manner.keepalive && self.couriers.len() == 1
+        !self.shared.keepalive && self.connections.len() == 1
     }
 }

@@ -1,4 +1,4 @@
-//! Proves that a server gives what is asked for: an error page shows a splendid rate.
+//! Checks that a server returns what is requested: an error page has a high rate, too.
 
 use protocol::http::{Control, Encoding, Get, Got};
 use spec::figures::{self, Figures};
@@ -10,19 +10,19 @@ use crate::error::WorkloadError;
 use crate::place::Site;
 use crate::workload::Guarded;
 
-/// Requests that are tried.
+/// Number of requests to try.
 const PROBES: usize = 24;
-/// Requests tried when the first ones are all empty, before the workload is called empty.
-const PATIENCE: usize = 500;
+/// Requests to try when the first ones are all empty, before the workload is called empty.
+const MOST_PROBES: usize = 500;
 
-/// Asks for a sample; where all of it is empty, goes on until something comes.
+/// Requests a sample; if all of it is empty, continues until something comes.
 pub(super) fn probe(web: &Web, requests: &Requests, site: &Site<'_>) -> Result<Guarded, WorkloadError> {
     let mut control = web.control(site)?;
     let mut sample = Sample::default();
     for request in spread(requests, PROBES) {
         sample.add(&ask(web, requests, request, &mut *control)?);
     }
-    let mut more = requests.iter().take(PATIENCE);
+    let mut more = requests.iter().take(MOST_PROBES);
     while sample.bytes == 0
         && let Some(request) = more.next()
     {
@@ -43,13 +43,13 @@ pub(super) fn probe(web: &Web, requests: &Requests, site: &Site<'_>) -> Result<G
     Ok(guarded)
 }
 
-/// So many requests, from all over the list.
+/// `count` requests, spread over the list.
 pub(super) fn spread(requests: &Requests, count: usize) -> impl Iterator<Item = &Request> {
     let step = requests.len().div_ceil(count).max(1);
     requests.iter().step_by(step)
 }
 
-/// Asks once.
+/// Sends one request.
 ///
 /// # Errors
 /// When the answer would be a failure of the run.
@@ -61,17 +61,18 @@ pub(super) fn ask(
 ) -> Result<Got, WorkloadError> {
     let path = Get::path_of(requests.bytes(request));
     let got = web.ask(path, control)?;
-    // Only what says that it is a vector tile must be one.
+    // Only a body with the content type of a vector tile must be one.
     match mvt::measure(&got.body) {
         Err(broken) if got.content_type.contains("vector-tile") => Err(WorkloadError::missing(
-            format!("GET {path} gave what is no vector tile, though its content type says so: {broken}"),
+            format!(
+                "GET {path} returned an invalid vector tile, although its content type is that of one: {broken}"
+            ),
             "look at it with curl; is it an error, or compressed twice?",
         )),
         _ => Ok(got),
     }
 }
 
-/// Responses that came.
 #[derive(Debug, Default)]
 struct Sample {
     asked: u64,
@@ -82,7 +83,7 @@ struct Sample {
 
 impl Sample {
     fn add(&mut self, got: &Got) {
-        // Nothing takes some bytes when it is compressed.
+        // An empty body has some bytes when compressed.
         let bytes = if got.body.is_empty() { 0 } else { got.bytes };
         self.asked += 1;
         self.empty += u64::from(bytes == 0);

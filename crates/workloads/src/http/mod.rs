@@ -1,14 +1,13 @@
 //! GET requests to a web server: map tiles by a list, or one URL.
 //!
-//! A transaction is one request. Its rows are 1 when the body is not empty (an empty tile has none), its bytes those of the
-//! body as it came, compressed or not. A status that is no success, a page of HTML where a tile was expected, or half a
-//! response counts as a failure. Requests are written before the run, so that other workloads can have theirs sent, too
-//! ([`Requests`], [`Web`]).
+//! A transaction is one request. Its rows are 1 when the body is not empty (an empty tile has none), its
+//! bytes are the body's as sent, compressed or not. A failure is a status without success, an HTML page where
+//! a tile was expected, or an incomplete response. Requests are prepared before the run, so that other
+//! workloads can send theirs, too ([`Requests`], [`Web`]).
 
 mod accept;
-mod ask;
 mod client;
-mod courier;
+mod connection;
 mod guard;
 mod options;
 mod requests;

@@ -12,24 +12,24 @@ use crate::jobs::file_name;
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// What is asked for: a URL, perhaps with the places `{z}`, `{x}` and `{y}` (or `{-y}`).
+    /// A URL, optionally with the placeholders `{z}`, `{x}` and `{y}` (or `{-y}`).
     pub url: String,
-    /// The tiles that stand in these places: a list, one `z/x/y` a line, or a web server's access log.
+    /// The tiles for the placeholders: a list, one `z/x/y` per line, or a web server's access log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiles: Option<PathBuf>,
-    /// Content types that are expected, such as `image/png` or `image/*`; none: anything but HTML.
+    /// Expected content types, such as `image/png` or `image/*`; none: anything but HTML.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accept: Vec<String>,
     /// Ask for compressed bodies.
     #[serde(default = "yes")]
     pub gzip: bool,
-    /// Keep a connection for the next request; else each has its own.
+    /// Reuse a connection for the next request; otherwise each request has a separate one.
     #[serde(default = "yes")]
     pub keepalive: bool,
-    /// Take any certificate.
+    /// Accept any certificate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub insecure: bool,
-    /// Every body may be empty: such runs are valid nevertheless.
+    /// Runs are valid even if every body is empty.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_be_empty: bool,
 }
@@ -39,7 +39,7 @@ fn yes() -> bool {
 }
 
 impl Options {
-    /// The usual ones for this URL.
+    /// The defaults for this URL.
     #[must_use]
     pub fn new(url: &str) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl Options {
         }
     }
 
-    /// The URL, taken apart.
+    /// The parsed URL.
     ///
     /// # Errors
     /// [`WorkloadError::Option`].
@@ -61,7 +61,7 @@ impl Options {
         Url::parse(&self.url).map_err(|error| WorkloadError::option("http.url", error.to_string()))
     }
 
-    /// Checks ranges and words.
+    /// Checks values.
     ///
     /// # Errors
     /// [`WorkloadError::Option`].
@@ -88,7 +88,7 @@ impl Options {
         Ok(())
     }
 
-    /// The same without the place of its file, and without user and password.
+    /// The options without the file's folder, and without user and password.
     pub(crate) fn portable(&self) -> Self {
         Self {
             url: self.shown(),
@@ -99,7 +99,7 @@ impl Options {
 
     /// The URL without user and password.
     fn shown(&self) -> String {
-        // What cannot be read may hold anything.
+        // An invalid URL may contain anything.
         Url::parse(&self.url).map_or_else(|_| String::new(), |url| url.to_string())
     }
 }

@@ -1,4 +1,4 @@
-//! Requests as plain data, written before the run: what is sent costs no more than a copy.
+//! Requests prepared before the run: sending one costs only a copy.
 
 use std::ops::Range;
 
@@ -9,42 +9,42 @@ use crate::views::{Views, Visit};
 /// One request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Its bytes among all.
+    /// Its bytes in the buffer of all requests.
     place: Range<usize>,
-    /// Which script it is counted under.
+    /// The script it counts under.
     pub script: u16,
-    /// Which item of its workload's list it asks for, where figures of each are kept.
+    /// The item it requests, where figures of each are kept.
     pub item: Option<u32>,
 }
 
-/// What clients ask for: groups that are drawn from by their weights, however many requests each has; or sessions of views.
+/// The requests of a run: groups drawn by their weights, whatever their sizes; or sessions of views.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Requests {
     bytes: Vec<u8>,
-    /// None of them is empty, but the last one at times.
+    /// Not empty, except for the last one at times.
     groups: Vec<Vec<Request>>,
-    /// Sum of the weights up to each group.
+    /// Cumulative weights of the groups.
     up_to: Vec<u64>,
-    /// Sessions, in place of groups.
+    /// Sessions, instead of groups.
     views: Views<Request>,
 }
 
-/// The weight of groups that are drawn from equally often.
+/// Weight of groups without an explicit one.
 const EQUAL: u64 = 1;
 
 impl Requests {
-    /// None at all.
+    /// An empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Begins another group; what is added from now on belongs to it.
+    /// Starts another group for the requests added next.
     pub fn group(&mut self) {
         self.weighted_group(EQUAL);
     }
 
-    /// The same with its own weight; all of them together stay below 2^63.
+    /// As [`Self::group`], with a weight; their sum stays below 2^63.
     pub fn weighted_group(&mut self, weight: u64) {
         if self.groups.last().is_some_and(Vec::is_empty) {
             self.groups.pop();
@@ -61,7 +61,7 @@ impl Requests {
         self.push(request);
     }
 
-    /// Adds a request that is written to the last group.
+    /// Adds a prepared request to the last group.
     pub fn push(&mut self, request: Request) {
         if self.groups.is_empty() {
             self.group();
@@ -69,14 +69,14 @@ impl Requests {
         self.groups.last_mut().expect("there is a group").push(request);
     }
 
-    /// Writes a request that is asked for where it is put: [`Requests::push`], [`Requests::session`].
+    /// Prepares a request for [`Requests::push`] or [`Requests::session`].
     pub fn written(&mut self, script: u16, item: Option<u32>, write: impl FnOnce(&mut Vec<u8>)) -> Request {
         let start = self.bytes.len();
         write(&mut self.bytes);
         Request { place: start..self.bytes.len(), script, item }
     }
 
-    /// Adds a session: views one after another, the requests of a view at once. Views of none are left out.
+    /// Adds a session: views in succession, the requests of a view at once. Empty views are left out.
     pub fn session(&mut self, mut views: Vec<Vec<Request>>) {
         views.retain(|view| !view.is_empty());
         if !views.is_empty() {
@@ -96,18 +96,18 @@ impl Requests {
         self.iter().next().is_none()
     }
 
-    /// All of them, group by group, then session by session.
+    /// All requests, group by group, then session by session.
     pub fn iter(&self) -> impl Iterator<Item = &Request> {
         self.groups.iter().flatten().chain(self.views.sessions().flatten().flatten())
     }
 
-    /// What is sent for one of them. It may hold a password.
+    /// The bytes of a request. They may contain a password.
     #[must_use]
     pub fn bytes(&self, request: &Request) -> &[u8] {
         &self.bytes[request.place.clone()]
     }
 
-    /// What a client asks for at once: its next view, or one request of a group; nothing where there is none.
+    /// A client's next requests: its next view, or one request of a group; empty where there is none.
     #[inline]
     pub(super) fn next(&self, random: &mut Random, visit: &mut Visit) -> &[Request] {
         if !self.views.is_empty() {
@@ -116,7 +116,7 @@ impl Requests {
         self.draw(random).map(std::slice::from_ref).unwrap_or_default()
     }
 
-    /// A group by its weight, then one of it, each as likely as another; `None` where there are none.
+    /// Draws a group by its weight, then uniformly a request in it; `None` where there are none.
     #[inline]
     fn draw(&self, random: &mut Random) -> Option<&Request> {
         let filled = self.groups.len() - usize::from(self.groups.last().is_some_and(Vec::is_empty));
@@ -132,7 +132,7 @@ impl Requests {
     }
 }
 
-/// Without what may be a password.
+/// Without bytes, which may contain a password.
 impl std::fmt::Debug for Requests {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Requests").field("count", &self.len()).finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! Clients against a simulated web server and a real one of a few lines, guards against what is told of one.
+//! Clients against a simulated web server and a small real one, and guards against errors about them.
 
 use spec::figures;
 use std::cell::RefCell;
@@ -26,7 +26,6 @@ struct Same {
     reply: String,
     piece: usize,
     closes: bool,
-    /// Attempts to connect that are refused.
     refuses: usize,
     attempts: Vec<Address>,
     received: String,
@@ -140,7 +139,7 @@ fn connections_are_made_as_they_are_wanted() {
         (anew, &closing, true, 4),
         (options(url), &closing, true, 4),
         (options(url), endless, true, 4),
-        // It says nothing of it: what was sent meanwhile is sent again.
+        // It does not announce it: what was sent meanwhile is sent again.
         (options(url), TILE, true, 4),
     ] {
         let mut server = Same { closes, ..Same::new(reply) };
@@ -377,7 +376,7 @@ fn guards_tell_what_is_wrong_and_what_to_try() {
             "http://h:81/t: GET /t gave 500: out of memory; the server's own log says why",
         ),
         (got(404, "text/html", "<html>"), "gave 404: <html>; check the path of the URL"),
-        (got(401, "", ""), "gave 401; user and password stand in the URL"),
+        (got(401, "", ""), "gave 401; put user and password in the URL"),
         (moved, "gave 302, which leads to /there; redirects are not followed"),
         (
             got(200, "text/html; charset=utf-8", "<html>"),

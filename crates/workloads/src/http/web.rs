@@ -1,24 +1,24 @@
-//! A web server as clients and guards ask it: where it is, how requests are written, what is expected back.
+//! A web server: its address, how requests are written, and the expected responses.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use engine::{Client, Endpoint};
-use protocol::http::{Control, Get, Got, Url, tls};
+use protocol::http::{Control, Encoding, Get, Got, Url, tls};
 use protocol::postgres::Tls;
 use script::Streams;
 
 use super::accept::Accept;
-use super::ask::ask;
-use super::client::{HttpClient, Manner};
+use super::client::{HttpClient, Shared};
 
 use super::options::Options;
 use super::requests::Requests;
+use super::words::Seen;
 use crate::error::WorkloadError;
 use crate::place::Site;
 use crate::workload::Clients;
 
-/// A web server, and how it is asked.
+/// A web server, and how requests are sent to it.
 #[derive(Debug, Clone)]
 pub struct Web {
     url: Url,
@@ -26,12 +26,12 @@ pub struct Web {
     accept: Accept,
     keepalive: bool,
     tls: Option<Tls>,
-    /// As they were looked up; empty before that, unless the URL has the address itself.
+    /// After the look-up; empty before, unless the URL has the address itself.
     addresses: Vec<SocketAddr>,
 }
 
 impl Web {
-    /// Of these options; their list of tiles is no part of it.
+    /// From these options, without their list of tiles.
     ///
     /// # Errors
     /// When options are out of range, or the system's certificates cannot be read.
@@ -53,7 +53,7 @@ impl Web {
         })
     }
 
-    /// What is asked for.
+    /// The requested URL.
     #[must_use]
     pub fn url(&self) -> &Url {
         &self.url
@@ -64,7 +64,7 @@ impl Web {
         self.get.write(path, out);
     }
 
-    /// Looks its host up for all runs, and sees whether something takes connections there.
+    /// Looks its host up for all runs, and checks that something accepts connections there.
     ///
     /// # Errors
     /// When it cannot be reached.
@@ -81,7 +81,7 @@ impl Web {
         site.http()?.control(&self.url, self.tls.as_ref()).map_err(WorkloadError::http)
     }
 
-    /// Asks for a path.
+    /// Requests a path.
     ///
     /// # Errors
     /// When the answer would be a failure of a run, or none comes.
@@ -89,17 +89,17 @@ impl Web {
         ask((&self.url, &self.get, &self.accept), path, control)
     }
 
-    /// The clients of a run, which send these requests, each over so many connections (at least 1).
+    /// The clients of a run, which send these requests, each over `links` connections (at least 1).
     ///
     /// # Errors
-    /// When nobody has looked its host up.
+    /// When the host was not looked up.
     pub fn clients(
         &self,
         requests: &Arc<Requests>,
         links: usize,
         wanted: Clients,
     ) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
-        let manner = Arc::new(Manner {
+        let shared = Arc::new(Shared {
             endpoints: self.endpoints()?,
             server: self.url.authority(),
             secure: self.url.is_secure(),
@@ -111,16 +111,16 @@ impl Web {
         let members = streams.clients.into_iter().enumerate();
         Ok(members
             .map(|(number, random)| {
-                let client = HttpClient::new(Arc::clone(&manner), Arc::clone(requests), number, random);
+                let client = HttpClient::new(Arc::clone(&shared), Arc::clone(requests), number, random);
                 Box::new(client) as Box<dyn Client>
             })
             .collect())
     }
 
-    /// Where clients may connect, in the order in which they try; at least one place.
+    /// Where clients may connect, in the order to try; at least one address.
     fn endpoints(&self) -> Result<Vec<Endpoint>, WorkloadError> {
         if self.addresses.is_empty() {
-            // Here nothing could end the wait for a name server that is silent.
+            // Nothing could end the wait for a silent name server here.
             return Err(WorkloadError::missing(
                 format!("the host of {} was not looked up", self.url),
                 "check the workload first",
@@ -134,4 +134,30 @@ impl Web {
             |address| Endpoint { tls: tls.clone(), ..Endpoint::plain(engine::Address::Tcp(address)) };
         Ok(self.addresses.iter().copied().map(endpoint).collect())
     }
+}
+
+/// Requests a path outside the timed part; the answer must be one that would count.
+///
+/// # Errors
+/// When the answer would be a failure of a run, or none comes.
+fn ask(
+    (url, get, accept): (&Url, &Get, &Accept),
+    path: &str,
+    control: &mut dyn Control,
+) -> Result<Got, WorkloadError> {
+    let got = control.get(get, path).map_err(WorkloadError::http)?;
+    let Some(fault) = accept.fault(got.status, got.content_type.as_bytes(), got.bytes) else {
+        return Ok(got);
+    };
+    let seen = Seen {
+        path,
+        status: got.status,
+        content_type: got.content_type.as_bytes(),
+        location: got.location.as_bytes(),
+        // The control connection has decompressed what it could.
+        encoding: if got.encoding == Encoding::Other { Encoding::Other } else { Encoding::Identity },
+        body: &got.body,
+    };
+    let what = format!("{}: {}", url, seen.in_words(fault));
+    Err(WorkloadError::http_answer(what, seen.hint(fault)))
 }

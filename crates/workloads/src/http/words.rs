@@ -1,13 +1,13 @@
-//! What went wrong, in words.
+//! Messages about responses.
 
 use protocol::http::Encoding;
 
 use super::accept::Fault;
 
-/// Letters of a body that are told.
+/// Characters of a body in a message.
 const WORDS: usize = 80;
 
-/// What is told of a response.
+/// A response, for a message.
 pub(super) struct Seen<'a> {
     pub(super) path: &'a str,
     pub(super) status: u16,
@@ -60,7 +60,7 @@ impl Seen<'_> {
             (Fault::Type, _) => {
                 "is the path right, and is it the server itself that answers? what is meant to come is named by accept"
             }
-            (_, 401 | 403) => "user and password stand in the URL: http://USER:PASSWORD@HOST/…",
+            (_, 401 | 403) => "put user and password in the URL: http://USER:PASSWORD@HOST/…",
             (_, 404 | 410) => {
                 "check the path of the URL, and whether the tiles are within what the server has"
             }

@@ -24,7 +24,7 @@ pub struct Http {
     options: Options,
     web: Web,
     trace: Trace,
-    /// The zooms among its tiles, each counted apart.
+    /// The zooms among its tiles, each counted separately.
     zooms: Vec<u8>,
     /// Each tile once.
     items: Vec<TileItem>,
@@ -32,10 +32,10 @@ pub struct Http {
 }
 
 impl Http {
-    /// A workload with these options; a list of tiles, or a log, is read here, a relative one from `folder`.
+    /// A workload with these options; reads a list of tiles, or a log, relative to `folder`.
     ///
     /// # Errors
-    /// When options are out of range, or the list cannot be read or is of no use.
+    /// When options are out of range, or the list cannot be read or is useless.
     pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
         options.validate()?;
         let trace = match &options.tiles {
@@ -124,7 +124,7 @@ impl Workload for Http {
             let got = ask(&self.web, &self.requests, request, &mut *control)?;
             let length = got.body.len() as u64;
             let mut answer = Answer::default();
-            // The bytes of a tile may stand in another order, and be packed otherwise.
+            // The bytes of a tile may have another order or compression.
             let first = answer.open([("tile_bytes", NUMBER)]);
             answer.add(first, [Some(length.to_string().as_str())].into_iter().filter(|_| length > 0));
             (answer.rows, answer.bytes) = (u64::from(length > 0), length);

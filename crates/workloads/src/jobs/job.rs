@@ -1,74 +1,72 @@
-//! The seam between `lab` and a job.
+//! The interface between `lab` and a job.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use osm::synth::Synthetic;
 use protocol::postgres::Database;
-use protocol::postgres::sql::Sql;
+use protocol::postgres::sql::{Sql, SqlError};
 use spec::given;
 
 use super::child::RunChild;
 use super::report::JobReport;
-use super::runtime::Runtime;
 use crate::error::WorkloadError;
 
-/// Contents of the files that jobs read: SHA-256 by the name of [`Job::files`].
+/// Contents of the files that jobs read: SHA-256 by the name from [`Job::files`].
 pub type Inputs = BTreeMap<String, String>;
 
-/// What a job puts on the server's disk.
+/// The disk space that a job needs on the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fill {
-    /// About how many bytes.
+    /// Estimated bytes.
     pub bytes: u64,
     /// Tables that it drops before.
     pub drops: &'static [&'static str],
-    /// Whether it goes to another place than the database's own.
+    /// Whether it is stored elsewhere than the database.
     pub elsewhere: bool,
 }
 
 /// Work that is done once, to its end, before the runs.
 ///
-/// `lab` asks whether what the job makes is there already and was made from the same; else it gets the job the
-/// extensions it needs, and runs it.
+/// `lab` checks whether the job's result exists already and was made from the same inputs; otherwise it makes
+/// the extensions that the job needs, and runs it.
 pub trait Job {
-    /// What its record is kept under: `osm`, `pgbench -i`, `sql points.sql`.
+    /// The name of its record: `osm`, `pgbench -i`, `sql points.sql`.
     fn name(&self) -> String;
 
-    /// What it does, in words: `load malta.osm.pbf with osm2pgsql`.
+    /// In words: `load malta.osm.pbf with osm2pgsql`.
     fn what(&self) -> String;
 
-    /// The files it reads, each with the name that its content is known by.
+    /// The files it reads, each with the name of its content.
     fn files(&self) -> Vec<(String, &Path)> {
         Vec::new()
     }
 
-    /// The synthetic extract that must be made first, if it works on one.
+    /// The synthetic extract that must be made first, if any.
     fn synthetic(&self) -> Option<Synthetic> {
         None
     }
 
-    /// Bytes of what it works on, by which it is known again, when synthetic extracts are in this folder; 0 where there is no
-    /// such thing.
+    /// Size of its input, to recognise it, with synthetic extracts in this folder; 0 if it has none.
     fn input_bytes(&self, _extracts: &Path) -> u64 {
         0
     }
 
-    /// What it puts on the server's disk, where that is known before.
+    /// The disk space it needs, if known in advance.
     fn fill(&self) -> Option<Fill> {
         None
     }
 
-    /// What its data are made from: options without the places of files, and the contents of those. Equal parts give
-    /// equal data, also in later builds.
+    /// What its data are made from: options without the paths of files, and the contents of the files. Equal
+    /// parts give equal data, also in later builds.
     fn made_from(&self, inputs: &Inputs) -> Vec<String>;
 
-    /// A table that is there once it was done; `None` where none shows it.
+    /// A table that exists once it is done; `None` if there is none.
     fn table(&self) -> Option<String> {
         None
     }
 
-    /// Whether it is to be done again when a job before it was: its data may be made from theirs.
+    /// Whether it must be repeated after an earlier job was: its data may be made from that one's.
     fn builds_on_earlier(&self) -> bool {
         false
     }
@@ -78,36 +76,33 @@ pub trait Job {
         Vec::new()
     }
 
-    /// Does it.
+    /// Runs the job.
     ///
     /// # Errors
-    /// Why it could not be done; what it did so far may be there.
+    /// Why it failed; a part of its result may exist.
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError>;
 
-    /// Takes away what must not stay, however the job ended; gives remarks. Called once it is over, on a connection that
-    /// still works after a stop.
+    /// Removes what must not stay, however the job ended; returns remarks. Called at the end, on a connection
+    /// that still works after a stop.
     ///
     /// # Errors
-    /// When the server refuses: it is still there then.
+    /// When the server refuses: it still exists then.
     fn clear_away(&self, _sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
         Ok(Vec::new())
     }
 }
 
-/// What a job is lent.
+/// What a job can use.
 pub struct JobSite<'a> {
-    /// A control connection.
     pub sql: &'a mut dyn Sql,
-    /// Further connections, the clock, and whether to stop.
     pub runtime: &'a dyn Runtime,
     pub programs: &'a mut dyn RunChild,
-    /// The database, for programs.
     pub database: &'a Database,
     pub cpus: u32,
     pub extracts: &'a Path,
-    /// Told what the user should know, and what is to be remembered of the data.
+    /// Called with facts for the user that are stored with the data.
     pub remark: &'a mut dyn FnMut(String),
-    /// Told what is being done now, where that changes every few seconds.
+    /// Called with what is being done, every few seconds.
     pub doing: &'a mut dyn FnMut(String),
 }
 
@@ -122,7 +117,32 @@ pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// Says why a file cannot be read, if so.
+/// The error if a file cannot be read.
 pub(crate) fn must_be_readable(path: &Path) -> Result<(), String> {
     given::open(path).map(drop).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+}
+
+/// A control connection that can move to another thread.
+pub type Connection = Box<dyn Sql + Send>;
+
+/// Further connections, the clock, and the stop switch, provided by the caller of a job. Used by several
+/// threads at once.
+///
+/// On a stop the caller also cancels the statements on the connections: running statements then fail, and no
+/// further statement is started.
+pub trait Runtime: Sync {
+    /// Opens another connection to the same database.
+    ///
+    /// # Errors
+    /// When that fails; without SQLSTATE if a retry may succeed.
+    fn connect(&self) -> Result<Connection, SqlError>;
+
+    /// µs on the monotonic clock.
+    fn now_us(&self) -> u64;
+
+    /// Sleeps, or less on a stop.
+    fn sleep_us(&self, us: u64);
+
+    /// Whether to stop at once.
+    fn stopped(&self) -> bool;
 }

@@ -4,12 +4,10 @@ mod child;
 mod job;
 mod relations;
 mod report;
-mod runtime;
 
 pub(crate) use child::other_account;
 pub use child::{ChildEnd, ChildInput, ChildOrder, Output, RunChild, programs_run_as};
-pub use job::{Fill, Inputs, Job, JobSite};
+pub use job::{Connection, Fill, Inputs, Job, JobSite, Runtime};
 pub(crate) use job::{file_name, must_be_readable};
 pub use relations::relation_sizes;
 pub use report::{JobReport, PhaseTimer};
-pub use runtime::{Connection, Runtime};

@@ -1,35 +1,35 @@
-//! What a job gives back, and how it times its phases.
+//! The result of a job, and a timer for its phases.
 
 use std::collections::BTreeMap;
 
 use spec::figures::Figures;
 use spec::{Artifact, Phase, PhaseSource, Sample};
 
-/// What a job gives back.
+/// The result of a job.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct JobReport {
-    /// Phases in the order they started.
+    /// In the order they started.
     pub phases: Vec<Phase>,
     /// µs from start to end.
     pub elapsed_us: u64,
     pub figures: Figures,
     /// Versions of programs that took part, by name.
     pub versions: BTreeMap<String, String>,
-    /// The program's output (bounded), for the record.
+    /// The program's output (bounded).
     pub log: String,
-    /// What was read one by one, in the order it was read.
+    /// Single measurements, in order.
     pub samples: Vec<Sample>,
-    /// Files to keep with it.
+    /// Files to store with it.
     pub artifacts: Vec<Artifact>,
-    /// Tables that it made, as [`crate::jobs::relation_sizes`] names them; empty where all that is there counts.
+    /// Tables that it made, named as in [`crate::jobs::relation_sizes`]; empty where all tables count.
     pub tables: Vec<String>,
-    /// Whether it came to its end, and made not a single row.
+    /// Whether it finished, without making a single row.
     pub is_empty: bool,
-    /// Why a program came to no good end, in its own words; `None` where all went well.
+    /// Why a program failed, in its own words.
     pub failed: Option<String>,
 }
 
-/// Times successive phases with a clock that is handed in.
+/// Times successive phases with the given clock.
 pub struct PhaseTimer<'a> {
     clock: &'a mut dyn FnMut() -> u64,
     start_us: u64,
@@ -48,7 +48,8 @@ impl<'a> PhaseTimer<'a> {
         (self.clock)().saturating_sub(self.start_us)
     }
 
-    /// Records a phase that began at `start_us` (since the job's start) and ends now; gives its duration in µs.
+    /// Records a phase that began at `start_us` (since the job's start) and ends now; returns its duration in
+    /// µs.
     pub fn end(&mut self, name: &str, item: &str, start_us: u64, count: Option<u64>) -> u64 {
         let duration_us = self.now_us().saturating_sub(start_us);
         self.phases.push(Phase {

@@ -9,25 +9,24 @@ use super::options::Options;
 use super::program::Osm2pgsql;
 use crate::jobs::{ChildInput, ChildOrder};
 
-/// Extracts up to this size are loaded with the log of statements on, which gives the ends of reading nodes, ways and
-/// relations in milliseconds. Above it osm2pgsql's whole seconds are exact enough, and the log (a line for each
-/// relation) would be long.
+/// Extracts up to this size are loaded with the log of statements, which gives the ends of reading nodes,
+/// ways and relations in milliseconds. For larger ones osm2pgsql's whole seconds are exact enough, and the
+/// log (a line per relation) would be long.
 const SQL_LOG_UP_TO: u64 = 256 << 20;
 
-/// Of the log of statements: a line for each time that a prepared statement is executed, which is for each relation.
+/// In the log of statements: a line per execution of a prepared statement, and so per relation.
 const EXECUTED: &str = ") EXECUTE ";
 
-/// All that the command line of a load depends on.
+/// What the command line of a load depends on.
 pub(super) struct Command<'a> {
     pub(super) options: &'a Options,
-    /// Where what it loads is.
     pub(super) extract: &'a Path,
     pub(super) database: &'a Database,
-    /// Of the extract.
+    /// Size of the extract.
     pub(super) bytes: u64,
     pub(super) cpus: u32,
     pub(super) program: &'a Osm2pgsql,
-    /// What its connections are called on the server.
+    /// Name of its connections on the server.
     pub(super) called: &'a str,
 }
 
@@ -91,7 +90,7 @@ impl Command<'_> {
     }
 }
 
-/// As `--input-reader` takes it: what follows the first dot of the file's name.
+/// For `--input-reader`: the file's name after the first dot.
 fn format_of(extract: &Path) -> OsString {
     let name = extract.file_name().unwrap_or_default().to_string_lossy();
     let format = name.split_once('.').map_or("auto", |(_, format)| format);

@@ -1,16 +1,16 @@
-//! Why a load came to no good end: what osm2pgsql said, with the line of the style that it means, and what to try.
+//! Why a load failed: osm2pgsql's error, the line of the style it refers to, and what to try.
 
 use std::path::Path;
 
 use crate::jobs::{ChildEnd, file_name};
 
-/// Words of errors that mean that there was no memory.
+/// Error texts that mean a lack of memory.
 const NO_MEMORY: [&str; 4] =
     ["bad_alloc", "annot allocate memory", "Resource temporarily unavailable", "out of memory"];
 
-/// What it said was the matter. Of an option that it does not take, its last word is only where its help is; what it is about
-/// stands before that.
-pub(super) fn told(error: Option<&str>, log: &str) -> Option<String> {
+/// osm2pgsql's error. For an invalid option its last line is only a pointer to the help; the error comes
+/// before that.
+pub(super) fn error_text(error: Option<&str>, log: &str) -> Option<String> {
     let error = error?;
     let is_about_an_option = |line: &&str| line.contains("option") && line.contains("osm2pgsql: ");
     let option = log.lines().find(is_about_an_option).filter(|_| error.contains("Usage error"));
@@ -43,7 +43,7 @@ fn how_it_ended(end: &ChildEnd) -> String {
     }
 }
 
-/// The line of the style that an error speaks of, where one can be told: ` (line 2 of x.lua: local x = ()`.
+/// The line of the style that an error refers to, if any: ` (line 2 of x.lua: local x = ()`.
 fn line_of_style(said: &str, style: &Path) -> Option<String> {
     let name = file_name(style);
     let text = spec::given::read_text(style).ok()?;
@@ -51,7 +51,7 @@ fn line_of_style(said: &str, style: &Path) -> Option<String> {
         .or_else(|| number_after(said, "style file line "))
         .or_else(|| line_with_type(said, &text))?;
     let lines: Vec<&str> = text.lines().collect();
-    // The end of a file is a line behind its last one.
+    // The end of a file is reported as the line after its last one.
     let number = number.min(lines.len());
     let line: String = lines.get(number.checked_sub(1)?)?.trim().chars().take(120).collect();
     Some(format!(" (line {number} of {name}: {line})"))
@@ -62,7 +62,7 @@ fn number_after(said: &str, words: &str) -> Option<usize> {
     rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
 }
 
-/// The first line that asks for a type that the server does not know.
+/// The first line with a type that the server does not know.
 fn line_with_type(said: &str, text: &str) -> Option<usize> {
     let (_, rest) = said.split_once("type \"")?;
     let name = rest.split_once("\" does not exist")?.0;
@@ -87,12 +87,12 @@ mod tests {
     #[test]
     fn an_option_that_it_does_not_take_is_named() {
         let log = "osm2pgsql: unrecognized option '--no-such'\n2026-11-23 14:00:00  ERROR: Usage error. Try 'osm2pgsql --help'.";
-        let told = |error| told(Some(error), log);
+        let error_text = |error| error_text(Some(error), log);
         assert_eq!(
-            told("ERROR: Usage error. Try 'osm2pgsql --help'.").unwrap(),
+            error_text("ERROR: Usage error. Try 'osm2pgsql --help'.").unwrap(),
             "osm2pgsql: unrecognized option '--no-such'"
         );
-        assert_eq!(told("ERROR: no space").unwrap(), "ERROR: no space");
+        assert_eq!(error_text("ERROR: no space").unwrap(), "ERROR: no space");
     }
 
     #[test]
@@ -128,8 +128,8 @@ mod tests {
     fn want_of_memory_is_named_with_what_to_try() {
         let ended = |code, signal| ChildEnd { code, signal, ..ChildEnd::default() };
         for error in ["ERROR: std::bad_alloc", "ERROR: mmap failed: Cannot allocate memory"] {
-            let told = why(Some(error), &ended(Some(1), None), None);
-            assert!(told.contains(error) && told.contains("cache_mb"), "{told}");
+            let error_text = why(Some(error), &ended(Some(1), None), None);
+            assert!(error_text.contains(error) && error_text.contains("cache_mb"), "{error_text}");
         }
         assert!(why(None, &ended(None, Some(9)), None).contains("ended by signal 9; somebody killed it"));
         let of_server = why(Some("ERROR: Database error: out of memory"), &ended(Some(1), None), None);

@@ -1,4 +1,4 @@
-//! One load: its run, and what it left.
+//! An OSM load and its result.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,24 +15,24 @@ use super::failed;
 use super::made::{self, Which};
 use super::nodes::{self, NodesFile};
 use super::options::Options;
-use super::others::{self, Heard};
+use super::others::{self, SetUpProgress};
 use super::program::{Osm2pgsql, find_version};
 use crate::error::WorkloadError;
 use crate::jobs::{ChildEnd, Inputs, Job, JobReport, JobSite, file_name};
 
-/// A load, measured or to put data on a target.
+/// A load, measured or for preparation.
 #[derive(Debug)]
 pub struct Load {
     options: Options,
-    /// What its record is kept under.
+    /// The name of its record.
     name: String,
-    /// What the contents of its files are known by, in their order.
+    /// Names of its files' contents, in order.
     files: Vec<String>,
-    /// Names of the loads of the same preparation before it: what they made it must leave alone.
+    /// Names of earlier loads of the same preparation, whose tables it must keep.
     earlier: Vec<String>,
-    /// Whether its time is what counts: then nobody needs its data.
+    /// Whether it is measured: its data are then not needed.
     measured: bool,
-    /// What it is called on the server, once it began.
+    /// Its name on the server, once it began.
     called: RefCell<Option<String>>,
 }
 
@@ -40,25 +40,24 @@ pub struct Load {
 struct Begun {
     program: Osm2pgsql,
     extract: PathBuf,
-    /// Of the extract.
+    /// Size of the extract.
     bytes: u64,
-    /// Tables that it must leave alone.
+    /// Tables that it must keep.
     others: Vec<others::Other>,
-    /// What was there when it began.
+    /// Tables that existed when it began.
     before: BTreeSet<String>,
     called: String,
 }
 
-/// What came of it.
 struct End {
     end: ChildEnd,
     log: LoadLog,
-    /// Why a table that it made could not be noted.
+    /// Why a table that it made could not be recorded.
     not_noted: Option<WorkloadError>,
 }
 
 impl Load {
-    /// A load with these options; its files are where they say.
+    /// A load with these options, whose paths are complete.
     #[must_use]
     pub fn new(options: Options, measured: bool) -> Self {
         let files = options.files().into_iter().map(file_name).collect();
@@ -66,8 +65,8 @@ impl Load {
         Self { options, name, files, earlier, measured, called: RefCell::default() }
     }
 
-    /// The loads of one preparation, in this order. The first has the name that a single one has, so that what earlier
-    /// builds prepared is found; the others are told apart by their prefixes.
+    /// The loads of one preparation, in this order. The first has the name of a single one, so that data from
+    /// earlier builds are found; the others are distinguished by their prefixes.
     #[must_use]
     pub fn all(loads: &[Options]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
@@ -83,7 +82,7 @@ impl Load {
         all
     }
 
-    /// Sees what is there, and refuses to replace what is not of an earlier load.
+    /// Lists the existing tables, and refuses to replace one that is not from an earlier load.
     pub(super) fn look(&self, sql: &mut dyn Sql) -> Result<Vec<others::Other>, WorkloadError> {
         if self.options.replace {
             return Ok(Vec::new());
@@ -93,18 +92,20 @@ impl Load {
         Ok(found)
     }
 
-    /// What ways refer to and is not in the extract, in words. Not looked at in a large one, and not in a synthetic one, which has all.
+    /// References of ways to missing nodes, in words. Not checked in a large extract, and not in a synthetic
+    /// one, which is complete.
     pub(super) fn missing(&self, extract: &Path) -> Option<String> {
         let is_small = std::fs::metadata(extract).is_ok_and(|data| data.len() <= LOOKED_THROUGH);
         if !is_small || self.options.synthetic().is_some() {
             return None;
         }
-        // What cannot be read by us osm2pgsql may read still.
+        // osm2pgsql may be able to read what we cannot.
         let missing = extract::missing(extract)?.words()?;
         Some(format!("{}: {missing}", file_name(extract)))
     }
 
-    /// Sees that all is there and that nothing of others would be lost, and begins to keep what the load makes.
+    /// Checks that nothing is missing and no other tables would be lost, and starts to record what the load
+    /// makes.
     fn begin(&self, site: &mut JobSite<'_>) -> Result<Begun, WorkloadError> {
         let options = &self.options;
         options.validate()?;
@@ -112,9 +113,9 @@ impl Load {
         if let Some(doubt) = extract::check(&extract)?.doubt {
             (site.remark)(doubt);
         }
-        // Of a measured load it was told before the first run.
-        if let Some(told) = self.missing(&extract).filter(|_| !self.measured) {
-            (site.remark)(told);
+        // For a measured load it was reported before the first run.
+        if let Some(error_text) = self.missing(&extract).filter(|_| !self.measured) {
+            (site.remark)(error_text);
         }
         let program = options.program.as_deref().unwrap_or(Path::new("osm2pgsql"));
         let program = find_version(program, site.programs)?;
@@ -129,7 +130,7 @@ impl Load {
             );
             return Err(WorkloadError::option("osm.flat_nodes", problem));
         }
-        // Earlier builds knew one load only.
+        // Earlier builds had only one load.
         if self.name == FIRST {
             made::adopt(site.sql, &options.tables())?;
         }
@@ -140,8 +141,8 @@ impl Load {
         Ok(Begun { program, extract, bytes: self.input_bytes(site.extracts), others, before, called })
     }
 
-    /// Runs osm2pgsql and listens to what it says, noting each table as it is made; gives the tables, too.
-    fn listened(
+    /// Runs osm2pgsql and reads its output, recording each table as it is made; returns the tables, too.
+    fn run_and_record(
         &self,
         site: &mut JobSite<'_>,
         begun: &Begun,
@@ -161,11 +162,11 @@ impl Load {
         let mut parser = LogParser::new();
         let JobSite { sql, runtime, programs, .. } = site;
         let mut not_noted = None;
-        let run = |heard: &Heard| {
+        let run = |progress: &SetUpProgress| {
             programs.run(&command.order(), &mut |_, at_us, line| {
                 parser.line(at_us, line);
                 let Some(table) = table_made(line) else { return };
-                heard.set_up(runtime.now_us());
+                progress.set_up(runtime.now_us());
                 if tables.insert(table.clone()) {
                     let noted = self.note(*sql, &BTreeSet::from([table]), begun);
                     not_noted = not_noted.take().or(noted.err());
@@ -184,7 +185,7 @@ impl Load {
         Some(NodesFile { path, prefix: &self.options.prefix })
     }
 
-    /// A name that no other load has, for its connections.
+    /// A unique name for the load's connections.
     fn call(&self, sql: &mut dyn Sql) -> Result<String, WorkloadError> {
         let unique =
             "SELECT pg_backend_pid() || '-' || (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
@@ -243,21 +244,22 @@ impl Job for Load {
         if self.options.hstore { vec!["postgis", "hstore"] } else { vec!["postgis"] }
     }
 
-    /// Loads the extract; osm2pgsql's own last error line is quoted.
+    /// Loads the extract; the error quotes osm2pgsql's last error line.
     fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
         let begun = self.begin(site)?;
         let file = self.nodes_file();
         let is_own = file.map_or(Ok(false), |file| file.begin(site.sql, &begun.called))?;
-        let listened = self.listened(site, &begun);
-        let is_done = listened.as_ref().is_ok_and(|(end, _)| end.end.success());
-        // Nobody needs it after a load that is timed, and the next one makes it again. One that was there before is no load's to remove.
+        let run_and_record = self.run_and_record(site, &begun);
+        let is_done = run_and_record.as_ref().is_ok_and(|(end, _)| end.end.success());
+        // Not needed after a timed load, and the next one makes it again. A file that existed before is not
+        // removed.
         if let Some(file) = file.filter(|_| self.measured || is_own && !is_done) {
             file.remove();
         }
-        let (end, tables) = listened?;
+        let (end, tables) = run_and_record?;
         let End { end, log, not_noted } = end;
-        let told = failed::told(log.error.as_deref(), &log.text);
-        let why = || failed::why(told.as_deref(), &end, self.options.style.as_deref());
+        let error_text = failed::error_text(log.error.as_deref(), &log.text);
+        let why = || failed::why(error_text.as_deref(), &end, self.options.style.as_deref());
         let why = (!end.success()).then(why);
         if why.is_none() {
             not_noted.map_or(Ok(()), Err)?;
@@ -278,7 +280,7 @@ impl Job for Load {
         })
     }
 
-    /// What a load made that came to no good end.
+    /// Removes what a failed load made.
     fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
         let Some(called) = self.called.take() else { return Ok(Vec::new()) };
         let replaced = made::replaced(sql, &called)?;
@@ -310,13 +312,13 @@ fn figures(end: &ChildEnd, log: &LoadLog, extract_bytes: u64) -> Figures {
     figures.into_iter().filter_map(|(of, value)| Some((of, value?))).collect()
 }
 
-/// Extracts up to this size are looked through for what is missing in them: about a second for each 10 MB.
+/// Extracts up to this size are checked for missing nodes: about a second per 10 MB.
 const LOOKED_THROUGH: u64 = 64 << 20;
 
-/// What the only load of a preparation is called, or the first.
+/// Name of the only load of a preparation, or the first.
 const FIRST: &str = "osm";
 
-/// What a file's content is known by: its name, told apart from other files of that name that these read.
+/// The name of a file's content: its name, made unique among the files of these loads.
 fn known_by(path: &Path, loads: &[Load]) -> String {
     let plain = file_name(path);
     let is_other =
@@ -335,7 +337,7 @@ fn make_schemas(sql: &mut dyn Sql, schemas: &[String]) -> Result<(), WorkloadErr
     Ok(())
 }
 
-/// `"osm"."roads"` as tables are named in lists: `osm.roads`.
+/// `"osm"."roads"` as in lists of tables: `osm.roads`.
 fn plain(table: &str) -> String {
     let name = table.trim_matches('"').replace("\".\"", ".");
     name.strip_prefix("public.").map_or(name.clone(), str::to_owned)
@@ -354,7 +356,7 @@ mod tests {
     use crate::testing::NoServer;
     use crate::testing::sql::FakeSql;
 
-    /// Answers with lines instead of running anything.
+    /// Returns lines instead of running anything.
     struct Played {
         lines: Vec<&'static str>,
         end: ChildEnd,

@@ -1,7 +1,7 @@
-//! What loads of ours made, kept in the database so that it goes where they go: only that is ever removed.
+//! The list of what our loads made, stored in the same database: only that is ever removed.
 //!
-//! A table is noted when it is made, with the one of its name that was there before the load. What is noted and not complete is
-//! what a load left that failed or was killed: it is removed, unless it is still the former one.
+//! A table is recorded when it is made, with the former table of its name. An incomplete entry is from a load
+//! that failed or was killed: its table is removed, unless it is still the former one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,34 +15,36 @@ const REGISTRY: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT 
      (relation text PRIMARY KEY, measured boolean NOT NULL, load text NOT NULL, complete boolean NOT NULL, \
       former oid, former_loaded boolean NOT NULL)";
 
-/// Whether the table of that name is still the one that was there when it was noted.
+/// Whether the table of that name is still the one from when it was recorded.
 const AS_BEFORE: &str = "to_regclass(relation)::oid IS NOT DISTINCT FROM former";
 
-/// Whether a load is at work still. Sessions of osm2pgsql have its name, but it has none before it connects and after it ended;
-/// the connection that noted the tables is there all the time. Its process and the time are in the name: a process of that
-/// number that began later is another one. What is left of an earlier load over this very connection is at work no more.
+/// Whether a load is still running. Sessions of osm2pgsql have its name, but not before it connects and after
+/// it ended; the connection that recorded the tables exists all the time. The name contains its process and
+/// time: a later process with the same number differs. An earlier load over this very connection is not
+/// running any more.
 const AT_WORK: &str = "SELECT FROM pg_catalog.pg_stat_activity a WHERE a.application_name = l.load \
      OR a.pid <> pg_catalog.pg_backend_pid() AND a.pid::text = substring(l.load FROM '^pgdyno load ([0-9]+)-') \
      AND (a.backend_start IS NULL \
        OR extract(epoch FROM a.backend_start) * 1000000 <= substring(l.load FROM '-([0-9]+)$')::numeric)";
 
-/// What osm2pgsql keeps once for all loads of a schema, and empties when one begins.
+/// A table that osm2pgsql keeps for all loads of a schema, and empties when one begins.
 const OF_ALL_LOADS: &str = "osm2pgsql_properties";
 
-/// Whether a table, as SQL has its name, is the one that osm2pgsql keeps for all loads.
+/// Whether a table, named as in SQL, is the one that osm2pgsql keeps for all loads.
 pub(super) fn is_of_all_loads(table: &str) -> bool {
     table.rsplit('.').next().is_some_and(|bare| bare.trim_matches('"') == OF_ALL_LOADS)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which<'a> {
-    /// Of loads whose time was measured: their data are of no use to anybody.
+    /// Of measured loads, whose data are not needed.
     Measured,
     /// Of this load.
     Of(&'a str),
 }
 
-/// Makes the list, if it is not there, and clears away what killed loads left; `nodes` is the file of node locations of this load.
+/// Makes the list if it does not exist, and removes what killed loads left; `nodes` is this load's file of
+/// node locations.
 pub(super) fn open(sql: &mut dyn Sql, nodes: Option<&Path>) -> Result<(), WorkloadError> {
     execute(sql, REGISTRY)?;
     execute(sql, nodes::REGISTRY)?;
@@ -58,8 +60,8 @@ pub(super) fn open(sql: &mut dyn Sql, nodes: Option<&Path>) -> Result<(), Worklo
     Ok(())
 }
 
-/// Entries of the lists are carried out with the rights of the login. So the login, a superuser or the owner of the database must
-/// own the lists: any role that may create schemas could have made them first.
+/// Entries of the lists are removed with the rights of the login. So the login, a superuser or the owner of
+/// the database must own the lists: any role that may create schemas could have made them first.
 fn refuse_lists_of_others(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
     let ask = "SELECT o.name || ' belongs to role ' || r.rolname FROM ( \
            SELECT 'schema pgdyno' AS name, nspowner AS owner FROM pg_catalog.pg_namespace WHERE nspname = 'pgdyno' \
@@ -78,8 +80,8 @@ fn refuse_lists_of_others(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
     }
 }
 
-/// The name of a noted table, quoted for SQL, with each suffix added to its last part. Names from the list are never put into a
-/// statement unchanged.
+/// The name of a recorded table, quoted for SQL, with each suffix added to its last part. Names from the list
+/// are never put into a statement unquoted.
 fn with_suffixes<const N: usize>(
     sql: &mut dyn Sql,
     noted: &str,
@@ -96,19 +98,19 @@ fn with_suffixes<const N: usize>(
     Ok(suffixes.map(|suffix| format!("{schema}{}", quote_identifier(&format!("{last}{suffix}")))))
 }
 
-/// What is there now, by number.
+/// The existing tables, by OID.
 pub(super) fn present(sql: &mut dyn Sql) -> Result<BTreeSet<String>, WorkloadError> {
     let all = "SELECT oid FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p', 'v', 'm', 'f')";
     Ok(names(sql, all)?.into_iter().collect())
 }
 
-/// Whether there is a list.
+/// Whether the list exists.
 pub(super) fn is_there(sql: &mut dyn Sql) -> Result<bool, WorkloadError> {
     let found = sql.scalar("SELECT to_regclass('pgdyno.loaded')").map_err(WorkloadError::sql(DOING))?;
     Ok(found.is_some())
 }
 
-/// Takes over the tables of a preparation of an earlier build, which kept no such list.
+/// Adds the tables of a preparation from an earlier build, which had no such list.
 pub(super) fn adopt(sql: &mut dyn Sql, tables: &[String]) -> Result<(), WorkloadError> {
     let prepared = "SELECT to_regclass('pgdyno.prepared')";
     if sql.scalar(prepared).map_err(WorkloadError::sql(DOING))?.is_none() {
@@ -126,8 +128,8 @@ pub(super) fn adopt(sql: &mut dyn Sql, tables: &[String]) -> Result<(), Workload
     )
 }
 
-/// Notes tables, as SQL has their names, that a load makes; `before` is what was [`present`] when it began: osm2pgsql says what it
-/// makes, and goes on. Whether one that is there already is replaced is not known yet: it stays what it was.
+/// Records tables, named as in SQL, that a load makes; `before` is [`present`] from its start. osm2pgsql
+/// reports a table and continues, so it is not known yet whether an existing one is replaced.
 pub(super) fn note(
     sql: &mut dyn Sql,
     tables: &BTreeSet<String>,
@@ -159,8 +161,8 @@ pub(super) fn note(
     )
 }
 
-/// A load came to its end: what it noted and did not make is forgotten. What was only emptied is of both loads, and measured
-/// only if both are.
+/// A load finished: entries that it did not make are removed. A table that was only emptied belongs to both
+/// loads, and is measured only if both are.
 pub(super) fn complete(sql: &mut dyn Sql, (load, measured): (&str, bool)) -> Result<(), WorkloadError> {
     let load = quote_literal(load);
     execute(
@@ -174,7 +176,7 @@ pub(super) fn complete(sql: &mut dyn Sql, (load, measured): (&str, bool)) -> Res
     )
 }
 
-/// Tables of earlier loads that this one replaced, by their names, before it came to an end.
+/// Names of tables of earlier loads that this one replaced before it failed.
 pub(super) fn replaced(sql: &mut dyn Sql, load: &str) -> Result<Vec<String>, WorkloadError> {
     let own = format!("NOT complete AND load = {}", quote_literal(load));
     let ask = format!(
@@ -183,14 +185,14 @@ pub(super) fn replaced(sql: &mut dyn Sql, load: &str) -> Result<Vec<String>, Wor
     names(sql, &ask)
 }
 
-/// Removes tables that loads made, with what osm2pgsql makes beside a table; gives their names.
+/// Removes tables that loads made, with osm2pgsql's tables next to them; returns their names.
 pub(super) fn remove(sql: &mut dyn Sql, which: Which<'_>) -> Result<Vec<String>, WorkloadError> {
     let condition = match which {
         Which::Measured => "measured AND complete".to_owned(),
         Which::Of(load) => {
             end_sessions(sql, load)?;
             let own = format!("NOT complete AND load = {}", quote_literal(load));
-            // Nothing became of these.
+            // Tables that were never made.
             execute(
                 sql,
                 &format!(
@@ -205,7 +207,7 @@ pub(super) fn remove(sql: &mut dyn Sql, which: Which<'_>) -> Result<Vec<String>,
     for table in &tables {
         let name = quote_literal(table);
         let [whole, unfinished, check] = with_suffixes(sql, table, ["", "_tmp", "_osm2pgsql_valid"])?;
-        // At once or not at all; what somebody else built on it is not taken away with it.
+        // At once or not at all; objects that depend on it are kept.
         long(sql)
             .execute(&format!(
                 "BEGIN; DROP TABLE IF EXISTS {whole}, {unfinished}; DROP FUNCTION IF EXISTS {check}(); \
@@ -219,8 +221,8 @@ pub(super) fn remove(sql: &mut dyn Sql, which: Which<'_>) -> Result<Vec<String>,
     Ok(tables)
 }
 
-/// Ends what a program that was killed left on the server: a session of it may still be making a table. Bounded: one that does
-/// not end in 10 s waits for something that is no table of the load's.
+/// Ends sessions that a killed program left on the server, since they may still be making a table. Limited:
+/// one that does not end in 10 s waits for something other than the load's tables.
 fn end_sessions(sql: &mut dyn Sql, load: &str) -> Result<(), WorkloadError> {
     let doing = || WorkloadError::sql(format!("ending what is left of {load}"));
     let end = format!(

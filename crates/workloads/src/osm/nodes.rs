@@ -1,5 +1,5 @@
-//! The file of node locations (`flat_nodes`). Which one a load made is kept in the database as its tables are: only that is
-//! removed when it fails or is killed, and only that is made again when the same is loaded again.
+//! The file of node locations (`flat_nodes`). The database records which load made it, as for its tables:
+//! only such a file is removed when a load fails or is killed, and replaced when the same is loaded again.
 
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -12,26 +12,26 @@ use protocol::postgres::sql::{Sql, quote_literal};
 use crate::error::WorkloadError;
 use crate::jobs::other_account;
 
-/// By its place, and by what tells it from another file that has its place by now, or on another machine.
+/// Path, and what identifies the file: another one may have that path by now, or on another machine.
 pub(super) const REGISTRY: &str = "CREATE TABLE IF NOT EXISTS pgdyno.loaded_file \
      (path text PRIMARY KEY, known_by text NOT NULL, prefix text NOT NULL, load text NOT NULL, complete boolean NOT NULL)";
 
-/// The file that a load keeps node locations in.
+/// The file in which a load stores node locations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NodesFile<'a> {
     pub(super) path: &'a Path,
-    /// Of the tables that it belongs to.
+    /// Prefix of its tables.
     pub(super) prefix: &'a str,
 }
 
 impl NodesFile<'_> {
-    /// Whether there is one with something in it that no load of this prefix made.
+    /// Whether a non-empty file exists that no load of this prefix made.
     pub(super) fn is_of_others(&self, sql: &mut dyn Sql) -> Result<bool, WorkloadError> {
         Ok(self.has_something() && !self.is_own(sql)?)
     }
 
-    /// Before osm2pgsql begins: what an earlier load made is removed, else locations that this one does not have would stay in
-    /// it. Gives whether the file is this load's alone; else it was there, and may be replaced.
+    /// Before osm2pgsql begins: removes the file of an earlier load, whose locations would otherwise remain.
+    /// Returns whether the file is this load's alone; otherwise it existed, and may be replaced.
     pub(super) fn begin(&self, sql: &mut dyn Sql, load: &str) -> Result<bool, WorkloadError> {
         if self.has_something() {
             if !self.is_own(sql)? {
@@ -39,7 +39,7 @@ impl NodesFile<'_> {
             }
             self.remove();
         }
-        // Empty, so that it can be noted; where it cannot be made osm2pgsql says why.
+        // Empty, so that it can be recorded; if that fails, osm2pgsql will report why.
         let _ = match other_account() {
             Some(account) => run_as(account, "touch", self.path),
             None => {
@@ -50,14 +50,14 @@ impl NodesFile<'_> {
         Ok(true)
     }
 
-    /// The load came to its end, and this belongs to what it made.
+    /// The load finished, and the file belongs to it.
     pub(super) fn complete(&self, sql: &mut dyn Sql, load: &str) -> Result<(), WorkloadError> {
         self.note(sql, load, true)
     }
 
-    /// Removes it; what is no file (a device) stays.
+    /// Removes it, unless it is not a regular file (a device).
     pub(super) fn remove(&self) {
-        // One that is a link stays one.
+        // A link stays a link.
         let place = std::fs::canonicalize(self.path).unwrap_or_else(|_| self.path.to_owned());
         if std::fs::metadata(&place).is_ok_and(|found| found.is_file()) {
             let _ = match other_account() {
@@ -83,7 +83,7 @@ impl NodesFile<'_> {
         Ok(found.is_some_and(|count| count != "0"))
     }
 
-    /// Notes it, or that it is gone (`--drop`).
+    /// Records it, or that it is gone (`--drop`).
     fn note(&self, sql: &mut dyn Sql, load: &str, complete: bool) -> Result<(), WorkloadError> {
         let path = place(self.path);
         let forget = format!("DELETE FROM pgdyno.loaded_file WHERE path = {path}");
@@ -97,7 +97,8 @@ impl NodesFile<'_> {
     }
 }
 
-/// A file is touched or removed as whoever loads: its name comes from an experiment file, or from a table of the database.
+/// Touches or removes a file as the user that loads: its name comes from an experiment file, or from a table
+/// of the database.
 fn run_as((user, group): (u32, u32), tool: &str, file: &Path) -> std::io::Result<()> {
     let mut command = Command::new(tool);
     command.arg("--").arg(file).uid(user).gid(group).current_dir("/");
@@ -109,8 +110,8 @@ fn run_as((user, group): (u32, u32), tool: &str, file: &Path) -> std::io::Result
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().map(drop)
 }
 
-/// Removes a file that a failed load left, if it is `given`, the file of this load, and still the same. A row of the database alone
-/// removes nothing: other roles may be able to write it.
+/// Removes a file of a failed load, if it is `given` as the file of this load, and still the same. A row of
+/// the database alone removes nothing: other roles may be able to write it.
 pub(super) fn remove(sql: &mut dyn Sql, load: &str, given: Option<&Path>) -> Result<(), WorkloadError> {
     let Some(given) = given else { return Ok(()) };
     let own = format!(
@@ -127,8 +128,8 @@ pub(super) fn remove(sql: &mut dyn Sql, load: &str, given: Option<&Path>) -> Res
 
 const DOING: &str = "looking whose a file of node locations is";
 
-/// What tells a file from all others: its number, which another one may have later, and when it was made. `None` where there is
-/// no file, or its filesystem does not keep that.
+/// Identifies a file: its inode, which may be reused, and its creation time. `None` where there is no file,
+/// or the filesystem has no creation time.
 fn known_by(path: &Path) -> Option<String> {
     let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let made = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;

@@ -1,4 +1,4 @@
-//! What a user may write about an OSM load.
+//! Options of an OSM load.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::jobs::file_name;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// The extract, `.osm.pbf`; relative to the experiment file. Empty where a scale stands in its place.
+    /// The extract, `.osm.pbf`; relative to the experiment file. Empty with `scale`.
     #[serde(default)]
     pub extract: PathBuf,
     /// First part of the tables' names.
@@ -36,43 +36,43 @@ pub struct Options {
     /// Put all tags into a column of type hstore (`--hstore`).
     #[serde(default)]
     pub hstore: bool,
-    /// One's own style file (`--style`), relative to the experiment file.
+    /// A style file (`--style`), relative to the experiment file.
     #[serde(default)]
     pub style: Option<PathBuf>,
     /// Output (`--output`): `pgsql` or `flex`.
     #[serde(default)]
     pub output: Option<String>,
-    /// Keep node locations in this file instead of a table (`--flat-nodes`), relative to the experiment file; needs `slim`.
-    /// 8 bytes for each id up to the greatest, whether it is used or not.
+    /// Store node locations in this file instead of a table (`--flat-nodes`), relative to the experiment
+    /// file; needs `slim`. 8 bytes for each id up to the largest, whether it is used or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flat_nodes: Option<PathBuf>,
-    /// Further options of osm2pgsql as they are, separated by blanks: `--multi-geometry --latlong`.
+    /// Further options of osm2pgsql, passed unchanged, separated by blanks: `--multi-geometry --latlong`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub args: String,
-    /// In place of an extract: how large a synthetic one is.
+    /// Instead of an extract: the size of a synthetic one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scale>,
-    /// Of a synthetic extract; by default [`USUAL_SEED`]. 0..=2^63 - 1.
+    /// Seed of a synthetic extract; by default [`USUAL_SEED`]. 0..=2^63 - 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Schemas that its style names; those that are not there are made first, and stay.
+    /// Schemas that its style names; missing ones are made first, and stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schemas: Vec<String>,
-    /// Whether tables may be replaced that were there before and are not of an earlier load.
+    /// Whether existing tables that are not from an earlier load may be replaced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace: bool,
-    /// The osm2pgsql program: a name that is looked for on the PATH, or a path, relative to the experiment file; by default
+    /// The osm2pgsql program: a name in PATH, or a path relative to the experiment file; by default
     /// `osm2pgsql`.
     #[serde(default)]
     pub program: Option<PathBuf>,
 }
 
-/// Whether a program is named by its place, and not to be looked for.
+/// Whether a program is a path, and not looked up.
 pub(crate) fn is_a_path(program: &Path) -> bool {
     program.components().count() > 1
 }
 
-/// Whether options of osm2pgsql have it run Lua: a script that transforms tags.
+/// Whether options of osm2pgsql make it run Lua: a script that transforms tags.
 #[must_use]
 pub fn runs_lua(args: &str) -> bool {
     let option = |word: &str| word.split_once('=').map_or(word, |(name, _)| name).to_owned();
@@ -113,7 +113,7 @@ impl Options {
         }
     }
 
-    /// The same with its files named from this folder.
+    /// The options with their files relative to this folder.
     #[must_use]
     pub fn in_folder(&self, folder: &Path) -> Self {
         let from = |path: &PathBuf| folder.join(path);
@@ -129,14 +129,15 @@ impl Options {
         }
     }
 
-    /// Whether it makes tables of the names that another load makes. What a flex style makes nobody knows before it ran.
+    /// Whether it makes tables with the names of another load's. The tables of a flex style are unknown
+    /// before it runs.
     #[must_use]
     pub fn writes_where(&self, other: &Self) -> bool {
         let is_flex = |load: &Self| load.output.as_deref() == Some("flex");
         self.prefix == other.prefix && ((!is_flex(self) && !is_flex(other)) || (self.slim && other.slim))
     }
 
-    /// The files that it reads, an extract first; a synthetic one is none of them.
+    /// The files that it reads, an extract first; not a synthetic one.
     #[must_use]
     pub fn files(&self) -> Vec<&Path> {
         let extract = Some(&self.extract).filter(|_| self.has_extract());
@@ -155,12 +156,12 @@ impl Options {
         self.scale.map(|scale| Synthetic { scale, seed: self.seed.unwrap_or(USUAL_SEED) })
     }
 
-    /// What is loaded, in words: a path, or what is made up.
+    /// What is loaded: a path, or the synthetic extract in words.
     pub(super) fn source(&self) -> String {
         self.synthetic().map_or_else(|| self.extract.display().to_string(), |synthetic| synthetic.words())
     }
 
-    /// Where that is, when synthetic ones are kept in this folder.
+    /// Path of the extract, with synthetic ones in this folder.
     pub(super) fn extract_in(&self, folder: &Path) -> PathBuf {
         self.synthetic().map_or_else(|| self.extract.clone(), |synthetic| synthetic.place(folder))
     }
@@ -182,7 +183,7 @@ impl Options {
         })
     }
 
-    /// Tables that such a load makes whatever its style says, by their names; what output flex makes only its style knows.
+    /// Names of the tables that such a load always makes; with output flex only the style knows others.
     pub(super) fn tables(&self) -> Vec<String> {
         let middle: &[&str] = if self.slim { &MIDDLE } else { &[] };
         let output: &[&str] = match self.output.as_deref() {
@@ -192,7 +193,7 @@ impl Options {
         middle.iter().chain(output).map(|name| format!("{}_{name}", self.prefix)).collect()
     }
 
-    /// The same without the places of its files: names are left. That of a synthetic extract says all that is in it.
+    /// The options without the folders of its files. A synthetic extract's name determines its contents.
     pub(crate) fn portable(&self) -> Self {
         let synthetic = self.synthetic();
         Self {
@@ -205,7 +206,8 @@ impl Options {
         }
     }
 
-    /// Whether there is a row in these tables, as SQL has their names, except for those of the middle and of osm2pgsql itself.
+    /// Whether these tables, named as in SQL, have a row, except for those of the middle and of osm2pgsql
+    /// itself.
     pub(super) fn makes_rows(
         &self,
         sql: &mut dyn Sql,
@@ -227,7 +229,7 @@ impl Options {
         Ok(false)
     }
 
-    /// Checks ranges and words.
+    /// Checks values.
     ///
     /// # Errors
     /// [`WorkloadError::Option`].
@@ -250,7 +252,7 @@ impl Options {
         }
         if self.seed.is_some_and(|seed| self.scale.is_none() || seed > i64::MAX as u64) {
             let problem = if self.scale.is_none() {
-                "needs scale: it is that of a synthetic extract"
+                "needs scale: it is the seed of a synthetic extract"
             } else {
                 "is above 2^63 - 1"
             };
@@ -284,32 +286,32 @@ impl Options {
         }
         let is_name = |name: &&String| !name.is_empty() && name.len() <= 63 && !name.contains('\0');
         if let Some(name) = self.schemas.iter().find(|name| !is_name(name) || name.starts_with("pg_")) {
-            return wrong("schemas", format!("\"{name}\" is no name of a schema of one's own"));
+            return wrong("schemas", format!("\"{name}\" is not a valid name of a user's schema"));
         }
         match self.output.as_deref() {
             Some("flex") if self.style.is_none() => {
                 wrong("style", "is missing; output flex needs a Lua file".into())
             }
             None | Some("pgsql" | "flex") => Ok(()),
-            Some(other) => wrong("output", crate::words::unknown_word("output", other, &["pgsql", "flex"])),
+            Some(other) => wrong("output", crate::error::unknown_word("output", other, &["pgsql", "flex"])),
         }
     }
 }
 
-/// That an earlier load of the same preparation has this prefix.
+/// An earlier load of the same preparation has this prefix.
 pub(crate) fn prefix_taken(prefix: &str) -> WorkloadError {
     let problem =
         format!("another load has \"{prefix}\" already, and would lose its tables; give each its own prefix");
     WorkloadError::option("osm.prefix", problem)
 }
 
-/// Endings of what osm2pgsql reads.
+/// Suffixes of osm2pgsql's input files.
 const INPUTS: [&str; 6] = [".pbf", ".osm", ".osm.bz2", ".osm.gz", ".o5m", ".osc"];
 
-/// What the tables of the middle are called behind the prefix.
+/// Suffixes of the tables of the middle.
 const MIDDLE: [&str; 3] = ["nodes", "ways", "rels"];
 
-/// An option of osm2pgsql that has its own key, or that pgdyno decides, with what to do instead.
+/// An option of osm2pgsql that has a separate key, or that pgdyno sets, with what to do instead.
 fn of_a_key(word: &str) -> Option<(&str, &'static str)> {
     const KNOWN: [(&[&str], &str); 14] = [
         (&["-h", "--help", "-V", "--version"], "nothing would be loaded"),
@@ -340,13 +342,14 @@ fn of_a_key(word: &str) -> Option<(&str, &'static str)> {
     let long = name.starts_with("--");
     let is = |known: &&str| match known.len() {
         2 => !long && short_ones(word).any(|letter| known.ends_with(letter)),
-        // osm2pgsql takes any beginning that stands for one alone.
+        // osm2pgsql accepts any unique prefix.
         _ => long && name.len() > 2 && known.starts_with(name),
     };
     KNOWN.iter().find(|(names, _)| names.iter().any(is)).map(|(_, instead)| (word, *instead))
 }
 
-/// The short options that one word holds: `-Gs` is `-G -s`, `-ld other` is `-l -d other`, and `-Sfile` one with its value.
+/// The short options in one word: `-Gs` is `-G -s`, `-ld other` is `-l -d other`, and `-Sfile` one with its
+/// value.
 fn short_ones(word: &str) -> impl Iterator<Item = char> {
     const WITH_A_VALUE: &str = "bdpUHPiECSeoOzrF";
     let mut over = !word.starts_with('-');
@@ -423,7 +426,7 @@ mod tests {
         assert!(said(&both).starts_with("osm.scale: cannot stand with extract"));
         assert!(said(&Options { seed: Some(1), ..Options::new("a") }).starts_with("osm.seed: needs scale"));
         assert!(said(&synthetic("1", Some(u64::MAX))).starts_with("osm.seed: is above"));
-        // What is in it is all that counts, and it is read from no file of the user's.
+        // Only its contents count, and no file of the user's is read for it.
         let of = synthetic("0.1", None);
         assert_eq!(of.portable(), synthetic("0.1", Some(1)).portable());
         assert_ne!(of.portable(), synthetic("0.1", Some(2)).portable());

@@ -1,8 +1,8 @@
-//! Tables that are there before a load and are not its own: osm2pgsql would replace one of the same name without a word.
+//! Existing tables that do not belong to a load: osm2pgsql would silently replace one of the same name.
 //!
-//! Which tables output flex makes only its style knows, once it runs. So all tables that the load's role could drop are
-//! locked in the weakest mode while osm2pgsql sets its own up: it then waits before it drops one of them, which is seen,
-//! and ended.
+//! Only a flex style knows which tables it makes, once it runs. So all tables that the load's role could drop
+//! are locked in the weakest mode while osm2pgsql sets its own up. It then waits before it drops one of them,
+//! which is detected, and the load is ended.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -12,38 +12,38 @@ use super::made::{is_of_all_loads, is_there};
 use crate::error::WorkloadError;
 use crate::jobs::{Connection, Runtime};
 
-/// So long after the last table was set up no other one is, µs.
+/// This long after the last table was set up no other one is, µs.
 const SET_UP_US: u64 = 3_000_000;
-/// The same where a version does not say when it sets tables up.
+/// The same where a version does not report when it sets tables up.
 const SILENT_US: u64 = 30_000_000;
-/// Between two looks, µs.
+/// Time between two checks, µs.
 const LOOK_US: u64 = 100_000;
 
 const DOING: &str = "looking for tables that the load must leave alone";
 
-/// A table that was there before.
+/// A table that existed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Other {
-    /// With its schema, as SQL has it.
+    /// With its schema, quoted for SQL.
     name: String,
-    /// Its bare name, where no schema need be named to reach it.
+    /// Its bare name, if it is in the search path.
     bare: Option<String>,
     /// Whether an earlier load of ours made it.
     loaded: bool,
-    /// Whether that is a load of the same preparation.
+    /// Whether that load belongs to the same preparation.
     beside: bool,
 }
 
-/// The tables that a load could drop, except for those that it may replace: `measured` ones are of no use to anybody, and
-/// what was loaded without being measured may be loaded again, except for what `earlier` jobs of the same preparation made.
-/// What osm2pgsql keeps for all loads every load empties.
+/// The tables that a load could drop, except for those that it may replace: `measured` ones are not needed,
+/// and prepared ones may be loaded again, unless `earlier` jobs of the same preparation made them. The table
+/// that osm2pgsql keeps for all loads is emptied by every load.
 pub(super) fn others(
     sql: &mut dyn Sql,
     measured: bool,
     earlier: &[String],
 ) -> Result<Vec<Other>, WorkloadError> {
     let own = if measured { "(l.measured OR c.relname = 'osm2pgsql_properties')" } else { "true" };
-    // Their records name their tables; there is a list of those once a job is done.
+    // Their records name their tables; a list of those exists once a job is done.
     let earlier: Vec<String> = earlier.iter().map(|job| quote_literal(job)).collect();
     let beside = match earlier.is_empty() {
         true => "false".to_owned(),
@@ -93,7 +93,7 @@ fn would_replace(found: &[&Other]) -> WorkloadError {
     let names: Vec<&str> = found.iter().map(|other| other.name.as_str()).collect();
     let loaded = found.iter().all(|other| other.loaded);
     let (what, hint) = match loaded {
-        // Another prefix is of no help.
+        // Another prefix does not help.
         _ if found.iter().any(|other| is_of_all_loads(&other.name)) => (
             "where it keeps what all its loads in this database have in common; pgdyno did not make it",
             "load into another database, or allow it: replace = true (--replace)",
@@ -117,37 +117,37 @@ fn would_replace(found: &[&Other]) -> WorkloadError {
     )
 }
 
-/// When the load said last that it sets a table up, and whether it is over.
+/// When the load last reported that it sets a table up, and whether it is over.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct SetUpProgress {
     set_up_us: AtomicU64,
     over: AtomicBool,
 }
 
-impl Heard {
+impl SetUpProgress {
     /// A table is set up now, µs on the runtime's clock.
     pub(super) fn set_up(&self, now_us: u64) {
         self.set_up_us.store(now_us, Ordering::Relaxed);
     }
 }
 
-/// Does `work` while the others are kept from being dropped by connections of this name; what would have been dropped is
-/// told as an error, whatever the work gave.
+/// Does `work` while connections of this name cannot drop the other tables. A table that would have been
+/// dropped is reported as an error, whatever the result of `work`.
 pub(super) fn kept<T>(
     runtime: &dyn Runtime,
     others: &[Other],
     called: &str,
-    work: impl FnOnce(&Heard) -> T,
+    work: impl FnOnce(&SetUpProgress) -> T,
 ) -> Result<T, WorkloadError> {
-    let heard = Heard::default();
+    let progress = SetUpProgress::default();
     if others.is_empty() {
-        return Ok(work(&heard));
+        return Ok(work(&progress));
     }
     let mut keeper = lock(runtime, others)?;
     let (given, touched) = std::thread::scope(|scope| {
-        let watch = scope.spawn(|| watch(&mut *keeper, runtime, &heard, called));
-        let given = work(&heard);
-        heard.over.store(true, Ordering::Relaxed);
+        let watch = scope.spawn(|| watch(&mut *keeper, runtime, &progress, called));
+        let given = work(&progress);
+        progress.over.store(true, Ordering::Relaxed);
         (given, watch.join().ok().flatten())
     });
     match touched {
@@ -163,7 +163,7 @@ pub(super) fn kept<T>(
 fn lock(runtime: &dyn Runtime, others: &[Other]) -> Result<Connection, WorkloadError> {
     let mut keeper = runtime.connect().map_err(WorkloadError::sql(DOING))?;
     let names: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
-    // Somebody may be changing one of them, and take long.
+    // Another session may be changing one of them for a long time.
     let lock = format!(
         "BEGIN; SET LOCAL lock_timeout = '10s'; LOCK TABLE {} IN ACCESS SHARE MODE",
         names.join(", ")
@@ -172,9 +172,15 @@ fn lock(runtime: &dyn Runtime, others: &[Other]) -> Result<Connection, WorkloadE
     Ok(keeper)
 }
 
-/// Until all tables are set up or the load is over: who waits for a table that is held is ended, and the table told.
-fn watch(keeper: &mut dyn Sql, runtime: &dyn Runtime, heard: &Heard, called: &str) -> Option<String> {
-    // What a transaction once saw of others' sessions stays as it was for it, unless it is cleared.
+/// Until all tables are set up or the load is over: ends a session that waits for a locked table, and reports
+/// the table.
+fn watch(
+    keeper: &mut dyn Sql,
+    runtime: &dyn Runtime,
+    progress: &SetUpProgress,
+    called: &str,
+) -> Option<String> {
+    // A transaction keeps its first snapshot of others' sessions, unless it is cleared.
     let waiting = format!(
         "SELECT pg_catalog.pg_stat_clear_snapshot(); \
          SELECT format('%I.%I', n.nspname, c.relname), pg_catalog.pg_cancel_backend(l.pid) \
@@ -186,15 +192,15 @@ fn watch(keeper: &mut dyn Sql, runtime: &dyn Runtime, heard: &Heard, called: &st
     );
     let begin_us = runtime.now_us();
     let mut touched = None;
-    while !heard.over.load(Ordering::Relaxed) {
+    while !progress.over.load(Ordering::Relaxed) {
         match keeper.rows(&waiting) {
-            // What is held stays held until the load is over.
+            // The locks stay until the load is over.
             Ok(rows) => {
                 touched = touched.or(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
             }
             Err(_) => break,
         }
-        let last_us = heard.set_up_us.load(Ordering::Relaxed);
+        let last_us = progress.set_up_us.load(Ordering::Relaxed);
         let (since, patience) = if last_us > 0 { (last_us, SET_UP_US) } else { (begin_us, SILENT_US) };
         if touched.is_none() && runtime.now_us().saturating_sub(since) > patience {
             break;

@@ -1,4 +1,4 @@
-//! Which osm2pgsql is there?
+//! Finds osm2pgsql and its version.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,12 @@ use crate::jobs::{ChildOrder, RunChild};
 pub struct Osm2pgsql {
     /// Path or name.
     pub program: PathBuf,
-    /// Its version as it says, e.g. `1.8.0`.
+    /// As it reports, e.g. `1.8.0`.
     pub version: String,
 }
 
 impl Osm2pgsql {
-    /// Whether it is at least this version; an unreadable version counts as new.
+    /// Whether it has at least this version; an unknown version counts as new.
     #[must_use]
     pub fn at_least(&self, major: u32, minor: u32) -> bool {
         let mut numbers = self.version.split('.').map(|part| part.parse::<u32>().ok());
@@ -30,10 +30,10 @@ impl Osm2pgsql {
 }
 
 impl Osm2pgsql {
-    /// Whether it can do such a load.
+    /// Checks that it supports such a load.
     ///
     /// # Errors
-    /// From which version on.
+    /// The required version.
     pub(super) fn can(&self, options: &Options) -> Result<(), WorkloadError> {
         let from = |major, minor, what: &str| match self.at_least(major, minor) {
             true => Ok(()),
@@ -53,7 +53,7 @@ impl Osm2pgsql {
 /// Asks osm2pgsql for its version.
 ///
 /// # Errors
-/// When it cannot be started or says nothing that looks like a version.
+/// When it cannot be started or prints nothing that looks like a version.
 pub fn find_version(program: &Path, run: &mut dyn RunChild) -> Result<Osm2pgsql, WorkloadError> {
     let order = ChildOrder {
         program: program.to_owned(),

@@ -1,5 +1,5 @@
-//! The loads of one preparation: a table for one, a list of tables for several. Plans keep one as the table that earlier builds
-//! knew.
+//! The loads of one preparation: a table for one, a list of tables for several. Plans store one as a table,
+//! as in earlier builds.
 
 use std::fmt;
 
@@ -18,7 +18,6 @@ pub(crate) fn serialize<S: Serializer>(loads: &[Options], to: S) -> Result<S::Ok
     }
 }
 
-/// The reverse.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Options>, D::Error> {
     source.deserialize_any(Either)
 }
@@ -49,7 +48,7 @@ impl<'de> Visitor<'de> for Either {
     }
 }
 
-/// An element: a table, and nothing that serde would read as one.
+/// An element: a table, and nothing else that serde would accept.
 struct Table(Options);
 
 impl<'de> Deserialize<'de> for Table {

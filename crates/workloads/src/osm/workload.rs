@@ -1,4 +1,4 @@
-//! The workload as `lab` sees it: a load in each run.
+//! The workload for `lab`: a load in each run.
 
 use std::path::Path;
 
@@ -18,15 +18,15 @@ use crate::workload::{Asked, Guarded, JobWorkload, Prepared, ScriptInfo, Workloa
 pub struct Loads {
     options: Options,
     load: Load,
-    /// Its style, as it is called where it was asked for.
+    /// Its style, under the requested name.
     style: Option<Asked>,
 }
 
 impl Loads {
-    /// A workload with these options; files are named from `folder`.
+    /// A workload with these options; files are relative to `folder`.
     ///
     /// # Errors
-    /// When options are out of range, or the extract is no extract.
+    /// When options are out of range, or the extract is invalid.
     pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
         options.validate()?;
         let (written, options) = (options, options.in_folder(folder));
@@ -59,10 +59,10 @@ impl Workload for Loads {
         true
     }
 
-    /// Nothing that is not its own may be replaced; better known before the first load than in it.
+    /// Checks before the first load that no other tables would be replaced.
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
         let sql = site.sql()?;
-        // What a killed load left is nothing that was prepared.
+        // The rest of a killed load is not prepared data.
         if made::is_there(sql)? {
             made::open(sql, self.options.flat_nodes.as_deref())?;
         }
@@ -73,7 +73,7 @@ impl Workload for Loads {
         Ok(Prepared::default())
     }
 
-    /// What earlier runs loaded is removed.
+    /// Removes what earlier runs loaded.
     fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
         let sql = site.sql()?;
         made::open(sql, self.options.flat_nodes.as_deref())?;
@@ -81,7 +81,7 @@ impl Workload for Loads {
         Ok(Vec::new())
     }
 
-    /// What is missing in the extract; all else only a load itself can tell.
+    /// Missing nodes of the extract; only a load itself can show anything else.
     fn guard(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
         let missing = self.load.missing(&self.options.extract);
         Ok(Guarded { notes: missing.into_iter().collect(), ..Guarded::default() })

@@ -1,4 +1,4 @@
-//! Are pgbench's tables there, how large are they, and in what state does a run find them?
+//! Checks pgbench's tables: existence, size, and their state before a run.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use protocol::postgres::sql::{Sql, SqlError, long};
 
 const NAMES: [&str; 4] = ["pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history"];
 
-/// SQLSTATE of a table that is not there.
 const UNDEFINED_TABLE: &str = "42P01";
 
-/// How the first `pgbench_accounts` of the search path is partitioned, and into how many; no row when there is none.
+/// How the first `pgbench_accounts` of the search path is partitioned, and the number of partitions; no row
+/// when it does not exist.
 const PARTITIONS: &str = "SELECT part.partstrat, (SELECT count(*) FROM pg_catalog.pg_inherits WHERE inhparent = rel.oid) \
      FROM pg_catalog.pg_class rel \
      JOIN pg_catalog.pg_namespace space ON space.oid = rel.relnamespace \
@@ -19,7 +19,7 @@ const PARTITIONS: &str = "SELECT part.partstrat, (SELECT count(*) FROM pg_catalo
      WHERE rel.relname = 'pgbench_accounts' AND space.nspname = ANY (pg_catalog.current_schemas(true)) \
      ORDER BY pg_catalog.array_position(pg_catalog.current_schemas(true), space.nspname) LIMIT 1";
 
-/// What is known of pgbench's tables.
+/// Facts about pgbench's tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tables {
     /// Rows of `pgbench_branches`: the scale.
@@ -33,11 +33,10 @@ pub struct Tables {
 /// Why pgbench's tables cannot be used, in pgbench's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TablesError {
-    /// What is wrong, without a final newline.
+    /// Without a final newline.
     pub message: String,
-    /// What to try.
     pub hint: Option<String>,
-    /// What the server said against the question, where it did.
+    /// The server's error, if any.
     pub error: Option<SqlError>,
 }
 
@@ -53,8 +52,8 @@ impl std::error::Error for TablesError {
     }
 }
 
-/// Counts the branches and asks how the accounts are partitioned, as pgbench does before it runs a built-in script;
-/// `database` is for its hint.
+/// Counts the branches and finds out how the accounts are partitioned, as pgbench does before it runs a
+/// built-in script; `database` is for its hint.
 ///
 /// # Errors
 /// When there are no such tables, or the server refuses.
@@ -68,7 +67,7 @@ pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesE
         error: Some(error),
     })?;
     let scale = count.and_then(|count| count.parse().ok()).unwrap_or_default();
-    // A server too old for the question has no partitioned tables.
+    // A server too old for the query has no partitioned tables.
     let Ok(rows) = sql.rows(PARTITIONS) else { return Ok(Tables { scale, ..Tables::default() }) };
     let Some(row) = rows.into_iter().next() else {
         let message = "no pgbench_accounts table found in search_path".to_owned();
@@ -91,7 +90,7 @@ pub fn count_tables(sql: &mut dyn Sql, database: &str) -> Result<Tables, TablesE
 /// Looks for pgbench's tables, for an experiment.
 ///
 /// # Errors
-/// When one is not there or they are empty.
+/// When one is missing or they are empty.
 pub fn tables(sql: &mut dyn Sql) -> Result<Tables, WorkloadError> {
     let doing = "looking for pgbench's tables";
     let columns: Vec<_> = NAMES.iter().map(|name| format!("to_regclass('{name}') IS NOT NULL")).collect();
@@ -110,7 +109,7 @@ pub fn tables(sql: &mut dyn Sql) -> Result<Tables, WorkloadError> {
     match count_tables(sql, "") {
         Ok(Tables { scale: 0, .. }) => Err(missing("pgbench's tables are empty".to_owned())),
         Ok(tables) => Ok(tables),
-        // Tables that are there but cannot be read need no others.
+        // Existing tables that cannot be read are not made again.
         Err(TablesError { error: Some(error), .. }) if !error.is(UNDEFINED_TABLE) => {
             Err(WorkloadError::Sql { doing: doing.to_owned(), error })
         }
@@ -118,7 +117,7 @@ pub fn tables(sql: &mut dyn Sql) -> Result<Tables, WorkloadError> {
     }
 }
 
-/// Rows of `pgbench_branches`; `None` where there is no such table, or it cannot be read.
+/// Rows of `pgbench_branches`; `None` where the table is missing, or cannot be read.
 pub(super) fn branches(sql: &mut dyn Sql) -> Result<Option<u64>, WorkloadError> {
     let doing = "looking for pgbench's tables";
     let there = "SELECT to_regclass('pgbench_branches') IS NOT NULL \
@@ -130,24 +129,24 @@ pub(super) fn branches(sql: &mut dyn Sql) -> Result<Option<u64>, WorkloadError> 
     Ok(count.and_then(|count| count.parse().ok()))
 }
 
-/// What [`vacuum`] tells, in this order: for each group of statements a beginning, perhaps errors, an end.
+/// Events of [`vacuum`], in this order: for each group of statements a beginning, perhaps errors, an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vacuuming<'a> {
-    /// What begins: `starting vacuum...`; no line end follows it.
+    /// What begins: `starting vacuum...`; without a line end.
     Begins(&'static str),
-    /// A statement failed; what is left is done nevertheless.
+    /// A statement failed; the rest is still done.
     Failed(&'a SqlError),
     /// `end.`, and a line end.
     Ends,
 }
 
 impl Vacuuming<'_> {
-    /// What pgbench says of a statement that failed, below the server's own words.
+    /// pgbench's text below the server's error.
     pub const DETAIL: &'static str = "(ignoring this error and continuing anyway)";
 }
 
-/// Puts pgbench's tables into the state its runs start from; with `accounts` it vacuums and analyzes those too
-/// (pgbench's `-v`). What fails is told and passed over, as in pgbench.
+/// Brings pgbench's tables into the state for a run; with `accounts` it vacuums and analyzes those too
+/// (pgbench's `-v`). Failures are reported and ignored, as in pgbench.
 pub fn vacuum(sql: &mut dyn Sql, accounts: bool, tell: &mut dyn FnMut(Vacuuming<'_>)) {
     let mut run = |begins: &'static str, statements: &[&str]| {
         tell(Vacuuming::Begins(begins));
@@ -165,7 +164,7 @@ pub fn vacuum(sql: &mut dyn Sql, accounts: bool, tell: &mut dyn FnMut(Vacuuming<
     }
 }
 
-/// The same for an experiment: what fails are remarks. Does nothing where the tables are not there.
+/// As [`vacuum`], for an experiment: failures are remarks. Does nothing if the tables do not exist.
 pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
     let there = "SELECT to_regclass('pgbench_branches') IS NOT NULL";
     let there = sql.scalar(there).map_err(WorkloadError::sql("looking for pgbench's tables"))?;

@@ -1,7 +1,7 @@
-//! A sample of transactions with each query explained, as the clients send it: pasted, or prepared with its parameters.
+//! Explains each query of a sample of transactions, in the clients' form: with variables substituted, or
+//! prepared with parameters.
 //!
-//! The same transactions as those whose answers are compared, in a connection that is used for nothing else and cannot
-//! write.
+//! The same transactions as those whose answers are compared, in a separate read-only connection.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ use crate::error::WorkloadError;
 use crate::explain::{Budget, Session, Unexplained, refused};
 use crate::plans::Explained;
 
-/// So often a prepared statement is planned for its parameters before the server weighs one plan for all.
+/// Executions of a prepared statement with custom plans before the server considers a generic one.
 const CUSTOM_PLANS: usize = 5;
 
-/// Explains what can be chosen of the scripts. The connection is of no use afterwards.
+/// Explains the scripts. The connection cannot be used for anything else afterwards.
 ///
 /// # Errors
-/// When the connection fails; what the server refuses is told in place of the plans.
+/// When the connection fails; the server's refusals are part of the result.
 pub(super) fn explain(
     program: &Program,
     sql: &mut dyn Sql,
@@ -56,7 +56,7 @@ pub(super) fn explain(
     Ok(explaining.explained)
 }
 
-/// What is explained so far, and of what.
+/// The plans so far.
 struct Explaining {
     mode: Mode,
     session: Session,
@@ -64,7 +64,7 @@ struct Explaining {
     prepared: BTreeSet<usize>,
     script: String,
     draw: u32,
-    /// Plans of the transaction at hand, with what the server said of each: they count when it has come to its end.
+    /// Plans of the current transaction, with the server's answers: they count when it has finished.
     transaction: Vec<(StatementPlan, String)>,
     explained: Explained,
 }
@@ -105,7 +105,7 @@ impl Explaining {
         Ok(())
     }
 
-    /// What is missing because a transaction came to no end.
+    /// Records why plans are missing when a transaction did not finish.
     fn stopped(&mut self, error: WorkloadError, draw: u64) -> Result<(), WorkloadError> {
         let WorkloadError::FirstExecution { file, line, problem, sqlstate: Some(state), .. } = error else {
             return Err(error);
@@ -115,7 +115,7 @@ impl Explaining {
         Ok(())
     }
 
-    /// A query, explained.
+    /// Explains a query.
     fn query(&mut self, sql: &mut dyn Sql, query: &str, line: usize) -> Result<(), SqlError> {
         match self.session.explain(sql, query) {
             Ok((plan, json)) => {
@@ -128,7 +128,7 @@ impl Explaining {
         Ok(())
     }
 
-    /// The statement as it is explained: pasted, or as one that is prepared and carried out with its parameters.
+    /// The statement in the clients' form: substituted, or prepared and executed with its parameters.
     fn as_the_clients(
         &mut self,
         sql: &mut dyn Sql,
@@ -146,7 +146,7 @@ impl Explaining {
         let execute = format!("EXECUTE {name}{values}");
         let known = !self.prepared.insert(statement.number);
         if known && self.mode == Mode::Extended {
-            // The unnamed statement is parsed again each time, and always planned for its parameters.
+            // The unnamed statement is parsed again each time, and always gets a custom plan.
             sql.execute(&format!("DEALLOCATE {name}"))?;
         }
         if !known || self.mode == Mode::Extended {
@@ -154,7 +154,7 @@ impl Explaining {
             sql.execute(&format!("PREPARE {name}{types} AS {text}"))?;
         }
         if !known && self.mode == Mode::Prepared {
-            // Past the switch to a plan for all parameters, as clients are when their run counts.
+            // Past the switch to a generic plan, as clients are in a measured run.
             for _ in 0..CUSTOM_PLANS {
                 sql.execute(&format!("EXPLAIN {execute}"))?;
             }
@@ -183,7 +183,7 @@ impl Asking for Explaining {
         self.query(sql, &query, line)?;
         match statement.capture {
             Capture::None => Ok(Vec::new()),
-            // The script goes on with what it returns.
+            // The script continues with its result.
             _ => AsWritten.ask(sql, statement, variables, line),
         }
     }
@@ -205,7 +205,7 @@ fn is_query(text: &[u8]) -> bool {
     ["SELECT", "WITH", "VALUES", "TABLE"].iter().any(|word| first_word(text).eq_ignore_ascii_case(word))
 }
 
-/// Whether it only begins or ends a transaction, which is no loss.
+/// Whether it only begins or ends a transaction, which needs no plan.
 fn is_of_transactions(text: &[u8]) -> bool {
     let words = ["BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT"];
     words.iter().any(|word| first_word(text).eq_ignore_ascii_case(word))
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(old, Explained::not("plans are read from PostgreSQL 13 on"));
     }
 
-    /// It was forgotten together with a transaction that did not end, and any later one took its place.
+    /// It was dropped together with a transaction that did not end, and any later one took its place.
     #[test]
     fn the_slowest_plan_is_kept_when_a_slower_one_did_not_count() {
         let mut sql = server("150002");

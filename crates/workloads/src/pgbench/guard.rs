@@ -1,5 +1,5 @@
-//! The first execution of each script, outside the timed part, so that what is wrong is shown with file, line and
-//! statement instead of as a count of failures; and a sample of them, so that arms can be seen to do the same.
+//! Executes each script once, outside the timed part, so that an error is shown with file, line and statement
+//! instead of as a count of failures; and a sample of executions, to check that arms do the same.
 
 use super::prepare::Program;
 use super::read_only::{NOT_ASKED, NOT_IN_A_TRANSACTION, ReadOnly};
@@ -14,7 +14,7 @@ use spec::figures;
 /// Runs every script that can be chosen once, by the simple protocol and without its pauses.
 ///
 /// # Errors
-/// [`WorkloadError::FirstExecution`] with the place and the server's own words.
+/// [`WorkloadError::FirstExecution`] with the position and the server's error.
 pub(super) fn first_execution(
     program: &Program,
     sql: &mut dyn Sql,
@@ -28,13 +28,13 @@ pub(super) fn first_execution(
         }
         let mut trial = Trial::new(program, scale, seed);
         if let Err(failed) = trial.run(script, sql, &mut AsWritten) {
-            // Leaves no transaction open for what comes next; outside of one it only draws a warning.
+            // Leaves no transaction open; outside of one it only causes a warning.
             let _ = sql.execute("ROLLBACK");
             return Err(failed);
         }
         guarded.rows += trial.answer.rows;
         guarded.bytes += trial.answer.bytes;
-        // Another draw may find something: what the script is worth is seen in its runs.
+        // Another draw may find something: the runs will show that.
         if trial.queries > 0 && trial.answer.rows == 0 {
             guarded.notes.push(format!("the first execution of {} returned no row", script.name));
         }
@@ -43,8 +43,8 @@ pub(super) fn first_execution(
     Ok(guarded)
 }
 
-/// Runs every script that can be chosen several times, where nothing can be written; each time draws again, and alike for
-/// equal seeds however much the scripts draw.
+/// Runs every script that can be chosen several times, without allowing writes. Each time has separate random
+/// numbers, equal for equal seeds however many the scripts draw.
 ///
 /// # Errors
 /// As [`first_execution`].
@@ -55,7 +55,7 @@ pub(super) fn sample(
     seed: u64,
 ) -> Result<Sampled, WorkloadError> {
     let answers = answers(program, sql, scale, seed);
-    // A script may have left a transaction open; outside of one this only draws a warning.
+    // A script may have left a transaction open; outside of one this only causes a warning.
     let _ = sql.execute("ROLLBACK");
     let _ = sql.take_notices();
     match answers {
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(sql.asked.last().unwrap(), "ROLLBACK");
     }
 
-    /// A setting of the session stayed on the connection of a pooler, and the next client could not write.
+    /// A setting of the session stayed on a pooler's connection, and the next client could not write.
     #[test]
     fn a_sample_leaves_nothing_in_its_session() {
         let mut sql = FakeSql::new();

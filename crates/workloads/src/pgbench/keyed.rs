@@ -2,7 +2,7 @@
 
 use script::{Action, Scripts};
 
-/// What the statements by key of a transaction found.
+/// Whether a transaction's statements by key found rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Keyed {
     /// One of them ended.
@@ -12,14 +12,14 @@ pub(super) struct Keyed {
 }
 
 impl Keyed {
-    /// A statement by key ended, which returned or changed so many rows.
+    /// A statement by key ended, which returned or changed this many rows.
     #[inline]
     pub(super) fn add(&mut self, rows: u64) {
         self.asked = true;
         self.found |= rows > 0;
     }
 
-    /// 1 where the transaction asked by key, and 1 where it found nothing by that.
+    /// 1 if the transaction asked by key, and 1 if it found nothing by that.
     #[inline]
     pub(super) fn counts(self) -> (u32, u32) {
         (u32::from(self.asked), u32::from(self.asked && !self.found))
@@ -36,14 +36,14 @@ pub(super) fn statements(scripts: &Scripts) -> Vec<bool> {
     statements.collect()
 }
 
-/// Whether a condition of a statement (with `$1` for variables) compares something with a variable by `=`, `IN` or `BETWEEN`.
-/// Ranges without an end and boxes are no keys: there nothing may be found by nature.
+/// Whether a condition of a statement (with `$1` for variables) compares something with a variable by `=`,
+/// `IN` or `BETWEEN`. Open ranges and boxes are not keys: they may legitimately find nothing.
 fn is_by_key(statement: &str) -> bool {
     let words = tokens(statement);
     let condition = words.iter().position(|word| word.eq_ignore_ascii_case("where"));
     let Some(condition) = condition.map(|at| &words[at + 1..]) else { return false };
     let is_variable = |at: usize| condition.get(at).is_some_and(|word| word.starts_with('$'));
-    // What may stand between the comparison and the variable.
+    // Tokens allowed between the comparison and the variable.
     let opens = |at: usize| {
         let word = condition.get(at).copied().unwrap_or_default();
         ["(", "[", "'", "any", "array"].iter().any(|it| word.eq_ignore_ascii_case(it))
@@ -59,7 +59,7 @@ fn is_by_key(statement: &str) -> bool {
     })
 }
 
-/// Words, `$1`, operators, and other characters one by one; comments are passed over.
+/// Words, `$1`, operators, and other characters one by one; skips comments.
 fn tokens(text: &str) -> Vec<&str> {
     const OPERATORS: &str = "=<>!~*/+-%&|^#@:";
     let (mut found, mut rest) = (Vec::new(), text);
@@ -101,7 +101,7 @@ mod tests {
             ("INSERT INTO t SELECT * FROM s WHERE k = ($1)", true),
             ("SELECT 1 FROM t WHERE name = 'user $1'", false),
             ("SELECT 1 FROM t WHERE code = '$1'", true),
-            // Nothing may be found there by nature.
+            // These may legitimately find nothing.
             ("SELECT 1 FROM t WHERE at > $1", false),
             ("SELECT 1 FROM t WHERE at >= $1 AND id <> $2", false),
             ("SELECT 1 FROM roads WHERE way && ST_MakeEnvelope($1, $2, $3, $4, 3857)", false),

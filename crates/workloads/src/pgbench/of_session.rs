@@ -1,14 +1,15 @@
-//! What in a script belongs to its session: behind a transaction pooler the next client gets it, and the script does not.
+//! Statements of a script that change its session: behind a transaction pooler the next client gets that
+//! session, and the script does not.
 
 use script::Action;
 
 use super::prepare::Program;
 
-/// Functions that take locks which a session keeps.
+/// Functions that take session locks.
 const LOCKS: [&str; 2] = ["PG_ADVISORY_LOCK", "PG_TRY_ADVISORY_LOCK"];
 
 impl Program {
-    /// The first statement that changes its session, with its place: `a.sql, line 3: LISTEN x`.
+    /// The first statement that changes its session, with its position: `a.sql, line 3: LISTEN x`.
     pub(super) fn of_session(&self) -> Option<String> {
         let scripts = self.scripts.scripts().iter().enumerate();
         let mut commands = scripts.flat_map(|(index, script)| {

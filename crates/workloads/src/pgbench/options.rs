@@ -1,4 +1,4 @@
-//! What a user may write about pgbench scripts.
+//! Options of a pgbench workload.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,42 +8,40 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::source::{find_builtin, weighted};
 use crate::error::WorkloadError;
+use crate::error::unknown_word;
 use crate::jobs::file_name;
-use crate::words::unknown_word;
 
 /// `pgbench = { builtin = "tpcb-like" }`, `pgbench = { files = ["a.sql@3", "b.sql"], mode = "prepared" }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Built-in scripts, each with a weight after `@` if wanted; any unambiguous prefix of a name will do.
+    /// Built-in scripts, each with an optional weight after `@`; any unambiguous prefix of a name works.
     /// Without any script it is `tpcb-like`, as in pgbench.
     #[serde(deserialize_with = "one_or_many")]
     pub builtin: Vec<String>,
-    /// Script files, each with a weight after the last `@` if wanted; relative to the experiment file.
+    /// Script files, each with an optional weight after the last `@`; relative to the experiment file.
     #[serde(deserialize_with = "one_or_many")]
     pub files: Vec<String>,
-    /// How statements are sent.
     pub mode: Mode,
     /// Variables set before the first script, as with `-D`.
     #[serde(deserialize_with = "texts")]
     pub define: BTreeMap<String, String>,
-    /// Value of `:scale` for one's own scripts; with a built-in script it is counted from `pgbench_branches`.
+    /// Value of `:scale` for users' scripts; with a built-in script it is counted from `pgbench_branches`.
     pub scale: Option<u32>,
-    /// Tries of a transaction that fails by serialization or deadlock; 0 means no bound but the run's end.
+    /// Tries of a transaction that fails by serialization or deadlock; 0 means until the run's end.
     pub max_tries: u32,
-    /// Connect again for each transaction.
     pub reconnect: bool,
-    /// Make a lost connection again, however long that takes, instead of giving the client up: the transaction it was
-    /// lost in counts as failed.
+    /// Reopen a lost connection, however long that takes, instead of aborting the client: the open
+    /// transaction counts as failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reconnect_lost: bool,
-    /// Count a failed statement as a failed transaction and go on, instead of giving the client up.
+    /// Count a failed statement as a failed transaction and continue, instead of aborting the client.
     pub continue_on_error: bool,
     /// Vacuum branches and tellers and empty the history before each run, as pgbench does without `-n`.
     pub vacuum: bool,
     /// Do not retry a transaction that has taken longer than this, in milliseconds (pgbench's `-L`).
     pub latency_limit_ms: Option<f64>,
-    /// A script may find and change nothing at all: its runs are valid nevertheless.
+    /// Runs are valid even if a script finds and changes nothing at all.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub may_be_empty: bool,
 }
@@ -67,11 +65,11 @@ impl Default for Options {
     }
 }
 
-/// How statements are sent: pgbench's `-M`.
+/// pgbench's `-M`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Variables pasted into the text, one Query message.
+    /// Variables substituted in the text, one Query message.
     #[default]
     Simple,
     /// Variables as parameters; parsed at each execution.
@@ -81,10 +79,10 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All, as written.
+    /// The option's values.
     pub const NAMES: [&'static str; 3] = ["simple", "extended", "prepared"];
 
-    /// As written in files and reports.
+    /// The option's value.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
@@ -110,7 +108,7 @@ impl<'de> Deserialize<'de> for Mode {
     }
 }
 
-/// Longest promise of a latency, milliseconds.
+/// Longest latency limit, milliseconds.
 const A_DAY_MS: f64 = 86_400_000.0;
 
 impl Options {
@@ -124,13 +122,13 @@ impl Options {
         self.files.iter().filter_map(|word| weighted("files", word).ok()).map(|file| file.name)
     }
 
-    /// The same without the places of its files.
+    /// The options without the folders of the files.
     pub(crate) fn portable(&self) -> Self {
         let files = self.files.iter().map(|file| file_name(Path::new(file)));
         Self { files: files.collect(), ..self.clone() }
     }
 
-    /// Checks ranges and words.
+    /// Checks values.
     ///
     /// # Errors
     /// [`WorkloadError::Option`].

@@ -1,9 +1,11 @@
-//! Scripts read and parsed, once per experiment and the same for every arm.
+//! Reads and parses scripts, once per experiment and the same for every arm.
 
-use script::{Action, Scripts};
+use std::sync::Arc;
 
+use script::{Action, Scripts, Symbols, Value, Variables};
+
+use super::drop_in::{DropInOptions, HostPolicy};
 use super::keyed;
-use super::manner::{HostPolicy, Manner};
 use super::options::{Mode, Options};
 use super::source::{Loaded, ScriptSource};
 use super::writes::writes;
@@ -11,26 +13,25 @@ use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::workload::{Asked, Prepared, ScriptInfo, StatementInfo};
 
-/// Parsed scripts and how they are to be run; shared by all clients.
+/// Parsed scripts with their options; shared by all clients.
 #[derive(Debug)]
 pub(super) struct Program {
-    /// Those that are measured, and behind them the startup script, if there is one.
+    /// The measured scripts, followed by the startup script, if there is one.
     pub(super) scripts: Scripts,
-    /// Index of the startup script.
     pub(super) startup: Option<usize>,
     /// By script: whether it goes to a standby.
     pub(super) reads: Vec<bool>,
-    /// As a drop-in for pgbench does it; an experiment otherwise.
+    /// A drop-in for pgbench; otherwise an experiment.
     pub(super) drop_in: bool,
-    pub(super) manner: Manner,
+    pub(super) drop_in_options: DropInOptions,
     pub(super) options: Options,
-    /// By [`script::Statement::number`]: what the extended protocol sends.
+    /// By [`script::Statement::number`]: the text for the extended protocol.
     pub(super) texts: Vec<Vec<u8>>,
-    /// For each script the number of its first command over all scripts; behind the last one that of all commands.
+    /// For each script the number of its first command over all scripts; then the number of all commands.
     pub(super) first_command: Vec<usize>,
     /// SHA-256 of each script's text.
     pub(super) hashes: Vec<String>,
-    /// The scripts as they were read, the startup script too.
+    /// The scripts as read, including the startup script.
     pub(super) sources: Vec<Asked>,
     /// Whether a built-in script is among them: they need pgbench's tables.
     pub(super) builtin: bool,
@@ -48,40 +49,39 @@ impl Program {
         self.texts.iter().any(|text| begins(text))
     }
 
-    /// Whether a script changes data, as far as its text says.
+    /// Whether a script changes data, as far as its text shows.
     pub(super) fn writes(&self) -> bool {
         self.texts.iter().any(|text| writes(&String::from_utf8_lossy(text)))
     }
 
-    /// Reads and parses `sources` for an experiment; relative files are looked up from `folder` by whoever made the
-    /// sources.
+    /// Reads and parses `sources` for an experiment; their paths are complete.
     pub(super) fn load(options: &Options, sources: &[ScriptSource]) -> Result<Self, WorkloadError> {
-        let program = Self::new(options, sources, Manner::default(), false)?;
+        let program = Self::new(options, sources, DropInOptions::default(), false)?;
         refuse_shell(&program.scripts)?;
         Ok(program)
     }
 
-    /// Whether a script is built in, or names the table that the built-in ones write their history into.
+    /// Whether a script is built in, or names the history table of the built-in ones.
     pub(super) fn writes_history(&self) -> bool {
         let names = |source: &Asked| String::from_utf8_lossy(&source.text).contains("pgbench_history");
         self.builtin || self.sources.iter().any(names)
     }
 
-    /// Whether a script uses `:scale` on pgbench's tables, and nobody defined it otherwise.
+    /// Whether a script uses `:scale` on pgbench's tables, without another definition.
     pub(super) fn uses_scale_of_tables(&self) -> bool {
         let measured = self.sources.iter().map(|source| String::from_utf8_lossy(&source.text));
         !self.options.define.contains_key("scale")
             && measured.into_iter().any(|text| text.contains(":scale") && text.contains("pgbench_"))
     }
 
-    /// Reads and parses `sources` for a drop-in, whose messages are pgbench's.
+    /// Reads and parses `sources` for a drop-in, with pgbench's messages.
     pub(super) fn drop_in(
         options: &Options,
         sources: &[ScriptSource],
-        manner: Manner,
+        drop_in_options: DropInOptions,
     ) -> Result<Self, WorkloadError> {
-        let program = Self::new(options, sources, manner, true)?;
-        if program.manner.shell.is_none() {
+        let program = Self::new(options, sources, drop_in_options, true)?;
+        if program.drop_in_options.shell.is_none() {
             refuse_shell(&program.scripts)?;
         }
         Ok(program)
@@ -90,11 +90,11 @@ impl Program {
     fn new(
         options: &Options,
         sources: &[ScriptSource],
-        manner: Manner,
+        drop_in_options: DropInOptions,
         drop_in: bool,
     ) -> Result<Self, WorkloadError> {
         options.validate()?;
-        manner.validate(sources.len())?;
+        drop_in_options.validate(sources.len())?;
         let mut scripts = Scripts::new();
         let (mut hashes, mut texts, mut builtin) = (Vec::new(), Vec::new(), false);
         for source in sources {
@@ -109,15 +109,15 @@ impl Program {
             scripts.add(&loaded.name, &loaded.text, loaded.weight).map_err(wrong)?;
             texts.push(loaded.asked());
         }
-        let startup = manner.startup.is_some().then_some(sources.len());
-        if let Some(source) = &manner.startup {
+        let startup = drop_in_options.startup.is_some().then_some(sources.len());
+        if let Some(source) = &drop_in_options.startup {
             let loaded = Loaded::read(source, drop_in)?;
             scripts.add_aside(&loaded.name, &loaded.text).map_err(wrong)?;
             texts.push(loaded.asked());
         }
         scripts.check(options.mode != Mode::Simple).map_err(wrong)?;
         check_names(options, drop_in)?;
-        let reads: &[usize] = match &manner.hosts {
+        let reads: &[usize] = match &drop_in_options.hosts {
             HostPolicy::ReadWrite { reads } => reads,
             _ => &[],
         };
@@ -127,8 +127,8 @@ impl Program {
             first_command: first_commands(&scripts),
             reads: (0..sources.len()).map(|script| reads.contains(&script)).collect(),
             startup,
+            drop_in_options,
             drop_in,
-            manner,
             scripts,
             hashes,
             sources: texts,
@@ -137,12 +137,12 @@ impl Program {
         })
     }
 
-    /// Commands over all scripts.
+    /// Number of commands over all scripts.
     pub(super) fn commands(&self) -> usize {
         self.first_command.last().copied().unwrap_or_default()
     }
 
-    /// Where a command is written: `file.sql, line 3: SELECT …`; `statement` counts over all scripts.
+    /// Position of a command: `file.sql, line 3: SELECT …`; `statement` counts over all scripts.
     pub(super) fn place(&self, statement: usize) -> Option<String> {
         let index = self.first_command.partition_point(|first| *first <= statement).checked_sub(1)?;
         let script = self.scripts.scripts().get(index)?;
@@ -150,13 +150,13 @@ impl Program {
         Some(format!("{}, line {}: {}", script.name, command.line, command.summary))
     }
 
-    /// How many scripts are measured.
+    /// Number of measured scripts.
     pub(super) fn measured(&self) -> usize {
         self.startup.unwrap_or(self.scripts.scripts().len())
     }
 
     pub(super) fn infos(&self) -> Vec<ScriptInfo> {
-        // The hashes are those of the measured scripts.
+        // Only measured scripts have hashes.
         let scripts = self.scripts.scripts().iter().zip(&self.hashes).zip(self.scripts.weights());
         scripts
             .map(|((script, hash), weight)| ScriptInfo {
@@ -194,7 +194,7 @@ fn wrong(error: script::ParseError) -> WorkloadError {
     WorkloadError::Script(error.to_string())
 }
 
-/// Where nothing runs them, shell commands are named, not silently left out.
+/// Refuses shell commands by name where nothing runs them.
 fn refuse_shell(scripts: &Scripts) -> Result<(), WorkloadError> {
     for script in scripts.scripts() {
         for command in &script.commands {
@@ -244,4 +244,34 @@ fn check_names(options: &Options, drop_in: bool) -> Result<(), WorkloadError> {
             Err(WorkloadError::option("pgbench.define", problem))
         }
     }
+}
+
+/// Values of the automatic variables.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Automatic {
+    pub(super) client: usize,
+    pub(super) scale: u64,
+    pub(super) seed: u64,
+    pub(super) default_seed: Option<i64>,
+}
+
+/// The variables of `-D`, and the automatic ones that it does not set.
+pub(super) fn starting(program: &Program, symbols: &Arc<Symbols>, automatic: Automatic) -> Variables {
+    let mut variables = Variables::new(Arc::clone(symbols));
+    for (name, value) in &program.options.define {
+        // Names were checked when the options were read.
+        let _ = variables.define("option", name.as_bytes(), value.as_bytes());
+    }
+    variables.set_default(Symbols::CLIENT_ID, Value::Int(automatic.client as i64));
+    variables.set_default(Symbols::SCALE, Value::Int(automatic.scale as i64));
+    variables.set_default(Symbols::RANDOM_SEED, Value::Int(automatic.seed as i64));
+    if let Some(seed) = automatic.default_seed {
+        variables.set_default(Symbols::DEFAULT_SEED, Value::Int(seed));
+    }
+    variables
+}
+
+/// Whether `-D` sets the seed of the hash functions, so that none is drawn.
+pub(super) fn default_seed_given(program: &Program) -> bool {
+    program.options.define.contains_key("default_seed")
 }

@@ -1,29 +1,29 @@
-//! Statements of a script asked in transactions that cannot write.
+//! Runs statements of a script in read-only transactions.
 //!
-//! Behind a pooler another client gets the session next, so nothing is set for the session. Where the script begins no
-//! transaction, one is begun here for each statement.
+//! Behind a pooler another client gets the session next, so nothing is set for the session. If the script
+//! begins no transaction, each statement runs in a separate one.
 
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
 use script::{Statement, Variables};
 
 use super::trial::{Asking, pasted};
 
-/// SQLSTATE of a script that cannot be asked like this; no server has it.
+/// SQLSTATE for a script that cannot be run like this; no server uses it.
 pub(super) const NOT_ASKED: &str = "PGDYN";
-/// SQLSTATEs of what does not work in a transaction: VACUUM and the like, and procedures that commit.
+/// SQLSTATEs of what does not work in a transaction: VACUUM and similar, and procedures that commit.
 pub(super) const NOT_IN_A_TRANSACTION: [&str; 2] = ["25001", "2D000"];
 
-/// The words after BEGIN that keep a transaction from writing.
+/// Makes a transaction read-only, after BEGIN.
 const READ_ONLY: &str = "SET TRANSACTION READ ONLY";
 
-/// Asks for statements where nothing can be written.
+/// Runs statements without allowing writes.
 #[derive(Debug, Default)]
 pub(super) struct ReadOnly {
     /// The script has begun a transaction.
     open: bool,
 }
 
-/// What a statement does to transactions.
+/// The effect of a statement on transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Does {
     Nothing,
@@ -66,7 +66,8 @@ impl Asking for ReadOnly {
     }
 }
 
-/// A statement pooler ends a connection that begins a transaction: the transaction is ours, not the script's.
+/// A statement pooler closes a connection that begins a transaction: the transaction is ours, not the
+/// script's.
 fn without_transactions(error: SqlError) -> SqlError {
     if !error.text.contains("statement pooling mode") {
         return error;
@@ -76,10 +77,10 @@ fn without_transactions(error: SqlError) -> SqlError {
     SqlError { sqlstate: Some("08P01".to_owned()), text: text.to_owned() }
 }
 
-/// What a statement of so many parts does to transactions; `None` where that is not clear.
+/// The effect of a statement with this many parts on transactions; `None` if unclear.
 fn does(text: &str, parts: usize) -> Option<Does> {
     if parts > 1 {
-        // A semicolon in a text may cut a part in two: then it is looked at in vain.
+        // A semicolon in a text may split a part in two, which is then unclear.
         let plain = text.split(';').all(|part| of_one(part) == Some(Does::Nothing));
         return plain.then_some(Does::Nothing);
     }
@@ -96,7 +97,7 @@ fn of_one(text: &str) -> Option<Does> {
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     match (word(0), word(1)) {
         ("BEGIN" | "START", _) => Some(Does::Begins),
-        // To a savepoint: the transaction goes on. With CHAIN another one begins, which is like it.
+        // To a savepoint: the transaction continues. With CHAIN another one begins, which is equivalent.
         ("ROLLBACK", _) if words.contains(&"TO".to_owned()) => Some(Does::Nothing),
         ("COMMIT" | "END" | "ROLLBACK" | "ABORT", _) if word(1) == "PREPARED" => None,
         ("COMMIT" | "END" | "ROLLBACK" | "ABORT", _) => match words.contains(&"CHAIN".to_owned()) {

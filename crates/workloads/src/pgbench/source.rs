@@ -1,4 +1,4 @@
-//! Scripts as they are written: built in, in files, or handed in.
+//! Sources of scripts: built in, in files, or given as text.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use crate::error::WorkloadError;
 use crate::workload::Asked;
 use protocol::nearest;
 
-/// One script of a run, in the order it was asked for.
+/// One script of a run, in the requested order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptSource {
-    /// A built-in script by name (or a prefix of it), with its weight after `@` if it has one.
+    /// A built-in script by name (or a prefix of it), optionally with a weight after `@`.
     Builtin(String),
     /// A file; `shown` is the name in reports.
     File {
@@ -23,7 +23,7 @@ pub enum ScriptSource {
         /// Relative frequency.
         weight: u32,
     },
-    /// A text that is no file, such as standard input.
+    /// A text without a file, such as standard input.
     Text {
         name: String,
         text: Vec<u8>,
@@ -32,7 +32,7 @@ pub enum ScriptSource {
     },
 }
 
-/// A script's text, wherever it came from.
+/// A script's text.
 pub(super) struct Loaded {
     pub(super) name: String,
     pub(super) text: Vec<u8>,
@@ -46,7 +46,7 @@ impl Loaded {
         Asked { name: self.name, kind, text: self.text }
     }
 
-    /// Reads it; in a drop-in as pgbench does, and with its messages.
+    /// Reads it; in a drop-in as pgbench does, with its messages.
     pub(super) fn read(source: &ScriptSource, drop_in: bool) -> Result<Self, WorkloadError> {
         Ok(match source {
             ScriptSource::Builtin(word) => {
@@ -75,7 +75,7 @@ pub(super) fn weighted(key: &str, word: &str) -> Result<Weighted, WorkloadError>
         .map_err(|error| WorkloadError::option(format!("pgbench.{key}"), format!("{error} (in \"{word}\")")))
 }
 
-/// A built-in script by name or prefix, with its weight; in a drop-in the messages are pgbench's.
+/// A built-in script by name or prefix, with its weight; in a drop-in with pgbench's messages.
 pub(super) fn find_builtin(word: &str, drop_in: bool) -> Result<(&'static Builtin, u32), WorkloadError> {
     if drop_in {
         let weighted = Weighted::parse(word).map_err(|error| WorkloadError::Script(error.to_string()))?;
@@ -100,7 +100,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, WorkloadError> {
     given::read(path).map_err(|error| wrong(format!("cannot be read: {error}")))
 }
 
-/// Whatever can be read, a pipe also, as pgbench does it; the messages are pgbench's.
+/// Reads anything, even a pipe, as pgbench does, with its messages.
 fn read_anything(path: &Path, shown: &str) -> Result<Vec<u8>, WorkloadError> {
     let told = |what: &str, error: &std::io::Error| {
         WorkloadError::Script(format!(

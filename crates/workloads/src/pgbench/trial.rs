@@ -1,21 +1,21 @@
-//! One execution of a script outside of any load, command by command, without its pauses.
+//! Executes a script once without load, command by command, without its pauses.
 
 use std::sync::Arc;
 
 use script::{Action, Capture, Command, Cursor, Random, Script, Statement, Streams, Target, Variables};
 
 use super::prepare::Program;
-use super::variables::{Automatic, default_seed_given, starting};
+use super::prepare::{Automatic, default_seed_given, starting};
 use crate::answers::Answer;
 use crate::error::WorkloadError;
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
 
-/// How a statement of a trial is asked; called for each one, in the script's order.
+/// Runs the statements of a trial, in the script's order.
 pub(super) trait Asking {
-    /// Gives what came back: as much as the script goes on with.
+    /// Runs a statement; returns as much of its results as the script needs.
     ///
     /// # Errors
-    /// What the server, or the connection, says against it.
+    /// Of the server or the connection.
     fn ask(
         &mut self,
         sql: &mut dyn Sql,
@@ -25,7 +25,7 @@ pub(super) trait Asking {
     ) -> Result<Vec<ResultSet>, SqlError>;
 }
 
-/// By the simple protocol, as it is written.
+/// By the simple protocol, unchanged.
 pub(super) struct AsWritten;
 
 impl Asking for AsWritten {
@@ -40,24 +40,25 @@ impl Asking for AsWritten {
     }
 }
 
-/// A statement with the values of its variables pasted in.
 pub(super) fn pasted(statement: &Statement, variables: &Variables) -> String {
     let mut text = Vec::new();
     statement.append_simple(variables, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// What went wrong with a command.
+/// An error of a command.
 enum Problem {
-    /// The script's fault.
-    Said { text: String, sqlstate: Option<String> },
-    /// The connection was lost, which is no fault of the script.
+    Script {
+        text: String,
+        sqlstate: Option<String>,
+    },
+    /// The connection was lost, which is not the script's fault.
     Lost(SqlError),
 }
 
 impl From<String> for Problem {
     fn from(text: String) -> Self {
-        Self::Said { text, sqlstate: None }
+        Self::Script { text, sqlstate: None }
     }
 }
 
@@ -65,7 +66,7 @@ impl From<SqlError> for Problem {
     fn from(error: SqlError) -> Self {
         match error.sqlstate {
             None => Self::Lost(error),
-            sqlstate => Self::Said { text: error.text, sqlstate },
+            sqlstate => Self::Script { text: error.text, sqlstate },
         }
     }
 }
@@ -74,7 +75,7 @@ impl From<SqlError> for Problem {
 pub(super) struct Trial {
     variables: Variables,
     random: Random,
-    /// Statements that were to return rows.
+    /// Statements that should return rows.
     pub(super) queries: u64,
     pub(super) answer: Answer,
 }
@@ -95,7 +96,8 @@ impl Trial {
     /// From its first command to its last.
     ///
     /// # Errors
-    /// [`WorkloadError::FirstExecution`] with the place of the command; [`WorkloadError::Sql`] when the connection was lost.
+    /// [`WorkloadError::FirstExecution`] with the command's position; [`WorkloadError::Sql`] when the
+    /// connection was lost.
     pub(super) fn run(
         &mut self,
         script: &Script,
@@ -111,7 +113,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Runs a command; gives the truth of its condition, if it is one.
+    /// Runs a command; returns the truth of its condition, if it is one.
     fn command(
         &mut self,
         (cursor, script, command): (Cursor, &Script, &Command),
@@ -188,7 +190,7 @@ impl Trial {
 
 fn failed(script: &Script, command: &Command, problem: Problem) -> WorkloadError {
     match problem {
-        Problem::Said { text, sqlstate } => WorkloadError::FirstExecution {
+        Problem::Script { text, sqlstate } => WorkloadError::FirstExecution {
             file: script.name.clone(),
             line: command.line,
             statement: command.summary.clone(),

@@ -1,4 +1,4 @@
-//! The workload as `lab` sees it.
+//! The workload for `lab`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use spec::Artifact;
 
 use super::check::{Tables, TablesError, branches, count_tables, tables, vacuum_quietly};
 use super::client::clients;
+use super::drop_in::DropInOptions;
 use super::explain::explain;
 use super::guard::{first_execution, sample};
-use super::manner::Manner;
 use super::options::{Mode, Options};
 use super::prepare::Program;
+use super::prepare::default_seed_given;
 use super::source::{ScriptSource, weighted};
-use super::variables::default_seed_given;
 use crate::answers::Sampled;
 use crate::error::WorkloadError;
 use crate::place::{Places, Site};
@@ -33,18 +33,18 @@ pub struct Pgbench {
     may_be_empty: bool,
     /// Value of `:scale`; counted by `check` when a built-in script is used.
     scale: u64,
-    /// What was found of pgbench's tables, if it was asked.
+    /// pgbench's tables, if needed.
     tables: Option<Tables>,
-    /// The warning that the scale differs from the scale of the tables.
+    /// The warning that the scale differs from the tables' scale.
     scale_remark: Option<String>,
 }
 
 impl Pgbench {
-    /// Reads the scripts that `options` names: built-in ones first, then files (relative ones from `folder`);
-    /// `tpcb-like` when none is named.
+    /// Reads the scripts in `options`: built-in ones first, then files (relative to `folder`); `tpcb-like`
+    /// when there are none.
     ///
     /// # Errors
-    /// When a file cannot be read, or a script does not parse or uses what is not supported.
+    /// When a file cannot be read, or a script is invalid or unsupported.
     pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
         let mut sources: Vec<_> = options.builtin.iter().cloned().map(ScriptSource::Builtin).collect();
         for word in &options.files {
@@ -58,7 +58,7 @@ impl Pgbench {
         Self::with_scripts(options, &sources)
     }
 
-    /// Runs these scripts, in this order, instead of those named in `options`.
+    /// Runs these scripts, in this order, instead of those in `options`.
     ///
     /// # Errors
     /// As [`Pgbench::open`].
@@ -66,22 +66,22 @@ impl Pgbench {
         Ok(Self::new(options, Program::load(options, sources)?))
     }
 
-    /// Runs these scripts as a drop-in for pgbench: in its manner to the letter. Weights in `options` and `sources` are
-    /// those of clients that are in no group.
+    /// Runs these scripts as a drop-in, exactly as pgbench. Weights in `options` and `sources` apply to
+    /// clients outside any group.
     ///
     /// # Errors
-    /// As [`Pgbench::open`], in pgbench's words; also when groups or policy name a script that is not there.
-    pub fn with_manner(
+    /// As [`Pgbench::open`], in pgbench's words; also when groups or policy name a missing script.
+    pub fn with_drop_in_options(
         options: &Options,
         sources: &[ScriptSource],
-        manner: Manner,
+        drop_in_options: DropInOptions,
     ) -> Result<Self, WorkloadError> {
-        Ok(Self::new(options, Program::drop_in(options, sources, manner)?))
+        Ok(Self::new(options, Program::drop_in(options, sources, drop_in_options)?))
     }
 
     fn new(options: &Options, program: Program) -> Self {
         let scale = options.scale.map_or(1, u64::from);
-        // pgbench empties pgbench_history whatever the scripts do; those rows may be somebody's.
+        // pgbench empties pgbench_history for any script; those rows may belong to somebody.
         let vacuum = options.vacuum && (program.drop_in || program.writes_history());
         let (program, may_be_empty) = (Arc::new(program), options.may_be_empty);
         Self { program, vacuum, may_be_empty, scale, tables: None, scale_remark: None }
@@ -93,8 +93,8 @@ impl Pgbench {
         self.program.builtin
     }
 
-    /// Counts pgbench's tables if a built-in script needs them, as pgbench does before a run; the scale is then theirs.
-    /// `database` is for the hint.
+    /// Counts pgbench's tables if a built-in script needs them, as pgbench does before a run; the scale is
+    /// then theirs. `database` is for the hint.
     ///
     /// # Errors
     /// In pgbench's words.
@@ -110,14 +110,14 @@ impl Pgbench {
         self.tables = Some(tables);
     }
 
-    /// What was found of pgbench's tables; `None` when no built-in script needs them, or they were not looked at yet.
+    /// pgbench's tables; `None` when no built-in script needs them, or they were not checked yet.
     #[must_use]
     pub fn tables(&self) -> Option<Tables> {
         self.tables
     }
 
-    /// The streams that decide which transactions of each thread are logged when only a sample is: a transaction is
-    /// logged when [`Random::unit`] is not above the rate.
+    /// The streams that sample the transactions to log, per thread: a transaction is logged when
+    /// [`Random::unit`] is not above the rate.
     #[must_use]
     pub fn log_sampling(&self, wanted: Clients) -> Vec<Random> {
         self.streams(wanted).threads.into_iter().map(|thread| thread.sample).collect()
@@ -134,7 +134,7 @@ impl Pgbench {
         self.scale
     }
 
-    /// Where a command is written that one of its clients failed at ([`engine::Abort::statement`]): `file.sql, line 3:
+    /// Position of a command at which a client failed ([`engine::Abort::statement`]): `file.sql, line 3:
     /// SELECT …`.
     #[must_use]
     pub fn place(&self, statement: usize) -> Option<String> {
@@ -223,8 +223,8 @@ impl ClientWorkload for Pgbench {
         self.program.statements()
     }
 
-    /// The gaps between the starts of transactions at this rate, drawn as pgbench draws them: for each thread from its
-    /// own stream, in whole microseconds.
+    /// The gaps between starts of transactions at this rate, as in pgbench: drawn from a separate stream per
+    /// thread, in whole microseconds.
     fn gaps(&self, rate_per_second: f64, wanted: Clients) -> Option<Gaps> {
         let streams = self.streams(wanted);
         let mean_us = 1e6 / rate_per_second * streams.threads.len() as f64;
@@ -240,14 +240,15 @@ impl ClientWorkload for Pgbench {
     }
 }
 
-/// pgbench's warning: built-in scripts take the scale of the tables, whatever was given.
+/// pgbench's warning: built-in scripts use the scale of the tables, whatever was given.
 fn scale_ignored(given: Option<u32>, tables: u64) -> Option<String> {
     given
         .filter(|given| u64::from(*given) != tables)
         .map(|_| format!("scale option ignored, using count from pgbench_branches table ({tables})"))
 }
 
-/// A script that draws keys by `:scale` from tables of another scale: it misses rows that are there, or asks for some that are not.
+/// Warns of a script that draws keys by `:scale` from tables of another scale: it misses existing rows, or
+/// asks for missing ones.
 fn other_scale(given: Option<u32>, scale: u64, tables: u64) -> Option<String> {
     let source = if given.is_some() { "" } else { " (no scale was given)" };
     let effect = match scale.cmp(&tables) {
@@ -265,7 +266,7 @@ mod tests {
     use super::*;
     use crate::testing::sql::FakeSql;
 
-    /// A script at scale 20 on tables of scale 2, and the other way round: both were silent.
+    /// A script at scale 20 on tables of scale 2, and the reverse: neither was reported.
     #[test]
     fn a_scale_that_is_not_that_of_the_tables_is_said() {
         let remark = |scale: Option<u32>, script: &str, branches: &str| {

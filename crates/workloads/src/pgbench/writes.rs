@@ -1,14 +1,14 @@
-//! Whether a script writes, as far as its text says: what functions do inside the server it does not.
+//! Whether a script writes, as far as its text shows: functions inside the server are unknown.
 
-/// Words that begin or mark statements that change something, beside plain `SELECT`.
+/// Words of statements that change something, apart from plain `SELECT`.
 const WRITING: [&str; 22] = [
     "INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "CREATE", "ALTER", "DROP", "VACUUM",
     "CLUSTER", "REINDEX", "REFRESH", "CALL", "DO", "IMPORT", "LOCK", "COMMENT", "GRANT", "REVOKE", "NEXTVAL",
     "SETVAL",
 ];
 
-/// Whether a statement has a word that writes. One in a comment or a text counts too: then the script is taken for one
-/// that writes, and measured with more care than it needs.
+/// Whether a statement has a word that writes. A word in a comment or a text counts too: the script is then
+/// measured with more care than necessary.
 pub(super) fn writes(statement: &str) -> bool {
     let words = statement.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
     words.filter(|word| !word.is_empty()).any(|word| WRITING.iter().any(|it| word.eq_ignore_ascii_case(it)))

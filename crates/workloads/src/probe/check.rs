@@ -6,7 +6,7 @@ use super::figures::Needs;
 use super::options::Options;
 use crate::error::WorkloadError;
 
-/// TID range scans, which read chosen pages in order, are there from this version on.
+/// TID range scans, which read chosen pages in order, exist from this version on.
 const OLDEST: u32 = 14;
 
 const ASK: &str = "SELECT current_setting('server_version_num')::integer / 10000 AS major, current_user AS role, \
@@ -21,7 +21,6 @@ const ASK: &str = "SELECT current_setting('server_version_num')::integer / 10000
      (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND state = 'active' \
        AND pid <> pg_backend_pid()) AS active";
 
-/// What may be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Writes {
     All,
@@ -31,20 +30,19 @@ pub(super) enum Writes {
     Nothing(String),
 }
 
-/// A server as a probe finds it.
+/// A server at the start of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Server {
     pub(super) writes: Writes,
     pub(super) block_bytes: u64,
     pub(super) shared_buffers_bytes: u64,
-    /// Connections that are left for others than superusers.
     pub(super) free_connections: u32,
-    /// Others that were at work when the probe began.
+    /// Other active sessions when the probe began.
     pub(super) active: u32,
 }
 
 impl Server {
-    /// Asks.
+    /// Asks the server.
     ///
     /// # Errors
     /// When the server refuses, or is too old.
@@ -85,7 +83,7 @@ impl Server {
         })
     }
 
-    /// Why not all may be written.
+    /// Why not everything may be written.
     pub(super) fn restricted(&self) -> Option<&str> {
         match &self.writes {
             Writes::All => None,
@@ -101,7 +99,7 @@ impl Server {
         }
     }
 
-    /// Whether nothing at all is written.
+    /// Whether nothing is written.
     pub(super) fn is_read_only(&self) -> bool {
         matches!(self.writes, Writes::Nothing(_))
     }
@@ -114,7 +112,7 @@ mod tests {
 
     #[test]
     fn it_writes_only_where_it_may() {
-        // standby, read-only by default, CREATE, TEMP, asked to be read-only
+        // standby, read-only by default, CREATE, TEMP, requested read-only
         let cases = [
             (["false", "off", "true", "true"], false, Writes::All),
             (["false", "off", "true", "true"], true, Writes::Nothing("read-only was asked for".into())),

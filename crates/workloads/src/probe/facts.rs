@@ -1,10 +1,10 @@
-//! What can be known of the server and its host over SQL.
+//! Facts about the server and its host that are available over SQL.
 
 use protocol::postgres::sql::{Sql, quote_literal};
 
 use super::record::Fact;
 
-/// Settings that a figure depends on, each with what it bears on.
+/// Settings that figures depend on, each with what it affects.
 const SETTINGS: &[&str] = &[
     "shared_buffers",
     "huge_pages_status",
@@ -22,7 +22,7 @@ const SETTINGS: &[&str] = &[
     "ssl",
 ];
 
-/// Bytes of a file of the kernel's that are read: a line for each of a thousand CPUs.
+/// Most bytes read of a kernel file: a line for each of a thousand CPUs.
 const LONGEST: u32 = 4 << 20;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -32,7 +32,7 @@ pub(super) struct Host {
     pub(super) memory_bytes: Option<u64>,
     pub(super) available_bytes: Option<u64>,
     pub(super) load: Option<f64>,
-    /// Why its files cannot be read, where they cannot.
+    /// Why its files cannot be read, if so.
     pub(super) closed: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Ticks {
     steal: u64,
 }
 
-/// Reads what is known of the server, and of its host where the role may read files there.
+/// Reads facts about the server, and about its host if the role may read files there.
 pub(super) fn read(sql: &mut dyn Sql) -> (Host, Vec<Fact>) {
     let mut facts = vec![match sql.scalar("SELECT version()") {
         Ok(version) => Fact::known("server", version.unwrap_or_default()),
@@ -73,12 +73,12 @@ fn settings(sql: &mut dyn Sql) -> Vec<Fact> {
         let row = rows.iter().find(|row| row.first().and_then(Option::as_deref) == Some(name))?;
         row.get(1).cloned().flatten().filter(|value| !value.is_empty())
     };
-    // A server that knows the state says more than the wish.
+    // If the server reports the state, that replaces the wish.
     let told = |name: &&&str| **name != "huge_pages" || value("huge_pages_status").is_none();
     SETTINGS.iter().filter(told).filter_map(|name| Some(Fact::known(name, value(name)?))).collect()
 }
 
-/// Why files of the host cannot be read, asked so that nothing fails in the server's log.
+/// Why files of the host cannot be read, asked without causing an error in the server's log.
 fn closed(sql: &mut dyn Sql) -> Option<String> {
     let ask = "SELECT has_function_privilege('pg_catalog.pg_read_file(text, bigint, bigint, boolean)', 'EXECUTE') \
                AND pg_has_role('pg_read_server_files', 'USAGE')";
@@ -90,7 +90,7 @@ fn closed(sql: &mut dyn Sql) -> Option<String> {
 }
 
 fn file(sql: &mut dyn Sql, path: &str) -> Result<String, String> {
-    // Nothing is reported into the server's log where there is no such file.
+    // A missing file causes no error in the server's log.
     let found =
         sql.scalar(&format!("SELECT pg_catalog.pg_read_file({}, 0, {LONGEST}, true)", quote_literal(path)));
     match found {
@@ -154,7 +154,7 @@ impl Host {
     }
 }
 
-/// What `/proc/cpuinfo` says.
+/// From `/proc/cpuinfo`.
 #[derive(Debug, PartialEq, Default)]
 struct Cpu {
     model: String,
@@ -184,7 +184,8 @@ impl Cpu {
     }
 }
 
-/// Where the quota of a process with these groups (`/proc/PID/cgroup`, version 2) stands: its own and those above it.
+/// Paths of the quotas of a process with these groups (`/proc/PID/cgroup`, version 2): its own and those
+/// above it.
 fn quota_files(groups: &str) -> Vec<String> {
     let group = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").trim_end_matches('/');
     let ends = group.char_indices().filter(|(_, c)| *c == '/').map(|(at, _)| at);
@@ -192,7 +193,7 @@ fn quota_files(groups: &str) -> Vec<String> {
     folders.map(|folder| format!("/sys/fs/cgroup{folder}/cpu.max")).collect()
 }
 
-/// CPUs that a cgroup (version 2) may use, where it is limited: `200000 100000`.
+/// CPUs that a cgroup (version 2) may use, if limited: `200000 100000`.
 fn quota(text: &str) -> Option<u32> {
     let mut words = text.split_whitespace();
     let (quota, period) = (words.next()?.parse::<f64>().ok()?, words.next()?.parse::<f64>().ok()?);
@@ -205,7 +206,8 @@ fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
 }
 
 impl Ticks {
-    /// From `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; what guests use is in the first two.
+    /// From `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; guests' time is in the first
+    /// two.
     fn of(text: &str) -> Option<Self> {
         let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let ticks: Vec<u64> = line.split_whitespace().take(8).filter_map(|word| word.parse().ok()).collect();
@@ -219,7 +221,7 @@ impl Ticks {
     }
 }
 
-/// Megabytes of PostgreSQL, gigabytes from 10 of them on.
+/// In MB, from 10 GB on in GB, as in PostgreSQL.
 pub(super) fn mb(bytes: u64) -> String {
     match bytes >> 20 {
         mb if mb >= 10 << 10 => format!("{:.1} GB", bytes as f64 / f64::from(1 << 30)),

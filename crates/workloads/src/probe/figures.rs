@@ -1,7 +1,8 @@
 //! What a probe measures: for each of its figures in the table of figures a file of SQL, whose header says how.
 //!
-//! The header is TOML in comments: the fields of [`Figure`], and `as`, another figure whose header and statements hold where a
-//! file has none. Behind a blank line follow the statements, with variables as in psql. Those before `-- each shot:` are sent once.
+//! The header is TOML in comments: the fields of [`Figure`], and `as`, another figure whose header and
+//! statements are the defaults. After a blank line follow the statements, with variables as in psql.
+//! Statements before `-- each shot:` are sent once.
 
 use std::sync::LazyLock;
 
@@ -17,7 +18,7 @@ pub struct Figure {
     pub row: &'static Row,
     /// What is being done, in words; figures with the same words stand next to each other.
     pub(super) part: String,
-    /// Of the whole time, 0..1.
+    /// Share of the whole time, 0..1.
     pub(super) share: f64,
     #[serde(default)]
     pub(super) needs: Needs,
@@ -29,16 +30,17 @@ pub struct Figure {
     /// Units of a shot [default: 1].
     #[serde(default)]
     pub(super) work: Option<String>,
-    /// What each shot must give.
+    /// The required result of each shot.
     #[serde(default)]
     pub(super) gives: Option<String>,
-    /// Shots that are enough, where the statements are sent repeatedly (figures of a part by turns) and not once.
+    /// Most shots, if the statements are sent repeatedly (in turn with other figures of the part) and not
+    /// once.
     #[serde(default)]
     pub(super) most: Option<usize>,
     /// First shots, which do not count.
     #[serde(default)]
     pub(super) warm_up: usize,
-    /// A shot is the time of a message by the client's clock; else see [`super::shots`].
+    /// A shot is the time of a message by the client's clock; otherwise see [`super::shots`].
     #[serde(default)]
     pub(super) client_clock: bool,
     /// What exactly is measured.
@@ -61,7 +63,7 @@ pub(super) enum Needs {
     Schema,
 }
 
-/// What is made for a figure beforehand, with variables that say where it is.
+/// Data made for a figure beforehand, with variables for their location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Data {
@@ -139,7 +141,7 @@ fn parts_of(text: &'static str) -> (toml::Table, &'static str) {
 /// Values of a file's variables.
 pub(super) type Values = Vec<(&'static str, String)>;
 
-/// The text with values in the place of its variables: `:name`, but not the `::name` of a cast.
+/// Substitutes variables: `:name`, but not the `::name` of a cast.
 pub(super) fn fill(text: &str, values: &Values) -> String {
     let mut filled = String::new();
     let mut rest = text;

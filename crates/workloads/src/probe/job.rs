@@ -1,4 +1,4 @@
-//! A probe from its first question to its last.
+//! Runs a probe.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::error::WorkloadError;
 use crate::jobs::{Inputs, Job, JobReport, JobSite};
 use protocol::postgres::sql::Sql;
 
-/// How much longer than it should a probe may take before its scratch data counts as left behind.
+/// Additional time after which a probe's scratch data counts as left behind.
 const SLACK: Duration = Duration::from_secs(120);
 /// A probe of one database.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// A probe whose scratch data has a name with this token in it: letters and digits that no other probe has.
+    /// A probe with this unique token of letters and digits in the name of its scratch data.
     #[must_use]
     pub fn new(options: Options, token: &str) -> Self {
         Self { options, scratch: Scratch::new(token) }
@@ -72,7 +72,7 @@ impl Job for Probe {
             pages: None,
         };
         let (mut found, mut part) = (Vec::new(), "");
-        // Statements that are sent again and again take turns with others of their part.
+        // Repeated statements take turns with others of their part.
         for figures in FIGURES.chunk_by(|a, b| a.part == b.part && a.most.is_some() && b.most.is_some()) {
             let is_new = figures.first().is_some_and(|figure| figure.part != part);
             let mut quiet = |_: String| {};
@@ -133,7 +133,7 @@ mod tests {
     use crate::jobs::{ChildEnd, ChildOrder, Connection, Output, RunChild, Runtime};
     use crate::probe::State;
 
-    /// A server that gives no rows but what it is, and remembers what it was asked.
+    /// A server that only describes itself, and records the queries.
     #[derive(Clone, Default)]
     struct Server {
         standby: bool,

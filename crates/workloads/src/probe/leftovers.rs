@@ -1,10 +1,10 @@
-//! What a killed probe left: found by name and mark, and dropped once nobody works on it.
+//! Drops what killed probes left: found by name and mark, once their session is over.
 
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 
 use super::scratch::{MARK, PREFIX, drop_schema};
 
-/// Schemas that carry our name and our mark, and whether their session still works within its time.
+/// Schemas with our name and mark, and whether their session still works within its time.
 fn find(sql: &mut dyn Sql) -> Result<Vec<(String, bool)>, SqlError> {
     let pattern = quote_literal(&format!("{}%", PREFIX.replace('_', "\\_")));
     let mark = quote_literal(MARK);
@@ -26,7 +26,7 @@ fn find(sql: &mut dyn Sql) -> Result<Vec<(String, bool)>, SqlError> {
     Ok(rows.into_iter().filter_map(read).collect())
 }
 
-/// Drops what killed probes left; gives what is to be said of it.
+/// Drops what killed probes left; returns remarks.
 pub(super) fn sweep(sql: &mut dyn Sql) -> Vec<String> {
     let found = match find(sql) {
         Ok(found) => found,

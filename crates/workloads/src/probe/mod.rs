@@ -1,12 +1,13 @@
-//! Probes: what a database's hardware is worth, with nothing but SQL.
+//! Probes: measure a database's hardware with SQL only.
 //!
-//! Each figure is a file in `sql/`: fixed work that is done again and again, and a header that says what it is (`figures`). One
-//! runner (`work`) makes the data that the file asks for, sends its statements, and keeps the single shots. The server times
-//! them by its own clock, so that the network is in none of them but the round trip. `docs/probe.md` says of each query why it
-//! measures what it says.
+//! Each figure is a file in `sql/`: fixed work that is repeated, and a header that describes it (`figures`).
+//! One runner (`work`) makes the data that the file needs, sends its statements, and stores the single shots.
+//! The server's clock times them, so that only the round trip includes the network. `docs/probe.md` explains
+//! each query.
 //!
-//! The parts of a workload, as of any: options, check (what the role and the server allow), prepare (scratch data in
-//! its own schema), guard (each shot gives the one right result), job, and what it records.
+//! The parts of a workload are the usual ones: options, check (what the role and the server allow), prepare
+//! (scratch data in a separate schema), guard (each shot returns the one right result), job, and what it
+//! records.
 
 mod check;
 mod facts;

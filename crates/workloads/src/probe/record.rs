@@ -1,4 +1,4 @@
-//! What a probe records: single shots as samples, medians as figures, and beside them one file with what is said of each.
+//! The record of a probe: single shots as samples, medians as figures, and a file with remarks on each.
 
 use serde::{Deserialize, Serialize};
 use spec::figures::{Figures, Row};
@@ -9,60 +9,60 @@ use super::shots::{NOT_ONE, Shot};
 use super::spread::Spread;
 use crate::jobs::JobReport;
 
-/// Who read the samples.
+/// Source of the samples.
 const SOURCE: &str = "probe";
-/// The file beside them.
+/// The file with remarks.
 const ARTIFACT: &str = "probe";
-/// Fewer shots than these tell little of how far they lie apart.
+/// Fewer shots than these have an uncertain spread.
 const ENOUGH: usize = 5;
 
-/// What one probe found.
+/// The results of a probe.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Probed {
-    /// Why nothing, or nothing but temporary tables, was written; where all parts were to be done there is none.
+    /// Why nothing, or only temporary tables, was written; `None` without restrictions.
     pub restricted: Option<String>,
-    /// In the order of [`super::FIGURES`], as far as it came.
+    /// In the order of [`super::FIGURES`], as far as measured.
     pub found: Vec<Found>,
-    /// Of the server and its host.
+    /// About the server and its host.
     pub facts: Vec<Fact>,
-    /// What a reader should know before the figures are believed.
+    /// What a reader should know before trusting the figures.
     pub remarks: Vec<String>,
 }
 
-/// One figure's shots, and what is to be said of them.
+/// One figure's shots, and remarks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// That of the [`Figure`].
+    /// The name of the [`Figure`].
     pub name: String,
     /// What exactly was measured here, e.g. `2 backends`; may be empty.
     pub detail: String,
     pub state: State,
-    /// When, µs since the probe began, and the value in the figure's unit; kept as samples.
+    /// Time, µs since the probe began, and value in the figure's unit; stored as samples.
     #[serde(skip)]
     pub shots: Vec<(i64, f64)>,
 }
 
-/// Whether a figure is one.
+/// Whether a figure is available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Measured,
-    /// Its time ended too soon; in words.
+    /// It was cut short; in words.
     Cut(String),
-    /// Why there is none.
+    /// With the reason.
     NotAvailable(String),
 }
 
-/// Something known of the server or its host, or why not.
+/// A fact about the server or its host, or why it is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     pub name: String,
-    /// As it was read, or why it could not be.
+    /// The value as read, or why it could not be read.
     pub value: Result<String, String>,
 }
 
 impl Found {
-    /// Shots that began `start_us` after the probe did, each with its value.
+    /// Shots that began `start_us` after the probe, each with its value.
     pub(super) fn new(
         figure: &Figure,
         (start_us, shots): (u64, &[Shot]),
@@ -88,7 +88,7 @@ impl Found {
         }
     }
 
-    /// The same, with what kept it from being done wholly.
+    /// Adds why it was not completed.
     pub(super) fn cut(mut self, why: Option<String>) -> Self {
         if let (Some(why), State::Measured) = (why, &self.state) {
             self.state = State::Cut(why);
@@ -102,7 +102,7 @@ impl Found {
         spec::figures::row(&self.name)
     }
 
-    /// The middle of its shots, and how far they lie apart.
+    /// The median and spread of its shots.
     #[must_use]
     pub fn spread(&self) -> Option<Spread> {
         let values: Vec<f64> = self.shots.iter().map(|(_, value)| *value).collect();
@@ -138,13 +138,13 @@ impl Probed {
         let artifact = Artifact {
             name: ARTIFACT.to_owned(),
             media_type: "application/json".to_owned(),
-            caption: "what the probe says of its figures, of the server and of its host".to_owned(),
+            caption: "the probe's remarks on its figures, the server and its host".to_owned(),
             bytes,
         };
         JobReport { elapsed_us, figures, samples, artifacts: vec![artifact], ..JobReport::default() }
     }
 
-    /// What a stored run says, if it is one of a probe.
+    /// The results in a stored run, if it is a probe's.
     #[must_use]
     pub fn of(run: &Run) -> Option<Self> {
         let file = run.artifacts.iter().find(|artifact| artifact.name == ARTIFACT)?;
@@ -157,13 +157,13 @@ impl Probed {
         Some(probed)
     }
 
-    /// What was found of one figure.
+    /// The result of one figure.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Found> {
         self.found.iter().find(|found| found.name == name)
     }
 
-    /// Whether there is any figure at all.
+    /// Whether there is no figure at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.iter().all(|found| found.shots.is_empty())

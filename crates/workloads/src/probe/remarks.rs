@@ -1,18 +1,18 @@
-//! What a reader should know before the figures are believed.
+//! Remarks for the reader of the figures.
 
 use super::check::Server;
 use super::facts::{Host, Ticks};
 use super::figures::{COMMIT, COMMIT_ASYNC, CPU_ALL, CPU_ONE};
 use super::record::{Fact, Found};
 
-/// A disk that has written a record and answered faster than this has kept it in a cache.
+/// A disk that stores a record faster than this has kept it in a cache.
 const TOO_FAST_US: f64 = 40.0;
-/// Most shots of one backend's fixed work lie within this factor on a host that it has to itself.
+/// On an otherwise idle host, most shots of one backend's fixed work lie within this factor.
 const APART: f64 = 1.5;
-/// The hypervisor's share of the CPUs, percent, from which on figures suffer.
+/// Steal, percent, from which on figures suffer.
 const STEAL_PCT: f64 = 2.0;
 
-/// Who was at work before.
+/// Other sessions and load before the probe.
 pub(super) fn busy(server: &Server, host: &Host) -> Vec<String> {
     let mut told = Vec::new();
     if server.active > 0 {
@@ -35,7 +35,7 @@ pub(super) fn busy(server: &Server, host: &Host) -> Vec<String> {
     told
 }
 
-/// What the hypervisor took while the probe lasted, and what to say of it.
+/// The steal during the probe, with a remark.
 pub(super) fn steal(before: Result<Ticks, String>, after: Result<Ticks, String>) -> (Fact, Option<String>) {
     const NAME: &str = "steal";
     match (before, after) {
@@ -55,19 +55,19 @@ pub(super) fn steal(before: Result<Ticks, String>, after: Result<Ticks, String>)
     }
 }
 
-/// What waiting for the disk takes of a commit.
+/// The part of a commit spent waiting for the disk.
 pub(super) fn flush(found: &mut [Found]) {
     let median = |name: &str| Some(found.iter().find(|found| found.name == name)?.spread()?.median);
     let Some((waited, not)) = median(COMMIT).zip(median(COMMIT_ASYNC)) else { return };
     let detail = match waited - not {
-        us if us <= 0.0 => "nothing of it is waiting for the disk".to_owned(),
+        us if us <= 0.0 => "none of it is waiting for the disk".to_owned(),
         us if us < 1000.0 => format!("{us:.0} µs of it waiting for the disk"),
         us => format!("{:.2} ms of it waiting for the disk", us / 1000.0),
     };
     found.iter_mut().filter(|found| found.name == COMMIT).for_each(|found| found.detail.clone_from(&detail));
 }
 
-/// What the figures themselves, or settings, say against them.
+/// Doubts from the figures themselves, or from settings.
 pub(super) fn doubtful(found: &[Found], facts: &[Fact]) -> Vec<String> {
     let set = |name: &str| facts.iter().find(|fact| fact.name == name)?.value.as_deref().ok();
     let median = |name: &str| found.iter().find(|found| found.name == name)?.spread();
@@ -168,7 +168,7 @@ mod tests {
         for (waited, wanted) in [
             (900.0, "880 µs of it waiting for the disk"),
             (3020.0, "3.00 ms of it waiting for the disk"),
-            (10.0, "nothing of it is waiting for the disk"),
+            (10.0, "none of it is waiting for the disk"),
         ] {
             let mut found = [of(COMMIT, waited), of(COMMIT_ASYNC, 20.0)];
             flush(&mut found);

@@ -1,4 +1,4 @@
-//! Scratch data: its own schema with a name nobody else has, and a mark that says whose it is.
+//! Scratch data: a separate schema with a unique name, and a mark of its owner.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_liter
 
 use crate::error::WorkloadError;
 
-/// How the name of a schema of ours begins.
+/// Prefix of our schemas.
 pub(super) const PREFIX: &str = "pgdyno_probe_";
-/// How the comment on it begins; the rest says whose it is.
+/// Prefix of the comment on a schema; the rest names its owner.
 pub(super) const MARK: &str = "scratch data of pgdyno probe, to be dropped by it: ";
 
-/// What may stand in a schema of ours; anything else is somebody else's, and keeps it from being dropped.
+/// Our tables in a schema; anything else belongs to somebody else, and prevents dropping it.
 pub(super) const TABLES: [&str; 2] = ["commits", "pages"];
 
 /// A schema of a probe.
@@ -21,7 +21,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Whatever `token` is (letters and digits), no two are alike.
+    /// `token` (letters and digits) is unique.
     pub(super) fn new(token: &str) -> Self {
         Self { name: format!("{PREFIX}{token}") }
     }
@@ -31,12 +31,12 @@ impl Scratch {
         format!("{}.{}", quote_identifier(&self.name), quote_identifier(name))
     }
 
-    /// Makes the schema, marked in the same transaction; whoever finds it later may drop it once this session is gone,
-    /// or `bound` is over.
+    /// Makes the schema, marked in the same transaction; others may drop it once this session is gone, or
+    /// `bound` is over.
     pub(super) fn make(&self, sql: &mut dyn Sql, bound: Duration) -> Result<(), WorkloadError> {
         let failed = || WorkloadError::sql("making a schema for scratch data");
         let ask = format!(
-            // Seconds since 1970: whoever finds it may write times in another way.
+            // Seconds since 1970, independent of the reader's date format.
             "SELECT 'backend ' || pid || ' since ' || extract(epoch FROM backend_start)::numeric(20, 3) || ', no longer than ' \
              || extract(epoch FROM clock_timestamp() + interval '{} seconds')::numeric(20, 3) FROM pg_catalog.pg_stat_activity WHERE pid = pg_backend_pid()",
             bound.as_secs()
@@ -51,7 +51,7 @@ impl Scratch {
         })
     }
 
-    /// Drops it with what is ours in it; nothing where there is none.
+    /// Drops it with our tables; nothing if it does not exist.
     pub(super) fn drop(&self, sql: &mut dyn Sql) -> Result<(), SqlError> {
         drop_schema(sql, &self.name)
     }
@@ -63,7 +63,7 @@ impl Scratch {
     }
 }
 
-/// Drops our tables, then the schema if that leaves it empty.
+/// Drops our tables, then the schema if it is empty.
 pub(super) fn drop_schema(sql: &mut dyn Sql, name: &str) -> Result<(), SqlError> {
     let schema = quote_identifier(name);
     let tables = TABLES.map(|table| format!("{schema}.{}", quote_identifier(table))).join(", ");

@@ -1,8 +1,9 @@
-//! Shots: fixed work that is done again and again, with the server's clock read after each.
+//! Shots: fixed work that is repeated, with the server's clock read after each.
 //!
-//! All of it is one message to the server: no network, no client and no other statement lies between two shots, and a pooler
-//! may hand every message to another server process. A message reads the clock (`:clock_us`) into columns: each
-//! `ended_us` ends a shot, which began with the clock read before it. The first one of a message, or a `started_us`, only begins one.
+//! All shots are in one message: no network, no client and no other statement lies between two of them, and a
+//! pooler may send every message to another server process. A message reads the clock (`:clock_us`) into
+//! columns: each `ended_us` ends a shot, which began with the clock read before it. The first one of a
+//! message, or a `started_us`, only begins one.
 
 use std::time::Duration;
 
@@ -11,11 +12,12 @@ use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
 use crate::error::WorkloadError;
 use crate::jobs::Connection;
 
-/// Why a figure is not available for which there was too little time.
+/// Why a figure is not available when there was too little time.
 pub(super) const NOT_ONE: &str = "cut: not one shot came to its end in time";
 /// The server's clock, µs.
 pub(super) const CLOCK_US: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-/// What makes the cost of a query the same on every server: no compilation, no helpers, no names of others.
+/// Makes the cost of a query the same on every server: no compilation, no parallel workers, no names of
+/// others.
 const FIXED: &str = "SET LOCAL search_path = pg_catalog, pg_temp; SET LOCAL jit = off; \
      SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL max_parallel_maintenance_workers = 0";
 
@@ -30,26 +32,26 @@ impl Session {
         Self { sql, read_only }
     }
 
-    /// The connection itself, for what cannot stand in a transaction.
+    /// The connection itself, for statements that cannot run in a transaction.
     pub(super) fn sql(&mut self) -> &mut dyn Sql {
         &mut *self.sql
     }
 
-    /// Results of statements that stand in one transaction and one message; none of them takes longer than `most`.
+    /// Results of statements in one transaction and one message, each with the timeout `most`.
     pub(super) fn ask(&mut self, statements: &str, most: Duration) -> Result<Vec<ResultSet>, SqlError> {
         let begin = if self.read_only { "BEGIN READ ONLY" } else { "BEGIN" };
         let bound = most.as_millis().max(1);
-        // A comment of theirs may be the last line.
+        // Their last line may be a comment.
         let text = format!("{begin}; SET LOCAL statement_timeout = {bound}; {FIXED}; {statements}\n; COMMIT");
         let done = long(&mut *self.sql).query(&text);
         if done.as_ref().is_err_and(|error| error.sqlstate.is_some()) {
-            // Best effort: the error says more than that of a connection which does not even roll back.
+            // The first error explains more than a failed rollback.
             let _ = self.sql.execute("ROLLBACK");
         }
         Ok(done?.into_iter().filter(|set| !set.columns.is_empty()).collect())
     }
 
-    /// The clock readings of a message, those without a gap together.
+    /// The clock readings of a message, one list per sequence without gaps.
     pub(super) fn clocks(&mut self, message: &Message) -> Result<Vec<Vec<i64>>, WorkloadError> {
         let sets = self
             .ask(&message.statements, message.bound)
@@ -58,19 +60,19 @@ impl Session {
     }
 }
 
-/// Statements with their values, and what is known of them.
+/// Statements with their values and limits.
 #[derive(Debug, Clone)]
 pub(super) struct Message {
     /// In words, for errors.
     pub(super) doing: String,
     pub(super) statements: String,
-    /// What each shot must give.
+    /// The required result of each shot.
     pub(super) gives: Option<String>,
-    /// Longest time of a statement.
+    /// Timeout of a statement.
     pub(super) bound: Duration,
 }
 
-/// The guard: each shot gave what it must.
+/// The guard: checks that each shot returned the required result.
 fn clocks(sets: &[ResultSet], message: &Message) -> Result<Vec<Vec<i64>>, WorkloadError> {
     let mut found: Vec<Vec<i64>> = Vec::new();
     for set in sets {
@@ -94,21 +96,21 @@ fn clocks(sets: &[ResultSet], message: &Message) -> Result<Vec<Vec<i64>>, Worklo
     Ok(found)
 }
 
-/// One shot: when it ended, counted from the first, and how long it took, µs.
+/// One shot: its end, counted from the first, and its duration, µs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Shot {
     pub(super) at_us: i64,
     pub(super) us: f64,
 }
 
-/// The shots between successive ends; where the server's clock was set back there is none.
+/// The shots between successive ends; none where the server's clock was set back.
 pub(super) fn between(ends: &[i64]) -> Vec<Shot> {
     let first = ends.first().copied().unwrap_or_default();
     let pairs = ends.windows(2).map(|pair| (pair[1] - first, pair[1] - pair[0]));
     pairs.filter(|(_, us)| *us > 0).map(|(at_us, us)| Shot { at_us, us: us as f64 }).collect()
 }
 
-/// What the server said against something, without what a person need not read of it.
+/// The server's error, shortened for people.
 pub(super) fn reason(error: &WorkloadError) -> String {
     let text = match error {
         WorkloadError::Sql { error, .. } if error.is("57014") => NOT_ONE,

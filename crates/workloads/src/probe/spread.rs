@@ -1,20 +1,20 @@
-//! The middle of a figure's shots, and how far they lie apart.
+//! The median and spread of a figure's shots.
 
-/// A median, and between what most shots lie.
+/// A median, and the range of most shots.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     pub shots: usize,
     pub median: f64,
-    /// 5 % of the shots are below; the least of fewer than 20.
+    /// 5 % of the shots are below; the smallest of fewer than 20.
     pub low: f64,
-    /// 5 % of the shots are above; the greatest of fewer than 20.
+    /// 5 % of the shots are above; the largest of fewer than 20.
     pub high: f64,
     pub least: f64,
     pub greatest: f64,
 }
 
 impl Spread {
-    /// That of some shots; none of nothing.
+    /// Of some shots; `None` without any.
     #[must_use]
     pub fn of(shots: &[f64]) -> Option<Self> {
         let mut sorted: Vec<f64> = shots.iter().copied().filter(|shot| shot.is_finite()).collect();
@@ -31,14 +31,14 @@ impl Spread {
         })
     }
 
-    /// Whether most shots of both lie apart.
+    /// Whether the ranges of both do not overlap.
     #[must_use]
     pub fn is_apart_from(&self, other: &Self) -> bool {
         self.high < other.low || other.high < self.low
     }
 }
 
-/// Between the two values around it, by their distance (R's type 7).
+/// By linear interpolation (R's type 7).
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let place = q * (sorted.len() - 1) as f64;
     let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);

@@ -1,4 +1,4 @@
-//! The same shots over several connections at once, and the rate of all of them together.
+//! The same shots over several connections at once, and their total rate.
 
 use std::sync::Barrier;
 use std::thread;
@@ -7,7 +7,7 @@ use super::shots::{Message, Session, Shot};
 use crate::error::WorkloadError;
 use crate::jobs::Runtime;
 
-/// Most slices that the time in which all work is cut into.
+/// Most slices of the time in which all work.
 const SLICES: usize = 20;
 
 /// Ends of the shots of each connection.
@@ -18,7 +18,7 @@ pub(super) fn shoot(
     read_only: bool,
 ) -> Result<Vec<Vec<i64>>, WorkloadError> {
     let connect = || {
-        // One that is refused ends no probe: the server may have no more of them.
+        // A refused connection does not end the probe: the server may have no more.
         let connection =
             runtime.connect().map_err(|error| WorkloadError::program("a further connection", error.text))?;
         Ok(Session::new(connection, read_only))
@@ -32,14 +32,14 @@ pub(super) fn shoot(
         };
         let threads: Vec<_> =
             sessions.iter_mut().map(|session| scope.spawn(move || shooting(session))).collect();
-        // Of all of them, also where one fails.
+        // Wait for all of them, even if one fails.
         let ended: Vec<_> =
             threads.into_iter().map(|thread| thread.join().expect("a thread that only asks")).collect();
         ended.into_iter().collect()
     })
 }
 
-/// Shots per second of all together, in each slice of the time in which every one of them worked.
+/// Total shots per second, in each slice of the time in which every connection worked.
 pub(super) fn rates(all: &[Vec<i64>]) -> Vec<Shot> {
     let start = all.iter().filter_map(|ends| ends.first()).max();
     let end = all.iter().filter_map(|ends| ends.last()).min();
@@ -48,7 +48,8 @@ pub(super) fn rates(all: &[Vec<i64>]) -> Vec<Shot> {
         return Vec::new();
     }
     let in_common = all.iter().map(|ends| ends.iter().filter(|at| (start..=end).contains(*at)).count());
-    // A slice holds two shots of each at least, else it shows how they fall and not how fast they are.
+    // A slice holds at least two shots of each connection, or it would show how they are aligned and not
+    // their rate.
     let slices = (in_common.min().unwrap_or(0) / 2).clamp(1, SLICES);
     let bound = |slice: usize| start as f64 + (end - start) as f64 * slice as f64 / slices as f64;
     let rate = |slice: usize| {
@@ -59,7 +60,7 @@ pub(super) fn rates(all: &[Vec<i64>]) -> Vec<Shot> {
     (0..slices).map(rate).collect()
 }
 
-/// Shots that ended by then, the one under way by the share that is over.
+/// Shots that ended by then, counting the current one by its finished share.
 fn done_by(ends: &[i64], at: f64) -> f64 {
     let whole = ends.partition_point(|end| *end as f64 <= at);
     match (whole.checked_sub(1).and_then(|last| ends.get(last)), ends.get(whole)) {

@@ -1,4 +1,4 @@
-//! A Redis client: one pipeline of commands at a time, mostly of one.
+//! A Redis client: one pipeline at a time, mostly of one command.
 
 use std::ops::RangeInclusive;
 
@@ -14,15 +14,15 @@ use super::wire::Wire;
 use crate::link::address;
 
 const LINK: usize = 0;
-/// Failures told in words; the rest is only counted.
-const TOLD: u32 = 3;
+/// Most failures with a message; the others are only counted.
+const MOST_MESSAGES: u32 = 3;
 
 #[derive(Debug)]
 pub(super) struct RedisClient {
     address: Address,
     number: usize,
     command: Command,
-    /// Of 100 transactions, where there are both.
+    /// Of 100 transactions, for `mixed`.
     sets: u64,
     pipeline: u32,
     lengths: RangeInclusive<u64>,
@@ -34,12 +34,12 @@ pub(super) struct RedisClient {
     random: Random,
     replies: Replies,
     batch: Batch,
-    /// The keys asked for, in order.
+    /// The requested keys, in order.
     asked: Vec<u64>,
     told: u32,
 }
 
-/// The commands that are under way, and what came of those that are not any more.
+/// The pending commands, and the results of the others.
 #[derive(Debug, Default)]
 struct Batch {
     writes: bool,
@@ -48,7 +48,7 @@ struct Batch {
     misses: u32,
     written: u32,
     failed: u32,
-    /// The first failure in words, where it is to be told.
+    /// The first failure in words, if it is to be reported.
     problem: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl RedisClient {
         }
     }
 
-    /// All commands of a pipeline are of one kind, so that each kind has its own times.
+    /// All commands of a pipeline are of one kind, so that each kind has separate times.
     fn begin(&mut self, io: &mut Io<'_>) -> Step {
         let writes = match self.command {
             Command::Set => true,
@@ -119,7 +119,7 @@ impl RedisClient {
         }
     }
 
-    /// Counts what a command of the pipeline gave.
+    /// Counts the result of a command.
     #[inline]
     fn reply(&mut self, reply: &Reply<'_>) {
         let at = self.pipeline - self.batch.left;
@@ -132,7 +132,7 @@ impl RedisClient {
             (false, Reply::Nil) if self.may_miss => self.batch.misses += 1,
             _ => {
                 self.batch.failed += 1;
-                if self.told < TOLD && self.batch.problem.is_none() {
+                if self.told < MOST_MESSAGES && self.batch.problem.is_none() {
                     self.batch.problem = Some(self.problem(reply, self.asked[at as usize]));
                 }
             }
@@ -170,7 +170,7 @@ impl RedisClient {
         Step::Ended(Outcome { script: self.current(), failure, tries: 1, returned })
     }
 
-    /// What the commands under way, or the last ones, count as.
+    /// What the current commands, or the last ones, count as.
     fn current(&self) -> u16 {
         match (self.batch.writes || self.command == Command::Set, self.batch.misses) {
             (true, _) => self.scripts.set,

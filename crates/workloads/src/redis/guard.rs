@@ -1,4 +1,4 @@
-//! Proves that the commands write and read values of the right size.
+//! Checks that the commands write and read values of the right size.
 
 use protocol::redis::{Answer, Control};
 use script::Random;
@@ -10,9 +10,9 @@ use super::wire::Wire;
 use crate::error::WorkloadError;
 use crate::workload::Guarded;
 
-/// Keys tried.
+/// Number of keys to try.
 const PROBES: u64 = 20;
-/// Keys looked for where some may be gone.
+/// Number of keys to look for where some may be gone.
 const LOOKS: usize = 1000;
 
 /// Tries a few keys.
@@ -54,7 +54,7 @@ pub(super) fn probe(
     Ok(guarded)
 }
 
-/// How many keys are there, of those that clients would ask for.
+/// Number of existing keys among those that clients would use.
 fn look(
     options: &Options,
     keys: &Keys,
@@ -88,7 +88,7 @@ fn look(
     Ok(guarded)
 }
 
-/// Keys in the database; `None` where the server does not say.
+/// Keys in the database; `None` where the server does not report it.
 ///
 /// # Errors
 /// When it does not answer.

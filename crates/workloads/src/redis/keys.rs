@@ -7,11 +7,11 @@ use script::Random;
 use super::options::{Distribution, Options};
 use super::sizes::Sizes;
 
-/// How much longer than a value the random bytes are that values are cut from.
+/// Random bytes in addition to a value's length, from which values are cut.
 const SLACK: usize = 4096;
 
-/// The keys `pgdyno:SIZE:000000000000` up to the number of keys. The size is part of the name, and how long they live, so
-/// that workloads with other values do not meet.
+/// The keys `pgdyno:SIZE:000000000000` up to the number of keys. The name contains size and time to live, so
+/// that workloads with other values do not share keys.
 #[derive(Debug, Clone)]
 pub(super) struct Keys {
     prefix: Arc<str>,
@@ -22,7 +22,7 @@ pub(super) struct Keys {
 enum Draw {
     /// Below this number.
     Uniform(u64),
-    /// The first so many, with this parameter.
+    /// The first ones, with this parameter.
     Zipfian(i64, f64),
     First,
 }
@@ -40,7 +40,7 @@ impl Keys {
         Self { prefix: format!("pgdyno:{sizes}:{lives}").into(), draw }
     }
 
-    /// What all names begin with.
+    /// Prefix of all names.
     pub(super) fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -59,12 +59,12 @@ impl Keys {
     }
 }
 
-/// Values: slices of random bytes that cannot be compressed, each from another place.
+/// Values: incompressible slices of random bytes, each at another offset.
 #[derive(Debug, Clone)]
 pub(super) struct Values {
     bytes: Arc<[u8]>,
     least: usize,
-    /// How much longer than the least they may be.
+    /// Range of the values' lengths, bytes.
     more: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How much memory Redis may take, and what it does when that is full.
+//! The memory limit of Redis, and what it does when the memory is full.
 
 use std::fmt;
 
@@ -6,27 +6,27 @@ use protocol::redis::{Answer, Control, Limits};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::WorkloadError;
-use crate::words::unknown_word;
+use crate::error::unknown_word;
 
 const MB: u64 = 1 << 20;
 const UNITS: [(&str, u64); 5] = [("TB", MB << 20), ("GB", MB << 10), ("MB", MB), ("kB", 1 << 10), ("B", 1)];
-/// Less than it takes for itself is no limit, more than any machine has is a slip.
+/// Less than its own memory is not a limit, and more than any machine has is a mistake.
 const LEAST: u64 = MB;
 const MOST: u64 = 64 * (MB << 20);
 
-/// `64MB`: units of 1024, as PostgreSQL and Redis count them.
+/// `64MB`: units of 1024, as in PostgreSQL and Redis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory(u64);
 
 impl Memory {
-    /// So many bytes.
+    /// In bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         self.0
     }
 
     /// # Errors
-    /// What it must be.
+    /// The accepted form.
     fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("\"{text}\" is no size of memory; write e.g. \"64MB\" or \"2GB\"");
         let word = text.trim();
@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for Memory {
 /// Redis' `maxmemory-policy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Eviction {
-    /// Refuse what would take more.
+    /// Refuse commands that need more.
     #[default]
     NoEviction,
     AllKeysLru,
@@ -88,7 +88,7 @@ impl Eviction {
         Self::VolatileTtl,
     ];
 
-    /// As Redis names it.
+    /// Redis' name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -125,10 +125,10 @@ impl<'de> Deserialize<'de> for Eviction {
     }
 }
 
-/// Sets the limits where they are others, and reads them back; tells whether they were.
+/// Sets the limits if they differ, and reads them back; returns whether they differed.
 ///
 /// # Errors
-/// When Redis refuses, or does not do what it was told.
+/// When Redis refuses, or other limits are in force.
 pub(crate) fn set(control: &mut dyn Control, wanted: &Limits) -> Result<bool, WorkloadError> {
     if Limits::of(&control.info()?).as_ref() == Some(wanted) {
         return Ok(false);

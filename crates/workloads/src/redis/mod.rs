@@ -1,8 +1,9 @@
-//! Redis commands: SET and GET of values over a range of keys, the cache beside a tile server.
+//! Redis commands: SET and GET of values over a range of keys, as in a cache next to a tile server.
 //!
-//! A transaction is a pipeline of commands of one kind, mostly of one command; it ends with the last reply. GETs count as
-//! queries, values found as rows, SETs as changes, written values as rows affected. A reply that is an error or a value of
-//! another size fails the whole pipeline. No value fails it too, unless keys may expire or be evicted: then it is a miss.
+//! A transaction is a pipeline of commands of one kind, mostly of one command; it ends with the last reply.
+//! GETs count as queries, values found as rows, SETs as changes, written values as rows affected. An error or
+//! a value of another size fails the whole pipeline. A missing value fails it too, unless keys may expire or
+//! be evicted: then it is a miss.
 
 mod client;
 mod guard;

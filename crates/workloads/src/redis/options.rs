@@ -1,4 +1,4 @@
-//! What a user may write about Redis.
+//! Options of a Redis workload.
 
 use protocol::redis::Limits;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -7,36 +7,34 @@ use spec::{bytes, count};
 use super::limits::{Eviction, Memory};
 use super::sizes::Sizes;
 use crate::error::WorkloadError;
-use crate::words::unknown_word;
+use crate::error::unknown_word;
 
-/// Bytes of values that one pipeline may have at most.
+/// Most bytes of values in one pipeline.
 const PIPELINE_BYTES: u64 = 1 << 30;
 
 /// `redis = { command = "set", value_bytes = 32000, keys = 10000 }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// What clients send.
     pub command: Command,
-    /// Length of each value in bytes, or the least and the greatest, 1..=536,870,912 (Redis' own limit).
+    /// Length of each value in bytes, or the smallest and the largest, 1..=536,870,912 (Redis' own limit).
     #[serde(default)]
     pub value_bytes: Sizes,
-    /// Keys in use, 1..=1,000,000,000.
+    /// 1..=1,000,000,000.
     #[serde(default = "default_keys")]
     pub keys: u64,
-    /// Of `mixed`: share of SETs, percent, 1..=99.
+    /// For `mixed`: share of SETs, percent, 1..=99.
     #[serde(default = "default_set_pct", skip_serializing_if = "is_default_set_pct")]
     pub set_pct: u32,
     /// Commands sent at once, 1..=1000; their replies end the transaction.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub pipeline: u32,
-    /// How clients draw a key.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub key_distribution: Distribution,
-    /// Of `zipfian`: as of pgbench's `random_zipfian`, 1.001..=1000.
+    /// For `zipfian`: as in pgbench's `random_zipfian`, 1.001..=1000.
     #[serde(default = "default_zipf", skip_serializing_if = "is_default_zipf")]
     pub zipf_parameter: f64,
-    /// How long a key lives after its SET, s, 1..=2,147,483,647.
+    /// Time to live of a key after its SET, s, 1..=2,147,483,647.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_s: Option<u32>,
     /// `maxmemory` of pgdyno's own Redis.
@@ -79,7 +77,7 @@ fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A Redis command, or two.
+/// A Redis command, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Command {
@@ -87,15 +85,15 @@ pub enum Command {
     Set,
     /// Reads the value of a key; all keys are written before the run.
     Get,
-    /// Both, by chance; all keys are written before the run.
+    /// Both, at random; all keys are written before the run.
     Mixed,
 }
 
 impl Command {
-    /// All, as written.
+    /// The option's values.
     pub const NAMES: [&'static str; 3] = ["set", "get", "mixed"];
 
-    /// As Redis names it; of both, what it is.
+    /// The option's value.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -121,17 +119,17 @@ impl<'de> Deserialize<'de> for Command {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Distribution {
-    /// Each as likely as another.
+    /// Equally likely.
     #[default]
     Uniform,
-    /// Few are hot.
+    /// Few keys are hot.
     Zipfian,
-    /// Always the first one, as redis-benchmark without `-r` does.
+    /// Always the first one, as in redis-benchmark without `-r`.
     One,
 }
 
 impl Distribution {
-    /// All, as written.
+    /// The option's values.
     pub const NAMES: [&'static str; 3] = ["uniform", "zipfian", "one"];
 }
 
@@ -147,7 +145,7 @@ impl<'de> Deserialize<'de> for Distribution {
 }
 
 impl Options {
-    /// A command with everything else as it is by default.
+    /// A command with the default options.
     #[must_use]
     pub fn new(command: Command) -> Self {
         Self {
@@ -199,13 +197,13 @@ impl Options {
         Err(WorkloadError::option("redis.eviction", format!("{}: {problem}", self.eviction.name())))
     }
 
-    /// Whether a key that was written may be gone, so that a GET that finds nothing is a miss and no failure.
+    /// Whether a written key may be gone, so that a GET without a value is a miss and not a failure.
     #[must_use]
     pub fn may_miss(&self) -> bool {
         self.ttl_s.is_some() || self.eviction != Eviction::NoEviction
     }
 
-    /// Whether each run begins with a state of Redis that its workload makes for it alone.
+    /// Whether its workload sets the state of Redis before each run.
     #[must_use]
     pub fn begins_anew(&self) -> bool {
         self.ttl_s.is_some() || self.memory.is_some()
@@ -224,7 +222,7 @@ impl Options {
         if self.key_distribution == Distribution::One { 1 } else { self.keys }
     }
 
-    /// The limits it wants of a Redis that began with these.
+    /// The limits it needs on a Redis that started with these.
     pub(super) fn limits(&self, at_start: &Limits) -> Limits {
         match self.memory {
             Some(memory) => Limits { memory_bytes: memory.bytes(), policy: self.eviction.name().to_owned() },

@@ -1,4 +1,4 @@
-//! Brings Redis to the state that runs begin with: limits, and every key written, so that GET finds something.
+//! Sets the initial state of Redis for runs: limits, and every key written, so that GET finds something.
 
 use protocol::redis::{Answer, Control, Limits};
 use script::Random;
@@ -14,7 +14,7 @@ use crate::place::Site;
 /// Bytes of commands sent before their answers are read.
 const BATCH: usize = 256 * 1024;
 
-/// Before the first run: the state of all runs.
+/// Before the first run: sets the state of all runs.
 ///
 /// # Errors
 /// When Redis does not answer or refuses, for example because it is out of memory.
@@ -24,7 +24,7 @@ pub(super) fn begin(options: &Options, site: &Site<'_>, seed: u64) -> Result<(),
     if options.fills() { fill(options, &mut *control, seed) } else { Ok(()) }
 }
 
-/// Before each run: the same again where a run, or another workload, left another one.
+/// Before each run: restores that state, if a run or another workload changed it.
 ///
 /// # Errors
 /// As [`begin`].
@@ -37,7 +37,7 @@ pub(super) fn again(options: &Options, site: &Site<'_>, seed: u64) -> Result<(),
     Ok(())
 }
 
-/// After the last run: a Redis of ours has the limits again that it was started with.
+/// After the last run: restores our Redis' initial limits.
 ///
 /// # Errors
 /// When it does not answer or refuses.
@@ -48,7 +48,7 @@ pub(super) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
     }
 }
 
-/// Each run has the limits of its workload. Where memory is limited, what others left there would be in its way.
+/// Sets the limits of the workload. Where memory is limited, data of others would use a part of it.
 fn bring_limits(options: &Options, site: &Site<'_>, control: &mut dyn Control) -> Result<(), WorkloadError> {
     let Some(at_start) = site.limits_at_start() else {
         return match options.memory {
@@ -67,7 +67,7 @@ fn bring_limits(options: &Options, site: &Site<'_>, control: &mut dyn Control) -
     limits::set(control, &options.limits(at_start)).map(drop)
 }
 
-/// The key that says that all others were written; it goes with them.
+/// A key that marks the others as written, and is evicted or deleted with them.
 fn mark(options: &Options) -> Vec<u8> {
     format!("{}filled:{}", Keys::new(options).prefix(), options.used_keys()).into_bytes()
 }
@@ -84,7 +84,7 @@ fn fill(options: &Options, control: &mut dyn Control, seed: u64) -> Result<(), W
     let values = Values::new(options.value_bytes, &mut random);
     let (mut out, mut waiting) = (Vec::new(), 0);
     let all = options.used_keys();
-    // The first keys are those that are asked for most: written last, they are the last to be evicted.
+    // The first keys are the most requested: written last, they are the last to be evicted.
     for (number, key) in (0..all).rev().enumerate() {
         wire.set(&mut out, key, values.draw(&mut random));
         waiting += 1;
@@ -108,7 +108,7 @@ fn fill(options: &Options, control: &mut dyn Control, seed: u64) -> Result<(), W
     Ok(())
 }
 
-/// Why the keys could not be written, and where it is memory, how much there is and how much it takes.
+/// Why the keys could not be written; if it is memory, the limit and the required size.
 fn not_written(options: &Options, control: &mut dyn Control, written: u64, problem: String) -> WorkloadError {
     let all = options.used_keys();
     let what = format!("{} of {} bytes", count(all, "key"), options.value_bytes);

@@ -1,13 +1,13 @@
-//! What is counted apart: GETs that found all, GETs that did not, SETs.
+//! Separate counts of GETs that found all keys, GETs that did not, and SETs.
 
 use super::options::{Command, Options};
 
 /// Index of each in the order of [`listed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scripts {
-    /// GETs; where keys may be gone, those that found all they asked for.
+    /// GETs; where keys may be gone, GETs that found all their keys.
     pub(super) get: u16,
-    /// GETs that did not; as `get` where keys cannot be gone.
+    /// GETs that did not; equal to `get` where keys cannot be gone.
     pub(super) miss: u16,
     pub(super) set: u16,
 }
@@ -23,7 +23,7 @@ impl Scripts {
     }
 }
 
-/// Names and relative frequencies; how many of them are hits is not known before.
+/// Names and relative frequencies; the share of hits is unknown in advance.
 pub(super) fn listed(options: &Options) -> Vec<(String, u32)> {
     let at_once = match options.pipeline {
         1 => String::new(),

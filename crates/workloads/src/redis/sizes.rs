@@ -6,10 +6,10 @@ use std::ops::RangeInclusive;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Longest value that Redis takes by default.
+/// Longest value that Redis accepts by default.
 const LONGEST: u64 = 512 << 20;
 
-/// Lengths of values in bytes, each as likely as another: `32000`, or `[1000, 64000]`.
+/// Lengths of values in bytes, equally likely: `32000`, or `[1000, 64000]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
     least: u64,
@@ -23,31 +23,31 @@ impl Sizes {
         Self { least: bytes, greatest: bytes }
     }
 
-    /// Between these two, both included.
+    /// Between these two, inclusive.
     #[must_use]
     pub fn between(least: u64, greatest: u64) -> Self {
         Self { least, greatest }
     }
 
-    /// From the least to the greatest.
+    /// From the smallest to the largest.
     #[must_use]
     pub fn range(self) -> RangeInclusive<u64> {
         self.least..=self.greatest
     }
 
-    /// The greatest.
+    /// The largest length.
     #[must_use]
     pub fn greatest(self) -> u64 {
         self.greatest
     }
 
-    /// Bytes of so many values, on average.
+    /// Average bytes of this many values.
     pub(super) fn of(self, values: u64) -> u64 {
         let both = u128::from(self.least) + u128::from(self.greatest);
         u64::try_from(both * u128::from(values) / 2).unwrap_or(u64::MAX)
     }
 
-    /// The one length, where there is one.
+    /// The length, if there is only one.
     pub(super) fn only(self) -> Option<u64> {
         (self.least == self.greatest).then_some(self.least)
     }
@@ -58,7 +58,7 @@ impl Sizes {
         match wrong {
             Some(size) => Err(format!("{size} is not within 1..{LONGEST}")),
             None if self.least > self.greatest => {
-                Err(format!("[{}, {}] is no range: the least comes first", self.least, self.greatest))
+                Err(format!("[{}, {}] is no range: the smallest comes first", self.least, self.greatest))
             }
             None => Ok(()),
         }

@@ -281,7 +281,7 @@ fn keys_are_filled_before_they_are_read() {
     let guarded = get.guard(&mut site, 1).unwrap();
     assert_eq!(guarded.empty.as_deref(), Some("20 probed keys hold no value of 5 bytes"));
     assert_eq!(get.prepare(&mut site, 1).unwrap().summary, "GET of 5 bytes over 3 keys");
-    // The keys, and the one that says so.
+    // The keys, and the mark.
     assert_eq!(server.keys.borrow().len(), 4);
     assert_eq!(get.guard(&mut site, 1).unwrap().empty, None);
     let message = open(Command::Get, 6).prepare(&mut site, 1).unwrap_err().to_string();

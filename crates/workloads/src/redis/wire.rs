@@ -1,4 +1,4 @@
-//! Commands as they are sent: what is alike in all of them is written once.
+//! Commands with prepared common parts.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(super) struct Wire {
     /// Up to the number of the key.
     get: Arc<[u8]>,
     set: Arc<[u8]>,
-    /// Behind the value.
+    /// After the value.
     expiry: Arc<[u8]>,
 }
 

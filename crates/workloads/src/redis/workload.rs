@@ -1,4 +1,4 @@
-//! The workload as `lab` sees it.
+//! The workload for `lab`.
 
 use engine::Client;
 use protocol::redis::Answer;
@@ -20,7 +20,7 @@ use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, Wo
 #[derive(Debug)]
 pub struct Redis {
     options: Options,
-    /// Of the values that are written before runs.
+    /// Seed of the values written before runs.
     seed: u64,
 }
 
@@ -34,7 +34,7 @@ impl Redis {
         Ok(Self { options: options.clone(), seed: 1 })
     }
 
-    /// What was prepared; the first three as they always were, so that it is known again.
+    /// What was prepared; the first three keep the form of earlier builds, so that it is recognised.
     fn chosen(&self) -> serde_json::Value {
         let mut json = serde_json::json!({
             "command": self.options.command.name(),
@@ -63,7 +63,7 @@ impl Workload for Redis {
     }
 
     fn may_be_empty(&self) -> bool {
-        // A script of misses is empty by its nature; that nothing at all was found is judged by the share of hits.
+        // A script of misses is always empty; the share of hits shows whether nothing was found.
         self.options.may_miss()
     }
 

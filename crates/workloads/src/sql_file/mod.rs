@@ -1,4 +1,4 @@
-//! SQL files: one's own statements that make or change data, run once.
+//! SQL files: users' statements that make or change data, run once.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use protocol::postgres::sql::{Sql, long};
 #[derive(Debug)]
 pub(crate) struct SqlFile<'a> {
     path: &'a Path,
-    /// Its name without its folder, told apart from others of the same name.
+    /// Its file name, made unique among files of the same name.
     name: String,
 }
 

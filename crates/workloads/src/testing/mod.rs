@@ -6,14 +6,14 @@ mod wire;
 
 use std::collections::{BTreeMap, HashMap};
 
-pub(crate) use self::setting::{Heard, connect, connect_to, plan};
+pub(crate) use self::setting::{MessageLog, connect, connect_to, plan};
 use self::wire::{Request, complete, error, ready, rows, take};
 use crate::jobs::{Connection, Runtime};
 use engine::sim::{Greeting, Replies, Server, simulate};
 use engine::{Address, Client, EngineError, Measured, Observer, Plan, Stop, Time};
 use protocol::postgres::sql::SqlError;
 
-/// One thing a statement gives.
+/// A part of a statement's answer.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
     Rows(Vec<&'static str>, Vec<Vec<Option<&'static str>>>),
@@ -28,32 +28,29 @@ pub(crate) enum Answer {
     CopyIn,
     /// The connection breaks.
     Lost,
-    /// So much later an administrator ends the connection.
+    /// An administrator ends the connection after this time.
     Later(Time),
-    /// What follows takes this long, ns.
+    /// The rest takes this long, ns.
     After(Time),
 }
 
-/// The server. Statements of the extended protocol are answered with their parameters pasted in for `$n`.
+/// The server. Statements of the extended protocol are answered with their parameters substituted for `$n`.
 pub(crate) struct FakePostgres<F> {
     answer: F,
-    /// Bytes of each piece that answers arrive in.
+    /// Answers arrive in pieces of this many bytes.
     pub(crate) piece: usize,
-    /// What was asked, in order: `Q text`, `P name text`, `E text`, `S`, `C` for a connection, `X` for its end.
+    /// The requests, in order: `Q text`, `P name text`, `E text`, `S`, `C` for a connection, `X` for its end.
     pub(crate) log: Vec<String>,
     /// Statements that contain one of these cannot be prepared.
     pub(crate) unparsable: Vec<&'static str>,
-    /// Names of statements that each connection has before it is asked anything.
+    /// Names of statements that each connection has from the beginning.
     pub(crate) known_already: Vec<String>,
-    /// Connections from this one on are refused.
     pub(crate) full_at: usize,
-    /// These connections are refused.
     pub(crate) down: std::ops::Range<usize>,
-    /// These connections are answered with an error (SQLSTATE), and left open by the server.
+    /// These connections get an error (SQLSTATE), and the server leaves them open.
     pub(crate) turned_away: (std::ops::Range<usize>, &'static str),
     /// Servers in this folder are in hot standby.
     pub(crate) standby: Option<&'static str>,
-    /// Where each connection went.
     pub(crate) addresses: Vec<Address>,
     connections: HashMap<usize, Backend>,
 }
@@ -78,7 +75,7 @@ enum Transaction {
 }
 
 impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
-    /// `answer` is given the connection and the statement.
+    /// `answer` gets the connection and the statement.
     pub(crate) fn new(answer: F) -> Self {
         Self {
             answer,
@@ -115,7 +112,7 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
         simulate(plan, clients, self, observer, &Stop::new())
     }
 
-    /// Statements asked, without parsing, syncs and connections.
+    /// Statements, without parsing, syncs and connections.
     pub(crate) fn asked(&self) -> Vec<&str> {
         let statements =
             self.log.iter().filter_map(|line| line.strip_prefix("Q ").or(line.strip_prefix("E ")));
@@ -241,13 +238,13 @@ impl Backend {
     }
 }
 
-/// What goes back for one piece of input.
+/// The answer to one piece of input.
 #[derive(Default)]
 struct Out {
     bytes: Vec<u8>,
     delay: Time,
     end: Option<End>,
-    /// When the connection is ended behind what is sent.
+    /// When the connection is ended after the sent bytes.
     later: Option<Time>,
 }
 
@@ -300,7 +297,7 @@ pub(crate) struct NoServer;
 
 impl Runtime for NoServer {
     fn connect(&self) -> Result<Connection, SqlError> {
-        Err(SqlError { sqlstate: None, text: "there is no server".to_owned() })
+        Err(SqlError { sqlstate: None, text: "no server".to_owned() })
     }
 
     fn now_us(&self) -> u64 {

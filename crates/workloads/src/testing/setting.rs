@@ -1,4 +1,4 @@
-//! What a test needs around the server: a plan, places, an ear.
+//! A test's plan, places, and observer.
 
 use std::sync::Arc;
 
@@ -32,11 +32,11 @@ pub(crate) fn plan(transactions: u64, scripts: usize) -> Plan {
     }
 }
 
-/// Keeps what clients say, in order: `plain: …`, `debug: …`, `info: …`, `error: …`; `abort: …` for last words.
+/// Keeps clients' messages, in order: `plain: …`, `debug: …`, `info: …`, `error: …`; `abort: …` for aborts.
 #[derive(Debug, Default)]
-pub(crate) struct Heard(pub(crate) Vec<String>);
+pub(crate) struct MessageLog(pub(crate) Vec<String>);
 
-impl Observer for Heard {
+impl Observer for MessageLog {
     fn message(&mut self, message: &Message) {
         let level = match message.level {
             Level::Plain => "plain",

@@ -1,12 +1,12 @@
-//! A control connection for tests: canned answers by the beginning of the statement, and a list of what was asked.
+//! A control connection for tests: answers by parts of the statement, and a list of the statements.
 
 use protocol::postgres::sql::{ResultSet, Sql, SqlError, Supply};
 
-/// Answers from a list; what is not on it succeeds without rows.
+/// Answers from a list; other statements succeed without rows.
 #[derive(Debug, Default)]
 pub(crate) struct FakeSql {
     answers: Vec<(String, Result<Vec<ResultSet>, SqlError>)>,
-    /// Everything asked, COPY data left out.
+    /// All statements, without COPY data.
     pub(crate) asked: Vec<String>,
 }
 
@@ -15,18 +15,18 @@ impl FakeSql {
         Self::default()
     }
 
-    /// Statements that contain `part` give these rows; `NULL` stands for itself. Earlier answers win.
+    /// Statements that contain `part` return these rows; `NULL` means NULL. Earlier answers take precedence.
     pub(crate) fn answer(&mut self, part: &str, rows: &[&[&str]]) {
         self.answer_several(part, &[rows]);
     }
 
-    /// The same for several statements that are sent as one.
+    /// The same for several statements in one message.
     pub(crate) fn answer_several(&mut self, part: &str, sets: &[&[&[&str]]]) {
         let sets = sets.iter().map(|rows| result_set(rows)).collect();
         self.answers.push((part.to_owned(), Ok(sets)));
     }
 
-    /// Takes another's answers too, behind its own.
+    /// Adds another's answers after its own.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.answers.append(&mut other.answers);
     }

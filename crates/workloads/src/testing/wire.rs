@@ -4,7 +4,6 @@
 pub(super) enum Request {
     Startup,
     Query(String),
-    /// Statement name and text.
     Parse(String, String),
     /// Statement name and parameters.
     Bind(String, Vec<Option<String>>),
@@ -15,7 +14,7 @@ pub(super) enum Request {
     Terminate,
 }
 
-/// Takes a whole message from the front of `input`.
+/// Takes a complete message from the front of `input`.
 pub(super) fn take(input: &mut Vec<u8>, started: bool) -> Option<Request> {
     let head = usize::from(started);
     let length = u32::from_be_bytes(input.get(head..head + 4)?.try_into().ok()?) as usize;
@@ -71,7 +70,7 @@ fn bind(body: &[u8]) -> Request {
     Request::Bind(words[1].clone(), parameters)
 }
 
-/// A statement with its parameters in place of `$n`.
+/// A statement with its parameters substituted for `$n`.
 pub(super) fn pasted(sql: &str, parameters: &[Option<String>]) -> String {
     let numbered = parameters.iter().enumerate().rev();
     numbered.fold(sql.to_owned(), |text, (index, value)| {

@@ -1,4 +1,4 @@
-//! What clients are given of all that was chosen: statements, and tiles in the groups that they draw from.
+//! The statements and tiles of a run, in the groups that clients draw from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,33 +11,32 @@ use super::pick::Picked;
 use crate::views::{Views, Visit};
 use crate::workload::TileItem;
 
-/// Weights are whole parts of this.
+/// Weights are fractions of this.
 const WHOLE: u64 = 1 << 32;
 
-/// A tile of the list, and how it is asked for.
+/// A tile of the list, and its statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pick {
     pub(super) tile: Tile,
-    /// Its layer's place in the list of layers.
     pub(super) layer: u16,
-    /// Place of its statement in [`Atlas::statements`].
+    /// Index of its statement in [`Atlas::statements`].
     pub(super) statement: u16,
     /// As in `Workload::scripts`.
     pub(super) script: u16,
-    /// As in `ClientWorkload::items`; none of what is no tile.
+    /// As in `ClientWorkload::items`; `None` without tile.
     pub(super) item: Option<u32>,
 }
 
 impl Pick {
-    /// Before anything was asked for.
+    /// The value before the first request.
     pub(super) const NOWHERE: Self =
         Self { tile: Tile { z: 0, x: 0, y: 0 }, layer: 0, statement: 0, script: 0, item: None };
 }
 
-/// A group of transactions that are drawn alike: those of a layer's zoom.
+/// Transactions that are drawn equally: a layer at a zoom.
 #[derive(Debug, PartialEq, Eq)]
 struct Group {
-    /// Up to which number of [`WHOLE`] it is drawn.
+    /// Upper bound of its draws, of [`WHOLE`].
     below: u64,
     picks: Vec<Pick>,
 }
@@ -46,9 +45,9 @@ struct Group {
 #[derive(Debug, Default)]
 pub(super) struct Atlas {
     pub(super) statements: Vec<String>,
-    /// For each layer, drawn equally often, its groups.
+    /// The groups of each layer; layers are drawn equally often.
     layers: Vec<Vec<Group>>,
-    /// Sessions, in place of layers.
+    /// Sessions, instead of layers.
     pub(super) views: Views<Pick>,
     pub(super) items: Vec<TileItem>,
 }
@@ -71,7 +70,7 @@ impl Atlas {
         &group.picks[at..=at]
     }
 
-    /// The groups of all layers: weight, and what is drawn from it.
+    /// The groups of all layers: weight, and contents.
     pub(super) fn groups(&self) -> impl Iterator<Item = (u64, &[Pick])> {
         self.layers.iter().flat_map(|groups| {
             let mut before = 0;
@@ -83,9 +82,9 @@ impl Atlas {
         })
     }
 
-    /// The one of these layers and what was picked for them.
+    /// From these layers and their picked tiles.
     ///
-    /// `scripts` are all parts that are counted, in their order.
+    /// `scripts` are all separately counted parts, in order.
     pub(super) fn of(
         layers: &[(Layer, Picked)],
         scripts: &[MapPart],
@@ -120,7 +119,7 @@ impl Maker<'_> {
         weights: &BTreeMap<u8, f64>,
     ) -> Vec<Group> {
         if layer.is_historic() {
-            // Any tile is as good as another: the query draws its own box.
+            // The tile does not matter: the query draws its own box.
             let tile = Tile { z: 0, x: 0, y: 0 };
             let statement = self.statement(layer, 0);
             let script = self.script(&layer.shown, None);
@@ -167,7 +166,7 @@ impl Maker<'_> {
         let item = *self.items.entry((script, tile)).or_insert(next);
         if item == next {
             self.atlas.items.push(TileItem { script, tile });
-            // What a cache had comes before what it had not, as script and as item.
+            // Cached tiles come before others, as script and as item.
             if self.scripts[usize::from(script)].cached.is_some() {
                 self.atlas.items.push(TileItem { script: script + 1, tile });
             }
@@ -180,7 +179,7 @@ impl Maker<'_> {
         place.unwrap_or_default() as u16
     }
 
-    /// One for each text: the size filter differs from zoom to zoom, a query of the user's own does not.
+    /// One per text: the size filter differs between zooms, a user's query does not.
     fn statement(&mut self, layer: &Layer, z: u8) -> u16 {
         let text = layer.prepared(z, self.style);
         let known = self.atlas.statements.iter().position(|known| *known == text);
@@ -192,7 +191,7 @@ impl Maker<'_> {
     }
 }
 
-/// Zooms in a list, from the lowest.
+/// Zooms in a list, ascending.
 pub(super) fn zooms_in<'t>(tiles: impl IntoIterator<Item = &'t Tile>) -> BTreeSet<u8> {
     tiles.into_iter().map(|tile| tile.z).collect()
 }

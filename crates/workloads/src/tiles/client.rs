@@ -1,5 +1,5 @@
-//! The clients: a slot asks for a tile, or for all tiles of a view at once over several links, each over a statement prepared
-//! once for each link, answers in binary.
+//! A client that fetches a tile per slot, or all tiles of a view at once over several links. Statements are
+//! prepared once per link; answers are binary.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::link::{NotConnected, PgLink, Progress, endpoint, returned};
 use crate::statement_names::StatementNames;
 use crate::views::Visit;
 
-/// Failures told in words; the rest is only counted.
-const TOLD: u32 = 3;
+/// Most failures with a message; the others are only counted.
+const MOST_MESSAGES: u32 = 3;
 /// OID of type integer.
 pub(super) const INT4: u32 = 23;
 
@@ -29,7 +29,7 @@ enum State {
 
 /// A link, and the tile it fetches.
 #[derive(Debug)]
-struct Courier {
+struct TileLink {
     link: PgLink,
     names: StatementNames,
     state: State,
@@ -42,17 +42,17 @@ struct Courier {
 pub(super) struct TileClient {
     atlas: Arc<Atlas>,
     number: usize,
-    couriers: Vec<Courier>,
+    tile_links: Vec<TileLink>,
     random: Random,
     visit: Visit,
-    /// Tiles of the transaction, the last one first; those that no link has asked for yet.
+    /// Tiles of the transaction that no link has requested yet, the last one first.
     waiting: Vec<Pick>,
-    /// Links that fetch.
+    /// Number of links that fetch.
     busy: usize,
     script: u16,
     returned: Returned,
     failure: Option<Failure>,
-    /// Decimal digits of z, x and y, in memory that is used again.
+    /// Decimal digits of z, x and y, in reused memory.
     digits: [Vec<u8>; 3],
     told: u32,
 }
@@ -64,7 +64,7 @@ impl TileClient {
         links: impl IntoIterator<Item = PgLink>,
         random: Random,
     ) -> Self {
-        let courier = |link| Courier {
+        let tile_link = |link| TileLink {
             link,
             names: StatementNames::random(atlas.statements.len()),
             state: State::Connecting,
@@ -72,11 +72,11 @@ impl TileClient {
             asked: 0,
             error: None,
         };
-        let couriers = links.into_iter().map(courier).collect();
+        let tile_links = links.into_iter().map(tile_link).collect();
         Self {
             atlas,
             number,
-            couriers,
+            tile_links,
             random,
             visit: Visit::default(),
             waiting: Vec::new(),
@@ -100,24 +100,24 @@ impl TileClient {
     /// Parses every statement once, before the load starts.
     fn prepare(&mut self, link: Link, io: &mut Io<'_>) -> Step {
         let out = io.out(link);
-        let courier = &mut self.couriers[link];
+        let tile_link = &mut self.tile_links[link];
         for (number, text) in self.atlas.statements.iter().enumerate() {
-            frontend::parse(out, courier.names.of(number), text, &[INT4, INT4, INT4]);
+            frontend::parse(out, tile_link.names.of(number), text, &[INT4, INT4, INT4]);
         }
         frontend::sync(out);
-        courier.link.connection.rows(Want::Skip);
-        courier.state = State::Preparing;
+        tile_link.link.connection.rows(Want::Skip);
+        tile_link.state = State::Preparing;
         Step::Wait
     }
 
-    /// The next transaction: all links go out at once.
+    /// Starts the next transaction on all links.
     fn begin(&mut self, io: &mut Io<'_>) -> Step {
         let picks = self.atlas.next(&mut self.random, &mut self.visit);
         self.waiting.clear();
         self.waiting.extend(picks.iter().rev());
         self.script = picks.first().map_or(0, |pick| pick.script);
         (self.returned, self.failure) = (Returned::default(), None);
-        for link in 0..self.couriers.len() {
+        for link in 0..self.tile_links.len() {
             let Some(pick) = self.waiting.pop() else { break };
             self.fetch(link, pick, io);
         }
@@ -130,23 +130,23 @@ impl TileClient {
             write_number(digits, number);
         }
         let parameters = self.digits.iter().map(|digits| Some(digits.as_slice()));
-        let name = self.couriers[link].names.of(usize::from(pick.statement));
+        let name = self.tile_links[link].names.of(usize::from(pick.statement));
         let now = io.now;
         let out = io.out(link);
         // Three parameters are never too many.
         let _ = frontend::bind(out, "", name, parameters, Format::Binary);
         frontend::execute(out, "", 0);
         frontend::sync(out);
-        let courier = &mut self.couriers[link];
-        courier.link.connection.take_counts();
-        (courier.state, courier.pick, courier.asked) = (State::Fetching, pick, now);
+        let tile_link = &mut self.tile_links[link];
+        tile_link.link.connection.take_counts();
+        (tile_link.state, tile_link.pick, tile_link.asked) = (State::Fetching, pick, now);
         self.busy += 1;
     }
 
     fn messages(&mut self, link: Link, data: &[u8], used: &mut usize, io: &mut Io<'_>) -> Step {
         loop {
-            let courier = &mut self.couriers[link];
-            match courier.link.connection.next(data, used) {
+            let tile_link = &mut self.tile_links[link];
+            match tile_link.link.connection.next(data, used) {
                 Ok(None) => return Step::Wait,
                 Ok(Some(Message::ReadyForQuery(_))) => return self.server_ready(link, io),
                 Ok(Some(Message::Error(fields))) => {
@@ -154,7 +154,7 @@ impl TileClient {
                     if error.is_fatal() {
                         return self.give_up(link, &error.to_string(), Some(error.code), true, io);
                     }
-                    courier.error.get_or_insert_with(|| Box::new(error));
+                    tile_link.error.get_or_insert_with(|| Box::new(error));
                 }
                 Ok(Some(_)) => {}
                 Err(broken) => return self.give_up(link, &broken.to_string(), None, false, io),
@@ -163,16 +163,16 @@ impl TileClient {
     }
 
     fn server_ready(&mut self, link: Link, io: &mut Io<'_>) -> Step {
-        let courier = &mut self.couriers[link];
-        let error = courier.error.take();
-        match (courier.state, error) {
+        let tile_link = &mut self.tile_links[link];
+        let error = tile_link.error.take();
+        match (tile_link.state, error) {
             (State::Preparing, Some(error)) => {
                 self.give_up(link, &error.to_string(), Some(error.code), false, io)
             }
             (State::Preparing, None) => {
-                courier.state = State::Idle;
+                tile_link.state = State::Idle;
                 // The client is ready when all its links are.
-                match self.couriers.iter().all(|courier| courier.state == State::Idle) {
+                match self.tile_links.iter().all(|tile_link| tile_link.state == State::Idle) {
                     true => Step::Ready,
                     false => Step::Wait,
                 }
@@ -182,17 +182,17 @@ impl TileClient {
         }
     }
 
-    /// A tile came, or will not come.
+    /// A tile came, or failed.
     fn came(&mut self, link: Link, error: Option<Box<ServerError>>, io: &mut Io<'_>) -> Step {
-        let courier = &mut self.couriers[link];
-        courier.state = State::Idle;
+        let tile_link = &mut self.tile_links[link];
+        tile_link.state = State::Idle;
         self.busy -= 1;
-        let counted = returned(courier.link.connection.take_counts());
-        // The query always gives one row; a tile without features is an empty one.
+        let counted = returned(tile_link.link.connection.take_counts());
+        // The query always returns one row; a tile without features is empty.
         self.returned.rows += u64::from(counted.bytes > 0);
         self.returned.bytes += counted.bytes;
         self.returned.queries += counted.queries;
-        let pick = courier.pick;
+        let pick = tile_link.pick;
         if let Some(error) = error {
             let failure = match error.code.as_str() {
                 "40001" => Failure::Serialization,
@@ -200,12 +200,12 @@ impl TileClient {
                 _ => Failure::Other,
             };
             self.failure.get_or_insert(failure);
-            if self.told < TOLD {
+            if self.told < MOST_MESSAGES {
                 self.told += 1;
                 io.message(format!("client {}, tile {}: {error}", self.number, pick.tile));
             }
         } else if let Some(item) = pick.item {
-            io.item(item, io.now.saturating_sub(courier.asked), counted.bytes);
+            io.item(item, io.now.saturating_sub(tile_link.asked), counted.bytes);
         }
         if let Some(next) = self.waiting.pop() {
             self.fetch(link, next, io);
@@ -217,7 +217,7 @@ impl TileClient {
         Step::Ended(Outcome { script, failure, tries: 1, returned })
     }
 
-    /// It stops; `lost`: its server did.
+    /// The client stops; with `lost` because of its server.
     fn give_up(
         &mut self,
         link: Link,
@@ -226,17 +226,20 @@ impl TileClient {
         lost: bool,
         io: &mut Io<'_>,
     ) -> Step {
-        let courier = &self.couriers[link];
-        let message = match courier.state {
-            State::Connecting if self.couriers.len() > 1 => {
-                format!("{reason}\n(each client opens {} links, picker.sessions.links)", self.couriers.len())
+        let tile_link = &self.tile_links[link];
+        let message = match tile_link.state {
+            State::Connecting if self.tile_links.len() > 1 => {
+                format!(
+                    "{reason}\n(each client opens {} links, picker.sessions.links)",
+                    self.tile_links.len()
+                )
             }
             State::Connecting => reason.to_owned(),
             State::Preparing => {
                 format!("client {} aborted while preparing tile queries: {reason}", self.number)
             }
             State::Idle | State::Fetching => {
-                format!("client {} aborted at tile {}: {reason}", self.number, courier.pick.tile)
+                format!("client {} aborted at tile {}: {reason}", self.number, tile_link.pick.tile)
             }
         };
         io.abort_because(Abort { message, code, lost, ..Abort::default() });
@@ -253,29 +256,29 @@ pub(super) fn write_number(digits: &mut Vec<u8>, number: u32) {
 
 impl Client for TileClient {
     fn endpoints(&self) -> Vec<Endpoint> {
-        self.couriers.iter().map(|courier| endpoint(courier.link.connect())).collect()
+        self.tile_links.iter().map(|tile_link| endpoint(tile_link.link.connect())).collect()
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
         match event {
             Event::Opened(link) => {
-                let progress = self.couriers[link].link.opened(io);
+                let progress = self.tile_links[link].link.opened(io);
                 self.connected(link, progress, io)
             }
             Event::Secured { link, certificate } => {
-                let progress = self.couriers[link].link.secured(certificate, io);
+                let progress = self.tile_links[link].link.secured(certificate, io);
                 self.connected(link, progress, io)
             }
-            Event::Bytes { link, data, used } if self.couriers[link].link.is_up() => {
+            Event::Bytes { link, data, used } if self.tile_links[link].link.is_up() => {
                 self.messages(link, data, used, io)
             }
             Event::Bytes { link, data, used } => {
-                let progress = self.couriers[link].link.bytes(data, used, io);
+                let progress = self.tile_links[link].link.bytes(data, used, io);
                 self.connected(link, progress, io)
             }
             Event::Slot { .. } => self.begin(io),
             Event::Closed { link, error } => {
-                let progress = self.couriers[link].link.closed(error);
+                let progress = self.tile_links[link].link.closed(error);
                 self.connected(link, progress, io)
             }
             Event::Timer | Event::Woken => Step::Wait,
@@ -283,8 +286,8 @@ impl Client for TileClient {
     }
 
     fn abandon(&self, link: Link) -> Option<Vec<u8>> {
-        let courier = &self.couriers[link];
-        (courier.state == State::Fetching).then(|| courier.link.cancel()).flatten()
+        let tile_link = &self.tile_links[link];
+        (tile_link.state == State::Fetching).then(|| tile_link.link.cancel()).flatten()
     }
 
     fn script(&mut self) -> u16 {

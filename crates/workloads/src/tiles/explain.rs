@@ -1,4 +1,4 @@
-//! A sample of tiles with the query of each explained, as the clients send it: prepared, with its parameters.
+//! Explains a sample of tiles, in the clients' form: prepared, with parameters.
 
 use protocol::postgres::sql::{Sql, quote_identifier};
 use spec::{Part as Share, StatementPlan};
@@ -12,13 +12,13 @@ use crate::explain::{Budget, Session, Unexplained};
 use crate::plans::{Explained, Kept};
 use crate::workload::TileItem;
 
-/// So often a prepared statement is planned for its parameters before the server weighs one plan for all.
+/// Executions of a prepared statement with custom plans before the server considers a generic one.
 const CUSTOM_PLANS: usize = 5;
 
-/// Explains tiles of each layer and zoom. The connection is of no use afterwards.
+/// Explains tiles of each layer and zoom. The connection cannot be used for anything else afterwards.
 ///
 /// # Errors
-/// When the connection fails; what the server refuses is told in place of the plans.
+/// When the connection fails; the server's refusals are part of the result.
 pub(super) fn explain(
     sql: &mut dyn Sql,
     parts: &[(Part<'_>, String)],
@@ -43,7 +43,7 @@ pub(super) fn explain(
         sample(sql, &mut session, &mut explained, (script, &name), &part.tiles)?;
         let slow = slowest.iter().filter(|item| u32::from(item.script) == part.script);
         for TileItem { tile, .. } in slow {
-            // A tile of several layers is slow by one of them: that is seen by their plans.
+            // A tile of several layers is slow because of one of them: the plans show which.
             if let Ok((plan, json)) = session.explain(sql, &execute(&name, tile)) {
                 explained.kept.push(kept(&part.layer.shown, tile, &plan, json));
             }
@@ -59,7 +59,7 @@ fn execute(name: &str, tile: &Tile) -> String {
     format!("EXECUTE {}({}, {}, {})", quote_identifier(name), tile.z, tile.x, tile.y)
 }
 
-/// The plan of a slow tile, with what most of its time goes into.
+/// The plan of a slow tile, with a summary of its time.
 fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> Kept {
     let mut parts: Vec<(Share, f64)> = plan.parts().into_iter().filter(|(_, ms)| *ms > 0.0).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -81,7 +81,7 @@ fn sample(
     tiles: &[Tile],
 ) -> Result<(), WorkloadError> {
     let mut budget = Budget::default();
-    // Past the switch to a plan for all parameters, as clients are when their run counts.
+    // Past the switch to a generic plan, as clients are in a measured run.
     for tile in tiles.iter().cycle().take(CUSTOM_PLANS) {
         if let Err(error) = sql.execute(&format!("EXPLAIN {}", execute(name, tile))) {
             explained.miss(format!("{script}: {error}"));

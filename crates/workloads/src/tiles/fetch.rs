@@ -1,4 +1,4 @@
-//! Single tiles, fetched outside of the timed part the way clients fetch them.
+//! Fetches single tiles outside the timed part, as the clients do.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,11 @@ use super::layer::{Layer, Style};
 use crate::error::WorkloadError;
 use crate::http::Web;
 
-/// Fetches single tiles.
 pub(super) trait Fetch {
-    /// The bytes of a tile, unpacked; none of an empty one.
+    /// The bytes of a tile, decompressed; none for an empty one.
     fn tile(&mut self, layer: &Layer, tile: Tile) -> Result<Vec<u8>, WorkloadError>;
 
-    /// Rows that are made into features of a tile; `None` where nobody tells.
+    /// Rows that are made into features of a tile; `None` if unknown.
     fn features_in(&mut self, _layer: &Layer, _tile: Tile) -> Result<Option<u64>, WorkloadError> {
         Ok(None)
     }
@@ -45,7 +44,7 @@ impl Fetch for FromDatabase<'_> {
         Ok(from_hex(&hex.unwrap_or_default()))
     }
 
-    /// What happens inside of a function is not told.
+    /// A function's work is unknown.
     fn features_in(&mut self, layer: &Layer, tile: Tile) -> Result<Option<u64>, WorkloadError> {
         let query = format!("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {}", layer.literal(tile, self.style));
         let said = long(self.sql)
@@ -58,7 +57,7 @@ impl Fetch for FromDatabase<'_> {
 }
 
 pub(super) struct FromWeb<'a> {
-    /// By what the layer is shown as.
+    /// By the shown name of the layer.
     pub(super) webs: &'a BTreeMap<String, Web>,
     pub(super) control: Box<dyn Control + 'a>,
 }

@@ -1,4 +1,4 @@
-//! Proves that tiles hold something: an empty query shows a splendid rate.
+//! Checks that tiles have contents: an empty query has a high rate, too.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use spec::figures::{self, Figures};
 use tile::{Tile, mvt};
 
 use super::fetch::Fetch;
+use super::fetched::{self, FetchedTile};
 use super::layer::Layer;
-use super::taste::{self, Taste};
 use crate::answers::SAMPLE;
 use crate::error::WorkloadError;
 use crate::workload::Guarded;
 
-/// Tiles looked at when the first ones are all empty, before the layer is called empty.
-const PATIENCE: usize = 500;
+/// Tiles to try when the first ones are all empty, before the layer is called empty.
+const MOST_PROBES: usize = 500;
 
 /// One layer at one zoom, as it is counted.
 pub(super) struct Part<'a> {
     pub(super) script: u32,
     pub(super) layer: &'a Layer,
-    /// Different tiles of the list, spread over it.
+    /// Different tiles, spread over its list.
     pub(super) tiles: Vec<Tile>,
 }
 
-/// Makes a sample of the picked tiles; where all of a layer is empty, goes on until one holds something.
+/// Fetches a sample of the picked tiles; where all of a layer is empty, continues until one has contents.
 pub(super) fn probe(
     from: &mut dyn Fetch,
     parts: &[Part<'_>],
@@ -35,10 +35,10 @@ pub(super) fn probe(
     for part in parts {
         let tiles = &part.tiles[..part.tiles.len().min(SAMPLE as usize)];
         let mut sample = TileSample { script: part.script, ..TileSample::default() };
-        for taste in taste::several(from, part.layer, tiles)? {
-            is_a_tile(part.layer, &taste)?;
-            let features_in = from.features_in(part.layer, taste.tile)?;
-            sample.add(&TileSample { features_in, ..taste.held(part.script) });
+        for fetched_tile in fetched::several(from, part.layer, tiles)? {
+            is_a_tile(part.layer, &fetched_tile)?;
+            let features_in = from.features_in(part.layer, fetched_tile.tile)?;
+            sample.add(&TileSample { features_in, ..fetched_tile.held(part.script) });
         }
         held.entry(&part.layer.shown).or_default().add(&sample);
         // Views count all layers together.
@@ -52,11 +52,11 @@ pub(super) fn probe(
         let Some(sample) = held.get_mut(shown).filter(|sample| sample.empty == sample.tiles) else {
             continue;
         };
-        let tiles = all.get(shown).map_or(&[][..], |tiles| &tiles[..tiles.len().min(PATIENCE)]);
+        let tiles = all.get(shown).map_or(&[][..], |tiles| &tiles[..tiles.len().min(MOST_PROBES)]);
         for tile in tiles {
-            let taste = Taste { tile: *tile, bytes: from.tile(part.layer, *tile)? };
-            is_a_tile(part.layer, &taste)?;
-            sample.add(&taste.held(part.script));
+            let fetched_tile = FetchedTile { tile: *tile, bytes: from.tile(part.layer, *tile)? };
+            is_a_tile(part.layer, &fetched_tile)?;
+            sample.add(&fetched_tile.held(part.script));
             if sample.empty < sample.tiles {
                 break;
             }
@@ -77,12 +77,12 @@ pub(super) fn probe(
     Ok(guarded)
 }
 
-/// Something that is not empty must be a vector tile.
-fn is_a_tile(layer: &Layer, taste: &Taste) -> Result<(), WorkloadError> {
-    match mvt::measure(&taste.bytes) {
+/// A tile that is not empty must be a vector tile.
+fn is_a_tile(layer: &Layer, fetched_tile: &FetchedTile) -> Result<(), WorkloadError> {
+    match mvt::measure(&fetched_tile.bytes) {
         Ok(_) => Ok(()),
         Err(broken) => Err(WorkloadError::missing(
-            format!("what {} gives for {} is no vector tile: {broken}", layer.shown, taste.tile),
+            format!("the answer of {} for {} is not a vector tile: {broken}", layer.shown, fetched_tile.tile),
             "select what ST_AsMVT gives",
         )),
     }

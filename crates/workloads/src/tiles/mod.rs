@@ -1,6 +1,6 @@
 //! Map tiles: Mapbox vector tiles made by PostGIS, picked as a map's users would.
 //!
-//! Each layer (a table, a function, a query of the user's own) at each zoom is counted as its own script; a transaction
+//! Each layer (a table, a function, a user's query) at each zoom counts as a separate script. A transaction
 //! is one tile, or all tiles of a view. Its rows are its tiles that are not empty, its bytes their length.
 
 mod atlas;
@@ -8,6 +8,7 @@ mod cache;
 mod client;
 mod explain;
 mod fetch;
+mod fetched;
 mod guard;
 mod layer;
 mod options;
@@ -15,7 +16,6 @@ mod pick;
 mod picker;
 mod samples;
 mod source;
-mod taste;
 #[cfg(test)]
 mod tests;
 mod validate;

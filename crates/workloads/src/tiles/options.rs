@@ -1,4 +1,4 @@
-//! What a user may write about tiles.
+//! Options of a tile workload.
 
 use std::path::{Path, PathBuf};
 
@@ -8,23 +8,23 @@ use super::picker::Picker;
 use super::source::Source;
 use super::via::Via;
 use super::zooms::Zooms;
+use crate::error::unknown_word;
 use crate::jobs::file_name;
 use crate::redis::{Eviction, Memory};
-use crate::words::unknown_word;
 
 /// `tiles = { table = "planet_osm_polygon", zooms = [12, 16], picker = "data" }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// The one table tiles are made of, `schema.table` or found on the search path.
+    /// The table, `schema.table` or on the search path.
     pub table: Option<String>,
-    /// Several tables instead: each is a layer, counted as its own script.
+    /// Several tables instead: each is a layer, counted as a separate script.
     pub tables: Vec<String>,
     /// A function `f(z integer, x integer, y integer)` that returns tiles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// An SQL file that returns a tile; `:z`, `:x`, `:y`, `:envelope`, `:xmin`, `:ymin`, `:xmax`, `:ymax` stand for what is
-    /// asked for.
+    /// An SQL file that returns a tile, with the placeholders `:z`, `:x`, `:y`, `:envelope`, `:xmin`,
+    /// `:ymin`, `:xmax`, `:ymax`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<PathBuf>,
     /// Several of these instead, each a layer: a table, `function()` or `file.sql`.
@@ -33,41 +33,42 @@ pub struct Options {
     /// All layers are in one tile, made by one statement.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub together: bool,
-    /// Which zooms are asked for, and how often. 0..=22.
+    /// The requested zooms, and their frequencies. 0..=22.
     pub zooms: Zooms,
-    /// How tiles are chosen.
     pub picker: Picker,
-    /// The table whose features tiles are chosen by, where layers are no tables.
+    /// The table whose features select tiles, if layers are not tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pick_from: Option<String>,
-    /// West, south, east and north of what tiles are chosen from, degrees; else the bounds of the data.
+    /// West, south, east and north of the area to choose from, degrees; by default the bounds of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bounds: Option<[f64; 4]>,
-    /// How many tiles are chosen for each table and zoom; clients draw among them. 1..=100,000.
+    /// Tiles chosen for each table and zoom; clients draw among them. 1..=100,000.
     pub tiles_per_zoom: u32,
-    /// Polygons smaller than this on the map are left out, in square pixels (of 256 per tile side); 0 keeps all.
+    /// Polygons smaller than this on the map are left out, in square pixels (of 256 per tile side); 0 keeps
+    /// all.
     pub min_pixels: f64,
-    /// Which query makes tiles of tables.
+    /// The query that makes tiles of tables.
     pub variant: Variant,
-    /// By which way tiles are fetched.
+    /// How tiles are fetched.
     #[serde(skip_serializing_if = "is_sql")]
     pub via: Via,
-    /// With `via = "redis"`: how long a tile stays in the cache, s; for ever without.
+    /// With `via = "redis"`: time to live of a tile in the cache, s; unlimited by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_ttl_s: Option<u32>,
-    /// Memory that the cache may take, e.g. `"64MB"`; what else is in this Redis goes.
+    /// Memory of the cache, e.g. `"64MB"`; other data in this Redis are removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_memory: Option<Memory>,
-    /// What goes when that is full: a policy of Redis.
+    /// Redis' policy when it is full.
     #[serde(skip_serializing_if = "is_usual")]
     pub cache_eviction: Eviction,
-    /// The share of requests that find their tile in the cache, all through the run: what is not there is not put there. 0..=100.
+    /// The share of requests that find their tile in the cache, during the whole run: missing tiles are not
+    /// stored. 0..=100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_hit_pct: Option<f64>,
-    /// Runs begin with all tiles in the cache, not with an empty one.
+    /// Runs begin with all tiles in the cache, instead of an empty one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cache_warm: bool,
-    /// A layer may hold nothing at all: its runs are valid nevertheless.
+    /// Runs are valid even if a layer is empty.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub may_be_empty: bool,
 }
@@ -107,21 +108,23 @@ fn is_sql(via: &Via) -> bool {
     *via == Via::Sql
 }
 
-/// Which query makes the tiles of tables.
+/// The query that makes tiles of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// `ST_AsMVT` over `ST_AsMVTGeom` of what touches `ST_TileEnvelope`, small polygons left out, as styles do.
+    /// `ST_AsMVT` over `ST_AsMVTGeom` of features that touch `ST_TileEnvelope`, without small polygons, as in
+    /// styles.
     #[default]
     Modern,
-    /// The same without the size filter: what an unstyled table costs.
+    /// Without the size filter: the cost of an unstyled table.
     Unfiltered,
-    /// The query of a study of 2021, word for word except for the table and the box: random boxes instead of tiles.
+    /// The query of a study of 2021, unchanged except for the table and the box: random boxes instead of
+    /// tiles.
     Historic,
 }
 
 impl Variant {
-    /// All, as written.
+    /// The option's values.
     pub const NAMES: [&'static str; 3] = ["modern", "unfiltered", "historic"];
 }
 
@@ -142,7 +145,7 @@ impl Options {
         self.via == Via::Redis && !self.cache_warm && self.cache_hit_pct.is_none()
     }
 
-    /// What each layer is made of, whichever way it was given.
+    /// The sources of the layers, whichever option gave them.
     #[must_use]
     pub fn sources(&self) -> Vec<Source> {
         let tables = self.table.iter().chain(&self.tables).map(|table| Source::Table(table.clone()));
@@ -172,8 +175,8 @@ impl Options {
         }
     }
 
-    /// Whether tiles are chosen by the same rule: what a layer is made of does not matter where it says what they are
-    /// chosen from.
+    /// Whether tiles are chosen by the same rule: the sources of layers do not matter if `pick_from` is
+    /// given.
     pub(crate) fn chooses_like(&self, other: &Self) -> bool {
         let rule = |options: &Self| Self {
             table: None,
@@ -197,7 +200,7 @@ impl Options {
         rule(self) == rule(other) && lists(self) == lists(other) && historic(self) == historic(other)
     }
 
-    /// The same without the places of its files.
+    /// The options without the folders of their files.
     pub(crate) fn portable(&self) -> Self {
         let picker = match &self.picker {
             Picker::Trace(path) => Picker::Trace(file_name(path).into()),

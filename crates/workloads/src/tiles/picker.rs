@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::words::unknown_word;
+use crate::error::unknown_word;
 
 /// How tiles are chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Picker {
-    /// The tile of a random feature: crowded places are asked for more often, no tile is empty.
+    /// The tile of a random feature: dense places are requested more often, and no tile is empty.
     #[default]
     Data,
-    /// Any tile within the data's bounds, as likely as another; many are empty.
+    /// Any tile within the data's bounds, equally likely; many are empty.
     Uniform,
-    /// A list of `z/x/y` lines or the access log of a web server, asked for in random order with its repetitions.
+    /// A list of `z/x/y` lines or the access log of a web server, in random order with its repetitions.
     Trace(PathBuf),
     /// Users who look at a map: they begin at a random feature, pan and zoom; a transaction is a view.
     Sessions(Sessions),
@@ -27,11 +27,11 @@ pub enum Picker {
 pub struct Sessions {
     /// Width and height of their window, pixels of 256 per tile side. 256..=8192.
     pub viewport: [u16; 2],
-    /// Views of a session, the first one included. 1..=1000.
+    /// Views of a session, including the first. 1..=1000.
     pub views: u16,
-    /// Tiles of a view that are asked for at once, each over its own link. 1..=64.
+    /// Tiles of a view that are requested at once, each over a separate link. 1..=64.
     pub links: u8,
-    /// Sessions that are made up; clients draw among them. 1..=10,000.
+    /// Sessions to generate; clients draw among them. 1..=10,000.
     pub count: u16,
 }
 
@@ -43,7 +43,7 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// What is wrong with it: its key, and what.
+    /// What is wrong with it: its key and the problem.
     pub(super) fn problem(&self) -> Option<(&'static str, String)> {
         let Self { viewport: [width, height], views, links, count } = *self;
         let out_of = |value: u16, low: u16, high: u16| !(low..=high).contains(&value);
@@ -59,7 +59,7 @@ impl Sessions {
 }
 
 impl Picker {
-    /// Words for it; `trace` is written `{ trace = "file" }`.
+    /// Option values; `trace` is written `{ trace = "file" }`.
     pub const NAMES: [&'static str; 4] = ["data", "uniform", "trace", "sessions"];
 }
 

@@ -1,4 +1,4 @@
-//! Sample tiles, kept for the report's pictures.
+//! Sample tiles, stored for the report's pictures.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,13 @@ use super::layer::Layer;
 use super::pick::Picked;
 use crate::error::WorkloadError;
 
-/// Pictures wanted.
+/// Number of pictures.
 const SAMPLES: usize = 4;
-/// Tiles looked at for each of them; the first that holds something is taken.
+/// Tiles tried for each of them; the first with contents is taken.
 const CANDIDATES: usize = 8;
 
-/// Four tiles from the lowest zoom to the highest, each with all layers; of random boxes, some of each table.
+/// Four tiles from the lowest zoom to the highest, each with all layers; for random boxes, some of each
+/// table.
 pub(super) fn samples(
     from: &mut dyn Fetch,
     layers: &[(Layer, Picked)],
@@ -51,7 +52,8 @@ fn candidates(picked: &Picked) -> Vec<Vec<Tile>> {
         let step = (free.len() / CANDIDATES).max(1);
         let mut chosen: Vec<Tile> = free.into_iter().step_by(step).take(CANDIDATES).collect();
         taken.extend(&chosen);
-        // Crowded places first, by the list alone: it is the same for all arms, and so are their pictures' places.
+        // Dense places first, by the list alone: it is the same for all arms, and so are the pictures'
+        // places.
         chosen.sort_by_key(|tile| std::cmp::Reverse(picked.tiles().filter(|other| other == tile).count()));
         if !chosen.is_empty() {
             samples.push(chosen);
@@ -60,7 +62,7 @@ fn candidates(picked: &Picked) -> Vec<Vec<Tile>> {
     samples
 }
 
-/// A tile with all layers; layers of a vector tile are joined by joining their bytes.
+/// A tile with all layers; layers of a vector tile are joined by concatenation.
 fn whole(from: &mut dyn Fetch, layers: &[(Layer, Picked)], tile: Tile) -> Result<Vec<u8>, WorkloadError> {
     let mut bytes = Vec::new();
     for (layer, _) in layers {
@@ -82,7 +84,7 @@ fn artifact(layers: &[(Layer, Picked)], (tile, bytes): (Tile, Vec<u8>)) -> Artif
 
 const MEDIA_TYPE: &str = "application/vnd.mapbox-vector-tile";
 
-/// Of each table asked by random boxes the fullest of some: each is drawn by the server again.
+/// For random boxes, the fullest of some per table: the server draws each box again.
 fn boxes(from: &mut dyn Fetch, layers: &[(Layer, Picked)]) -> Result<Vec<Artifact>, WorkloadError> {
     let anywhere = Tile { z: 0, x: 0, y: 0 };
     let mut artifacts = Vec::new();

@@ -1,11 +1,11 @@
-//! What a layer is made of, as it is named.
+//! The source of a layer.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::jobs::file_name;
 
-/// What a layer is made of.
+/// The source of a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A table or view with a geometry column.
@@ -38,7 +38,7 @@ impl Source {
         path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(OsStr::new("sql")))
     }
 
-    /// As it is shown: a file by its name alone.
+    /// Its name in reports: a file without its folder.
     #[must_use]
     pub fn shown(&self) -> String {
         match self {
@@ -52,10 +52,10 @@ impl Source {
     pub(super) fn problem(&self) -> Option<String> {
         match self {
             Self::Table(name) | Self::Function(name) if name.trim().is_empty() => {
-                Some("an empty name is no layer; try \"planet_osm_polygon\"".to_owned())
+                Some("a layer has an empty name; try \"planet_osm_polygon\"".to_owned())
             }
             Self::Function(name) if name.contains(['(', ')']) => Some(format!(
-                "\"{name}\" is no name of a function; give its name alone, it is called with zoom, column and row"
+                "invalid function name \"{name}\"; give its name alone, it is called with zoom, column and row"
             )),
             Self::Query(path) if path.as_os_str().is_empty() => Some("names no file".to_owned()),
             _ => None,
@@ -78,7 +78,7 @@ mod tests {
             assert_eq!((source.shown().as_str(), &source), (shown, &wanted));
             assert_eq!(source.problem(), None);
         }
-        assert!(Source::of("f(z)()").problem().unwrap().contains("no name of a function"));
+        assert!(Source::of("f(z)()").problem().unwrap().contains("invalid function name"));
         assert!(Source::of(" ").problem().unwrap().contains("empty name"));
     }
 }

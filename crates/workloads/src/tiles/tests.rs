@@ -66,7 +66,7 @@ fn the_choice_is_repeatable_plain_data() {
     assert_eq!(second.prepare(&mut Site::postgres(&mut sql), 42).unwrap(), prepared);
 }
 
-/// What `check` says of a database in which this question has this answer.
+/// The error of `check` for a database where this query has this answer.
 fn problem(question: &str, rows: &[&[&str]]) -> String {
     let mut sql = FakeSql::new();
     sql.answer(question, rows);
@@ -103,7 +103,7 @@ fn nothing_but_empty_tiles_is_no_workload() {
     assert_eq!(guarded.figures[figures::EMPTY_TILES_PCT], 100.0);
 }
 
-/// Half of the table was in no tile, and nothing said so.
+/// Half of the table was in no tile, without any warning.
 #[test]
 fn a_table_of_several_srids_is_refused() {
     let mut sql = FakeSql::new();

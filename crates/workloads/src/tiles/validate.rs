@@ -1,4 +1,4 @@
-//! Whether what a user wrote about tiles can be had.
+//! Checks the options of tiles.
 
 use protocol::http::Url;
 
@@ -11,7 +11,7 @@ use super::zooms::Zooms;
 use crate::error::WorkloadError;
 
 impl Options {
-    /// Checks ranges and words.
+    /// Checks values.
     ///
     /// # Errors
     /// [`WorkloadError::Option`].
@@ -42,7 +42,7 @@ impl Options {
         let twice = shown.iter().enumerate().find(|(at, name)| shown[..*at].contains(name));
         if let Some((_, name)) = twice {
             let problem =
-                format!("{name} stands twice; figures are kept by layer, so each needs a name of its own");
+                format!("{name} is repeated; figures are kept by layer, so each needs a unique name");
             return wrong(given[0], problem);
         }
         if let Some(problem) = self.zooms.problem() {
@@ -71,7 +71,7 @@ impl Options {
         self.validate_historic()
     }
 
-    /// Web servers know tables by their names, and no statement.
+    /// Web servers have paths for tables, but not for statements.
     fn validate_via(&self) -> Result<(), WorkloadError> {
         let wrong = |problem: &str| Err(WorkloadError::option("tiles.via".to_owned(), problem));
         if self.via == Via::Sql {
@@ -98,7 +98,7 @@ impl Options {
             }
             let path = url.split_once("://").and_then(|(_, rest)| rest.find('/').map(|at| &rest[..at]));
             if path.is_some_and(|place| place.contains("{layer}")) {
-                return wrong("{layer} stands in the path only: all layers come from one host");
+                return wrong("{layer} is allowed in the path only: all layers come from one host");
             }
             match Url::parse(&url.replace("{layer}", "layer")) {
                 Err(error) => return wrong(&error.to_string()),

@@ -1,28 +1,27 @@
-//! By which way tiles are fetched.
+//! How tiles are fetched.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::words::unknown_word;
+use crate::error::unknown_word;
 
-/// By which way tiles are fetched: the same list by another way is another arm.
+/// How tiles are fetched: the same list fetched in another way is another arm.
 #[derive(Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
     /// From the database, by the layer's statement.
     #[default]
     Sql,
-    /// From the target's TiPg.
     Tipg,
-    /// From the target's martin.
     Martin,
-    /// From the target's Redis, and from the database what is not there.
+    /// From the target's Redis, and missing tiles from the database.
     Redis,
     /// From a web server.
     Http(String),
 }
 
 impl Via {
-    /// Words for it; in place of `http` stands a URL: `"http://…/{z}/{x}/{y}"` or `{ http = "http://…/{z}/{x}/{y}" }`.
+    /// Option values; `http` is written as a URL: `"http://…/{z}/{x}/{y}"` or `{ http =
+    /// "http://…/{z}/{x}/{y}" }`.
     pub const NAMES: [&'static str; 5] = ["sql", "tipg", "martin", "redis", "http"];
 
     /// Whether the database is asked by the layer's own statement.
@@ -30,7 +29,7 @@ impl Via {
         matches!(self, Self::Sql | Self::Redis)
     }
 
-    /// The target's tile server that it goes through.
+    /// The target's tile server that it uses.
     #[must_use]
     pub fn tile_server(&self) -> Option<&'static str> {
         match self {
@@ -40,7 +39,7 @@ impl Via {
         }
     }
 
-    /// The same without user and password.
+    /// Without user and password.
     pub(super) fn portable(&self) -> Self {
         match self {
             Self::Http(url) => Self::Http(without_login(url)),
@@ -48,7 +47,7 @@ impl Via {
         }
     }
 
-    /// As it is called in remarks; a URL may hold a password.
+    /// Its name in remarks; a URL may contain a password.
     #[must_use]
     pub fn words(&self) -> &'static str {
         match self {
@@ -61,7 +60,7 @@ impl Via {
     }
 }
 
-/// Without the password that a URL may hold.
+/// Without a URL's password.
 impl std::fmt::Debug for Via {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -71,7 +70,7 @@ impl std::fmt::Debug for Via {
     }
 }
 
-/// What stands before the `@` of a URL's host goes.
+/// Removes user and password from a URL.
 fn without_login(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());

@@ -1,4 +1,4 @@
-//! Tiles from web servers: the same list, asked for by URLs.
+//! Tiles from web servers: the same list, requested by URLs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::error::WorkloadError;
 use crate::http::{Options, Request, Requests, Web};
 use crate::place::HttpPlace;
 
-/// The server of each layer, by what it is shown as.
+/// The server of each layer, by its shown name.
 pub(super) type Webs = BTreeMap<String, Web>;
 
-/// A server by its URL, in which `{layer}` stands for a layer.
+/// A server by its URL, with the placeholder `{layer}`.
 pub(super) fn of_url(url: &str, layer: &str) -> Result<Web, WorkloadError> {
     let layer = protocol::percent_encoded(layer.as_bytes());
     Web::new(&Options::new(&url.replace("{layer}", &layer)))
@@ -30,11 +30,11 @@ pub(super) fn of_layers(
 ) -> Result<Webs, WorkloadError> {
     let mut webs = Webs::new();
     for (layer, _) in layers {
-        let web = match (via, via.tile_server(), layer.grounds.first()) {
+        let web = match (via, via.tile_server(), layer.feature_tables.first()) {
             (Via::Http(url), ..) => of_url(url, layer.shown.trim_end_matches("()"))?,
-            (_, Some(name), Some(ground)) => {
-                Web::new(&Options::new(&tile_server(name)?.tiles_of(&ground.schema, &ground.name)))?
-            }
+            (_, Some(name), Some(feature_table)) => Web::new(&Options::new(
+                &tile_server(name)?.tiles_of(&feature_table.schema, &feature_table.name),
+            ))?,
             _ => return Err(WorkloadError::no_server("web")),
         };
         webs.insert(layer.shown.clone(), web);
@@ -42,10 +42,9 @@ pub(super) fn of_layers(
     Ok(webs)
 }
 
-/// The requests for all tiles of an atlas.
 pub(super) fn requests(atlas: &Atlas, layers: &[(Layer, Picked)], webs: &Webs) -> Arc<Requests> {
     let mut requests = Requests::new();
-    // The same tile is in many sessions, and written once.
+    // The same tile is in many sessions, and prepared once.
     let mut known: BTreeMap<(u16, Tile), Request> = BTreeMap::new();
     let mut request = |requests: &mut Requests, pick: &Pick| {
         let (layer, _) = layers.get(usize::from(pick.layer))?;

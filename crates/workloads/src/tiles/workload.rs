@@ -1,4 +1,4 @@
-//! The workload as `lab` sees it.
+//! The workload for `lab`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,10 +12,11 @@ use spec::{Artifact, Counts, MapPart, TextKind, TileSample};
 use tile::Tile;
 
 use super::atlas::{Atlas, zooms_in};
-use super::cache::{self, CachedClient, Keys, Manner, bring_limits, put_back};
+use super::cache::{self, CachedClient, Keys, Shared, bring_limits, put_back};
 use super::client::TileClient;
 use super::explain::explain;
 use super::fetch::{Fetch, FromDatabase, FromWeb};
+use super::fetched;
 use super::guard::{Part, probe};
 use super::layer::{Layer, QueryFile, Style, layers};
 use super::options::{Options, Variant};
@@ -23,7 +24,6 @@ use super::pick::{Picked, pick};
 use super::picker::Picker;
 use super::samples::samples;
 use super::source::Source;
-use super::taste;
 use super::via::Via;
 use super::web::{Webs, of_layers, requests};
 use crate::answers::{Answer, SAMPLE, Sampled, ScriptAnswers};
@@ -43,13 +43,13 @@ pub struct Tiles {
     options: Options,
     style: Style,
     trace: Trace,
-    /// Queries among the sources, in their order.
+    /// Queries among the sources, in order.
     queries: Vec<QueryFile>,
-    /// What is counted apart.
+    /// Separately counted parts.
     parts: Vec<MapPart>,
     /// Found by `check`.
     layers: Vec<Layer>,
-    /// Chosen by `prepare`, as many as `layers`.
+    /// Picked by `prepare`, one per layer.
     picked: Vec<(Layer, Picked)>,
     cache: cache::State,
     /// Web servers by URL: their hosts are looked up once, where the wait can be ended.
@@ -57,10 +57,10 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// A workload with these options; queries and a list of tiles are read here, relative ones from `folder`.
+    /// A workload with these options; reads queries and a list of tiles, relative to `folder`.
     ///
     /// # Errors
-    /// When options are out of range, or a file cannot be read or is of no use.
+    /// When options are out of range, or a file cannot be read or is useless.
     pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
         options.validate()?;
         let trace = match &options.picker {
@@ -95,7 +95,7 @@ impl Tiles {
                 found.unwrap_or_default() as u32
             };
             if layer.is_historic() {
-                // The same, for each box is drawn again.
+                // The same tile, since each box is drawn again.
                 let tiles = vec![Tile { z: 0, x: 0, y: 0 }; SAMPLE as usize];
                 probes.push(Part { script: script(None), layer, tiles });
                 continue;
@@ -119,7 +119,7 @@ impl Tiles {
         }
         let mut webs = of_layers(&self.options.via, &self.picked, |name| site.tile_server(name).cloned())?;
         webs.values_mut().try_for_each(|web| web.check(site))?;
-        // Those of the target may listen elsewhere in the next run.
+        // The target's servers may have another address in the next run.
         if self.options.via.tile_server().is_none() {
             self.webs.clone_from(&webs);
         }
@@ -146,7 +146,7 @@ impl Tiles {
     }
 }
 
-/// What is counted apart: each layer at each zoom; of views all layers together.
+/// Separately counted parts: each layer at each zoom; for views all layers together.
 fn parts(options: &Options, trace: &Trace) -> Vec<MapPart> {
     let zooms: Vec<Option<u8>> = match &options.picker {
         _ if options.variant == Variant::Historic => vec![None],
@@ -164,7 +164,7 @@ fn parts(options: &Options, trace: &Trace) -> Vec<MapPart> {
         _ if options.together => vec![joined(options)],
         _ => options.sources().iter().map(Source::shown).collect(),
     };
-    // What a cache had comes right before what it had not.
+    // Cached tiles come directly before the others.
     let cached: &[Option<bool>] =
         if options.via == Via::Redis { &[Some(true), Some(false)] } else { &[None] };
     let mut parts = Vec::new();
@@ -180,13 +180,13 @@ fn parts(options: &Options, trace: &Trace) -> Vec<MapPart> {
     parts
 }
 
-/// All layers: `a + b` in one tile, `a, b` each in its own.
+/// All layers: `a + b` in one tile, `a, b` in separate ones.
 fn joined(options: &Options) -> String {
     let names: Vec<String> = options.sources().iter().map(Source::shown).collect();
     names.join(if options.together { " + " } else { ", " })
 }
 
-/// As a script is named: `roads, z14`.
+/// The name of a script: `roads, z14`.
 fn called(part: &MapPart) -> String {
     let zoom = part.zoom.map_or_else(String::new, |zoom| format!(", z{zoom}"));
     let by = match part.cached {
@@ -201,7 +201,7 @@ impl Workload for Tiles {
     fn scripts(&self) -> Vec<ScriptInfo> {
         let Options { zooms, variant, min_pixels, .. } = &self.options;
         let queries: String = self.queries.iter().map(|query| query.text.as_str()).collect();
-        // A trace and users who move have zooms as often as these come in them.
+        // A trace and sessions contain zooms in their own frequencies.
         let drawn = matches!(self.options.picker, Picker::Data | Picker::Uniform);
         let script = |part: &MapPart| {
             let text = format!("{} {zooms:?} {variant:?} {min_pixels} {queries}", called(part));
@@ -215,7 +215,7 @@ impl Workload for Tiles {
         self.parts.iter().map(script).collect()
     }
 
-    /// The query of each layer and zoom, what was read from files, and the list of tiles, where there is one.
+    /// The query of each layer and zoom, the files, and the list of tiles, if any.
     fn texts(&self) -> Vec<Asked> {
         let mut texts = Vec::new();
         if let Picker::Trace(path) = &self.options.picker {
@@ -248,8 +248,8 @@ impl Workload for Tiles {
         Carried { prepared: true, ..Carried::default() }
     }
 
-    /// What was in a cache may be all or nothing, and a zoom of what users did asked for may be nothing but sea; that not all of it is
-    /// is seen before.
+    /// A cache may have had all tiles or none, and a zoom of users' sessions may be nothing but sea; `guard`
+    /// checks that not everything is empty.
     fn may_be_empty(&self) -> bool {
         let is_trace = matches!(self.options.picker, Picker::Trace(_));
         self.options.may_be_empty || is_trace || self.options.via == Via::Redis
@@ -287,7 +287,7 @@ impl Workload for Tiles {
         self.picked.clear();
         for layer in &self.layers {
             let picked = match self.picked.first() {
-                // A view asks for all layers where the first one is.
+                // A view requests all layers of its first one.
                 Some((_, first)) if !first.sessions.is_empty() => {
                     Picked { table: layer.shown.clone(), ..first.clone() }
                 }
@@ -305,7 +305,7 @@ impl Workload for Tiles {
         struct Chosen {
             layers: Vec<Picked>,
         }
-        // Both are of this process: nothing that a user does makes one that does not fit.
+        // Both are from this process, so that no user's input can make them differ.
         let misfit = |problem: String| {
             WorkloadError::missing(
                 format!("the tiles that the base chose cannot be taken: {problem}"),
@@ -314,7 +314,7 @@ impl Workload for Tiles {
         };
         let Chosen { layers } =
             serde_json::from_str(&chosen.json).map_err(|error| misfit(error.to_string()))?;
-        // As layers are compared later.
+        // In the order in which layers are compared later.
         let names: Vec<&str> = layers.iter().map(|picked| picked.table.as_str()).collect();
         let own: Vec<&str> = self.layers.iter().map(|layer| layer.shown.as_str()).collect();
         let same = spec::same_layers(&names, &own);
@@ -326,7 +326,7 @@ impl Workload for Tiles {
         Ok(())
     }
 
-    /// Where there is a cache, it begins each run alike.
+    /// Sets the state of the cache, if there is one.
     fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
         if self.options.via == Via::Redis {
             let mut control = site.redis()?;
@@ -357,9 +357,11 @@ impl Workload for Tiles {
         let mut from = self.fetch(site, &webs)?;
         let mut sampled: Vec<ScriptAnswers> = Vec::new();
         for Part { layer, tiles, .. } in self.probes() {
-            let tastes = taste::several(&mut *from, layer, &tiles)?;
-            let answers = tastes.into_iter().map(|taste| Answer::of_tile(taste.tile, taste.bytes));
-            // All zooms of a layer are told together.
+            let fetched_tiles = fetched::several(&mut *from, layer, &tiles)?;
+            let answers = fetched_tiles
+                .into_iter()
+                .map(|fetched_tile| Answer::of_tile(fetched_tile.tile, fetched_tile.bytes));
+            // All zooms of a layer are reported together.
             match sampled.last_mut().filter(|last| last.script == layer.shown) {
                 Some(last) => last.answers.extend(answers),
                 None => {
@@ -404,7 +406,7 @@ impl Workload for Tiles {
             return Ok(Explained::not(format!("what asks the database stands behind {way}")));
         }
         let named = self.probes().into_iter().map(|part| {
-            // What a cache had the database was not asked for.
+            // The database was not asked for cached tiles.
             let behind = u32::from(self.options.via == Via::Redis);
             let script = self.parts.get((part.script + behind) as usize).map(called).unwrap_or_default();
             (Part { script: part.script + behind, ..part }, script)
@@ -464,11 +466,11 @@ impl ClientWorkload for Tiles {
             let keys = Keys::new(&atlas, self.options.cache_ttl_s);
             let stores = self.options.cache_hit_pct.is_none();
             let redis = places.redis()?.clone();
-            let manner = Arc::new(Manner { atlas, keys, redis, stores });
+            let shared = Arc::new(Shared { atlas, keys, redis, stores });
             return Ok(members
                 .map(|(number, random)| {
                     let database = PgLink::new(connect, 1);
-                    let client = CachedClient::new(Arc::clone(&manner), number, database, random);
+                    let client = CachedClient::new(Arc::clone(&shared), number, database, random);
                     Box::new(client) as Box<dyn Client>
                 })
                 .collect());

@@ -1,4 +1,4 @@
-//! Which zooms are asked for, and how often.
+//! The requested zooms, and their frequencies.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,14 +12,14 @@ pub(super) const HIGHEST: u8 = 22;
 /// `[12, 16]`, or `{ 12 = 1, 14 = 6, 16 = 3 }`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Zooms {
-    /// Lowest and highest; all between are asked for equally often.
+    /// Lowest and highest; all between are requested equally often.
     Range([u8; 2]),
     /// Zooms with their relative frequency.
     Mix(BTreeMap<u8, f64>),
 }
 
 impl Zooms {
-    /// Each zoom with its relative frequency, from the lowest.
+    /// Each zoom with its relative frequency, ascending.
     #[must_use]
     pub fn weighted(&self) -> Vec<(u8, f64)> {
         match self {
@@ -28,10 +28,10 @@ impl Zooms {
         }
     }
 
-    /// How often a zoom is asked for, as a whole number beside those of the others: 10 and 65 of 1 and 6.5.
+    /// The frequency of a zoom as an integer relative to the others: 10 and 65 for 1 and 6.5.
     pub(super) fn weight_of(&self, zoom: u8) -> u32 {
         let Self::Mix(mix) = self else { return 1 };
-        // Frequencies are 0.001 at least and a million at most.
+        // Frequencies are between 0.001 and a million.
         let scaled = |weight: f64, scale: u32| weight * f64::from(scale);
         let is_whole = |weight: f64| (weight - weight.round()).abs() < 1e-6;
         let fits = |scale: &u32| mix.values().all(|weight| is_whole(scaled(*weight, *scale)));
@@ -84,7 +84,8 @@ impl fmt::Display for Zooms {
 }
 
 impl Serialize for Zooms {
-    /// As it is read: keys of a mix are texts, since TOML, which options are changed in, takes no other.
+    /// The same form as for reading: keys of a mix are strings, since TOML, in which options are changed, has
+    /// no others.
     fn serialize<S: Serializer>(&self, sink: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Range(ends) => ends.serialize(sink),
@@ -104,7 +105,7 @@ impl<'de> Deserialize<'de> for Zooms {
                 formatter.write_str("[lowest, highest] or { zoom = frequency, … }")
             }
 
-            /// Exactly two numbers: a list of three would be taken by its first two.
+            /// Exactly two numbers: otherwise the first two of a list of three would be accepted.
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Zooms, A::Error> {
                 let mut zooms = Vec::new();
                 while let Some(zoom) = list.next_element::<u8>()? {
@@ -150,7 +151,7 @@ mod tests {
         assert_eq!(Zooms::Range([12, 14]).weight_of(13), 1);
     }
 
-    /// Plans are found again by this text.
+    /// Plans are recognised by this text.
     #[test]
     fn zooms_are_written_as_they_are_read() {
         for (zooms, wanted) in [

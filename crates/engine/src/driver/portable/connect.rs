@@ -62,7 +62,6 @@ pub(in crate::driver) mod tests {
     use super::*;
     use crate::client::{Keepalive, TcpOptions};
 
-    /// A listening endpoint with all TCP options set.
     pub(in crate::driver) fn endpoint_with_options() -> (TcpListener, Endpoint) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let keepalive = Keepalive {

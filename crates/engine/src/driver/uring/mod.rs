@@ -60,7 +60,6 @@ pub(crate) struct Uring {
     buffers: Buffers,
     epoch: Epoch,
     sockets: Vec<Socket>,
-    /// Closed connections with operations that the system has not completed.
     closing: HashMap<(Conn, u32), Socket>,
     /// Buffers of completed sends; the last one is reused first, since it is in the processor's caches.
     spare: Vec<Vec<u8>>,

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use workloads::pgbench::init::{Event, InitError, Remark, Voice};
+use workloads::pgbench::init::{Event, EventPrinter, InitError, Remark};
 
 use super::args::{Fault, InitSettings};
 use super::talk::{Level, Talk, foreign};
@@ -26,7 +26,7 @@ pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fau
     left::check(server::settings::left_behind(&mut control), true, talk)?;
     let stop = signals::listen_silently(INTERRUPTED)
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
-    let mut voice = Voice::new(std::io::stderr().is_terminal());
+    let mut voice = EventPrinter::new(std::io::stderr().is_terminal());
     let stopped = || stop.at_once();
     let mut listener = |event: &Event| print::talk_as_is(&voice.say(&visible(event)));
     let InitSettings { tables, loading, .. } = settings;

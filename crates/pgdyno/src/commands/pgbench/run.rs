@@ -9,7 +9,7 @@ use lab::measure::{Keep, Measured, Measurement, NotStarted, measure};
 use lab::setup::{self, At, Connection, Counting, Server, Setup};
 use server::control::Connector;
 use server::settings::{left_behind, left_behind_at};
-use workloads::pgbench::{HostPolicy, Manner, Pgbench, ScriptSource, Vacuuming, vacuum};
+use workloads::pgbench::{DropInOptions, HostPolicy, Pgbench, ScriptSource, Vacuuming, vacuum};
 use workloads::{Places, PostgresPlace, Workload};
 
 use super::args::{self, Fault, Format, Length, Load, Origin, RunSettings, Script, ScriptText};
@@ -33,7 +33,7 @@ const INTERRUPTED: u8 = 130;
 /// When it did not start.
 pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
     let sources: Vec<ScriptSource> = settings.scripts.all.iter().map(source).collect();
-    let mut workload = Pgbench::with_manner(&settings.workload, &sources, manner(settings, talk))
+    let mut workload = Pgbench::with_drop_in_options(&settings.workload, &sources, manner(settings, talk))
         .map_err(|error| fault([error.to_string()]))?;
     let mut connector = connection::connector(&settings.connection, talk)?;
     let prepared = prepare(settings, talk, &mut connector, &mut workload)?;
@@ -157,9 +157,9 @@ fn text_source(file: &ScriptText, weight: u32) -> ScriptSource {
     ScriptSource::Text { name: file.name.clone(), text: file.text.clone(), weight }
 }
 
-fn manner(settings: &RunSettings, talk: &Talk) -> Manner {
+fn manner(settings: &RunSettings, talk: &Talk) -> DropInOptions {
     let scripts = &settings.scripts;
-    Manner {
+    DropInOptions {
         verbose_errors: settings.output.verbose_errors,
         debug: talk.says_debug(),
         shell: Some(Arc::new(ShellRunner)),

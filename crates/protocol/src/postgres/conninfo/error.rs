@@ -40,7 +40,6 @@ pub enum ConnInfoError {
     },
     #[error("could not match {given} {what} to {count} {to}")]
     Unmatched {
-        /// Number of values given.
         given: usize,
         /// Port numbers, or host names.
         what: &'static str,

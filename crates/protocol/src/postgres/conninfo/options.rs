@@ -13,11 +13,9 @@ pub enum TargetSession {
     /// The first that answers.
     #[default]
     Any,
-    /// Sessions are read-write by default.
     ReadWrite,
     /// Sessions are read-only by default.
     ReadOnly,
-    /// Not in hot standby.
     Primary,
     Standby,
     /// In hot standby if possible, otherwise any.
@@ -77,7 +75,6 @@ pub enum Verification {
     None,
     /// And that a trusted authority signed it.
     Authority,
-    /// And that it is for the host.
     AuthorityAndHost,
 }
 

@@ -16,7 +16,6 @@ use x509_cert::name::Name;
 pub(super) struct Certificate<'a> {
     /// The signed bytes.
     pub(super) signed: &'a [u8],
-    /// An AlgorithmIdentifier.
     pub(super) signature_algorithm: AnyRef<'a>,
     pub(super) signature: &'a [u8],
     /// The signed part, parsed without RFC 5280's rules for serial numbers and times, which OpenSSL does not

@@ -8,7 +8,6 @@ use super::shape::Shape;
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) shape: Shape,
-    /// Only items with equal keys match.
     pub(super) key: u64,
     /// Hash of the attributes: among equally near items, those with the same attributes match first.
     pub(super) attributes: u64,

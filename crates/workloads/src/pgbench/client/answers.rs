@@ -1,4 +1,4 @@
-//! What the server answers, and what becomes of a failed transaction: retried, counted as failed, or the client's end.
+//! The server's answers, and the consequences of a failed transaction: retry, failure, or the client's end.
 
 use std::borrow::Cow;
 
@@ -14,10 +14,10 @@ use crate::pgbench::keyed::Keyed;
 use crate::pgbench::options::Mode;
 
 impl PgbenchClient {
-    /// Takes all whole messages; stops early when one changes what the client does.
+    /// Takes all complete messages; stops early when one changes what the client does.
     pub(super) fn messages(&mut self, link: Link, data: &[u8], used: &mut usize, io: &mut Io<'_>) -> Step {
-        if self.talk.debug && self.awaits_first_result() {
-            self.talk.receiving(io);
+        if self.reporter.debug && self.awaits_first_result() {
+            self.reporter.receiving(io);
         }
         loop {
             match self.conns[link].link.connection.next(data, used) {
@@ -66,16 +66,16 @@ impl PgbenchClient {
         None
     }
 
-    /// A statement of the command under way ended well.
+    /// A statement of the current command succeeded.
     fn end_result(&mut self, io: &mut Io<'_>) {
         if self.pipeline.is_off() {
-            self.exchange.end_result(&mut self.script, self.talk.client, &self.program);
+            self.exchange.end_result(&mut self.script, self.reporter.client, &self.program);
         } else {
             self.pipeline_result(io);
         }
     }
 
-    /// Whether the statement whose result comes reads or writes by key.
+    /// Whether the statement of the next result reads or writes by key.
     fn is_by_key(&self) -> bool {
         if self.state != State::Waiting {
             return false;
@@ -90,23 +90,23 @@ impl PgbenchClient {
         number.is_some_and(|number| self.program.by_key[number])
     }
 
-    /// Whether nothing of the next result is there: libpq returns to its caller until then, and waits itself behind it.
+    /// Whether nothing of the next result has arrived: libpq returns to its caller until then, and itself
+    /// waits after it.
     fn awaits_first_result(&self) -> bool {
         let waits = matches!(self.state, State::Waiting | State::RollingBack);
         waits && self.exchange.results == 0 && self.exchange.trouble.is_none()
     }
 
-    /// Whether something was asked over this link.
     fn expects(&self, link: Link) -> bool {
         link == self.conns.at && (self.exchange.is_open() || self.state == State::Waiting)
     }
 
-    /// Whether the statement under way stores its rows.
+    /// Whether the current statement stores its rows.
     fn captures(&self) -> bool {
         self.pipeline.is_off() && *self.script.capture(&self.program) != Capture::None
     }
 
-    /// The text of the query whose answer is read, for the place of an error in it; libpq knows none of a prepared one.
+    /// The query whose answer is read, for the position of an error; libpq knows none of a prepared one.
     fn query_text(&self) -> Option<Cow<'_, str>> {
         if self.state == State::RollingBack {
             return Some(Cow::Borrowed("ROLLBACK"));
@@ -127,7 +127,7 @@ impl PgbenchClient {
         let error = fields.to_owned();
         let fatal = error.is_fatal();
         if !self.expects(link) {
-            self.conns[link].last_words = Some(Box::new(error));
+            self.conns[link].last_message = Some(Box::new(error));
             return None;
         }
         if fatal && self.comes_back() {
@@ -135,8 +135,8 @@ impl PgbenchClient {
         }
         if self.state == State::Preparing {
             if fatal {
-                // Told as the connection goes.
-                self.conns.current_mut().last_words = Some(Box::new(error));
+                // Reported when the connection closes.
+                self.conns.current_mut().last_message = Some(Box::new(error));
                 return None;
             }
             if self.program.drop_in {
@@ -155,7 +155,7 @@ impl PgbenchClient {
             let text = without_end(text);
             let failure = kind(&error.code);
             if self.state != State::RollingBack && self.goes_on_after(failure) {
-                self.talk.error(&self.position(), &text, io);
+                self.reporter.error(&self.position(), &text, io);
             }
             let query = if self.state == State::Preparing { 0 } else { self.exchange.results };
             self.exchange.trouble = Some(Trouble::Server { failure, code: error.code, text, query, fatal });
@@ -175,14 +175,14 @@ impl PgbenchClient {
         self.pipeline.result();
         self.exchange.results = 0;
         if self.state == State::Waiting && self.exchange.trouble.is_none() {
-            self.talk.receiving(io);
+            self.reporter.receiving(io);
         }
     }
 
     /// The server answered a Query or a Sync.
     fn server_ready(&mut self, io: &mut Io<'_>) -> Option<Step> {
         if !self.pipeline.is_off() {
-            self.exchange.pipeline_synced(self.talk, self.state == State::Waiting, io);
+            self.exchange.pipeline_synced(self.reporter, self.state == State::Waiting, io);
         }
         if !self.exchange.answered(self.state == State::Preparing) {
             return None;
@@ -198,10 +198,10 @@ impl PgbenchClient {
         }
     }
 
-    /// All answers to the statement, or to the pipeline, are there.
+    /// All answers to the statement, or to the pipeline, have arrived.
     fn end_statement(&mut self, io: &mut Io<'_>) -> Step {
         if self.pipeline.is_off() {
-            self.exchange.end_statement(&mut self.script, self.talk.client, &self.program);
+            self.exchange.end_statement(&mut self.script, self.reporter.client, &self.program);
         }
         if let Some(trouble) = self.exchange.trouble.take() {
             return self.command_in_trouble(trouble, io);
@@ -210,7 +210,7 @@ impl PgbenchClient {
         self.end_command(io)
     }
 
-    /// The command under way failed, and the server is ready again.
+    /// The current command failed, and the server is ready again.
     fn command_in_trouble(&mut self, trouble: Trouble, io: &mut Io<'_>) -> Step {
         let failure = match trouble {
             Trouble::Server { failure, .. } if self.goes_on_after(failure) => failure,
@@ -223,17 +223,17 @@ impl PgbenchClient {
         }
         self.exchange.rollback(io.out(self.conns.at));
         self.state = State::RollingBack;
-        self.talk.receiving(io);
+        self.reporter.receiving(io);
         Step::Wait
     }
 
-    /// The command under way failed for good, or its connection with it.
+    /// The current command failed for good, or its connection did.
     pub(super) fn fatal(&mut self, trouble: Trouble, io: &mut Io<'_>) -> Step {
-        let client = self.talk.client;
+        let client = self.reporter.client;
         let abort = match trouble {
             Trouble::Capture(abort) => *abort,
             Trouble::Server { failure, .. } if self.goes_on_after(failure) => Abort {
-                // It would have been rolled back, but nobody is there for that.
+                // It would have been rolled back, but the connection is gone.
                 causes: vec![BACKEND_DIED.to_owned()],
                 message: format!("client {client} aborted while receiving the transaction status"),
                 lost: true,
@@ -246,16 +246,16 @@ impl PgbenchClient {
         self.give_up(abort, io)
     }
 
-    /// Whether the client goes on after such an error.
+    /// Whether the client continues after such an error.
     fn goes_on_after(&self, failure: Failure) -> bool {
         let other = failure == Failure::Other;
         !self.script.in_startup() && (!other || self.program.options.continue_on_error)
     }
 
-    /// No transaction is open any more: try again, or count a failure.
+    /// No transaction is open any more: retries, or counts a failure.
     fn rolled_back(&mut self, io: &mut Io<'_>) -> Step {
         if let Some(Trouble::Server { code, text, fatal, .. }) = self.exchange.trouble.take() {
-            let abort = rolling_back_failed(self.talk.client, &text);
+            let abort = rolling_back_failed(self.reporter.client, &text);
             return self.give_up(Abort { code: Some(code), lost: fatal, ..abort }, io);
         }
         if io.stopping && self.program.drop_in {
@@ -264,7 +264,7 @@ impl PgbenchClient {
             return Step::Done;
         }
         let again = self.transaction.may_retry(&self.program, io);
-        self.talk.tried(again, &self.transaction, &self.program, io);
+        self.reporter.tried(again, &self.transaction, &self.program, io);
         let end = if again { StatementEnd::Retried } else { StatementEnd::Failed };
         self.script.report(end, &self.program, io);
         if !again {

@@ -5,22 +5,22 @@ use std::ops::Range;
 use protocol::postgres::{DataRow, RowDescription};
 use script::{EvalError, Variables};
 
-/// The last row of the result under way, in memory that is used again.
+/// The last row of the current result, in reused memory.
 #[derive(Debug, Default)]
 pub(super) struct Captured {
-    /// Names and values, one after another.
+    /// Names and values, concatenated.
     text: Vec<u8>,
     names: Vec<Range<usize>>,
     values: Vec<Option<Range<usize>>>,
     pub(super) rows: u64,
-    /// Where in `text` the values start.
+    /// Start of the values in `text`.
     values_start: usize,
-    /// The result under way has columns.
+    /// The current result has columns.
     described: bool,
 }
 
 impl Captured {
-    /// Before a statement, and between the results of one.
+    /// Before a statement, and between its results.
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.names.clear();
@@ -30,7 +30,7 @@ impl Captured {
         self.described = false;
     }
 
-    /// A result ended; one without columns takes the place of the one before it.
+    /// A result ended; one without columns replaces the one before it.
     pub(super) fn end(&mut self) {
         if !std::mem::take(&mut self.described) {
             self.clear();

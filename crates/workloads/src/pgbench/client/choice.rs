@@ -1,23 +1,23 @@
-//! Which script a client runs next.
+//! Chooses the next script of a client.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use script::{Random, ScriptChooser};
 
 use crate::error::WorkloadError;
-use crate::pgbench::manner::Group;
+use crate::pgbench::drop_in::Group;
 use crate::pgbench::prepare::Program;
 
-/// The stream from which the clients of one thread draw which script comes next. pgbench has one per thread, so that
-/// the order of draws is the order in which clients become free there. All holders live on one thread: the lock is
-/// never waited for, and it is only taken when there is more than one script.
+/// The stream from which the clients of one thread draw scripts. pgbench has one per thread, so the order of
+/// draws is the order in which clients become free there. All holders are on one thread: the lock is never
+/// contended, and it is only taken when there is more than one script.
 pub(super) type SharedStream = Arc<Mutex<Random>>;
 
 /// Scripts and their weights.
 #[derive(Debug)]
 pub(super) struct Choice {
     chooser: ScriptChooser,
-    /// The scripts behind the chooser's numbers.
+    /// The scripts by the chooser's indexes.
     scripts: Vec<usize>,
 }
 
@@ -50,8 +50,8 @@ pub(super) struct Draws {
     choice: Arc<Choice>,
     stream: SharedStream,
     drawn: usize,
-    /// The next one is not drawn yet. That waits until it is asked for: a client that is done must not take a choice
-    /// from its thread's stream, which the others go on with.
+    /// The next script is not drawn yet. Drawing waits until it is needed: a client that is done must not
+    /// take a choice from its thread's stream, which the others continue to use.
     stale: bool,
 }
 
@@ -62,7 +62,7 @@ impl Draws {
         Self { choice, stream, drawn, stale: false }
     }
 
-    /// The script of the open transaction, else of the next one, which is drawn if that has not been done.
+    /// The script of the open transaction, otherwise of the next one, drawn if necessary.
     pub(super) fn next(&mut self) -> usize {
         if std::mem::take(&mut self.stale) {
             self.drawn = self.choice.draw(&self.stream);
@@ -70,7 +70,7 @@ impl Draws {
         self.drawn
     }
 
-    /// The script of the open transaction, else of the last one.
+    /// The script of the open transaction, otherwise of the last one.
     pub(super) fn drawn(&self) -> usize {
         self.drawn
     }
@@ -80,12 +80,12 @@ impl Draws {
     }
 }
 
-/// The choice of each client, in the order of their numbers.
+/// The choice of each client, by number.
 ///
 /// # Errors
-/// When the groups have more clients than there are.
+/// When the groups have more clients than the run.
 pub(super) fn choices(program: &Program, clients: usize) -> Result<Vec<Arc<Choice>>, WorkloadError> {
-    let groups = &program.manner.groups;
+    let groups = &program.drop_in_options.groups;
     let mut choices: Vec<_> = groups
         .iter()
         .flat_map(|group| std::iter::repeat_n(Choice::of_group(group), group.clients.min(clients + 1)))

@@ -1,4 +1,4 @@
-//! The clients of one run with their streams.
+//! The clients of one run with their random streams.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,14 +12,14 @@ use super::script_run::ScriptRun;
 use super::{PgbenchClient, ThreadProgram};
 use crate::error::WorkloadError;
 use crate::pgbench::prepare::Program;
-use crate::pgbench::variables::{Automatic, default_seed_given, starting};
+use crate::pgbench::prepare::{Automatic, default_seed_given, starting};
 use crate::place::Places;
 use crate::workload::Clients;
 
-/// Makes the clients of one run, in the order of their numbers.
+/// Makes the clients of one run with their streams, by number.
 ///
 /// # Errors
-/// When a server is missing, or the groups have more clients than there are.
+/// When a server is missing, or the groups have more clients than the run.
 pub(in crate::pgbench) fn clients(
     program: &Arc<Program>,
     places: &Places,
@@ -29,7 +29,7 @@ pub(in crate::pgbench) fn clients(
     let Clients { seed, statements, .. } = wanted;
     let (clients, threads) = wanted.seats();
     let choices = choices(program, clients)?;
-    let servers = servers(&program.manner.hosts, places, clients, seed)?;
+    let servers = servers(&program.drop_in_options.hosts, places, clients, seed)?;
     let streams = Streams::new(seed, clients, threads, default_seed_given(program));
     let shared: Vec<(ThreadProgram, SharedStream)> = streams
         .threads
@@ -55,7 +55,7 @@ pub(in crate::pgbench) fn clients(
     Ok(clients.collect())
 }
 
-/// The thread of each client: in order, each thread as many as another or one more, the larger shares first.
+/// The thread of each client: in order, equally up to one client, the larger shares first.
 fn threads_of(clients: usize, threads: usize) -> impl Iterator<Item = usize> {
     let (share, larger) = (clients / threads, clients % threads);
     (0..threads).flat_map(move |thread| std::iter::repeat_n(thread, share + usize::from(thread < larger)))

@@ -1,4 +1,4 @@
-//! How a client's connections come, go, and are made again.
+//! How a client's connections open, close, and reopen.
 
 use engine::{Abort, Failure, Io, Link, StatementEnd, Step};
 use protocol::postgres::frontend;
@@ -38,7 +38,8 @@ impl PgbenchClient {
         self.get_ready(io)
     }
 
-    /// Goes on with what is needed before the next script: all connections, then the startup script on each that is new.
+    /// Continues with what is needed before the next script: all connections, then the startup script on each
+    /// new one.
     pub(super) fn get_ready(&mut self, io: &mut Io<'_>) -> Step {
         if self.program.options.reconnect {
             let fresh = self.conns.current().fresh;
@@ -57,7 +58,7 @@ impl PgbenchClient {
         }
     }
 
-    /// A connection is up: the startup script, then what waits for the connection.
+    /// A connection is up: runs the startup script, then what waits for the connection.
     fn start_up(&mut self, link: Link, io: &mut Io<'_>) -> Step {
         self.conns.at = link;
         self.conns[link].fresh = false;
@@ -76,7 +77,7 @@ impl PgbenchClient {
         self.get_ready(io)
     }
 
-    /// Nothing is missing: goes on with the transaction that is due, or waits for one.
+    /// Nothing is missing: continues with the due transaction, or waits for one.
     fn all_up(&mut self, io: &mut Io<'_>) -> Step {
         if self.transaction.open {
             self.transaction.connected(io.now);
@@ -89,13 +90,13 @@ impl PgbenchClient {
         Step::Ready
     }
 
-    /// Before the run its caller adds that there is no connection for this client.
+    /// Before the run the caller adds which client has no connection.
     fn cannot_connect(&mut self, why: NotConnected, io: &mut Io<'_>) -> Step {
         let NotConnected { message, code } = why;
         let abort = if !self.program.options.reconnect && !self.served {
             Abort { message, code, ..Abort::default() }
         } else {
-            let client = self.talk.client;
+            let client = self.reporter.client;
             Abort {
                 causes: vec![message],
                 message: format!("client {client} aborted while establishing connection"),
@@ -119,11 +120,11 @@ impl PgbenchClient {
         match self.state {
             State::Over => Step::Done,
             State::Connecting => self.cannot_connect(why, io),
-            // Told when something is asked of it, if that happens.
+            // Reported when the connection is next used, if it is.
             _ if link != self.conns.at => Step::Wait,
             State::Idle | State::Sleeping | State::Shell => Step::Wait,
             State::Preparing => {
-                let causes = vec![self.conns.current().lost_words(&why.message)];
+                let causes = vec![self.conns.current().lost_text(&why.message)];
                 let abort = Abort { causes, lost: true, ..self.position().failed("SQL", SEND_FAILED) };
                 self.give_up(abort, io)
             }
@@ -139,62 +140,62 @@ impl PgbenchClient {
                     Some(Trouble::Server { text, .. }) => text,
                     _ => BACKEND_DIED.to_owned(),
                 };
-                let abort = rolling_back_failed(self.talk.client, &reason);
+                let abort = rolling_back_failed(self.reporter.client, &reason);
                 self.give_up(Abort { causes: self.why_lost(why), lost: true, ..abort }, io)
             }
         }
     }
 
-    /// pgbench does not say why; where nobody expects its words it helps.
+    /// pgbench does not give the reason; outside the drop-in it helps.
     fn why_lost(&self, why: NotConnected) -> Vec<String> {
         if self.program.drop_in { Vec::new() } else { vec![why.message] }
     }
 
-    /// Whether a lost connection is made again. What is refused at the start is not.
+    /// Whether a lost connection is reopened. A refusal at the start is final.
     pub(super) fn comes_back(&self) -> bool {
         self.program.options.reconnect_lost && self.served
     }
 
-    /// A link was closed, and is made again; `was_up` where it took queries.
+    /// A link was closed, and is reopened; `was_up` if it was ready for queries.
     fn lost(&mut self, link: Link, was_up: bool, reason: &str, io: &mut Io<'_>) -> Step {
         if !was_up {
             self.conns.next_server(link, io);
             return self.leave(link, reason, io);
         }
         match self.state {
-            // It is made when it is needed.
+            // It is opened on demand.
             State::Idle if self.program.options.reconnect => Step::Wait,
             State::Idle | State::Connecting => self.leave(link, reason, io),
             _ if link == self.conns.at => {
-                let reason = self.conns.current().lost_words(reason);
+                let reason = self.conns.current().lost_text(reason);
                 self.leave(link, &reason, io)
             }
-            // What is under way does not need it.
+            // The current work does not need it.
             _ => {
-                self.talk.lost(false, reason, io);
+                self.reporter.lost(false, reason, io);
                 self.conns[link].lost = true;
                 Step::Wait
             }
         }
     }
 
-    /// The connection in use was ended by the server, though its socket may still be open.
+    /// The server ended the current connection, though its socket may still be open.
     pub(super) fn found_lost(&mut self, reason: &str, io: &mut Io<'_>) -> Step {
         let link = self.conns.at;
         io.lost(link);
         self.leave(link, reason, io)
     }
 
-    /// A server does not take the connection; perhaps the next one does.
+    /// A server does not accept the connection; the next one may.
     fn turned_away(&mut self, link: Link, reason: &str, io: &mut Io<'_>) -> Step {
         io.lost(link);
         self.conns.next_server(link, io);
         self.leave(link, reason, io)
     }
 
-    /// Counts what is open as failed, and sets out to connect again.
+    /// Counts the open transaction as failed, and reconnects.
     fn leave(&mut self, link: Link, reason: &str, io: &mut Io<'_>) -> Step {
-        self.talk.lost(self.state == State::Connecting, reason, io);
+        self.reporter.lost(self.state == State::Connecting, reason, io);
         self.abandon(io);
         if io.stopping {
             self.state = State::Over;
@@ -204,10 +205,10 @@ impl PgbenchClient {
         self.conns.reopen(link, io)
     }
 
-    /// Forgets what is under way.
+    /// Forgets the current work.
     fn abandon(&mut self, io: &mut Io<'_>) {
         if self.script.in_startup() {
-            // It is run from its beginning, wherever it was.
+            // It runs again from its beginning.
             self.conns.current_mut().fresh = true;
             self.script.leave_startup(self.draws.drawn());
         } else if self.transaction.open && self.state != State::Connecting {
@@ -219,7 +220,7 @@ impl PgbenchClient {
         }
         self.pipeline.clear();
         self.exchange.forget();
-        // A command that still runs has nobody to tell.
+        // The end of a running command is ignored.
         self.shells = Shells::default();
     }
 }

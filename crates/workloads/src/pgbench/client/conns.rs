@@ -1,4 +1,4 @@
-//! A client's connections: which is in use, what is prepared on each, how each came and went.
+//! A client's connections: which one is in use, their prepared statements, and their state.
 
 use std::ops::{Index, IndexMut};
 
@@ -12,7 +12,7 @@ use crate::pgbench::options::Mode;
 use crate::pgbench::prepare::Program;
 use crate::statement_names::StatementNames;
 
-/// The link to the server that takes writes, and that to a standby.
+/// The link to the server for writes; the standby's follows.
 const PRIMARY: Link = 0;
 const STANDBY: Link = 1;
 
@@ -20,16 +20,15 @@ const STANDBY: Link = 1;
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) link: PgLink,
-    /// By number of the command over all scripts: what is prepared (or was tried) on this connection.
+    /// By number of the command over all scripts: prepared (or tried) on this connection.
     prepared: Vec<bool>,
-    /// What its prepared statements are called.
     pub(super) names: StatementNames,
-    /// What the server said as it ended the connection while nothing was asked of it; told when something is.
-    pub(super) last_words: Option<Box<ServerError>>,
+    /// The server's message when it closed the idle connection; reported at its next use.
+    pub(super) last_message: Option<Box<ServerError>>,
     route: Route,
-    /// It was lost, and has to be made again before the next transaction.
+    /// Lost, and must be reopened before the next transaction.
     pub(super) lost: bool,
-    /// The startup script was not run on it yet.
+    /// The startup script has not run on it yet.
     pub(super) fresh: bool,
 }
 
@@ -46,56 +45,55 @@ impl Conn {
                 true => StatementNames::as_pgbench(statements),
                 false => StatementNames::random(statements),
             },
-            last_words: None,
+            last_message: None,
             lost: false,
             fresh: false,
         }
     }
 
-    /// It takes queries, and holds nothing yet.
+    /// It is ready for queries, and has no prepared statements.
     pub(super) fn came_up(&mut self, io: &mut Io<'_>) {
         self.prepared.fill(false);
         self.names.renew();
-        self.last_words = None;
+        self.last_message = None;
         for notice in self.link.connection.take_notices() {
             io.message(notice.to_string());
         }
     }
 
-    /// Whether its server is of the kind that is wanted.
+    /// Whether its server is of the wanted kind.
     pub(super) fn suits(&self) -> bool {
         self.link.suits(self.route.wanted())
     }
 
-    /// Whether the statement of this command was prepared on it, or that was tried.
+    /// Whether this command's statement was prepared on it, or that was tried.
     pub(super) fn is_prepared(&self, command: usize) -> bool {
         self.prepared[command]
     }
 
-    /// The statement of this command is to be prepared; true when that was so before.
+    /// Marks this command's statement as prepared; true when it was already.
     pub(super) fn prepare(&mut self, command: usize) -> bool {
         std::mem::replace(&mut self.prepared[command], true)
     }
 
-    /// The statement of this command could not be prepared.
+    /// This command's statement could not be prepared.
     pub(super) fn not_prepared(&mut self, command: usize) {
         self.prepared[command] = false;
     }
 
-    /// How it went, as libpq says it: the server's last words and the system's.
-    pub(super) fn lost_words(&self, reason: &str) -> String {
-        match &self.last_words {
+    /// libpq's text for its loss: the server's last message and the system's.
+    pub(super) fn lost_text(&self, reason: &str) -> String {
+        match &self.last_message {
             Some(error) => format!("{error}\n{reason}"),
             None => reason.to_owned(),
         }
     }
 }
 
-/// One connection, or the primary's and a standby's.
+/// One connection, or one to the primary and one to a standby.
 #[derive(Debug)]
 pub(super) struct Conns {
     all: SmallVec<[Conn; 1]>,
-    /// The one in use.
     pub(super) at: Link,
 }
 
@@ -124,7 +122,6 @@ impl Conns {
         self.all.iter().map(|conn| endpoint(conn.link.connect())).collect()
     }
 
-    /// That in use.
     #[inline]
     pub(super) fn current(&self) -> &Conn {
         &self.all[self.at]
@@ -135,7 +132,7 @@ impl Conns {
         &mut self.all[self.at]
     }
 
-    /// Takes the one for a script into use; `reads`: it goes to a standby, where there is one.
+    /// Selects the connection for a script; with `reads` a standby's, if there is one.
     pub(super) fn choose(&mut self, reads: bool) {
         self.at = if self.all.len() > 1 && reads { STANDBY } else { PRIMARY };
     }
@@ -152,14 +149,13 @@ impl Conns {
         self.all.iter().all(|conn| conn.link.is_up())
     }
 
-    /// Makes one again.
     pub(super) fn reopen(&mut self, link: Link, io: &mut Io<'_>) -> Step {
         let conn = &mut self.all[link];
-        (conn.lost, conn.fresh, conn.last_words) = (false, false, None);
+        (conn.lost, conn.fresh, conn.last_message) = (false, false, None);
         conn.link.again(io)
     }
 
-    /// The next try goes to another server, where there is one.
+    /// Uses another server for the next try, if there is one.
     pub(super) fn next_server(&mut self, link: Link, io: &mut Io<'_>) {
         let conn = &mut self.all[link];
         if let Some(connect) = conn.route.next() {
@@ -168,14 +164,14 @@ impl Conns {
         }
     }
 
-    /// Closes the one in use well.
+    /// Closes the current connection orderly.
     pub(super) fn close(&mut self, io: &mut Io<'_>) {
         frontend::terminate(io.out(self.at));
         io.close(self.at);
         self.all[self.at].link.close();
     }
 
-    /// Says goodbye to all servers.
+    /// Sends Terminate to all servers.
     pub(super) fn terminate(&self, io: &mut Io<'_>) {
         for (link, conn) in self.all.iter().enumerate() {
             if conn.link.is_up() {

@@ -1,4 +1,4 @@
-//! What was asked of the server, and what of its answer is there.
+//! Requests sent to the server, and the state of its answers.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -10,17 +10,17 @@ use script::{Capture, Slot, Statement, Variables};
 
 use super::capture::Captured;
 use super::script_run::ScriptRun;
-use super::words::{Lossy, Talk};
+use super::words::{Lossy, Reporter};
 use crate::pgbench::prepare::Program;
 
-/// What went wrong in the command under way; the first thing counts.
+/// The first error of the current command.
 #[derive(Debug)]
 pub(super) enum Trouble {
     Server {
         failure: Failure,
         /// Its SQLSTATE.
         code: String,
-        /// As libpq has it.
+        /// libpq's text.
         text: String,
         query: u32,
         /// The connection ends with it.
@@ -30,14 +30,15 @@ pub(super) enum Trouble {
     Capture(Box<Abort>),
 }
 
-/// The talk with the server about the command under way, in memory that is used again.
+/// The exchange with the server about the current command, in reused memory.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     /// Sync (or Query) messages sent and not yet answered.
     syncs: u32,
-    /// Statements whose Parse is under way, oldest first: number of the command over all scripts, and of the statement.
+    /// Statements with an unanswered Parse, oldest first: number of the command over all scripts, and of the
+    /// statement.
     preparing: VecDeque<(usize, usize)>,
-    /// Results seen of the command under way.
+    /// Results of the current command so far.
     pub(super) results: u32,
     pub(super) trouble: Option<Trouble>,
     pub(super) captured: Captured,
@@ -59,25 +60,24 @@ impl Parameter for Content<'_> {
 }
 
 impl Exchange {
-    /// A new connection: nothing is under way.
+    /// A new connection: nothing is pending.
     pub(super) fn connected(&mut self) {
         self.syncs = 0;
     }
 
-    /// Forgets what is under way.
     pub(super) fn forget(&mut self) {
         self.preparing.clear();
         self.captured.clear();
         (self.syncs, self.results, self.trouble) = (0, 0, None);
     }
 
-    /// A command begins whose results are its own.
+    /// A command with separate results begins.
     pub(super) fn begin(&mut self) {
         self.results = 0;
         self.captured.clear();
     }
 
-    /// One Query message with the variables pasted in.
+    /// One Query message with substituted variables.
     pub(super) fn query(&mut self, statement: &Statement, variables: &Variables) -> &[u8] {
         self.text.clear();
         statement.append_simple(variables, &mut self.text);
@@ -85,7 +85,7 @@ impl Exchange {
         &self.text
     }
 
-    /// Parse of a command's statement (`name`, `text`), as its own request.
+    /// A separate Parse of a command's statement (`name`, `text`).
     pub(super) fn prepare(
         &mut self,
         (command, number): (usize, usize),
@@ -97,7 +97,7 @@ impl Exchange {
         self.preparing.push_back((command, number));
     }
 
-    /// The command whose statement's Parse is answered next.
+    /// The command whose Parse is answered next.
     pub(super) fn prepared_next(&self) -> Option<usize> {
         self.preparing.front().map(|(command, _)| *command)
     }
@@ -118,7 +118,7 @@ impl Exchange {
         self.syncs += 1;
     }
 
-    /// Whether an answer is still to come.
+    /// Whether an answer is still expected.
     pub(super) fn is_open(&self) -> bool {
         self.syncs > 0
     }
@@ -132,16 +132,16 @@ impl Exchange {
         self.syncs == 0
     }
 
-    /// The server answered a Sync of a pipeline. libpq hands that out together with the results behind it, so that
-    /// the number of the query in messages counts it.
-    pub(super) fn pipeline_synced(&mut self, talk: Talk, waiting: bool, io: &mut Io<'_>) {
+    /// The server answered a Sync of a pipeline. libpq returns that together with the results after it, so
+    /// the query number in messages includes it.
+    pub(super) fn pipeline_synced(&mut self, reporter: Reporter, waiting: bool, io: &mut Io<'_>) {
         if waiting {
-            talk.debug(format_args!("pipeline ending, ongoing syncs: {}", self.syncs), io);
+            reporter.debug(format_args!("pipeline ending, ongoing syncs: {}", self.syncs), io);
         }
         self.results += 1;
     }
 
-    /// As libpq words it, a statement that cannot be prepared.
+    /// libpq's text for a statement that cannot be prepared.
     pub(super) fn not_prepared(&self, error: &ServerError, program: &Program) -> String {
         let query = self.preparing.front().map(|(_, number)| &program.texts[*number]);
         error.libpq_text(query.map(|text| String::from_utf8_lossy(text)).as_deref())
@@ -152,8 +152,8 @@ impl Exchange {
         String::from_utf8_lossy(&self.text)
     }
 
-    /// A statement of the command ended well. `\aset` takes every result; `\gset` only the last one, which is known when
-    /// the server is ready.
+    /// A statement of the command succeeded. `\aset` takes every result; `\gset` only the last one, which is
+    /// known when the server is ready.
     pub(super) fn end_result(&mut self, script: &mut ScriptRun, client: usize, program: &Program) {
         self.captured.end();
         if let Capture::Aset(prefix) = script.capture(program) {
@@ -179,7 +179,7 @@ impl Exchange {
         }
     }
 
-    /// Stores the row that was kept.
+    /// Stores the captured row.
     fn store(
         &mut self,
         (command, prefix): (&'static str, &[u8]),
@@ -199,15 +199,15 @@ impl Exchange {
     }
 }
 
-/// How the extended protocol asks for a statement.
+/// How the extended protocol refers to a statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Asked<'a> {
-    /// By the name that it was prepared by.
+    /// Its prepared name.
     Name(&'a str),
     Text(&'a [u8]),
 }
 
-/// Parse (unless prepared), Bind, Describe, Execute, as libpq has them; false when that cannot be sent.
+/// Parse (unless prepared), Bind, Describe, Execute, as in libpq; false when that cannot be sent.
 pub(super) fn extended(
     statement: &Statement,
     asked: Asked<'_>,
@@ -230,7 +230,7 @@ pub(super) fn extended(
     true
 }
 
-/// What is sent, in words.
+/// The request in words.
 pub(super) fn shown(asked: Asked<'_>) -> Lossy<'_> {
     match asked {
         Asked::Name(name) => Lossy(name.as_bytes()),

@@ -1,4 +1,4 @@
-//! Which servers each client connects to.
+//! Assigns servers to clients.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use protocol::postgres::conninfo::TargetSession;
 use script::Random;
 
 use crate::error::WorkloadError;
-use crate::pgbench::manner::HostPolicy;
+use crate::pgbench::drop_in::HostPolicy;
 use crate::place::Places;
 use protocol::postgres::{Place, Role};
 
-/// Told from the run's seed, so that the clients' own numbers do not depend on how they are spread over servers.
+/// Mixed with the run's seed, so that the clients' own numbers do not depend on the servers.
 const STREAM: u64 = 0x686F_7374_7370_7265;
 
-/// A server for a client's link, and where the link goes when it is lost.
+/// A server for a client's link, and its alternatives when it is lost.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     all: Arc<[Place]>,
@@ -26,13 +26,13 @@ impl Route {
         &self.all[self.at]
     }
 
-    /// Goes on to the next server; `None` where there is no other.
+    /// Moves to the next server; `None` where there is no other.
     pub(super) fn next(&mut self) -> Option<&Place> {
         self.at = (self.at + 1) % self.all.len();
         (self.all.len() > 1).then(|| self.connect())
     }
 
-    /// Which servers will do.
+    /// The accepted kind of server.
     pub(super) fn wanted(&self) -> TargetSession {
         self.wanted
     }

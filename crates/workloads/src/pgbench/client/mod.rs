@@ -1,12 +1,13 @@
-//! A pgbench client: a script's interpreter joined with PostgreSQL connections.
+//! A pgbench client: the interpreter of a script with PostgreSQL connections.
 //!
-//! A transaction is one run of a script. Commands that need no server are done at once, in a row; a statement is sent
-//! and the client waits until the server is ready again. What is captured goes into variables whose memory is used
-//! again; all other rows are passed over. Where a drop-in says so, messages and order are pgbench's to the letter.
+//! A transaction is one run of a script. Commands without a server run at once, in a row. After sending a
+//! statement the client waits until the server is ready again. Captured values go into variables in reused
+//! memory; all other rows are skipped. In the drop-in, messages and order are exactly pgbench's.
 //!
-//! Each part owns its data: the next script ([`Draws`]), the transaction and its tries, the script that is run, the
-//! connections, the talk with the server ([`Exchange`]), the pipeline, the shell command. The client joins them: here
-//! its events, in `connect` how its connections come and go, in `run` its commands, in `answers` what the server says.
+//! Each part owns its data: the next script ([`Draws`]), the transaction and its tries, the running script,
+//! the connections, the exchange with the server ([`Exchange`]), the pipeline, the shell command. The client
+//! combines them: its events are here, its connections in `connect`, its commands in `run`, the server's
+//! answers in `answers`.
 
 mod answers;
 mod capture;
@@ -38,7 +39,7 @@ use self::pipeline::Pipeline;
 use self::script_run::ScriptRun;
 use self::shell::Shells;
 use self::transaction::Transaction;
-use self::words::{BLOCK_OPEN, Position, Talk};
+use self::words::{BLOCK_OPEN, Position, Reporter};
 use super::keyed::Keyed;
 use super::prepare::Program;
 use crate::link::returned;
@@ -46,17 +47,15 @@ use crate::link::returned;
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Its connections; with one for each transaction, that of the one that is due.
+    /// Its connections; with one per transaction, the due transaction's.
     Connecting,
     /// Its next transaction.
     Idle,
-    /// The server's answers to what is prepared before the command under way.
     Preparing,
-    /// The server's answers to the command under way.
+    /// The answers to the current command.
     Waiting,
     /// The end of `\sleep`.
     Sleeping,
-    /// The end of a shell command.
     Shell,
     /// The end of the ROLLBACK after an error.
     RollingBack,
@@ -64,16 +63,16 @@ enum State {
     Over,
 }
 
-/// The program in the hands of one thread's clients: a client holds on to it while it runs commands, and threads should
-/// not have to share a counter for that.
+/// The program, shared by one thread's clients: a client keeps a reference while it runs commands, and
+/// threads should not share that counter.
 type ThreadProgram = Arc<Arc<Program>>;
 
 #[derive(Debug)]
 struct PgbenchClient {
     program: ThreadProgram,
-    talk: Talk,
+    reporter: Reporter,
     state: State,
-    /// It could take a transaction once: from then on lost connections may be made again.
+    /// It was ready once: lost connections may be reopened from then on.
     served: bool,
     draws: Draws,
     transaction: Transaction,
@@ -82,7 +81,7 @@ struct PgbenchClient {
     exchange: Exchange,
     pipeline: Pipeline,
     shells: Shells,
-    /// What the open transaction found by key.
+    /// Rows that the open transaction found by key.
     keyed: Keyed,
 }
 
@@ -134,7 +133,7 @@ impl Client for PgbenchClient {
 impl PgbenchClient {
     fn new(number: usize, program: ThreadProgram, draws: Draws, script: ScriptRun, conns: Conns) -> Self {
         let mut client = Self {
-            talk: Talk::new(number, &program.manner),
+            reporter: Reporter::new(number, &program.drop_in_options),
             program,
             state: State::Connecting,
             served: false,
@@ -159,8 +158,8 @@ impl PgbenchClient {
         self.transaction.begin(due, io.now);
         self.served = true;
         let name = &self.program.scripts.scripts()[script].name;
-        self.talk.debug(format_args!("executing script \"{name}\""), io);
-        // One that was made again after a loss is there already.
+        self.reporter.debug(format_args!("executing script \"{name}\""), io);
+        // A connection that was reopened after a loss exists already.
         if self.program.options.reconnect && !self.conns.current().link.is_up() {
             self.state = State::Connecting;
             return self.conns.current_mut().link.again(io);
@@ -168,7 +167,7 @@ impl PgbenchClient {
         self.start_script(io)
     }
 
-    /// Starts the script on a connection that is up.
+    /// Starts the script on an open connection.
     fn start_script(&mut self, io: &mut Io<'_>) -> Step {
         self.take_counts();
         self.keyed = Keyed::default();
@@ -188,7 +187,7 @@ impl PgbenchClient {
         self.end_transaction(None, io)
     }
 
-    /// The transaction's end; the client is free for the next one, unless it left a block open.
+    /// Ends the transaction; the client is free for the next one, unless it left a block open.
     fn end_transaction(&mut self, failure: Option<Failure>, io: &mut Io<'_>) -> Step {
         let outcome = self.outcome(failure);
         if self.in_block() {
@@ -216,7 +215,7 @@ impl PgbenchClient {
         self.transaction.end(self.draws.drawn(), failure, returned)
     }
 
-    /// What the connection in use counted since this was last asked.
+    /// Counters of the current connection since the last call.
     pub(super) fn take_counts(&mut self) -> Returned {
         returned(self.conns.current_mut().link.connection.take_counts())
     }
@@ -227,10 +226,10 @@ impl PgbenchClient {
     }
 
     fn position(&self) -> Position<'_> {
-        self.script.position(self.talk.client, &self.program)
+        self.script.position(self.reporter.client, &self.program)
     }
 
-    /// The client stops for good, with its last words.
+    /// The client stops for good, with its last message.
     fn give_up(&mut self, abort: Abort, io: &mut Io<'_>) -> Step {
         self.state = State::Over;
         self.pipeline.send(io.out(self.conns.at));

@@ -1,13 +1,12 @@
 //! `\startpipeline`, `\syncpipeline`, `\endpipeline`.
 //!
-//! What a pipeline sends is held back until its end, or until there is much of it, as libpq does.
+//! A pipeline's messages are held back until its end, or until there are many bytes, as in libpq.
 
 use std::collections::VecDeque;
 
-/// Bytes from which on libpq sends what it holds back.
+/// Bytes from which on libpq sends them.
 const HELD_BACK: usize = 65_536;
 
-/// Where a client is with a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stage {
     /// There is none.
@@ -15,15 +14,15 @@ enum Stage {
     Off,
     /// Statements are sent without waiting for their results.
     Open,
-    /// Its results are waited for.
+    /// Waiting for its results.
     Ending,
 }
 
-/// A client's pipeline, in memory that is used again.
+/// A client's pipeline, in reused memory.
 #[derive(Debug, Default)]
 pub(super) struct Pipeline {
     stage: Stage,
-    /// What it has to send.
+    /// Messages to send.
     pub(super) held: Vec<u8>,
     /// Numbers of its statements without a result yet, oldest first.
     sent: VecDeque<usize>,
@@ -45,18 +44,18 @@ impl Pipeline {
         self.stage = Stage::Open;
     }
 
-    /// All was sent; its results are waited for.
+    /// All was sent; its results are expected.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
         self.stage = Stage::Ending;
         self.send(out);
     }
 
-    /// It is over; what is held back may be sent yet.
+    /// Ends it; messages held back may still be sent.
     pub(super) fn close(&mut self) {
         self.stage = Stage::Off;
     }
 
-    /// It is over, and nothing of it is left.
+    /// Ends it and drops everything.
     pub(super) fn clear(&mut self) {
         self.stage = Stage::Off;
         self.held.clear();
@@ -82,7 +81,7 @@ impl Pipeline {
         self.sent.front().copied()
     }
 
-    /// A result came; the next one is waited for.
+    /// A result arrived.
     pub(super) fn result(&mut self) {
         self.sent.pop_front();
     }

@@ -1,4 +1,4 @@
-//! The commands, from one to the next.
+//! Runs the commands of a script.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use super::exchange::{Asked, extended, shown};
 use super::script_run::Failed;
 use super::words::{Lossy, SEND_FAILED, causes};
 use super::{PgbenchClient, State, shell};
+use crate::pgbench::ShellCommand;
 use crate::pgbench::options::Mode;
-use crate::pgbench::shell::ShellCommand;
 
-/// What a command asks of the client.
+/// What the client does after a command.
 enum Flow {
-    /// Go on with the next command; the truth of the condition, if it was one.
+    /// Continue with the next command, with the value of a condition.
     Next(bool),
-    /// Wait for what was begun.
+    /// Wait.
     Pause(Step),
     Abort(Box<Abort>),
 }
@@ -29,12 +29,12 @@ impl From<Abort> for Flow {
 }
 
 impl PgbenchClient {
-    /// Runs commands until one must be waited for, or the script ends.
+    /// Runs commands until one must wait, or the script ends.
     pub(super) fn advance(&mut self, io: &mut Io<'_>) -> Step {
         self.run(false, io)
     }
 
-    /// The same, but the first command began before: what it needed is there now.
+    /// As [`Self::advance`]; the first command began before, and can continue.
     pub(super) fn resume(&mut self, io: &mut Io<'_>) -> Step {
         self.run(true, io)
     }
@@ -46,7 +46,7 @@ impl PgbenchClient {
             let Some(command) = self.script.command(&program) else { return self.end_script(io) };
             if !std::mem::take(&mut resumed) {
                 self.script.begin_command(io.now);
-                self.talk.command(command, io);
+                self.reporter.command(command, io);
             }
             match self.command(script, command, io) {
                 Flow::Next(truth) => self.script.end_command(truth, &program, io),
@@ -56,7 +56,7 @@ impl PgbenchClient {
         }
     }
 
-    /// Ends the command under way well and moves on to the next one.
+    /// Ends the current command successfully and moves to the next one.
     pub(super) fn end_command(&mut self, io: &mut Io<'_>) -> Step {
         self.script.end_command(true, &self.program, io);
         self.advance(io)
@@ -88,7 +88,7 @@ impl PgbenchClient {
         }
     }
 
-    /// A backslash command cannot be done.
+    /// A backslash command failed.
     fn failed(&self, failed: &Failed<'_>) -> Flow {
         let causes = causes(&failed.error, self.program.drop_in);
         Abort { causes, ..self.position().failed(failed.name, failed.reason) }.into()
@@ -108,7 +108,7 @@ impl PgbenchClient {
             }
             let conn = self.conns.current();
             if prepared && !in_pipeline && !conn.is_prepared(self.script.number(&self.program)) {
-                let causes = vec![conn.lost_words(protocol::wording::CLOSED)];
+                let causes = vec![conn.lost_text(protocol::wording::CLOSED)];
                 return Abort { causes, lost: true, ..self.position().failed("SQL", SEND_FAILED) }.into();
             }
             return abort.into();
@@ -128,30 +128,31 @@ impl PgbenchClient {
 
     fn wait_for_server(&mut self, io: &mut Io<'_>) -> Flow {
         self.state = State::Waiting;
-        self.talk.receiving(io);
+        self.reporter.receiving(io);
         Flow::Pause(Step::Wait)
     }
 
-    /// Last words, if the connection in use ended while nothing was asked of it.
+    /// The reason to stop, if the server closed the idle current connection.
     fn unusable(&self) -> Option<Abort> {
         let conn = self.conns.current();
-        match &conn.last_words {
+        match &conn.last_message {
             Some(error) => Some(Abort { lost: true, ..self.position().query_failed(0, &error.to_string()) }),
             None if conn.link.is_up() => None,
             None => Some(self.position().died()),
         }
     }
 
-    /// Prepares the statement of the command under way by its own request, if that was not done on this connection;
-    /// true when that must be waited for. What cannot be prepared fails like what cannot be carried out. The drop-in reports
-    /// the error and uses the statement nevertheless, as pgbench does: there a second error ends the client.
+    /// Prepares the statement of the current command in a separate request, if necessary on this connection;
+    /// true when the answer must be awaited. A statement that cannot be prepared fails like one that cannot
+    /// be executed. The drop-in reports the error and uses the statement nevertheless, as pgbench does: a
+    /// second error then ends the client.
     fn prepare_statement(&mut self, statement: &Statement, io: &mut Io<'_>) -> Result<bool, Abort> {
         let command = self.script.number(&self.program);
         if self.conns.current_mut().prepare(command) {
             return Ok(false);
         }
         if !self.pipeline.is_off() {
-            // Behind a branch that ends the pipeline, and was not taken.
+            // After a branch that ends the pipeline, and was not taken.
             let text = "synchronous command execution functions are not allowed in pipeline mode";
             if !self.program.drop_in {
                 return Err(self.position().failed("SQL", text));
@@ -164,7 +165,8 @@ impl PgbenchClient {
         Ok(true)
     }
 
-    /// Prepares the statements of the pipeline that begins, if that was not done; true when that must be waited for.
+    /// Prepares the statements of the pipeline that begins, if necessary; true when the answers must be
+    /// awaited.
     fn prepare_pipeline(&mut self, io: &mut Io<'_>) -> bool {
         let program = Arc::clone(&self.program);
         if self.conns.current_mut().prepare(self.script.number(&program)) {
@@ -184,11 +186,11 @@ impl PgbenchClient {
 
     fn request(&mut self, command: usize, number: usize, io: &mut Io<'_>) {
         let (name, text) = (self.conns.current().names.of(number), &self.program.texts[number]);
-        self.talk.debug(format_args!("preparing {name}"), io);
+        self.reporter.debug(format_args!("preparing {name}"), io);
         self.exchange.prepare((command, number), (name, text), io.out(self.conns.at));
     }
 
-    /// Sends a statement, ready to read its answers; false when that cannot be.
+    /// Sends a statement and prepares to read its answers; false when that is impossible.
     fn send(&mut self, statement: &Statement, io: &mut Io<'_>) -> bool {
         let keep = statement.capture != Capture::None;
         self.conns.current_mut().link.connection.rows(if keep { Want::Read } else { Want::Skip });
@@ -199,7 +201,7 @@ impl PgbenchClient {
         let prepared = match self.script.mode(&self.program) {
             Mode::Simple => {
                 let text = self.exchange.query(statement, variables);
-                self.talk.debug(format_args!("sending {}", Lossy(text)), io);
+                self.reporter.debug(format_args!("sending {}", Lossy(text)), io);
                 frontend::query(io.out(at), text);
                 return true;
             }
@@ -209,7 +211,7 @@ impl PgbenchClient {
             true => Asked::Name(self.conns.current().names.of(statement.number)),
             false => Asked::Text(&self.program.texts[statement.number]),
         };
-        self.talk.debug(format_args!("sending {}", shown(asked)), io);
+        self.reporter.debug(format_args!("sending {}", shown(asked)), io);
         if self.pipeline.is_open() {
             let sent = extended(statement, asked, variables, &mut self.pipeline.held);
             if sent {
@@ -225,8 +227,8 @@ impl PgbenchClient {
         sent
     }
 
-    /// Begins a pipeline. Where statements are prepared, those of the pipeline are so first: a transaction begun in
-    /// it must not find that a snapshot was taken for that already.
+    /// Begins a pipeline. Its statements are prepared first: a transaction that begins in it must not find
+    /// that preparing already took a snapshot.
     fn start_pipeline(&mut self, io: &mut Io<'_>) -> Flow {
         let mode = self.script.mode(&self.program);
         if mode == Mode::Simple {
@@ -273,8 +275,8 @@ impl PgbenchClient {
         if let Err(error) = shell.append_command(&self.script.variables, &mut text) {
             return self.failed(&Failed { name, error, reason: shell::FAILED });
         }
-        let Some(runner) = &self.program.manner.shell else {
-            // Refused when the scripts were read.
+        let Some(runner) = &self.program.drop_in_options.shell else {
+            // Refused when the scripts were parsed.
             return self.position().failed(name, shell::FAILED).into();
         };
         self.shells.start(&**runner, ShellCommand { text, capture: name == "setshell" }, io);
@@ -282,7 +284,7 @@ impl PgbenchClient {
         Flow::Pause(Step::Wait)
     }
 
-    /// Someone woke the client: its command ended, or it is an old call.
+    /// Another thread woke the client: its command ended, or the wake-up is outdated.
     pub(super) fn woken(&mut self, io: &mut Io<'_>) -> Step {
         if self.state != State::Shell {
             return Step::Wait;
@@ -293,7 +295,7 @@ impl PgbenchClient {
         let variables = &mut self.script.variables;
         let (name, ended) = match &command.action {
             Action::SetShell { target, shell } => {
-                let set = shell::set((command, target, shell), &done, variables, self.talk.debug, io);
+                let set = shell::set((command, target, shell), &done, variables, self.reporter.debug, io);
                 ("setshell", set)
             }
             Action::Shell(shell) => ("shell", shell::ended(shell, &done, variables, io.stopping)),

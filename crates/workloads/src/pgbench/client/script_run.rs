@@ -1,4 +1,4 @@
-//! Where a client is in its scripts: the cursor, the variables, the random streams.
+//! A client's state in its scripts: the cursor, the variables, the random streams.
 
 use engine::{Io, StatementEnd, Time};
 use script::{
@@ -10,29 +10,29 @@ use super::words::Position;
 use crate::pgbench::options::Mode;
 use crate::pgbench::prepare::Program;
 
-/// Told from the run's seed, so that the startup script does not disturb the client's numbers.
+/// Mixed with the run's seed, so that the startup script does not change the client's numbers.
 const STREAM: u64 = 0x7374_6172_7475_7000;
 
-/// A script as it is run: that of the transaction, or the startup script.
+/// The running script: of the transaction, or the startup script.
 #[derive(Debug)]
 pub(super) struct ScriptRun {
     script: usize,
     cursor: Cursor,
     pub(super) variables: Variables,
     random: Random,
-    /// The stream as it was when the transaction started: a retry draws the same values.
+    /// The stream at the start of the transaction: a retry draws the same values.
     random_at_start: Random,
     startup: Startup,
     /// Whether the end of each command is recorded.
     timed: bool,
-    /// Start of the command under way.
+    /// Start of the current command.
     command_began: Time,
 }
 
-/// The startup script: once on each new connection, outside what is measured.
+/// The startup script: once on each new connection, outside the measurement.
 #[derive(Debug)]
 struct Startup {
-    /// Its stream while it is not run, the client's own while it is.
+    /// Its stream while it does not run; the client's while it runs.
     random: Random,
     running: bool,
 }
@@ -40,7 +40,7 @@ struct Startup {
 /// A backslash command that cannot be done.
 #[derive(Debug)]
 pub(super) struct Failed<'a> {
-    /// What pgbench calls it.
+    /// Its name in pgbench.
     pub(super) name: &'a str,
     pub(super) error: EvalError,
     pub(super) reason: &'static str,
@@ -61,7 +61,6 @@ impl ScriptRun {
         }
     }
 
-    /// This is the script of the next transaction.
     pub(super) fn choose(&mut self, script: usize) {
         self.script = script;
     }
@@ -71,7 +70,7 @@ impl ScriptRun {
         self.cursor = Cursor::start();
     }
 
-    /// The transaction starts again: with the same numbers; variables stay as they are, as in pgbench.
+    /// The transaction starts again with the same random numbers; variables keep their values, as in pgbench.
     pub(super) fn again(&mut self) {
         self.random = self.random_at_start.clone();
         self.cursor = Cursor::start();
@@ -84,7 +83,7 @@ impl ScriptRun {
         self.startup.running = true;
     }
 
-    /// The startup script is not run any more; `script` comes next.
+    /// The startup script is over; `script` comes next.
     pub(super) fn leave_startup(&mut self, script: usize) {
         if std::mem::take(&mut self.startup.running) {
             std::mem::swap(&mut self.startup.random, &mut self.random);
@@ -101,17 +100,18 @@ impl ScriptRun {
         &program.scripts.scripts()[self.script]
     }
 
-    /// The command under way; `None` behind the last one.
+    /// The current command; `None` after the last one.
     pub(super) fn command<'p>(&self, program: &'p Program) -> Option<&'p Command> {
         self.script(program).commands.get(self.cursor.command())
     }
 
-    /// Number of the command under way over all scripts.
+    /// Number of the current command over all scripts.
     pub(super) fn number(&self, program: &Program) -> usize {
         program.first_command[self.script] + self.cursor.command()
     }
 
-    /// The statements of the pipeline that begins here, up to its end as written, with their commands' numbers.
+    /// The statements of the pipeline that begins here, up to its end as written, with their commands'
+    /// numbers.
     pub(super) fn pipeline<'p>(
         &self,
         program: &'p Program,
@@ -125,7 +125,7 @@ impl ScriptRun {
         })
     }
 
-    /// What becomes of the rows of the command under way, outside of pipelines.
+    /// How the rows of the current command are captured, outside of pipelines.
     pub(super) fn capture<'p>(&self, program: &'p Program) -> &'p Capture {
         match self.command(program).map(|command| &command.action) {
             Some(Action::Sql(statement)) => &statement.capture,
@@ -133,7 +133,7 @@ impl ScriptRun {
         }
     }
 
-    /// How statements are sent: the startup script's by the simple protocol, which takes all of them.
+    /// The query mode: the startup script uses the simple protocol, which supports every statement.
     #[inline]
     pub(super) fn mode(&self, program: &Program) -> Mode {
         if self.startup.running { Mode::Simple } else { program.options.mode }
@@ -142,7 +142,7 @@ impl ScriptRun {
     pub(super) fn position<'p>(&self, client: usize, program: &'p Program) -> Position<'p> {
         let script = self.script(program);
         let command = self.command(program);
-        // Behind the last command it is that one.
+        // After the last command it is that one.
         let startup = command.or(script.commands.last()).filter(|_| self.startup.running);
         let named = command.is_some() || startup.is_some();
         Position {
@@ -158,14 +158,14 @@ impl ScriptRun {
         self.command_began = now;
     }
 
-    /// The command under way ended well: on to the next one. `truth` is that of the condition, if it was one.
+    /// The current command succeeded: moves to the next one. `truth` is the value of a condition.
     #[inline]
     pub(super) fn end_command(&mut self, truth: bool, program: &Program, io: &mut Io<'_>) {
         self.report(StatementEnd::Completed(io.now.saturating_sub(self.command_began)), program, io);
         self.cursor = self.cursor.next(self.script(program), truth);
     }
 
-    /// Records how the command under way ended, if asked for.
+    /// Records how the current command ended, if requested.
     #[inline]
     pub(super) fn report(&self, end: StatementEnd, program: &Program, io: &mut Io<'_>) {
         if self.timed && !self.startup.running {
@@ -173,7 +173,7 @@ impl ScriptRun {
         }
     }
 
-    /// The truth of the condition that the command under way is, if it is one.
+    /// The condition of the current command, if it is one.
     pub(super) fn condition<'p>(
         &mut self,
         script: &'p Script,

@@ -1,16 +1,16 @@
-//! `\shell` and `\setshell`: run by whoever was handed in for it, while the thread serves its other clients.
+//! `\shell` and `\setshell`: run on another thread, while this one serves its other clients.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::{Io, Level};
 use script::{Command, Shell, Target, Value, Variables, shell_result};
 
-use crate::pgbench::shell::{self, ShellCommand, ShellDone};
+use crate::pgbench::{self, ShellCommand, ShellDone};
 
-/// What pgbench says of a command that could not be run.
+/// pgbench's message for a command that could not be run.
 pub(super) const FAILED: &str = "execution of meta-command failed";
 
-/// Where the end of a client's shell command is put.
+/// Receives the end of a client's shell command.
 #[derive(Debug, Default)]
 pub(super) struct Shells {
     done: Arc<Mutex<Option<ShellDone>>>,
@@ -18,7 +18,7 @@ pub(super) struct Shells {
 
 impl Shells {
     /// Starts a command; its end wakes the client.
-    pub(super) fn start(&self, runner: &dyn shell::Shell, command: ShellCommand, io: &Io<'_>) {
+    pub(super) fn start(&self, runner: &dyn pgbench::Shell, command: ShellCommand, io: &Io<'_>) {
         let (slot, waker) = (Arc::clone(&self.done), io.waker());
         runner.start(
             command,
@@ -35,7 +35,7 @@ impl Shells {
     }
 }
 
-/// `\shell` ended; else what led to its failure.
+/// `\shell` ended; otherwise the causes of its failure.
 pub(super) fn ended(
     shell: &Shell,
     done: &ShellDone,
@@ -50,7 +50,7 @@ pub(super) fn ended(
     }
 }
 
-/// `\setshell` ended: its variable is set; else what led to its failure.
+/// `\setshell` ended: its variable is set; otherwise the causes of its failure.
 pub(super) fn set(
     (command, target, shell): (&Command, &Target, &Shell),
     done: &ShellDone,

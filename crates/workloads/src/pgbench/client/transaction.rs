@@ -1,4 +1,4 @@
-//! The transaction under way, and its tries.
+//! The current transaction, and its tries.
 
 use engine::{Failure, Io, Outcome, Returned, Time};
 
@@ -11,7 +11,7 @@ pub(super) struct Transaction {
     pub(super) open: bool,
     /// Intended start.
     due: Time,
-    /// When the slot was given; the same in closed load.
+    /// When the slot was given; equal to `due` in closed load.
     slot: Time,
     pub(super) tries: u32,
     /// Kind of the failure that is being rolled back.
@@ -19,7 +19,7 @@ pub(super) struct Transaction {
 }
 
 impl Transaction {
-    /// None was begun yet.
+    /// The state before the first one.
     pub(super) fn none() -> Self {
         Self { open: false, due: 0, slot: 0, tries: 0, failure: Failure::Other }
     }
@@ -28,14 +28,14 @@ impl Transaction {
         (self.open, self.due, self.slot, self.tries) = (true, due, now, 1);
     }
 
-    /// Its connection is there. In closed load it starts now: connecting is no part of its latency.
+    /// Its connection is open. In closed load it starts now: connecting is not part of its latency.
     pub(super) fn connected(&mut self, now: Time) {
         if self.due == self.slot {
             self.due = now;
         }
     }
 
-    /// Since its intended start, ns.
+    /// Time since its intended start, ns.
     pub(super) fn age(&self, now: Time) -> Time {
         now.saturating_sub(self.due)
     }
@@ -54,7 +54,6 @@ impl Transaction {
     }
 }
 
-/// The kind of failure an SQLSTATE stands for.
 pub(super) fn kind(sqlstate: &str) -> Failure {
     match sqlstate {
         "40001" => Failure::Serialization,

@@ -1,4 +1,4 @@
-//! What a client says, in pgbench's words.
+//! A client's messages, in pgbench's words.
 
 use std::fmt::{self, Arguments, Display};
 
@@ -6,29 +6,29 @@ use engine::{Abort, Io, Level};
 use script::{Action, Command, EvalError};
 
 use super::transaction::Transaction;
-use crate::pgbench::manner::Manner;
+use crate::pgbench::drop_in::DropInOptions;
 use crate::pgbench::prepare::Program;
 
-/// What pgbench says when libpq does not take a statement.
+/// pgbench's message when libpq does not accept a statement.
 pub(super) const SEND_FAILED: &str = "SQL command send failed";
-/// What it says of a connection that ends without a word.
+/// pgbench's message for a connection that ends without an error.
 pub(super) const BACKEND_DIED: &str = "perhaps the backend died while processing";
 pub(super) const BLOCK_OPEN: &str = "end of script reached without completing the last transaction";
 
-/// A client's number, and what of its steps is told.
+/// A client's number, and which of its messages are wanted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Talk {
+pub(super) struct Reporter {
     pub(super) client: usize,
     pub(super) debug: bool,
     verbose: bool,
 }
 
-impl Talk {
-    pub(super) fn new(client: usize, manner: &Manner) -> Self {
-        Self { client, debug: manner.debug, verbose: manner.verbose_errors }
+impl Reporter {
+    pub(super) fn new(client: usize, drop_in_options: &DropInOptions) -> Self {
+        Self { client, debug: drop_in_options.debug, verbose: drop_in_options.verbose_errors }
     }
 
-    /// A step, for those who look for a mistake.
+    /// A debug message.
     #[inline]
     pub(super) fn debug(self, what: Arguments<'_>, io: &mut Io<'_>) {
         if self.debug {
@@ -58,7 +58,7 @@ impl Talk {
         self.info(format_args!("got an error in command {command} (SQL) of script {script}; {text}"), io);
     }
 
-    /// What becomes of the transaction after an error.
+    /// What happens to the transaction after an error.
     pub(super) fn tried(self, again: bool, transaction: &Transaction, program: &Program, io: &mut Io<'_>) {
         if !self.verbose {
             return;
@@ -82,26 +82,26 @@ impl Talk {
     }
 }
 
-/// Where in its scripts a client is: what its last words name.
+/// A client's position in its scripts, for its last message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Position<'a> {
     pub(super) client: usize,
     pub(super) script: usize,
     pub(super) command: usize,
-    /// The command, counted over all scripts; `None` behind the last one.
+    /// The command, counted over all scripts; `None` after the last one.
     pub(super) statement: Option<usize>,
-    /// Name and line, where it is the startup script.
+    /// Name and line, in the startup script.
     pub(super) startup: Option<(&'a str, usize)>,
 }
 
 impl Position<'_> {
-    /// The client cannot go on whatever the command.
+    /// The client cannot continue.
     pub(super) fn aborted(&self, reason: &str) -> Abort {
         let abort = self.say(reason, format_args!("client {} aborted: {reason}", self.client));
         Abort { statement: self.startup.and(abort.statement), ..abort }
     }
 
-    /// A command failed, `kind` being what it is called (`SQL`, or a backslash command).
+    /// A command failed; `kind` is its name (`SQL`, or a backslash command).
     pub(super) fn failed(&self, kind: &str, reason: &str) -> Abort {
         let Self { client, script, command, .. } = self;
         let what = format_args!(
@@ -110,12 +110,12 @@ impl Position<'_> {
         self.say(reason, what)
     }
 
-    /// The server ended without a word.
+    /// The server ended without an error.
     pub(super) fn died(&self) -> Abort {
         Abort { lost: true, ..self.failed("SQL", BACKEND_DIED) }
     }
 
-    /// The server's answer to a query of a command is not what it must be.
+    /// The server's answer to a query of a command is invalid.
     pub(super) fn query_failed(&self, query: u32, reason: &str) -> Abort {
         let Self { client, script, command, .. } = self;
         let what = format_args!(
@@ -124,7 +124,7 @@ impl Position<'_> {
         self.say(reason, what)
     }
 
-    /// What came cannot be stored.
+    /// The result cannot be stored.
     pub(super) fn capture_failed(&self, query: u32, reason: &str) -> Abort {
         let Self { client, script, command, .. } = self;
         let what = format_args!("client {client} script {script} command {command} query {query}: {reason}");
@@ -136,7 +136,7 @@ impl Position<'_> {
         self.say(REASON, format_args!("{REASON}, aborting"))
     }
 
-    /// In the startup script that is named instead, whatever happened.
+    /// In the startup script its name and line are used instead.
     fn say(&self, reason: &str, what: Arguments<'_>) -> Abort {
         let message = match self.startup {
             Some((script, line)) => {
@@ -149,23 +149,22 @@ impl Position<'_> {
     }
 }
 
-/// The client's words where rolling back fails.
 pub(super) fn rolling_back_failed(client: usize, reason: &str) -> Abort {
     let message =
         format!("client {client} aborted while rolling back the transaction after an error; {reason}");
     Abort { message, ..Abort::default() }
 }
 
-/// What led to the end of a backslash command.
+/// The causes of a backslash command's failure.
 pub(super) fn causes(error: &EvalError, drop_in: bool) -> Vec<String> {
     match error {
-        // pgbench says nothing here.
+        // pgbench has no message here.
         EvalError::EmptyVariable { .. } if drop_in => Vec::new(),
         error => vec![error.to_string()],
     }
 }
 
-/// For people: scripts may be in any encoding.
+/// Scripts may have any encoding.
 pub(super) struct Lossy<'a>(pub(super) &'a [u8]);
 
 impl Display for Lossy<'_> {
@@ -174,7 +173,7 @@ impl Display for Lossy<'_> {
     }
 }
 
-/// A message of libpq without the end of its last line.
+/// A libpq message without its last line end.
 pub(super) fn without_end(text: String) -> String {
     match text.strip_suffix('\n') {
         Some(text) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! Accounts in their own transactions, with a new connection where one was lost.
+//! Loads accounts in separate transactions, and reconnects where a connection was lost.
 
 use super::event::Event;
 use super::fault::Fault;
@@ -6,13 +6,13 @@ use super::source::{Note, Source, run};
 use super::stretch::{Queue, Stretch};
 use crate::jobs::{Connection, Runtime};
 
-/// Tries to get a connection back before giving up. With the waits between them five minutes: a server that recovers from
-/// a crash may need some.
+/// Tries to reconnect before giving up. With the pauses between them five minutes: a server that recovers
+/// from a crash may need some.
 const ATTEMPTS: u32 = 40;
 const FIRST_WAIT_US: u64 = 250_000;
 const LONGEST_WAIT_US: u64 = 8_000_000;
 
-/// What brings in batches over one connection.
+/// Loads batches over one connection.
 pub(super) struct Batches<'a> {
     pub(super) source: &'a Source,
     pub(super) rows: u64,
@@ -20,7 +20,7 @@ pub(super) struct Batches<'a> {
 }
 
 impl Batches<'_> {
-    /// Brings in stretches from the queue until it is empty.
+    /// Loads stretches from the queue until it is empty.
     pub(super) fn load(
         &self,
         sql: &mut Connection,
@@ -39,7 +39,7 @@ impl Batches<'_> {
         Ok(())
     }
 
-    /// Brings one batch in, exactly once.
+    /// Loads one batch, exactly once.
     fn batch(&self, sql: &mut Connection, batch: Stretch, note: &mut dyn FnMut(Note)) -> Result<(), Fault> {
         let mut attempt = 0;
         loop {
@@ -78,7 +78,7 @@ impl Batches<'_> {
         run(&mut **sql, "commit", self.runtime)
     }
 
-    /// Gets a connection again; `true` if the transaction was committed after all.
+    /// Reconnects; `true` if the transaction was committed after all.
     fn recover(
         &self,
         sql: &mut Connection,
@@ -128,7 +128,7 @@ impl Batches<'_> {
     }
 }
 
-/// What became of a transaction whose connection was lost.
+/// The outcome of a transaction whose connection was lost.
 enum Outcome {
     Committed,
     Lost,

@@ -1,4 +1,4 @@
-//! Why the tables were not made, and in what state they are.
+//! Why the tables were not made, and their state.
 
 use std::fmt;
 
@@ -11,51 +11,50 @@ use protocol::postgres::sql::SqlError;
 pub enum InitError {
     /// An option is out of range.
     Options(WorkloadError),
-    /// The server refused a statement, or was lost over it.
+    /// The server refused a statement, or was lost during it.
     Query {
         sql: String,
-        /// What was said against it.
         error: SqlError,
-        /// What is there now.
-        standing: Box<Standing>,
+        /// The current state.
+        state: Box<DatabaseState>,
     },
-    /// A further connection could not be opened, however often it was tried.
+    /// A further connection could not be opened, after all tries.
     Connect {
-        /// What the last try came to.
+        /// The last error.
         error: SqlError,
-        /// What is there now.
-        standing: Box<Standing>,
+        /// The current state.
+        state: Box<DatabaseState>,
     },
-    /// What became of a batch is not known.
+    /// It is unknown whether a batch was committed.
     Unknown {
         /// In words.
         what: String,
-        /// What is there now.
-        standing: Box<Standing>,
+        /// The current state.
+        state: Box<DatabaseState>,
     },
     /// It was asked to stop.
-    Stopped(Box<Standing>),
+    Stopped(Box<DatabaseState>),
 }
 
-/// What is in the database when the steps end early.
+/// The state of the database when the steps end early.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct DatabaseState {
     pub done: Vec<Step>,
     pub during: Step,
     /// Steps not begun.
     pub ahead: Vec<Step>,
-    /// What is there of the step that was not done.
+    /// The state of the step that was not finished.
     pub part: Part,
 }
 
-/// What is there of a step that was not done.
+/// The state of a step that was not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Nothing: it is one transaction, and was rolled back.
+    /// It is one transaction, and was rolled back.
     Nothing,
-    /// Either nothing or all: the connection was lost over the commit.
+    /// Nothing or everything: the connection was lost during the commit.
     Unknown,
-    /// Each of its statements stands for itself: those before the last one hold.
+    /// Each statement is a separate transaction: all before the last one hold.
     Statements,
     /// Branches, tellers and these accounts.
     Rows {
@@ -66,8 +65,8 @@ pub enum Part {
     },
 }
 
-impl Standing {
-    /// In words, a sentence or two.
+impl DatabaseState {
+    /// In a sentence or two.
     #[must_use]
     pub fn text(&self) -> String {
         let name = self.during.name();
@@ -93,10 +92,10 @@ impl Standing {
     pub fn advice(&self) -> String {
         let rest = letters(&self.rest());
         match self.part {
-            Part::Rows { .. } => format!("The same command with -I {rest} makes the rows anew."),
+            Part::Rows { .. } => format!("The same command with -I {rest} makes the rows again."),
             Part::Nothing | Part::Unknown => format!("The same command with -I {rest} goes on from here."),
             Part::Statements => match self.during {
-                Step::CreateTables => format!("The same command with -I d{rest} makes the tables anew."),
+                Step::CreateTables => format!("The same command with -I d{rest} makes the tables again."),
                 Step::PrimaryKeys | Step::ForeignKeys => {
                     format!(
                         "Drop the keys that were made; then the same command with -I {rest} goes on from here."
@@ -114,7 +113,7 @@ impl Standing {
     }
 }
 
-/// What a line of an error is.
+/// The kind of a line of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remark {
     Error,
@@ -128,27 +127,25 @@ impl InitError {
     /// What to print, with pgbench's words where it has any.
     #[must_use]
     pub fn remarks(&self) -> Vec<(Remark, String)> {
-        let with = |error: String, standing: &Standing, query: Option<&str>| {
+        let with = |error: String, state: &DatabaseState, query: Option<&str>| {
             let mut remarks = vec![(Remark::Error, error)];
             remarks.extend(query.map(|sql| (Remark::Detail, format!("Query was: {sql}"))));
-            // Where pgbench could have come as far it says no more.
-            if matches!(standing.part, Part::Rows { .. } | Part::Unknown) {
-                remarks.push((Remark::Detail, standing.text()));
-                remarks.push((Remark::Hint, standing.advice()));
+            // Where pgbench could have failed in the same way, it prints nothing more.
+            if matches!(state.part, Part::Rows { .. } | Part::Unknown) {
+                remarks.push((Remark::Detail, state.text()));
+                remarks.push((Remark::Hint, state.advice()));
             }
             remarks
         };
         match self {
             Self::Options(error) => vec![(Remark::Error, error.to_string())],
-            Self::Query { sql, error, standing } => {
-                with(format!("query failed: {error}"), standing, Some(sql))
-            }
-            Self::Connect { error, standing } => with(error.to_string(), standing, None),
-            Self::Unknown { what, standing } => with(what.clone(), standing, None),
-            Self::Stopped(standing) => vec![
+            Self::Query { sql, error, state } => with(format!("query failed: {error}"), state, Some(sql)),
+            Self::Connect { error, state } => with(error.to_string(), state, None),
+            Self::Unknown { what, state } => with(what.clone(), state, None),
+            Self::Stopped(state) => vec![
                 (Remark::Error, "initialization was stopped".to_owned()),
-                (Remark::Detail, standing.text()),
-                (Remark::Hint, standing.advice()),
+                (Remark::Detail, state.text()),
+                (Remark::Hint, state.advice()),
             ],
         }
     }

@@ -1,30 +1,29 @@
-//! What happens while the tables are made, and how it is put in words.
+//! Events while the tables are made, and their messages.
 
 use std::fmt;
 
 use super::steps::Step;
 
-/// One thing that happened. Its `Display` is the line that pgbench prints, or would.
+/// An event. Its `Display` is the line that pgbench prints, or would print.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     Begun(Step),
-    /// So many partitions are about to be made.
+    /// This many partitions are about to be made.
     Partitions(u32),
-    /// The server remarked something; its text as libpq prints it, maybe several lines.
+    /// A notice of the server as libpq prints it, maybe several lines.
     Notice(String),
-    /// Rows were made.
     Progress(Progress),
-    /// All rows of a table (or of this stretch of it) are made; nothing to print by itself.
+    /// All rows of a table (or of this stretch of it) are made; not printed.
     Filled,
-    /// The connection was lost and is about to be made again.
+    /// The connection was lost and is about to be reopened.
     Reconnecting {
-        /// What was seen, first line.
+        /// First line of the reason.
         reason: String,
-        /// Which try comes now, from 1.
+        /// The next try, from 1.
         attempt: u32,
-        /// How many there are.
+        /// Number of tries.
         attempts: u32,
-        /// How long is waited before it, µs.
+        /// Pause before it, µs.
         wait_us: u64,
     },
     Done(Summary),
@@ -34,17 +33,17 @@ pub enum Event {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     pub table: &'static str,
-    /// Rows made, those an earlier run left among them.
+    /// Rows made, including those of an earlier run.
     pub done: u64,
     /// Rows it will have.
     pub total: u64,
     /// Time since the first row, s.
     pub elapsed_s: f64,
-    /// Time to the last row if all goes on as it went, s.
+    /// Estimated time to the last row, s.
     pub remaining_s: f64,
 }
 
-/// Steps with their durations in s, in the order they were done.
+/// Steps with their durations in s, in order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
     pub steps: Vec<(Step, f64)>,
@@ -95,7 +94,7 @@ impl fmt::Display for Progress {
 
 impl fmt::Display for Summary {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The sum of nothing is -0.
+        // The sum of no values is -0.
         let total = self.steps.iter().fold(0.0, |total, (_, seconds)| total + seconds);
         write!(out, "done in {total:.2} s (")?;
         for (number, (step, seconds)) in self.steps.iter().enumerate() {
@@ -106,7 +105,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Told what happens, in order.
+/// Receives events, in order.
 pub trait Listener {
     /// One thing happened.
     fn event(&mut self, event: &Event);
@@ -118,30 +117,30 @@ impl<F: FnMut(&Event)> Listener for F {
     }
 }
 
-/// Puts events on a screen as pgbench does: on a terminal progress stays on one line, which is wiped at its end.
+/// Prints events as pgbench does: on a terminal progress stays on one line, which is wiped at its end.
 #[derive(Debug)]
-pub struct Voice {
+pub struct EventPrinter {
     terminal: bool,
-    /// Characters of the progress that stands on the current line.
-    standing: usize,
+    /// Length of the progress on the current line, characters.
+    shown_length: usize,
 }
 
-impl Voice {
+impl EventPrinter {
     /// A voice for a terminal, or for a file.
     #[must_use]
     pub fn new(terminal: bool) -> Self {
-        Self { terminal, standing: 0 }
+        Self { terminal, shown_length: 0 }
     }
 
-    /// What to write for an event; empty for nothing.
+    /// What to print for an event; may be empty.
     pub fn say(&mut self, event: &Event) -> String {
         let text = event.to_string();
         match event {
             Event::Progress(_) => {
                 let length = text.chars().count();
-                // What is left of a longer line is overwritten, on paper too.
-                let blanks = " ".repeat(self.standing.saturating_sub(length));
-                self.standing = length;
+                // Overwrite what is left of a longer line, even in a file.
+                let blanks = " ".repeat(self.shown_length.saturating_sub(length));
+                self.shown_length = length;
                 format!("{text}{blanks}{}", if self.terminal { '\r' } else { '\n' })
             }
             Event::Filled => self.wipe(),
@@ -149,12 +148,12 @@ impl Voice {
         }
     }
 
-    /// What to write before anything else is written.
+    /// What to print before anything else.
     pub fn wipe(&mut self) -> String {
-        match std::mem::take(&mut self.standing) {
+        match std::mem::take(&mut self.shown_length) {
             0 => String::new(),
             _ if !self.terminal => String::new(),
-            standing => format!("{}\r", " ".repeat(standing)),
+            shown_length => format!("{}\r", " ".repeat(shown_length)),
         }
     }
 }

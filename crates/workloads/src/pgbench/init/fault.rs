@@ -1,28 +1,29 @@
-//! Why a step ended early, before it is known what it left behind.
+//! Why a step ended early, before its state is known.
 
 use crate::jobs::Runtime;
 use protocol::postgres::sql::SqlError;
 
-/// Why a step ended early.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// It was asked to.
+    /// As requested.
     Stopped,
     /// A statement failed.
-    Query { sql: String, error: SqlError },
-    /// No connection.
+    Query {
+        sql: String,
+        error: SqlError,
+    },
     Connect(SqlError),
-    /// What became of a batch is not known, in words.
+    /// It is unknown whether a batch was committed; in words.
     Unknown(String),
 }
 
 impl Fault {
-    /// A statement that failed. Where all shall stop, it failed because it was cancelled.
+    /// A failed statement. After a stop it failed because it was cancelled.
     pub(super) fn query(sql: impl Into<String>, error: SqlError, runtime: &dyn Runtime) -> Self {
         if runtime.stopped() { Self::Stopped } else { Self::Query { sql: sql.into(), error } }
     }
 
-    /// Whether the same may succeed over a new connection.
+    /// Whether a retry over a new connection may succeed.
     pub(super) fn is_passing(&self) -> bool {
         match self {
             Self::Query { error, .. } => error.sqlstate.is_none() || error.is("40001") || error.is("40P01"),

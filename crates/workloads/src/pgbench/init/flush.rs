@@ -1,9 +1,9 @@
-//! A second connection that keeps the server writing its log while the first one loads.
+//! A second connection that makes the server write its log while the first one loads.
 //!
-//! A backend that copies into a table must itself write out and sync the log that its pages wait for, and loads nothing
-//! meanwhile. Any other backend that commits writes out the whole log up to there. So a few bytes of it, committed again
-//! and again by another connection, take that work from the loading one, as long as the server has a processor to spare.
-//! Nothing is left behind but those few bytes of log; who cannot have the connection loads without it.
+//! A backend that copies into a table must itself write and sync the log that its pages wait for, and loads
+//! nothing meanwhile. Any other backend that commits writes the whole log up to there. So a few bytes of log,
+//! committed repeatedly by another connection, take that work from the loading one, as long as the server has
+//! a spare processor. Only those few bytes of log remain. Without the connection the load works, too.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -18,12 +18,12 @@ const WORTHWHILE: u32 = 10;
 /// Time between two commits, µs: the log of this time should fit the server's buffers for it, 4 to 16 MB.
 const PAUSE_US: u64 = 10_000;
 
-/// Writes a few bytes of log that nobody reads, and commits here, whatever standbys do. As one message it is one transaction:
-/// the setting ends with it.
+/// Writes a few bytes of log that nobody reads, and commits locally, regardless of standbys. One message is
+/// one transaction: the setting ends with it.
 const FLUSH: &str =
     "set local synchronous_commit = local; select pg_catalog.pg_logical_emit_message(true, 'pgdyno', '')";
 
-/// Whether the rows pass through the log, and are many.
+/// Whether the rows are logged, and are many.
 pub(super) fn is_worthwhile(options: &InitOptions, loading: &Loading, sql: &mut dyn Sql) -> bool {
     let logged = !options.unlogged;
     // At the lowest level a table that was emptied by the same transaction is not logged.
@@ -33,12 +33,12 @@ pub(super) fn is_worthwhile(options: &InitOptions, loading: &Loading, sql: &mut 
         && sql.scalar("show wal_level").is_ok_and(|level| level.is_some_and(|level| level != "minimal"))
 }
 
-/// Does some work with the log written out meanwhile.
+/// Does `work` while the log is written.
 pub(super) fn beside(runtime: &dyn Runtime, work: impl FnOnce() -> Result<u64, Fault>) -> Result<u64, Fault> {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| keep_flushing(runtime, &done));
-        // Set whatever happens, or the thread would never end.
+        // Set in any case, or the thread would never end.
         let _guard = Guard(&done);
         work()
     })
@@ -54,7 +54,7 @@ impl Drop for Guard<'_> {
 
 fn keep_flushing(runtime: &dyn Runtime, done: &AtomicBool) {
     let Ok(mut sql) = runtime.connect() else { return };
-    // Once at least, however short the work is.
+    // At least once, however short the work is.
     while long(&mut *sql).execute(FLUSH).is_ok() && !done.load(Ordering::Relaxed) && !runtime.stopped() {
         runtime.sleep_us(PAUSE_US);
     }

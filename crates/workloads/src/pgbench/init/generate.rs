@@ -1,4 +1,4 @@
-//! The rows, in one transaction as pgbench makes them, or divided.
+//! Makes the rows, in one transaction as pgbench does, or divided.
 
 use super::ACCOUNTS;
 use super::batches::Batches;
@@ -19,7 +19,7 @@ use super::work::Work;
 const SMALL: [&Table; 2] = [&BRANCHES, &TELLERS_TABLE];
 
 impl Work<'_> {
-    /// Makes all rows; gives their number.
+    /// Makes all rows; returns their number.
     pub(super) fn generate(&mut self, on_server: bool) -> Result<u64, Fault> {
         let (options, loading, runtime) = (self.options, self.loading, self.runtime);
         if flush::is_worthwhile(options, loading, self.sql()) {
@@ -50,7 +50,6 @@ impl Work<'_> {
         table.per_branch * u64::from(self.options.scale)
     }
 
-    /// Everything in one transaction.
     fn at_once(&mut self, layouts: &Layouts, on_server: bool) -> Result<u64, Fault> {
         self.statement("begin")?;
         self.statement(TRUNCATE)?;
@@ -62,7 +61,7 @@ impl Work<'_> {
         Ok(rows)
     }
 
-    /// Empties all, and fills all but the accounts.
+    /// Empties all tables, and fills all except the accounts.
     fn small_tables(&mut self, layouts: &Layouts, on_server: bool) -> Result<u64, Fault> {
         self.statement("begin")?;
         self.statement(TRUNCATE)?;
@@ -100,7 +99,7 @@ impl Work<'_> {
         let mut next = Some(Stretch::up_to(total));
         let (sql, listener) = (&mut self.connections[0], &mut *self.listener);
         let mut note = |told| match told {
-            // As pgbench: the server says nothing while it makes rows.
+            // As in pgbench: the server reports nothing while it makes rows.
             Note::Rows(rows) if !on_server => {
                 meter.add(rows, runtime.now_us(), &mut |event| listener.event(event))
             }
@@ -112,7 +111,7 @@ impl Work<'_> {
         result.map(|()| total)
     }
 
-    /// Brings in accounts in several transactions, maybe over several connections; gives their number.
+    /// Loads accounts in several transactions, maybe over several connections; returns their number.
     fn divided(&mut self, layouts: &Layouts, on_server: bool) -> Result<u64, Fault> {
         let total = self.rows_of(&ACCOUNTS_ROWS);
         let mut there = 0;
@@ -152,7 +151,7 @@ impl Work<'_> {
         if self.loading.jobs == 1 {
             return Queue::new(vec![all]);
         }
-        // Small pieces: side by side on disk lies what belongs side by side, whichever connection brought it.
+        // Small pieces: rows that belong together are stored together, whichever connection loaded them.
         let branches = self.loading.batch.map_or(1, |rows| rows.div_ceil(ACCOUNTS));
         Queue::new(by_branches(all, branches))
     }

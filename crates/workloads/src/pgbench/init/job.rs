@@ -8,7 +8,7 @@ use super::work::run;
 use crate::error::WorkloadError;
 use crate::jobs::{Fill, Inputs, Job, JobReport, JobSite};
 
-/// What the first step drops.
+/// Tables that the first step drops.
 const TABLES: [&str; 4] = ["pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers"];
 
 impl Job for &InitOptions {

@@ -1,4 +1,4 @@
-//! What the tables to be filled look like: the fastest way in that they allow.
+//! The layout of the tables to fill, and the fastest way that it allows.
 
 use super::rows::{self, Table, Width, Writer};
 use protocol::postgres::sql::{Sql, SqlError};
@@ -13,7 +13,7 @@ const QUESTION: &str = "select c.relname, c.relkind, \
      where c.oid in (pg_catalog.to_regclass('pgbench_branches'), pg_catalog.to_regclass('pgbench_tellers'), \
      pg_catalog.to_regclass('pgbench_accounts')) group by 1, 2";
 
-/// The tables to be filled, as far as the catalog tells.
+/// The tables to fill, from the catalog.
 #[derive(Debug, Default)]
 pub(super) struct Layouts {
     freezes: bool,
@@ -29,7 +29,7 @@ struct Layout {
 }
 
 impl Layouts {
-    /// Asks the catalog. A server that does not know the question is filled in the plainest way.
+    /// Asks the catalog. A server that refuses the query is filled in the plainest way.
     ///
     /// # Errors
     /// When the connection is lost.
@@ -49,7 +49,7 @@ impl Layouts {
         }
     }
 
-    /// Whether rows may be frozen as they are copied, as long as nobody else can see the table.
+    /// Whether rows may be frozen as they are copied, while nobody else can see the table.
     pub(super) fn may_freeze(&self, table: &Table) -> bool {
         self.freezes && self.find(table).is_some_and(|layout| layout.kind == "r")
     }
@@ -78,7 +78,7 @@ impl Layout {
         Some(Self { name: name.clone(), kind: kind.clone(), columns })
     }
 
-    /// Widths of the columns, if they are those of the table in its order.
+    /// Widths of the columns, if they match the table's in order.
     fn widths(&self, table: &rows::Table) -> Option<Vec<Width>> {
         let same = |((name, _), (known, _)): (&(String, u32), &(&str, rows::Value))| name == known;
         if self.columns.len() != table.columns.len() || !self.columns.iter().zip(table.columns).all(same) {

@@ -1,4 +1,4 @@
-//! How far the rows of a table are, and when to say so.
+//! Counts the rows of a table, and decides when to report progress.
 
 use super::event::{Event, Progress};
 
@@ -6,23 +6,22 @@ use super::event::{Event, Progress};
 const MESSAGE_ROWS: u64 = 100_000;
 /// Time between two messages of a quiet run, µs.
 const MESSAGE_US: u64 = 5_000_000;
-/// A quiet run says that it is through only where their number can be divided by this, as pgbench does.
+/// A quiet run reports its end only if the number of rows is divisible by this, as in pgbench.
 const ROUND: u64 = 100;
 
 /// Counts the rows of one table.
 #[derive(Debug)]
 pub(super) struct Meter {
     table: &'static str,
-    /// Rows there will be.
+    /// Final number of rows.
     total: u64,
-    /// Rows there were at the start.
+    /// Rows at the start.
     before: u64,
     done: u64,
     quiet: bool,
     start_us: u64,
-    /// Rows at which the next message is due.
     due_rows: u64,
-    /// Time after the start at which the next message of a quiet run is due.
+    /// Time since the start at which the next message of a quiet run is due.
     due_us: u64,
 }
 
@@ -40,7 +39,7 @@ impl Meter {
         }
     }
 
-    /// More rows, or fewer where a transaction was lost.
+    /// Adds rows, or subtracts them where a transaction was lost.
     pub(super) fn add(&mut self, rows: i64, now_us: u64, tell: &mut dyn FnMut(&Event)) {
         self.done = self.done.saturating_add_signed(rows);
         if rows <= 0 {

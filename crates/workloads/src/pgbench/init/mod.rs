@@ -1,8 +1,9 @@
-//! pgbench's `-i`: makes and fills its four tables, each step timed.
+//! pgbench's `-i`: makes and fills its four tables, and times each step.
 //!
-//! Steps, tables, rows and messages are pgbench's (version 18). Rows go over in COPY's binary format where the columns
-//! allow it, and many of them with the server's log written out meanwhile (see `flush`). Without its own bound: a table of scale 1000 has 100 million rows. Beyond pgbench: several connections
-//! at once, and batches with a transaction each ([`Loading`]).
+//! Steps, tables, rows and messages are pgbench's (version 18). Rows use COPY's binary format where the
+//! columns allow it, and large tables are loaded while the server's log is written by another connection (see
+//! `flush`). Without timeout: a table of scale 1000 has 100 million rows. In addition to pgbench: several
+//! connections at once, and batches with a transaction each ([`Loading`]).
 
 mod batches;
 mod error;
@@ -22,15 +23,15 @@ mod stretch;
 mod tables;
 mod work;
 
-pub use error::{InitError, Part, Remark, Standing};
-pub use event::{Event, Listener, Progress, Summary, Voice};
+pub use error::{DatabaseState, InitError, Part, Remark};
+pub use event::{Event, EventPrinter, Listener, Progress, Summary};
 pub use options::{InitOptions, Loading, PartitionMethod};
 pub use steps::{Step, parse_steps};
 pub use work::run;
 
-/// Accounts for each unit of scale.
+/// Accounts per unit of scale.
 const ACCOUNTS: u64 = 100_000;
-/// Tellers for each unit of scale.
+/// Tellers per unit of scale.
 const TELLERS: u64 = 10;
 
 #[cfg(test)]

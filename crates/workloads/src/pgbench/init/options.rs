@@ -1,12 +1,12 @@
-//! What a user may write about making pgbench's tables.
+//! Options for making pgbench's tables.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::steps::{self, Step};
 use crate::error::WorkloadError;
-use crate::words::unknown_word;
+use crate::error::unknown_word;
 
-/// Largest scale, pgbench's own.
+/// Largest scale, as in pgbench.
 const LARGEST_SCALE: u32 = i32::MAX as u32;
 
 /// `pgbench = { scale = 10 }` in `[prepare]`.
@@ -23,16 +23,15 @@ pub struct InitOptions {
     pub fillfactor: u32,
     /// Make the tables unlogged.
     pub unlogged: bool,
-    /// Add foreign keys, if the steps do not say so already.
+    /// Add foreign keys, if the steps do not include them.
     pub foreign_keys: bool,
     /// Partitions of the accounts; 0 for none.
     pub partitions: u32,
-    /// How accounts are divided among partitions.
     pub partition_method: PartitionMethod,
     pub tablespace: Option<String>,
     /// Tablespace of the primary keys.
     pub index_tablespace: Option<String>,
-    /// Say how far the rows are every 5 s instead of every 100,000.
+    /// Report progress every 5 s instead of every 100,000 rows.
     pub quiet: bool,
 }
 
@@ -58,7 +57,6 @@ impl Default for InitOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PartitionMethod {
-    /// By ranges of account numbers.
     #[default]
     Range,
     /// By a hash of the account number.
@@ -78,7 +76,7 @@ impl<'de> Deserialize<'de> for PartitionMethod {
 }
 
 impl InitOptions {
-    /// pgbench's own defaults at this scale.
+    /// pgbench's defaults at this scale.
     #[must_use]
     pub fn at_scale(scale: u32) -> Self {
         Self { scale, ..Self::default() }
@@ -102,8 +100,8 @@ impl InitOptions {
         Ok(())
     }
 
-    /// About how many bytes the rows and primary keys take on the disk. A page of 8 kB holds 61 accounts, and a page of the
-    /// index, which is filled to nine tenths, holds 366. The write-ahead log is not included.
+    /// Estimated size of rows and primary keys on the disk. A page of 8 kB holds 61 accounts, and a page of
+    /// the index, which is filled to nine tenths, holds 366. Without the write-ahead log.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         const PAGE: u64 = 8192;
@@ -115,7 +113,7 @@ impl InitOptions {
         if fills { (pages + index) * PAGE } else { 0 }
     }
 
-    /// The steps with the foreign keys that are asked for apart.
+    /// The steps, including separately requested foreign keys.
     #[must_use]
     pub fn all_steps(&self) -> Vec<Step> {
         let mut steps = self.steps.clone();
@@ -126,13 +124,13 @@ impl InitOptions {
     }
 }
 
-/// How the rows are brought in, beyond what pgbench knows. The data are the same whatever is said here.
+/// How the rows are loaded, in addition to pgbench's options. The data do not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loading {
-    /// Connections that bring in accounts at once. At least 1. With more than one (and no batches) all of them commit
-    /// when all of them are through.
+    /// Connections that load accounts at once. At least 1. With more than one (and no batches) all of them
+    /// commit at the end.
     pub jobs: u32,
-    /// Accounts per transaction, at least 1; `None` for all of them in one.
+    /// Accounts per transaction, at least 1; `None` for one transaction.
     pub batch: Option<u64>,
 }
 
@@ -146,7 +144,7 @@ impl Loading {
     /// Most connections that may load at once.
     pub const MOST_JOBS: u32 = 1000;
 
-    /// As pgbench does it: one connection, one transaction.
+    /// As in pgbench: one connection, one transaction.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         *self == Self::default()

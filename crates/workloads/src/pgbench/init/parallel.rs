@@ -11,7 +11,7 @@ use super::stretch::Queue;
 use crate::jobs::{Connection, Runtime};
 use protocol::postgres::sql::{Sql, long};
 
-/// A load over several connections: what, and how.
+/// A load over several connections.
 pub(super) struct Parallel<'a> {
     pub(super) source: &'a Source,
     pub(super) queue: &'a Queue,
@@ -20,14 +20,14 @@ pub(super) struct Parallel<'a> {
     pub(super) runtime: &'a dyn Runtime,
 }
 
-/// What a worker sends to the one who listens.
+/// A worker's report to the coordinator.
 enum Report {
     Note(Note),
-    /// It has no more to load (and waits for the word to commit, where there are no batches).
+    /// It has nothing more to load (and waits for permission to commit, where there are no batches).
     Through(Result<(), Fault>),
 }
 
-/// The runtime of each worker: ends also when another one failed.
+/// The runtime of each worker: also stops when another one failed.
 struct Shared<'a> {
     runtime: &'a dyn Runtime,
     broken: &'a AtomicBool,
@@ -52,7 +52,7 @@ impl Runtime for Shared<'_> {
 }
 
 impl Parallel<'_> {
-    /// Loads over all connections until the queue is empty; `note` hears of it on this thread.
+    /// Loads over all connections until the queue is empty; `note` is called on this thread.
     pub(super) fn load(
         &self,
         connections: &mut [Connection],
@@ -74,7 +74,7 @@ impl Parallel<'_> {
         })
     }
 
-    /// Hears what the workers say; lets them commit when all are through.
+    /// Handles the workers' reports; lets them commit when all are done.
     fn coordinate(
         &self,
         inbox: &Receiver<Report>,
@@ -85,7 +85,7 @@ impl Parallel<'_> {
         let mut result = self.gather(inbox, verdicts.len(), broken, note);
         if self.batch.is_none() {
             let commit = result.is_ok() && !self.runtime.stopped();
-            // A worker that is gone has said why.
+            // A worker that is gone has reported why.
             for verdict in verdicts {
                 let _ = verdict.send(commit);
             }
@@ -95,7 +95,7 @@ impl Parallel<'_> {
         result
     }
 
-    /// Waits until so many workers are through; of several faults the first that is no echo of another.
+    /// Waits until `workers` are done; of several faults returns the first original one.
     fn gather(
         &self,
         inbox: &Receiver<Report>,
@@ -130,7 +130,7 @@ impl Parallel<'_> {
         reports: &Sender<Report>,
         verdict: &Receiver<bool>,
     ) {
-        // Who does not listen any more needs no report.
+        // A coordinator that is gone needs no report.
         let mut made = 0;
         let mut note = |told| {
             if let Note::Rows(rows) = told {
@@ -171,7 +171,7 @@ fn end(connection: &mut Connection, commit: bool) -> Result<(), Fault> {
     let text = if commit { "commit" } else { "rollback" };
     match long(&mut **connection).execute(text) {
         Err(error) if commit => Err(Fault::Query { sql: text.to_owned(), error }),
-        // A transaction that cannot be rolled back because its connection is gone, is rolled back.
+        // A transaction whose connection is gone is rolled back.
         _ => Ok(()),
     }
 }

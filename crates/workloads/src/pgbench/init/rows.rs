@@ -5,7 +5,7 @@ use std::io::Write;
 use super::tables::ACCOUNTS_TABLE;
 use super::{ACCOUNTS, TELLERS};
 
-/// What a column holds.
+/// The value of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value {
     /// The row's number.
@@ -13,7 +13,7 @@ pub(super) enum Value {
     /// Number of the branch it belongs to.
     Branch,
     Zero,
-    /// An empty filler, which takes its full width.
+    /// An empty filler, padded to its full width.
     Empty,
     Null,
 }
@@ -21,7 +21,7 @@ pub(super) enum Value {
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) name: &'static str,
-    /// Rows for each unit of scale.
+    /// Rows per unit of scale.
     pub(super) per_branch: u64,
     pub(super) columns: &'static [(&'static str, Value)],
 }
@@ -62,14 +62,13 @@ pub(super) enum Width {
     Text,
 }
 
-/// How rows are written.
 #[derive(Debug)]
 pub(super) enum Writer {
     Text(&'static Table),
     Binary(Binary),
 }
 
-/// Rows in COPY's binary format: one that is copied, and where numbers are put into it.
+/// Rows in COPY's binary format: a template, and the positions of its numbers.
 #[derive(Debug)]
 pub(super) struct Binary {
     per_branch: u64,
@@ -79,7 +78,7 @@ pub(super) struct Binary {
 }
 
 impl Writer {
-    /// Writes the binary format where the columns' widths are known.
+    /// Writes the binary format if the columns' widths are known.
     pub(super) fn new(table: &'static Table, widths: Option<&[Width]>) -> Self {
         widths.and_then(|widths| Binary::new(table, widths)).map_or(Self::Text(table), Self::Binary)
     }
@@ -88,7 +87,7 @@ impl Writer {
         matches!(self, Self::Binary(_))
     }
 
-    /// What comes before the first row.
+    /// Writes the header.
     pub(super) fn begin(&self, out: &mut Vec<u8>) {
         if self.is_binary() {
             out.extend_from_slice(b"PGCOPY\n\xff\r\n\0");
@@ -97,7 +96,7 @@ impl Writer {
         }
     }
 
-    /// What comes after the last row.
+    /// Writes the trailer.
     pub(super) fn end(&self, out: &mut Vec<u8>) {
         if self.is_binary() {
             out.extend_from_slice(&(-1_i16).to_be_bytes());
@@ -175,7 +174,7 @@ impl Binary {
 fn put(row: &mut [u8], (at, width): (usize, Width), value: u64) {
     match width {
         Width::Eight => row[at..at + 8].copy_from_slice(&value.to_be_bytes()),
-        // Numbers that need more are written as text, for the server to refuse.
+        // Larger numbers are written as text, for the server to refuse.
         _ => row[at..at + 4].copy_from_slice(&(value as u32).to_be_bytes()),
     }
 }

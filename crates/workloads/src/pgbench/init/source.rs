@@ -1,4 +1,4 @@
-//! One way in for the rows of a table: COPY from here, or an INSERT that the server makes the rows for.
+//! A source of a table's rows: COPY from here, or an INSERT whose rows the server makes.
 
 use super::event::Event;
 use super::fault::Fault;
@@ -8,20 +8,20 @@ use super::stretch::Stretch;
 use crate::jobs::Runtime;
 use protocol::postgres::sql::{Sql, Supply, long};
 
-/// Bytes handed over at a time.
+/// Bytes per piece of COPY data.
 const PIECE: usize = 64 * 1024;
 
-/// What those who load tell those who count.
+/// Reports of loading connections.
 #[derive(Debug)]
 pub(super) enum Note {
-    /// Rows handed to the server; negative where they are lost again.
+    /// Rows sent to the server; negative where they are lost again.
     Rows(i64),
-    /// Rows that are safe.
+    /// Rows that are committed.
     Committed(u64),
     Event(Event),
 }
 
-/// A way in for the rows of one table.
+/// A source of one table's rows.
 #[derive(Debug)]
 pub(super) struct Source {
     table: &'static Table,
@@ -31,7 +31,8 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Rows made here. `alone`: the table was emptied in the same transaction, so that they may be frozen.
+    /// Rows made here. With `alone` the table was emptied in the same transaction, so that they may be
+    /// frozen.
     pub(super) fn here(table: &'static Table, layouts: &Layouts, rows: u64, alone: bool) -> Self {
         let freeze = alone && layouts.may_freeze(table);
         Self { table, writer: Some(layouts.writer(table, rows)), freeze }
@@ -42,7 +43,7 @@ impl Source {
         Self { table, writer: None, freeze: false }
     }
 
-    /// Brings in all stretches that `next` gives.
+    /// Loads all stretches from `next`.
     pub(super) fn load(
         &self,
         sql: &mut dyn Sql,
@@ -123,7 +124,7 @@ impl Source {
     }
 }
 
-/// Rows in pieces of a good size.
+/// Rows in pieces.
 struct Supplier<'a> {
     writer: &'a Writer,
     begun: bool,
@@ -131,7 +132,7 @@ struct Supplier<'a> {
 }
 
 impl Supplier<'_> {
-    /// Appends a piece; gives its number of rows, too.
+    /// Appends a piece; returns its number of rows, too.
     fn fill(&mut self, piece: &mut Vec<u8>, next: &mut dyn FnMut() -> Option<Stretch>) -> (Supply, i64) {
         if !std::mem::replace(&mut self.begun, true) {
             self.writer.begin(piece);
@@ -154,7 +155,7 @@ impl Supplier<'_> {
     }
 }
 
-/// Runs one statement, unless all shall stop.
+/// Runs one statement, unless stopped.
 pub(super) fn run(sql: &mut dyn Sql, text: &str, runtime: &dyn Runtime) -> Result<(), Fault> {
     if runtime.stopped() {
         return Err(Fault::Stopped);

@@ -51,15 +51,15 @@ impl Step {
     }
 }
 
-/// Their letters, in a row.
+/// Their letters, concatenated.
 pub(super) fn letters(steps: &[Step]) -> String {
     steps.iter().map(|step| step.letter()).collect()
 }
 
-/// Reads steps as `-I` takes them; blanks are passed over.
+/// Parses steps in the form of `-I`; skips blanks.
 ///
 /// # Errors
-/// In pgbench's words, for a letter that is no step and for no step at all.
+/// In pgbench's words, for an unknown letter and for no step at all.
 pub fn parse_steps(text: &str) -> Result<Vec<Step>, String> {
     if text.is_empty() {
         return Err("no initialization steps specified".to_owned());
@@ -77,7 +77,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<Step>, D:
     parse_steps(&String::deserialize(source)?).map_err(serde::de::Error::custom)
 }
 
-#[expect(clippy::ptr_arg, reason = "serde hands the field over as it is")]
+#[expect(clippy::ptr_arg, reason = "serde passes the field itself")]
 pub(super) fn write<S: serde::Serializer>(steps: &Vec<Step>, target: S) -> Result<S::Ok, S::Error> {
     target.serialize_str(&letters(steps))
 }

@@ -1,4 +1,4 @@
-//! Stretches of rows, and their distribution among connections.
+//! Ranges of rows, and their distribution among connections.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +12,7 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    /// All rows up to this number, of which there must be one.
+    /// All rows up to this number, at least one.
     pub(super) fn up_to(last: u64) -> Self {
         Self { first: 1, last }
     }
@@ -21,7 +21,7 @@ impl Stretch {
         self.last - self.first + 1
     }
 
-    /// At most so many rows of it, and the rest.
+    /// At most this many rows of it, and the rest.
     pub(super) fn cut(self, rows: u64) -> (Self, Option<Self>) {
         if rows >= self.rows() {
             return (self, None);
@@ -31,7 +31,7 @@ impl Stretch {
     }
 }
 
-/// Cuts rows where branches end, so that each piece has at most the rows of so many branches.
+/// Cuts rows where branches end, into pieces of at most this many branches.
 pub(super) fn by_branches(all: Stretch, branches: u64) -> Vec<Stretch> {
     let rows = ACCOUNTS.saturating_mul(branches.max(1));
     let mut pieces = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn by_branches(all: Stretch, branches: u64) -> Vec<Stretch> {
     pieces
 }
 
-/// Stretches that several connections take from.
+/// Stretches, shared by several connections.
 #[derive(Debug)]
 pub(super) struct Queue {
     stretches: Vec<Stretch>,

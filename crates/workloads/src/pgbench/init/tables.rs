@@ -1,4 +1,4 @@
-//! The statements that make pgbench's tables and keys; names, columns and types are its own.
+//! The statements that make pgbench's tables and keys, with pgbench's names, columns and types.
 
 use super::ACCOUNTS;
 use super::options::{InitOptions, PartitionMethod};
@@ -14,19 +14,19 @@ pub(super) const VACUUM: [&str; 4] = [
     "vacuum analyze pgbench_history",
 ];
 
-/// The largest table, the only one that is partitioned.
+/// The largest table, and the only one that can be partitioned.
 pub(super) const ACCOUNTS_TABLE: &str = "pgbench_accounts";
 
-/// Empties all, in one statement because foreign keys may hold them together.
+/// Empties all, in one statement because of foreign keys.
 pub(super) const TRUNCATE: &str =
     "truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
 
-/// Scale from which account numbers need 64 bits; pgbench's own threshold.
+/// Scale from which account numbers need 64 bits, as in pgbench.
 const LARGE: u32 = 20_000;
 
 struct Table {
     name: &'static str,
-    /// Columns, with `@` where the type of an account's number stands.
+    /// Columns, with `@` for the type of an account's number.
     columns: &'static str,
     /// The history is only appended to, so a fill factor means nothing there.
     fillfactor: bool,
@@ -55,7 +55,7 @@ const TABLES: [Table; 4] = [
     },
 ];
 
-/// Statements that create the tables. Their text is pgbench's to the letter: servers log it, and errors quote it.
+/// Statements that create the tables. Their text is exactly pgbench's: servers log it, and errors quote it.
 pub(super) fn create(options: &InitOptions) -> Vec<String> {
     TABLES.iter().map(|table| create_table(table, options)).collect()
 }
@@ -72,8 +72,8 @@ pub(super) fn is_large(scale: u32) -> bool {
 fn create_table(table: &Table, options: &InitOptions) -> String {
     let columns = table.columns.replace('@', if is_large(options.scale) { "bigint" } else { "   int" });
     let partitioned = options.partitions > 0 && table.name == ACCOUNTS_TABLE;
-    // A partitioned table has no rows itself, so no fill factor; it cannot be unlogged, nor may then the tables that
-    // are tied to it by foreign keys.
+    // A partitioned table has no rows itself, so no fill factor; it cannot be unlogged, and then its foreign
+    // keys forbid that for the others.
     let mut text =
         format!("create{} table {}({columns})", unlogged(options, options.partitions == 0), table.name);
     if partitioned {
@@ -93,7 +93,7 @@ fn create_partition(number: u32, options: &InitOptions) -> String {
         PartitionMethod::Range => range_bounds(number, options),
         PartitionMethod::Hash => format!("with (modulus {}, remainder {})", options.partitions, number - 1),
     };
-    // In the tablespace of the whole, without saying so.
+    // Inherits the tablespace of the partitioned table.
     format!(
         "create{} table pgbench_accounts_{number}\n  partition of pgbench_accounts\n  for values {bounds}{}",
         unlogged(options, true),
@@ -119,7 +119,7 @@ pub(super) fn primary_keys(options: &InitOptions) -> Vec<String> {
     [("pgbench_branches", "bid"), ("pgbench_tellers", "tid"), (ACCOUNTS_TABLE, "aid")].map(key).into()
 }
 
-/// Table, column and table referred to.
+/// Table, column and referenced table.
 const REFERENCES: [(&str, &str, &str, &str); 5] = [
     ("pgbench_tellers", "pgbench_tellers_bid_fkey", "bid", "pgbench_branches"),
     (ACCOUNTS_TABLE, "pgbench_accounts_bid_fkey", "bid", "pgbench_branches"),

@@ -13,7 +13,7 @@ fn told(
     loading: Loading,
 ) -> (Vec<String>, Result<JobReport, InitError>) {
     let mut lines = Vec::new();
-    let mut voice = Voice::new(false);
+    let mut voice = EventPrinter::new(false);
     let mut listen = |event: &Event| lines.push(voice.say(event));
     let result = run(options, &loading, server.open(), server, &mut listen);
     lines.retain(|line| !line.is_empty());
@@ -242,7 +242,7 @@ fn progress_on_a_terminal_stays_on_its_line() {
         Event::Done(Summary::default()),
     ];
     for (name, terminal) in [("on_a_terminal", true), ("in_a_file", false)] {
-        let mut voice = Voice::new(terminal);
+        let mut voice = EventPrinter::new(terminal);
         let text: String = events.iter().map(|event| voice.say(event)).collect();
         insta::assert_snapshot!(name, text.replace('\r', "<CR>\n"));
     }

@@ -1,6 +1,6 @@
 //! The steps, one after the other.
 
-use super::error::{InitError, Part, Standing};
+use super::error::{DatabaseState, InitError, Part};
 use super::event::Listener;
 use super::event::{Event, Summary};
 use super::fault::Fault;
@@ -108,12 +108,12 @@ impl Work<'_> {
             Some((during, ahead)) => (*during, ahead.to_vec()),
             None => (Step::Drop, Vec::new()),
         };
-        let standing = Box::new(Standing { done: done.to_vec(), during, ahead, part: self.part });
+        let state = Box::new(DatabaseState { done: done.to_vec(), during, ahead, part: self.part });
         match fault {
-            Fault::Stopped => InitError::Stopped(standing),
-            Fault::Query { sql, error } => InitError::Query { sql, error, standing },
-            Fault::Connect(error) => InitError::Connect { error, standing },
-            Fault::Unknown(what) => InitError::Unknown { what, standing },
+            Fault::Stopped => InitError::Stopped(state),
+            Fault::Query { sql, error } => InitError::Query { sql, error, state },
+            Fault::Connect(error) => InitError::Connect { error, state },
+            Fault::Unknown(what) => InitError::Unknown { what, state },
         }
     }
 }

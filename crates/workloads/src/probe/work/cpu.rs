@@ -1,4 +1,5 @@
-//! How many backends "all" are: as asked for, one for each CPU, or as many as compute more than half of them.
+//! Determines the number of backends for "all": as requested, one per CPU, or as many as compute more than
+//! half of them.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use crate::probe::figures::Figure;
 use crate::probe::record::Found;
 use crate::probe::spread::Spread;
 
-/// Where the CPUs are not known: twice the backends must do so much more to be worth it.
+/// If the CPUs are unknown, twice the backends must compute this much more to be worth it.
 const WORTH: f64 = 1.05;
 /// Most backends tried by growing.
 const GROWN: u32 = 256;
@@ -17,7 +18,7 @@ const GROWN: u32 = 256;
 pub(super) fn all(work: &mut Work<'_>, figure: &Figure, one: Option<&Found>) -> Result<Found, WorkloadError> {
     let one = one.and_then(Found::spread);
     let Some(time) = work.time(figure.share) else { return Ok(work.too_late(figure)) };
-    // Our own connection is one of those that are not free any more.
+    // Our own connection is one of the used ones.
     let free = work.server.free_connections.saturating_sub(1).max(1);
     let (backends, whose) = match (work.options.backends, work.host.cpus) {
         (Some(asked), _) => (asked, "as asked for"),
@@ -34,7 +35,7 @@ pub(super) fn all(work: &mut Work<'_>, figure: &Figure, one: Option<&Found>) -> 
     Ok(found)
 }
 
-/// Twice as many again and again, until that adds nothing.
+/// Doubles the backends until that adds nothing.
 fn grown(
     work: &mut Work<'_>,
     figure: &Figure,
@@ -55,7 +56,7 @@ fn grown(
             if best.2.is_none() {
                 return Ok(found);
             }
-            why = format!("{backends} could not be had");
+            why = format!("{backends} were not available");
             break;
         };
         if best.2.is_some() && spread.median < best.1 * WORTH {

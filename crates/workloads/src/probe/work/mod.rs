@@ -1,4 +1,5 @@
-//! The runner of figures: what a file of SQL asks for is made, its statements are sent, and their shots become a figure.
+//! The runner of figures: makes the data that an SQL file needs, sends its statements, and turns their shots
+//! into a figure.
 
 mod cpu;
 mod pages;
@@ -20,14 +21,14 @@ use super::together;
 use crate::error::WorkloadError;
 use crate::jobs::Runtime;
 
-/// Longest time for a figure: more shots tell no more.
+/// Longest time for a figure: more shots add nothing.
 const LONGEST: Duration = Duration::from_secs(15);
-/// Least time in which anything can be seen.
+/// Shortest useful time.
 const LEAST: Duration = Duration::from_millis(30);
-/// How much longer than twice its time a statement may take: the last shot may begin just before the end.
+/// Timeout of a statement, in addition to twice its time: the last shot may begin just before the end.
 const BOUND: Duration = Duration::from_secs(10);
 
-/// What figures are measured with.
+/// Common to all figures.
 pub(super) struct Work<'a> {
     pub(super) runtime: &'a dyn Runtime,
     pub(super) session: Session,
@@ -36,7 +37,7 @@ pub(super) struct Work<'a> {
     pub(super) options: &'a Options,
     pub(super) scratch: &'a Scratch,
     pub(super) started_us: u64,
-    /// How many backends "all" are, once it is known.
+    /// Number of backends for "all", once known.
     pub(super) backends: Option<u32>,
     /// Pages that were written, or why there are none.
     pub(super) pages: Option<Result<Pages, String>>,
@@ -46,18 +47,19 @@ pub(super) struct Work<'a> {
 #[derive(Debug, Default)]
 struct Setup {
     values: Values,
-    /// More than one work at once.
+    /// `None`: one backend.
     backends: Option<u32>,
     detail: String,
-    /// What kept its data from being whole.
+    /// Why its data are incomplete.
     cut: Option<String>,
 }
 
 impl Work<'_> {
-    /// Measures figures of a part. They take turns where their statements are sent repeatedly: a disturbance meets both.
+    /// Measures figures of a part. They take turns if their statements are sent repeatedly, so that a
+    /// disturbance affects all.
     ///
     /// # Errors
-    /// The probe is at its end, or none of the figures came about.
+    /// The probe must end, or none of the figures is available.
     pub(super) fn measure(
         &mut self,
         part: &[Figure],
@@ -87,7 +89,7 @@ impl Work<'_> {
         found.collect()
     }
 
-    /// When they began, µs since the probe did, and the shots of each figure.
+    /// Their start, µs since the probe's, and the shots of each figure.
     fn shots_by_turns(
         &mut self,
         figures: &[Figure],
@@ -142,7 +144,7 @@ impl Work<'_> {
         Ok(shots.map(|shot| Shot { at_us: at(sent) + shot.at_us, ..shot }).collect())
     }
 
-    /// When they began, and shots per second of several backends at once.
+    /// Their start, and shots per second of several backends at once.
     fn shots_of_all(
         &self,
         figure: &Figure,
@@ -171,7 +173,7 @@ impl Work<'_> {
         }
     }
 
-    /// The figure of these shots. It is not available where the server refused them; the probe goes on.
+    /// The figure of these shots. It is not available if the server refused them; the probe continues.
     fn found(
         &self,
         figure: &Figure,
@@ -199,23 +201,23 @@ impl Work<'_> {
         self.runtime.now_us().saturating_sub(self.started_us)
     }
 
-    /// A share of the whole time, at most what is left; `None` where that is too short.
+    /// A share of the whole time, at most what is left; `None` if that is too short.
     fn time(&self, share: f64) -> Option<Duration> {
         self.time_to_write(share).map(|time| time.min(LONGEST))
     }
 
-    /// The same for what takes longer, the more of it is asked for.
+    /// The same for work that takes longer than requested.
     fn time_to_write(&self, share: f64) -> Option<Duration> {
         let left = self.options.time.saturating_sub(Duration::from_micros(self.now_us()));
         Some(self.options.time.mul_f64(share).min(left)).filter(|time| *time >= LEAST)
     }
 
-    /// Why a figure is not available for which no time is left.
+    /// Why a figure without time is not available.
     fn no_time(&self) -> String {
         format!("cut: no time left of {:?}", self.options.time)
     }
 
-    /// A figure for which no time is left.
+    /// A figure without time.
     fn too_late(&self, figure: &Figure) -> Found {
         Found::not_available(figure, self.no_time())
     }

@@ -1,10 +1,11 @@
-//! The pages that reading is measured by, and where they come from: shared_buffers, or beyond, which is the operating system's
-//! cache or the disk.
+//! The pages for measuring reads, and where they come from: shared_buffers, or beyond, which is the operating
+//! system's cache or the disk.
 //!
-//! The pages hold one row each, so that it is pages that cost and not rows, of bytes that do not compress. They are written
-//! by `CREATE TABLE AS` and frozen by `VACUUM`, which both go through a small ring of buffers: most pages are never in shared_buffers
-//! before they are read, however large those are. The first half is scanned piece by piece, each piece once; from the
-//! second half single pages are fetched in no order, each once. The first piece is read before the cached figures.
+//! The pages hold one row each, so that the cost is per page and not per row, of incompressible bytes. They
+//! are written by `CREATE TABLE AS` and frozen by `VACUUM`, which both use a small ring of buffers: most
+//! pages are never in shared_buffers before they are read, however large those are. The first half is scanned
+//! piece by piece, each piece once; from the second half single pages are fetched in random order, each once.
+//! The first piece is read before the cached figures.
 
 use std::time::Duration;
 
@@ -19,20 +20,20 @@ use crate::probe::figures::{Data, Figure, Values, fill};
 use crate::probe::options::INDEX_BYTES;
 use crate::probe::shots::reason;
 
-/// Of the whole time, what writing may take.
+/// Share of the whole time for writing.
 const SHARE: f64 = 0.2;
-/// Bytes that are written to see how long all will take.
+/// Bytes written first, to estimate the time of all.
 const PILOT_BYTES: u64 = 8 << 20;
-/// The ring that `CREATE TABLE AS` writes through; what it wrote last is in shared_buffers.
+/// The ring that `CREATE TABLE AS` writes through; its last pages are in shared_buffers.
 const RING_BYTES: u64 = 16 << 20;
 const PIECE_BYTES: u64 = 4 << 20;
-/// Pages of one random shot, as its files of SQL have it.
+/// Pages of one random shot, as in its SQL files.
 const AT_ONCE: u64 = 64;
-/// Number of the last shot of what is cached: more than any server does in the time.
+/// Number of the last shot of cached reads: more than any server does in the time.
 const LAST: u64 = 9999;
-/// Bytes of a page that are not its filler.
+/// Bytes of a page in addition to its filler.
 const AROUND_BYTES: u64 = 192;
-/// More of the pages must come from where the figure says.
+/// At least this share of the pages must come from the figure's source.
 const MOSTLY: f64 = 0.9;
 
 /// Pages that were written.
@@ -41,14 +42,14 @@ pub(in crate::probe) struct Pages {
     layout: Layout,
     /// Of a piece that nobody had read.
     beyond: Origin,
-    /// Why they are fewer than asked for.
+    /// Why they are fewer than requested.
     cut: Option<String>,
 }
 
-/// How a figure reads them, or why it cannot; the first one has them written.
+/// How a figure reads them, or why it cannot; the first call writes them.
 ///
 /// # Errors
-/// The probe is at its end, or the server does not say where pages come from.
+/// The probe must end, or the server does not report where pages come from.
 pub(super) fn setup(work: &mut Work<'_>, figure: &Figure) -> Result<Result<Setup, String>, WorkloadError> {
     let pages = match work.pages.take() {
         Some(pages) => pages,
@@ -67,7 +68,7 @@ pub(super) fn setup(work: &mut Work<'_>, figure: &Figure) -> Result<Result<Setup
     let origin = if is_beyond {
         pages.beyond
     } else {
-        // The first look brings back what a small server has given up.
+        // The first read brings back what a small server has evicted.
         work.origin(&pages.layout, 0)?;
         work.origin(&pages.layout, 0)?
     };
@@ -90,7 +91,7 @@ pub(super) fn setup(work: &mut Work<'_>, figure: &Figure) -> Result<Result<Setup
     Ok(Ok(Setup { values: pages.layout.values(is_beyond), backends: None, detail, cut }))
 }
 
-/// Writes as many as fit into the space and the time; none where even the pilot took all the time.
+/// Writes as many as fit into the space and the time; none if even the pilot took all the time.
 fn write_all(work: &mut Work<'_>) -> Result<Option<Pages>, WorkloadError> {
     let Some(time) = work.time_to_write(SHARE) else { return Ok(None) };
     let wanted = work.options.space_bytes - INDEX_BYTES;
@@ -100,7 +101,7 @@ fn write_all(work: &mut Work<'_>) -> Result<Option<Pages>, WorkloadError> {
     let drop = format!("DROP TABLE {}", work.scratch.table("pages"));
     work.session.ask(&drop, time).map_err(WorkloadError::sql("dropping scratch data"))?;
     let Some(left) = time.checked_sub(Duration::from_micros(work.now_us() - start)) else { return Ok(None) };
-    // What is written later goes to a disk that is busy with what was before.
+    // Later pages go to a disk that is busy with the first ones.
     let possible = PILOT_BYTES as f64 / took_us * left.as_micros() as f64 * 0.6;
     let bytes = wanted.min(possible as u64) >> 20 << 20;
     if bytes < PILOT_BYTES {
@@ -128,22 +129,22 @@ fn write(work: &mut Work<'_>, bytes: u64, time: Duration) -> Result<(), Workload
     long(work.session.sql()).execute(&format!("VACUUM (FREEZE) {table}")).map_err(failed())
 }
 
-/// Where the pages of a scratch table are.
+/// The positions of the pages of a scratch table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Layout {
     block_bytes: u64,
     blocks: u64,
     piece: u64,
-    /// Pieces that are scanned, behind the first; one more, the last, is only explained.
+    /// Scanned pieces after the first; another one, the last, is only explained.
     pieces: u64,
-    /// First of the pages that are fetched one by one, and how many there are.
+    /// First of the pages fetched one by one, and their number.
     random: (u64, u64),
 }
 
 impl Layout {
     fn of(bytes: u64, block_bytes: u64) -> Self {
         let blocks = bytes / block_bytes;
-        // What the ring left is at the end.
+        // The pages left by the ring are at the end.
         let cold = blocks - (RING_BYTES / block_bytes).min(blocks / 4);
         let piece = (PIECE_BYTES / block_bytes).min(cold / 16).max(1);
         let pieces = cold / 2 / piece - 2;
@@ -151,7 +152,7 @@ impl Layout {
         Self { block_bytes, blocks, piece, pieces, random: (first, cold - first) }
     }
 
-    /// As files of SQL name them: of pages that are read once, or of the first piece again and again.
+    /// The variables of SQL files: for pages that are read once, or for the first piece repeatedly.
     fn values(&self, is_beyond: bool) -> Values {
         let (first, count) = if is_beyond { self.random } else { (0, self.piece) };
         let last = |all: u64| if is_beyond { all.saturating_sub(1) } else { LAST };
@@ -170,7 +171,7 @@ impl Layout {
     }
 }
 
-/// A step that leads to each of so many pages once before it comes back, far from one to the next.
+/// A step that visits each of this many pages once, far from one to the next.
 fn stride(pages: u64) -> u64 {
     let golden = (pages as f64 * 0.618) as u64;
     (golden.max(1)..).find(|step| gcd(*step, pages) == 1).unwrap_or(1)
@@ -180,7 +181,7 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Where pages come from, as one scan shows by its counters.
+/// The sources of pages, from the counters of one scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Origin {
     hit: u64,
@@ -201,7 +202,7 @@ impl Origin {
 }
 
 impl Work<'_> {
-    /// Looks where the pages of a piece come from, by reading it.
+    /// Determines the source of a piece's pages by reading it.
     fn origin(&mut self, layout: &Layout, piece: u64) -> Result<Origin, WorkloadError> {
         let values = vec![
             ("pages", self.scratch.table("pages")),
@@ -218,7 +219,7 @@ impl Work<'_> {
     }
 }
 
-/// What the sizes say of where pages come from that are not in shared_buffers.
+/// Where pages outside shared_buffers probably come from, by the sizes.
 fn sizes(data: u64, shared_buffers: u64, memory: Option<u64>) -> String {
     let (data, buffers) = (mb(data), format!("{} of shared_buffers", mb(shared_buffers)));
     match memory {

@@ -1,4 +1,5 @@
-//! The texts that memory is measured by: two equal ones for each backend, larger than the processor's cache where there is room.
+//! The texts for measuring memory: two equal ones for each backend, larger than the processor's cache if
+//! there is room.
 
 use super::{Setup, Work};
 use crate::probe::facts::mb;
@@ -6,17 +7,17 @@ use crate::probe::figures::Figure;
 
 /// PostgreSQL has no text above 1 GB.
 const LONGEST: u64 = 512 << 20;
-/// Below this it is the cache next to the core that is read.
+/// Shorter texts fit the cache next to the core.
 const SHORTEST: u64 = 1 << 20;
 
-/// How long texts may be for one backend, or for all: together they hold no more than they may.
+/// Length of the texts for one backend, or for all, within the limit on space.
 pub(super) fn setup(work: &Work<'_>, figure: &Figure) -> Result<Setup, String> {
     let all = work.backends.or(work.options.backends).or(work.host.cpus);
     let backends = match figure.all_backends {
         true => all.ok_or("it is not known how many backends \"all\" are")?,
         false => 1,
     };
-    // A quarter of the available memory: the host must neither swap nor empty its caches.
+    // A quarter of the available memory: the host must neither swap nor evict its caches.
     let most = work.host.available_bytes.map_or(u64::MAX, |bytes| bytes / 4).min(work.options.space_bytes);
     let text = (most / 2 / u64::from(backends)).min(LONGEST) >> 10 << 10;
     if text < SHORTEST {

@@ -1,4 +1,4 @@
-//! A client that asks the cache first: GET; where nothing is there the database makes the tile, and it is SET.
+//! A client that asks the cache first: GET; if the tile is missing, the database makes it, and it is SET.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use crate::views::Visit;
 
 const CACHE: Link = 0;
 const DATABASE: Link = 1;
-/// Failures told in words; the rest is only counted.
-const TOLD: u32 = 3;
+/// Most failures with a message; the others are only counted.
+const MOST_MESSAGES: u32 = 3;
 
-/// What all clients of a run have in common.
+/// Common to all clients of a run.
 #[derive(Debug)]
-pub(in crate::tiles) struct Manner {
+pub(in crate::tiles) struct Shared {
     pub(in crate::tiles) atlas: Arc<Atlas>,
     pub(in crate::tiles) keys: Keys,
     pub(in crate::tiles) redis: Address,
-    /// Whether what was not there is put there.
+    /// Whether missing tiles are stored in the cache.
     pub(in crate::tiles) stores: bool,
 }
 
@@ -43,7 +43,7 @@ enum State {
 
 #[derive(Debug)]
 pub(in crate::tiles) struct CachedClient {
-    manner: Arc<Manner>,
+    shared: Arc<Shared>,
     number: usize,
     random: Random,
     visit: Visit,
@@ -55,7 +55,7 @@ pub(in crate::tiles) struct CachedClient {
     state: State,
     pick: Pick,
     asked: Time,
-    /// The tile that the database made.
+    /// The tile from the database.
     tile: Vec<u8>,
     returned: Returned,
     error: Option<Box<ServerError>>,
@@ -66,14 +66,14 @@ pub(in crate::tiles) struct CachedClient {
 
 impl CachedClient {
     pub(in crate::tiles) fn new(
-        manner: Arc<Manner>,
+        shared: Arc<Shared>,
         number: usize,
         database: PgLink,
         random: Random,
     ) -> Self {
         Self {
-            names: StatementNames::random(manner.atlas.statements.len()),
-            manner,
+            names: StatementNames::random(shared.atlas.statements.len()),
+            shared,
             number,
             random,
             visit: Visit::default(),
@@ -98,7 +98,7 @@ impl CachedClient {
             Ok(Progress::Step(step)) => step,
             Ok(Progress::Up) => {
                 let out = io.out(DATABASE);
-                for (number, text) in self.manner.atlas.statements.iter().enumerate() {
+                for (number, text) in self.shared.atlas.statements.iter().enumerate() {
                     frontend::parse(out, self.names.of(number), text, &[INT4, INT4, INT4]);
                 }
                 frontend::sync(out);
@@ -109,7 +109,7 @@ impl CachedClient {
         }
     }
 
-    /// Once both links are up and the statements are prepared.
+    /// Both links are up and the statements are prepared.
     fn settled(&mut self) -> Step {
         if self.state == State::SettingUp && self.cache_is_up && self.is_prepared {
             self.state = State::Idle;
@@ -119,14 +119,14 @@ impl CachedClient {
     }
 
     fn begin(&mut self, io: &mut Io<'_>) -> Step {
-        let manner = Arc::clone(&self.manner);
-        // Sessions do not go by a cache: a transaction is one tile.
-        let Some(pick) = manner.atlas.next(&mut self.random, &mut self.visit).first() else {
+        let shared = Arc::clone(&self.shared);
+        // Sessions cannot use a cache: a transaction is one tile.
+        let Some(pick) = shared.atlas.next(&mut self.random, &mut self.visit).first() else {
             return self.give_up("there is nothing to ask for".to_owned(), None, false, io);
         };
         (self.pick, self.asked, self.state) = (*pick, io.now, State::LookingUp);
         self.returned = Returned { queries: 1, ..Returned::default() };
-        manner.keys.write(pick, &mut self.key);
+        shared.keys.write(pick, &mut self.key);
         Keys::get(&self.key, io.out(CACHE));
         Step::Wait
     }
@@ -155,7 +155,7 @@ impl CachedClient {
         }
     }
 
-    /// The database makes the tile.
+    /// Asks the database for the tile.
     fn make(&mut self, io: &mut Io<'_>) -> Step {
         let tile::Tile { z, x, y } = self.pick.tile;
         for (digits, number) in self.digits.iter_mut().zip([u32::from(z), x, y]) {
@@ -216,9 +216,9 @@ impl CachedClient {
             }
             (State::Making, None) => {
                 self.returned.queries += returned(self.database.connection.take_counts()).queries;
-                if self.manner.stores {
+                if self.shared.stores {
                     self.returned.changes = 1;
-                    self.manner.keys.set(&self.key, &self.tile, io.out(CACHE));
+                    self.shared.keys.set(&self.key, &self.tile, io.out(CACHE));
                     self.state = State::Storing;
                     return Step::Wait;
                 }
@@ -228,7 +228,8 @@ impl CachedClient {
         }
     }
 
-    /// The tile is here; `made` by the database. What is made is counted behind what was there, as script and as item.
+    /// The tile is here; `made` by the database. Made tiles are counted after cached ones, as script and as
+    /// item.
     fn ended(&mut self, made: bool, bytes: u64, io: &mut Io<'_>) -> Step {
         self.state = State::Idle;
         self.returned.rows = u64::from(bytes > 0);
@@ -242,7 +243,7 @@ impl CachedClient {
     fn failed(&mut self, problem: String, failure: Failure, io: &mut Io<'_>) -> Step {
         let made = self.state != State::LookingUp;
         self.state = State::Idle;
-        if self.told < TOLD {
+        if self.told < MOST_MESSAGES {
             self.told += 1;
             io.message(format!("client {}, tile {}: {problem}", self.number, self.pick.tile));
         }
@@ -254,7 +255,7 @@ impl CachedClient {
         Step::Ended(Outcome { script, failure, tries: 1, returned: self.returned })
     }
 
-    /// It stops; `lost`: a server did.
+    /// The client stops; with `lost` because of a server.
     fn give_up(&mut self, message: String, code: Option<String>, lost: bool, io: &mut Io<'_>) -> Step {
         io.abort_because(Abort { message, code, lost, ..Abort::default() });
         Step::Done
@@ -263,14 +264,14 @@ impl CachedClient {
     fn cache_lost(&mut self, error: Option<&std::io::Error>, io: &mut Io<'_>) -> Step {
         let reason =
             error.map_or_else(|| "the server closed the connection".to_owned(), protocol::wording::system);
-        let place = self.manner.redis.in_words(None);
+        let place = self.shared.redis.in_words(None);
         self.give_up(format!("client {} of Redis {place} aborted: {reason}", self.number), None, true, io)
     }
 }
 
 impl Client for CachedClient {
     fn endpoints(&self) -> Vec<Endpoint> {
-        vec![Endpoint::plain(address(&self.manner.redis)), endpoint(self.database.connect())]
+        vec![Endpoint::plain(address(&self.shared.redis)), endpoint(self.database.connect())]
     }
 
     fn handle(&mut self, event: Event<'_>, io: &mut Io<'_>) -> Step {
@@ -309,7 +310,7 @@ impl Client for CachedClient {
         (link == DATABASE && self.state == State::Making).then(|| self.database.cancel()).flatten()
     }
 
-    /// Until it is known better, what is under way counts as looked up.
+    /// Until the result is known, the transaction counts as looked up.
     fn script(&mut self) -> u16 {
         self.pick.script + u16::from(matches!(self.state, State::Making | State::Storing))
     }

@@ -1,4 +1,4 @@
-//! Names of tiles in the cache, and the commands with them.
+//! Keys of tiles in the cache, and the commands with them.
 
 use std::io::Write as _;
 
@@ -6,15 +6,15 @@ use tile::Tile;
 
 use super::super::atlas::{Atlas, Pick};
 
-/// What all names begin with.
+/// Prefix of all keys.
 const PREFIX: &str = "pgdyno:tile";
 
 /// Writes keys and commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tiles) struct Keys {
-    /// What tells other workloads' tiles apart: a hash of the statements.
+    /// A hash of the statements, which separates workloads' tiles.
     space: String,
-    /// `EX` and seconds, as they are sent; empty without.
+    /// `EX` and seconds, encoded; empty without time to live.
     expiry: Vec<u8>,
 }
 
@@ -29,7 +29,7 @@ impl Keys {
         Self { space, expiry }
     }
 
-    /// The key of a tile, into memory that is used again.
+    /// Writes the key of a tile into reused memory.
     pub(in crate::tiles) fn write(&self, pick: &Pick, key: &mut Vec<u8>) {
         let Tile { z, x, y } = pick.tile;
         key.clear();

@@ -1,4 +1,4 @@
-//! What a user may write about the cache.
+//! Checks the options of the cache.
 
 use super::super::options::Options;
 use super::super::via::Via;
@@ -8,7 +8,7 @@ use crate::redis::Eviction;
 /// Longest time to live: a year, s.
 const LONGEST_TTL_S: u32 = 366 * 86_400;
 
-/// Checks ranges, and that nothing is said of a cache that is not there.
+/// Checks ranges, and that there are no cache options without a cache.
 pub(in crate::tiles) fn validate(options: &Options) -> Result<(), WorkloadError> {
     let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("tiles.{key}"), problem));
     let Options { cache_ttl_s, cache_memory, cache_eviction, cache_hit_pct, cache_warm, .. } = options;
@@ -21,9 +21,7 @@ pub(in crate::tiles) fn validate(options: &Options) -> Result<(), WorkloadError>
     ];
     if options.via != Via::Redis {
         return match given.iter().find(|(_, given)| *given) {
-            Some((key, _)) => {
-                wrong(key, "there is no cache; write via = \"redis\", or leave it out".to_owned())
-            }
+            Some((key, _)) => wrong(key, "needs a cache; write via = \"redis\", or leave it out".to_owned()),
             None => Ok(()),
         };
     }
@@ -34,7 +32,7 @@ pub(in crate::tiles) fn validate(options: &Options) -> Result<(), WorkloadError>
         return wrong("cache_hit_pct", format!("{share} is not within 0..100"));
     }
     if cache_hit_pct.is_some() && (*cache_warm || cache_memory.is_some() || cache_ttl_s.is_some()) {
-        let problem = "keeps the share of hits as it is; leave cache_warm, cache_memory and cache_ttl_s out";
+        let problem = "keeps the share of hits constant; leave cache_warm, cache_memory and cache_ttl_s out";
         return wrong("cache_hit_pct", problem.to_owned());
     }
     if *cache_eviction != Eviction::default() && cache_memory.is_none() {

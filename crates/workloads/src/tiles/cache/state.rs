@@ -1,4 +1,4 @@
-//! The state that each run finds the cache in: empty, or with tiles in it, and with its limits.
+//! The state of the cache before each run: empty, or filled, and with its limits.
 
 use std::collections::BTreeMap;
 
@@ -15,21 +15,21 @@ use crate::redis::limits;
 
 /// Bytes of commands sent before their answers are read.
 const BATCH: usize = 256 * 1024;
-/// Tiles that are put into the cache before runs are kept here: at most so many bytes.
+/// Tiles for filling the cache are kept in memory up to this many bytes.
 const MOST_KEPT: usize = 1 << 30;
 
 /// Tiles with their bytes.
 type Filled = Vec<(Pick, Vec<u8>)>;
 
-/// Tiles that the cache begins with, fetched once for each state of the data that arms make: those of one would be wrong answers
-/// in another.
+/// Tiles that fill the cache, fetched once for each state of the data that arms make: those of one state
+/// would be wrong answers in another.
 #[derive(Debug, Default)]
 pub(in crate::tiles) struct State {
     filled: BTreeMap<String, Filled>,
 }
 
 impl State {
-    /// Brings the cache to where each run begins: none of this workload's tiles but those that it is to begin with, as the database
+    /// Sets the cache's state before a run: of this workload's tiles only those that fill it, as the database
     /// makes them in this `state`.
     pub(in crate::tiles) fn bring(
         &mut self,
@@ -49,7 +49,7 @@ impl State {
         };
         if !self.filled.contains_key(state) {
             let filled = chosen(atlas, layers, share, from)?;
-            // Those of other states are made again where there is no room for all.
+            // Those of other states are fetched again where there is no room for all.
             if self.filled.values().chain([&filled]).map(length).sum::<usize>() > MOST_KEPT {
                 self.filled.clear();
             }
@@ -63,7 +63,7 @@ fn length(filled: &Filled) -> usize {
     filled.iter().map(|(_, bytes)| bytes.len()).sum()
 }
 
-/// Limits of memory, where they are wanted; without that those it was started with.
+/// Sets the requested memory limits, or those of its start.
 pub(in crate::tiles) fn bring_limits(
     options: &Options,
     site: &Site<'_>,
@@ -81,7 +81,7 @@ pub(in crate::tiles) fn bring_limits(
     let wanted = match options.cache_memory {
         None => at_start.clone(),
         Some(memory) => {
-            // What others left there would be in its way.
+            // Others' data would use a part of the memory.
             if let Answer::Error(problem) = control.one(&[b"FLUSHALL"])? {
                 return Err(WorkloadError::redis("FLUSHALL", problem));
             }
@@ -91,7 +91,7 @@ pub(in crate::tiles) fn bring_limits(
     limits::set(control, &wanted).map(drop)
 }
 
-/// After the last run: nothing of this workload's tiles is left.
+/// After the last run: removes this workload's tiles.
 pub(in crate::tiles) fn clear(
     atlas: &Atlas,
     ttl_s: Option<u32>,
@@ -100,7 +100,7 @@ pub(in crate::tiles) fn clear(
     empty(atlas, &Keys::new(atlas, ttl_s), control)
 }
 
-/// After the last run: a Redis of ours has the limits again that it was started with.
+/// After the last run: restores our Redis' initial limits.
 pub(in crate::tiles) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
     match site.limits_at_start() {
         Some(at_start) => limits::set(&mut *site.redis()?, at_start).map(drop),
@@ -121,12 +121,12 @@ fn empty(atlas: &Atlas, keys: &Keys, control: &mut dyn Control) -> Result<(), Wo
     send(control, &mut out, &mut waiting, "emptying the cache")
 }
 
-/// Each tile once, in the order of its place.
+/// Each tile once, in the order of its key.
 fn distinct(atlas: &Atlas) -> BTreeMap<(u16, tile::Tile), &Pick> {
     atlas.groups().flat_map(|(_, picks)| picks).map(|pick| ((pick.statement, pick.tile), pick)).collect()
 }
 
-/// Tiles that so large a share of all requests is for, evenly over the list, with their bytes.
+/// Tiles that receive this share of all requests, evenly over the list, with their bytes.
 fn chosen(
     atlas: &Atlas,
     layers: &[&Layer],
@@ -144,7 +144,7 @@ fn chosen(
     let mut filled = Vec::new();
     for (weight, pick) in requests.into_values() {
         seen += weight;
-        // As many as keep pace with the share: in each part of the list alike.
+        // The same share in each part of the list.
         if taken + weight / 2.0 > share * seen {
             continue;
         }

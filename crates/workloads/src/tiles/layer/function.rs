@@ -1,20 +1,20 @@
-//! A layer made by a function of zoom, column and row, as tile servers call them.
+//! A layer made by a function of zoom, column and row, as in tile servers.
 
 use protocol::nearest;
 use protocol::postgres::sql::{Sql, SqlError, quote_literal};
 
-use super::ground::{as_written, texts};
+use super::feature_table::{as_written, texts};
 use super::{Layer, Made};
 use crate::error::WorkloadError;
 
-/// Types that zoom, column and row may have.
+/// Accepted types of zoom, column and row.
 const NUMBERS: [&str; 4] = ["integer", "bigint", "smallint", "numeric"];
 
 pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, WorkloadError> {
     let shown = format!("{name}()");
     let doing = format!("looking at function {shown}");
     let asked = |error: SqlError| WorkloadError::Sql { doing: doing.clone(), error };
-    // Without quotes names are folded, and looked for on the search path: the server knows how.
+    // The server resolves unquoted names: case folding, and the search path.
     let parts = sql
         .rows(&format!(
             "SELECT n.nspname, p.proname, p.oid::regprocedure::text, \
@@ -52,10 +52,10 @@ pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, WorkloadErro
     }
     let statement = super::text::read(&fitting.call(name))
         .map_err(|problem| WorkloadError::Script(format!("{shown}: {problem}")))?;
-    Ok(Layer { shown, made: Made::Statement(statement), grounds: Vec::new(), remarks: Vec::new() })
+    Ok(Layer { shown, made: Made::Statement(statement), feature_tables: Vec::new(), remarks: Vec::new() })
 }
 
-/// A function as the catalog has it.
+/// A function in the catalog.
 struct Found {
     schema: String,
     name: String,
@@ -65,7 +65,7 @@ struct Found {
     kind: String,
     returned: String,
     is_set: bool,
-    /// Type of its first output column, where it has any.
+    /// Type of its first output column, if any.
     first_column: String,
 }
 
@@ -86,7 +86,7 @@ impl Found {
         })
     }
 
-    /// What it is called with; `None` where it is no tile function.
+    /// Its arguments; `None` if it is not a tile function.
     fn arguments(&self) -> Option<String> {
         let numbers = self.arguments.get(..3)?;
         if self.kind != "f" || !numbers.iter().all(|of_type| NUMBERS.contains(&of_type.as_str())) {
@@ -104,7 +104,7 @@ impl Found {
         Some(given.join(", "))
     }
 
-    /// What comes first in its rows.
+    /// What its rows start with.
     fn gives(&self) -> &str {
         if self.first_column.is_empty() { &self.returned } else { &self.first_column }
     }

@@ -1,15 +1,16 @@
-//! The query of the study "Database Benchmarking - PostGIS Tileserver" (Dustin Wilson, 25 September 2021, figure 1.1.2), word for
-//! word except for the table, its geometry column and the box. It is kept to repeat the study, not as a way to make tiles: its boxes
-//! are no tiles of a grid, its tile space is in degrees, most small polygons vanish, and it carries no attributes.
+//! The query of the study "Database Benchmarking - PostGIS Tileserver" (Dustin Wilson, 25 September 2021,
+//! figure 1.1.2), unchanged except for the table, its geometry column and the box. It repeats the study, and
+//! is not a way to make tiles: its boxes are not on a tile grid, its tile space is in degrees, most small
+//! polygons vanish, and it has no attributes.
 
 use protocol::postgres::sql::{Sql, long};
 
-use super::ground::{Ground, texts};
+use super::feature_table::{FeatureTable, texts};
 use crate::error::WorkloadError;
 
 const QUERY: &str = include_str!("historic.sql");
 
-/// What the user is told of it.
+/// The remark for the user.
 pub(super) const SOURCE: &str = "historic: random boxes by the query of \"Database Benchmarking - PostGIS Tileserver\" \
      (Dustin Wilson, 2021), which are no tiles of a map's grid";
 
@@ -20,13 +21,13 @@ pub(super) struct Historic {
 }
 
 impl Historic {
-    /// Boxes within `bounds` (west, south, east, north, degrees), else within those of the table.
+    /// Boxes within `bounds` (west, south, east, north, degrees), otherwise within the bounds of the table.
     pub(super) fn of(
         sql: &mut dyn Sql,
-        ground: &Ground,
+        feature_table: &FeatureTable,
         bounds: Option<[f64; 4]>,
     ) -> Result<Self, WorkloadError> {
-        let Ground { table, named, geometry, shown, .. } = ground;
+        let FeatureTable { table, named, geometry, shown, .. } = feature_table;
         let bounds = match bounds {
             Some(bounds) => bounds.map(degrees),
             None => {
@@ -34,7 +35,7 @@ impl Historic {
                     .rows(&format!(
                         "SELECT ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM (\
                          SELECT ST_Transform(ST_SetSRID(ST_Extent({geometry}), {}), 4326) AS e FROM {table}) AS extent",
-                        ground.srid
+                        feature_table.srid
                     ))
                     .map_err(WorkloadError::sql(format!("reading the bounds of {shown}")))?;
                 let found: [String; 4] = texts(rows.first()).ok_or_else(|| {
@@ -53,7 +54,7 @@ impl Historic {
     }
 }
 
-/// A quoted name without the quotes that it does not need.
+/// A quoted name without unnecessary quotes.
 fn plain(quoted: &str) -> String {
     let needs_none = |name: &str| {
         name.starts_with(|first: char| first.is_ascii_lowercase())
@@ -66,7 +67,7 @@ fn plain(quoted: &str) -> String {
     parts.map_or_else(|| quoted.to_owned(), |parts| parts.join("."))
 }
 
-/// Eight decimals, as the study wrote them.
+/// Eight decimals, as in the study.
 fn degrees(value: f64) -> String {
     format!("{value:.8}")
 }

@@ -1,7 +1,7 @@
-//! Layers of tiles: what they are made of, and the statement that makes them.
+//! Layers of tiles: their sources, and the statements that make them.
 
+mod feature_table;
 mod function;
-mod ground;
 mod historic;
 mod query;
 mod table;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use protocol::postgres::sql::Sql;
 
-pub(super) use self::ground::Ground;
+pub(super) use self::feature_table::FeatureTable;
 use self::historic::Historic;
 use self::table::Table;
 use self::text::Statement;
@@ -28,15 +28,15 @@ pub(super) struct Style {
     pub(super) min_pixels: f64,
 }
 
-/// What is asked for as one tile.
+/// The contents of one tile.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Layer {
-    /// As the user named it; several that are asked for together are joined by ` + `.
+    /// As the user named it; layers in one tile are joined by ` + `.
     pub(super) shown: String,
     made: Made,
-    /// Whose features it may be chosen by; those of the base of all layers that are asked for together.
-    pub(super) grounds: Vec<Ground>,
-    /// What the user should know of it.
+    /// Tables whose features select tiles; of all layers in one tile.
+    pub(super) feature_tables: Vec<FeatureTable>,
+    /// Remarks for the user.
     pub(super) remarks: Vec<String>,
 }
 
@@ -48,10 +48,9 @@ enum Made {
     Together(Vec<Layer>),
 }
 
-/// A query that was read from its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueryFile {
-    /// As it was written.
+    /// As written.
     pub(super) text: String,
     statement: Statement,
 }
@@ -65,15 +64,15 @@ impl QueryFile {
     }
 }
 
-/// Checks PostGIS and every source; `files` are the queries among them, in their order.
+/// Checks PostGIS and every source; `files` are the queries among them, in order.
 pub(super) fn layers(
     sql: &mut dyn Sql,
     options: &Options,
     files: &[QueryFile],
 ) -> Result<Vec<Layer>, WorkloadError> {
-    ground::postgis(sql)?;
+    feature_table::postgis(sql)?;
     let named = match &options.pick_from {
-        Some(table) => vec![ground::ground(sql, table)?],
+        Some(table) => vec![feature_table::feature_table(sql, table)?],
         None => Vec::new(),
     };
     let mut files = files.iter();
@@ -93,7 +92,7 @@ pub(super) fn layers(
             }
         };
         if !named.is_empty() {
-            layer.grounds.clone_from(&named);
+            layer.feature_tables.clone_from(&named);
         }
         layers.push(layer);
     }
@@ -101,39 +100,44 @@ pub(super) fn layers(
 }
 
 fn table_layer(sql: &mut dyn Sql, name: &str, options: &Options) -> Result<Layer, WorkloadError> {
-    let ground = ground::ground(sql, name)?;
+    let feature_table = feature_table::feature_table(sql, name)?;
     if options.variant == Variant::Historic {
-        let historic = Historic::of(sql, &ground, options.bounds)?;
+        let historic = Historic::of(sql, &feature_table, options.bounds)?;
         let remarks = vec![historic::SOURCE.to_owned()];
         return Ok(Layer {
             shown: name.to_owned(),
             made: Made::Historic(historic),
-            grounds: vec![ground],
+            feature_tables: vec![feature_table],
             remarks,
         });
     }
-    let table = Table::of(sql, &ground)?;
+    let table = Table::of(sql, &feature_table)?;
     let remarks = table.remarks(options);
-    Ok(Layer { shown: name.to_owned(), made: Made::Table(Box::new(table)), grounds: vec![ground], remarks })
+    Ok(Layer {
+        shown: name.to_owned(),
+        made: Made::Table(Box::new(table)),
+        feature_tables: vec![feature_table],
+        remarks,
+    })
 }
 
 fn together(layers: Vec<Layer>) -> Layer {
     let shown: Vec<&str> = layers.iter().map(|layer| layer.shown.as_str()).collect();
-    let mut grounds: Vec<Ground> = Vec::new();
-    for ground in layers.iter().flat_map(|layer| &layer.grounds) {
-        if !grounds.contains(ground) {
-            grounds.push(ground.clone());
+    let mut feature_tables: Vec<FeatureTable> = Vec::new();
+    for feature_table in layers.iter().flat_map(|layer| &layer.feature_tables) {
+        if !feature_tables.contains(feature_table) {
+            feature_tables.push(feature_table.clone());
         }
     }
     Layer {
         shown: shown.join(" + "),
         remarks: layers.iter().flat_map(|layer| layer.remarks.clone()).collect(),
-        grounds,
+        feature_tables,
         made: Made::Together(layers),
     }
 }
 
-/// What asks for a tile: parameters of a statement, or their values.
+/// How a tile is named: by parameters of a statement, or by their values.
 #[derive(Debug, Clone, Copy)]
 enum Asked {
     Parameters,
@@ -162,12 +166,12 @@ impl Layer {
         self.statement(z, style, Asked::Parameters)
     }
 
-    /// The same for one tile.
+    /// The statement for one tile.
     pub(super) fn literal(&self, tile: Tile, style: Style) -> String {
         self.statement(tile.z, style, Asked::Tile(tile))
     }
 
-    /// Random boxes: there is nothing to be chosen.
+    /// Random boxes: there are no tiles to choose.
     pub(super) fn is_historic(&self) -> bool {
         matches!(self.made, Made::Historic(_))
     }
@@ -184,15 +188,15 @@ impl Layer {
         }
     }
 
-    /// Leaves out of the features of a ground what a tile of this zoom would not show; see [`Table::size_filter`].
-    pub(super) fn size_filter(&self, ground: &Ground, z: u8, style: Style) -> String {
+    /// A filter for features that a tile of this zoom would not show; see [`Table::size_filter`].
+    pub(super) fn size_filter(&self, feature_table: &FeatureTable, z: u8, style: Style) -> String {
         match &self.made {
-            Made::Table(table) if table.is_of(ground) => table.size_filter(z, style),
+            Made::Table(table) if table.is_of(feature_table) => table.size_filter(z, style),
             Made::Together(layers) => {
                 let of = layers
                     .iter()
-                    .find(|layer| matches!(&layer.made, Made::Table(table) if table.is_of(ground)));
-                of.map(|layer| layer.size_filter(ground, z, style)).unwrap_or_default()
+                    .find(|layer| matches!(&layer.made, Made::Table(table) if table.is_of(feature_table)));
+                of.map(|layer| layer.size_filter(feature_table, z, style)).unwrap_or_default()
             }
             _ => String::new(),
         }

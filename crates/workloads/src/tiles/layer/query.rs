@@ -1,18 +1,18 @@
-//! A layer made by a query of the user's own.
+//! A layer made by a user's query.
 
 use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
 
-use super::ground::ground;
+use super::feature_table::feature_table;
 use super::text::Statement;
 use super::{Asked, Layer, Made};
 use crate::error::WorkloadError;
 use tile::Tile;
 
 const BYTEA: u32 = 17;
-/// The tile that a query is planned for to see what it reads: any will do.
+/// The tile for which a query is planned to see its tables; any works.
 const ANY: Tile = Tile { z: 14, x: 8851, y: 6439 };
 
-/// What the query returns must be a tile; the tables it reads are what tiles may be chosen by.
+/// The query must return a tile; tiles may be chosen by the tables it reads.
 pub(super) fn layer(sql: &mut dyn Sql, shown: &str, statement: &Statement) -> Result<Layer, WorkloadError> {
     let text = statement.with(&Asked::Tile(ANY).values());
     let answer = long(sql).query(&format!("SELECT * FROM ({text}) AS answer LIMIT 0"));
@@ -21,17 +21,17 @@ pub(super) fn layer(sql: &mut dyn Sql, shown: &str, statement: &Statement) -> Re
     let columns = first.map_or(&[][..], |answer| &answer.columns[..]);
     match first.and_then(|answer| answer.types.first().copied()) {
         Some(BYTEA) => {}
-        // A connection that does not tell types leaves it to the first tile.
+        // If the connection does not report types, the first tile shows.
         None if !columns.is_empty() => {}
         of_type => return Err(no_tile(sql, shown, columns, of_type)),
     }
-    let grounds = match tables(sql, &text) {
-        Ok(tables) => tables.iter().filter_map(|table| ground(sql, table).ok()).collect(),
-        // It can be chosen otherwise, and where it cannot the picker says so.
+    let feature_tables = match tables(sql, &text) {
+        Ok(tables) => tables.iter().filter_map(|table| feature_table(sql, table).ok()).collect(),
+        // Tiles can be chosen otherwise; if not, the picker reports it.
         Err(_) => Vec::new(),
     };
     let wrapped = if columns.len() > 1 { super::text::first_column(statement) } else { statement.clone() };
-    Ok(Layer { shown: shown.to_owned(), made: Made::Statement(wrapped), grounds, remarks: Vec::new() })
+    Ok(Layer { shown: shown.to_owned(), made: Made::Statement(wrapped), feature_tables, remarks: Vec::new() })
 }
 
 fn no_tile(sql: &mut dyn Sql, shown: &str, columns: &[String], of_type: Option<u32>) -> WorkloadError {
@@ -39,13 +39,13 @@ fn no_tile(sql: &mut dyn Sql, shown: &str, columns: &[String], of_type: Option<u
         of_type.and_then(|oid| sql.scalar(&format!("SELECT format_type({oid}, NULL)")).ok().flatten());
     let what = match (columns.first(), named) {
         (Some(column), Some(of_type)) => format!("the first column of {shown}, {column}, is {of_type}"),
-        (Some(column), None) => format!("the first column of {shown}, {column}, is no bytea"),
+        (Some(column), None) => format!("the first column of {shown}, {column}, is not a bytea"),
         (None, _) => format!("{shown} returns no column"),
     };
     WorkloadError::missing(format!("{what}, and a tile is bytea"), "select what ST_AsMVT gives")
 }
 
-/// Tables with geometries that the plan reads, in its order, as they can be named.
+/// Tables with geometries in the plan, in its order, in a form that can be named.
 fn tables(sql: &mut dyn Sql, text: &str) -> Result<Vec<String>, SqlError> {
     let plan = sql.rows(&format!("EXPLAIN (FORMAT JSON, VERBOSE) {text}"))?;
     let plan: String = plan.into_iter().flatten().flatten().collect();

@@ -1,58 +1,59 @@
-//! A layer made of a table, by a query as renderers and tile servers have it.
+//! A layer made of a table, by a query as in renderers and tile servers.
 
 use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
 
 use super::super::options::{Options, Variant};
 use super::super::via::Via;
 use super::Style;
-use super::ground::{Ground, WEB_MERCATOR};
+use super::feature_table::{FeatureTable, WEB_MERCATOR};
 use crate::error::WorkloadError;
 use tile::area_m2;
 
-/// Columns worth a place in a tile, where the table has them.
+/// Columns to include in a tile, if the table has them.
 const ATTRIBUTES: [&str; 9] =
     ["osm_id", "name", "highway", "building", "landuse", "natural", "amenity", "place", "shop"];
 
-/// Rows that are looked at to know whether they have areas.
+/// Rows examined to know whether they have areas.
 const LOOKED_AT: u32 = 1000;
-/// Of a table with more rows so many, from all over it, are looked at to know of what kinds geometries are.
+/// Of a table with more rows, this many from all over it are examined for their kinds of geometry.
 const MANY: f64 = 200_000.0;
 const SAMPLED: f64 = 20_000.0;
 
 /// A table, and how tiles are made of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Table {
-    ground: Ground,
+    feature_table: FeatureTable,
     /// Name of the layer in the tile.
     name: String,
     /// Attribute columns, quoted.
     attributes: Vec<String>,
-    /// What is left out by `way_area`.
+    /// How `way_area` filters.
     areas: Areas,
-    /// Kinds of geometries found, where there are several: `3 of 1000 are points`.
+    /// Kinds of geometries found, if there are several: `3 of 1000 are points`.
     mixed: Option<String>,
 }
 
 /// Whether small features can be left out by `way_area`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Areas {
-    /// It has none, or they are lines and points.
+    /// It has no such column, or only lines and points.
     None,
     All,
-    /// Some features are no polygons: these are kept, whatever their size.
+    /// Features other than polygons are kept at any size.
     Some,
 }
 
 impl Table {
-    pub(super) fn of(sql: &mut dyn Sql, ground: &Ground) -> Result<Self, WorkloadError> {
+    pub(super) fn of(sql: &mut dyn Sql, feature_table: &FeatureTable) -> Result<Self, WorkloadError> {
         let looking = |error: SqlError| WorkloadError::Sql {
-            doing: format!("looking at table {}", ground.shown),
+            doing: format!("looking at table {}", feature_table.shown),
             error,
         };
-        let kinds = kinds(sql, ground).map_err(looking)?;
+        let kinds = kinds(sql, feature_table).map_err(looking)?;
         let of_polygons = kinds.iter().filter(|(kind, _)| kind == "2").map(|(_, count)| count).sum::<u64>();
         let all = kinds.iter().map(|(_, count)| count).sum::<u64>();
-        let has_area = ground.has("way_area") && mostly_areas(sql, &ground.table).map_err(looking)?;
+        let has_area =
+            feature_table.has("way_area") && mostly_areas(sql, &feature_table.table).map_err(looking)?;
         let areas = match (has_area, of_polygons == all) {
             (false, _) => Areas::None,
             (true, true) => Areas::All,
@@ -60,19 +61,19 @@ impl Table {
         };
         let unquoted = ATTRIBUTES
             .iter()
-            .filter(|column| ground.has(column) && quote_identifier(column) != ground.geometry);
+            .filter(|column| feature_table.has(column) && quote_identifier(column) != feature_table.geometry);
         Ok(Self {
-            name: ground.name.strip_prefix("planet_osm_").unwrap_or(&ground.name).to_owned(),
+            name: feature_table.name.strip_prefix("planet_osm_").unwrap_or(&feature_table.name).to_owned(),
             attributes: unquoted.map(|column| quote_identifier(column)).collect(),
             areas,
             mixed: (kinds.len() > 1).then(|| mixed(&kinds, all)),
-            ground: ground.clone(),
+            feature_table: feature_table.clone(),
         })
     }
 
     /// What the user should know.
     pub(super) fn remarks(&self, options: &Options) -> Vec<String> {
-        let Ground { shown, srid, geometry, is_indexed, .. } = &self.ground;
+        let FeatureTable { shown, srid, geometry, is_indexed, .. } = &self.feature_table;
         let transformed = (*srid != WEB_MERCATOR).then(|| {
             format!("{shown} is in SRID {srid}: each geometry is transformed to {WEB_MERCATOR} for each tile")
         });
@@ -81,7 +82,7 @@ impl Table {
         });
         let mixed = self.mixed.as_ref().map(|mixed| {
             let filter = match self.areas {
-                Areas::Some => "; what is no polygon is kept whatever its size",
+                Areas::Some => "; features other than polygons are kept at any size",
                 Areas::None | Areas::All => "",
             };
             format!("{shown} mixes geometries ({mixed}): one layer of a tile then holds all of them{filter}")
@@ -97,18 +98,18 @@ impl Table {
         [transformed, index, mixed, small].into_iter().flatten().collect()
     }
 
-    pub(super) fn is_of(&self, ground: &Ground) -> bool {
-        self.ground == *ground
+    pub(super) fn is_of(&self, feature_table: &FeatureTable) -> bool {
+        self.feature_table == *feature_table
     }
 
-    /// There is no `WHERE geom IS NOT NULL` around `ST_AsMVTGeom`: the planner would call it twice for each feature, and
-    /// `ST_AsMVT` passes NULLs over by itself.
+    /// Without `WHERE geom IS NOT NULL` around `ST_AsMVTGeom`: the planner would call it twice for each
+    /// feature, and `ST_AsMVT` skips NULLs itself.
     pub(super) fn statement(&self, z: u8, style: Style, envelope: &str) -> String {
-        let Ground { named, geometry, .. } = &self.ground;
+        let FeatureTable { named, geometry, .. } = &self.feature_table;
         let attributes: String = self.attributes.iter().map(|column| format!(", t.{column}")).collect();
         let filter = self.size_filter(z, style);
-        let on_the_map = self.ground.on_the_map(&format!("t.{geometry}"));
-        let there = self.ground.envelope(envelope);
+        let on_the_map = self.feature_table.on_the_map(&format!("t.{geometry}"));
+        let there = self.feature_table.envelope(envelope);
         format!(
             "SELECT ST_AsMVT(tile, {}, 4096, 'geom') FROM (\
              SELECT ST_AsMVTGeom({on_the_map}, {envelope}) AS geom{attributes} \
@@ -117,24 +118,26 @@ impl Table {
         )
     }
 
-    /// What real styles do: polygons that would be a dot are left out. Empty where there is nothing to filter by.
+    /// As in real styles, polygons that would be a dot are left out. Empty where there is nothing to filter
+    /// by.
     pub(super) fn size_filter(&self, z: u8, style: Style) -> String {
         let filters = style.variant == Variant::Modern && style.min_pixels > 0.0;
         let large = format!("t.way_area >= {}", area_m2(z, style.min_pixels));
         match self.areas {
             Areas::All if filters => format!(" AND {large}"),
             Areas::Some if filters => {
-                format!(" AND ({large} OR ST_Dimension(t.{}) < 2)", self.ground.geometry)
+                format!(" AND ({large} OR ST_Dimension(t.{}) < 2)", self.feature_table.geometry)
             }
             _ => String::new(),
         }
     }
 }
 
-/// Dimension of geometries (0 points, 1 lines, 2 polygons; 3 for collections), with how many of the first rows have it.
-fn kinds(sql: &mut dyn Sql, ground: &Ground) -> Result<Vec<(String, u64)>, SqlError> {
-    let Ground { table, geometry, kind, .. } = ground;
-    // A column of one kind needs no look.
+/// Dimensions of geometries (0 points, 1 lines, 2 polygons; 3 for collections), with their number among the
+/// first rows.
+fn kinds(sql: &mut dyn Sql, feature_table: &FeatureTable) -> Result<Vec<(String, u64)>, SqlError> {
+    let FeatureTable { table, geometry, kind, .. } = feature_table;
+    // A column with one kind needs no check.
     if !kind.is_empty() && !kind.starts_with("GEOMETRY") {
         let dimension = match kind {
             kind if kind.contains("POINT") => "0",
@@ -143,9 +146,9 @@ fn kinds(sql: &mut dyn Sql, ground: &Ground) -> Result<Vec<(String, u64)>, SqlEr
         };
         return Ok(vec![(dimension.to_owned(), 1)]);
     }
-    // Whole pages of the table, the same each time; a view has no rows that the planner supposes.
-    let from = if ground.rows > MANY {
-        format!("{table} TABLESAMPLE SYSTEM ({}) REPEATABLE (1)", 100.0 * SAMPLED / ground.rows)
+    // Whole pages of the table, the same each time; a view has no estimate of rows.
+    let from = if feature_table.rows > MANY {
+        format!("{table} TABLESAMPLE SYSTEM ({}) REPEATABLE (1)", 100.0 * SAMPLED / feature_table.rows)
     } else {
         table.clone()
     };
@@ -170,7 +173,7 @@ fn mixed(kinds: &[(String, u64)], all: u64) -> String {
     format!("{} of {all} that were looked at", words.collect::<Vec<_>>().join(", "))
 }
 
-/// Lines have the column `way_area` too, and NULL in it: a filter by it would leave nothing.
+/// Lines have the column `way_area` too, with NULL: a filter by it would leave nothing.
 fn mostly_areas(sql: &mut dyn Sql, table: &str) -> Result<bool, SqlError> {
     let share = long(sql).scalar(&format!(
         "SELECT count(way_area) * 2 > count(*) FROM (SELECT way_area FROM {table} LIMIT {LOOKED_AT}) AS sample"

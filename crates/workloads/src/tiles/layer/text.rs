@@ -1,8 +1,8 @@
-//! A tile query from a file: what stands in it for zoom, column, row and envelope.
+//! A tile query from a file, with its placeholders for zoom, column, row and envelope.
 
 use protocol::nearest;
 
-/// What may stand in a query after a colon, and what it becomes; `$1`, `$2` and `$3` are zoom, column and row.
+/// Placeholders after a colon, and their replacements; `$1`, `$2` and `$3` are zoom, column and row.
 const PLACES: [(&str, &str); 8] = [
     ("z", "$1"),
     ("x", "$2"),
@@ -14,7 +14,7 @@ const PLACES: [(&str, &str); 8] = [
     ("ymax", "ST_YMax(ST_TileEnvelope($1, $2, $3))"),
 ];
 
-/// A statement with places for zoom, column and row.
+/// A statement with placeholders for zoom, column and row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Statement(Vec<Piece>);
 
@@ -26,7 +26,7 @@ enum Piece {
 }
 
 impl Statement {
-    /// With these in its places.
+    /// With these values for the placeholders.
     pub(super) fn with(&self, values: &[String; 3]) -> String {
         let pieces = self.0.iter().map(|piece| match piece {
             Piece::Text(text) => text.as_str(),
@@ -42,7 +42,7 @@ impl Statement {
         }
     }
 
-    /// Text in which `$1`, `$2` and `$3` are places.
+    /// Appends text in which `$1`, `$2` and `$3` are placeholders.
     fn push_places(&mut self, text: &str) {
         for (number, part) in text.split('$').enumerate() {
             let digit = part.chars().next().and_then(|digit| digit.to_digit(10)).filter(|_| number > 0);
@@ -67,7 +67,7 @@ impl Statement {
 /// The one statement of a file.
 ///
 /// # Errors
-/// In words: no statement, several of them, a place that nobody knows, none at all, or a quote that is not closed.
+/// In words: no statement, several of them, an unknown placeholder, none at all, or an unclosed quote.
 pub(super) fn read(text: &str) -> Result<Statement, String> {
     let mut out = Statement::default();
     let mut rest = text;
@@ -77,7 +77,7 @@ pub(super) fn read(text: &str) -> Result<Statement, String> {
         let length = quoted(rest)?;
         if length > 0 {
             let part = &rest[..length];
-            // A comment may hold anything, and the statement goes on behind it.
+            // A comment may contain anything, and the statement continues after it.
             let is_comment = part.starts_with("--") || part.starts_with("/*");
             if ended && !is_comment {
                 return Err(SEVERAL.to_owned());
@@ -107,13 +107,12 @@ pub(super) fn read(text: &str) -> Result<Statement, String> {
     if out.is_empty() {
         Err("holds no statement".to_owned())
     } else if places == 0 {
-        Err("asks for the same whatever the tile; let :z, :x and :y, or :envelope, stand in it".to_owned())
+        Err("does not depend on the tile; use :z, :x and :y, or :envelope in it".to_owned())
     } else {
         Ok(out)
     }
 }
 
-/// The same with the first of its columns alone.
 pub(super) fn first_column(statement: &Statement) -> Statement {
     let mut whole = Statement(vec![Piece::Text("SELECT answer.tile FROM (".to_owned())]);
     whole.0.extend(statement.0.iter().cloned());
@@ -132,14 +131,14 @@ fn place(name: &str) -> Result<&'static str, String> {
         Some(right) => format!("did you mean :{right}?"),
         None => format!("there are :{}", names.join(", :")),
     };
-    Err(format!(":{name} stands for nothing; {hint}"))
+    Err(format!("unknown placeholder :{name}; {hint}"))
 }
 
 fn starts_name(text: &str) -> bool {
     text.chars().next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
 }
 
-/// Length of the quoted part or comment that the text begins with; 0 where it begins with neither.
+/// Length of the quoted part or comment at the beginning; 0 without one.
 fn quoted(text: &str) -> Result<usize, String> {
     let unclosed = |what: &str| format!("{what} is not closed");
     let to = |end: &str, from: usize, what: &str| match text[from..].find(end) {
@@ -167,7 +166,7 @@ fn quoted(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Comments may hold comments.
+/// Comments may be nested.
 fn comment(text: &str) -> Option<usize> {
     let mut depth = 0;
     let mut at = 0;
@@ -201,7 +200,7 @@ fn escaped(text: &str) -> Option<usize> {
     None
 }
 
-/// `$$` or `$tag$`; `$1` is none.
+/// `$$` or `$tag$`, but not `$1`.
 fn dollar_tag(text: &str) -> Option<&str> {
     let inner = text.strip_prefix('$')?;
     let end = inner.find('$')?;
@@ -242,10 +241,10 @@ mod tests {
         for (text, wanted) in [
             ("", "holds no statement"),
             ("-- nothing\n;", "holds no statement"),
-            ("select 1", "whatever the tile"),
+            ("select 1", "does not depend on the tile"),
             ("select :z; select :x", "several statements"),
             ("select :z; 'x'", "several statements"),
-            ("select :zz", ":zz stands for nothing"),
+            ("select :zz", "unknown placeholder :zz"),
             ("select :envelop", "did you mean :envelope?"),
             ("select ':z", "a quote is not closed"),
             ("select :z /* x", "a comment is not closed"),

@@ -1,12 +1,12 @@
-//! Any tiles within bounds.
+//! Picks tiles within bounds.
 
 use protocol::postgres::sql::{Sql, long};
 use script::Random;
 use tile::Tile;
 
-use super::super::layer::{Ground, Layer};
+use super::super::layer::{FeatureTable, Layer};
 use super::super::options::Options;
-use super::no_ground;
+use super::no_feature_table;
 use crate::error::WorkloadError;
 
 /// Any tile that touches the bounds.
@@ -31,25 +31,26 @@ pub(super) fn by_area(
     Ok(zooms.collect())
 }
 
-/// Left, bottom, right and top in metres of the map: those that were asked for, else those of all tables; `None` where
-/// these hold nothing.
+/// Left, bottom, right and top in metres of the map: as requested, otherwise of all tables; `None` if these
+/// are empty.
 fn bounds(sql: &mut dyn Sql, layer: &Layer, options: &Options) -> Result<Option<[f64; 4]>, WorkloadError> {
     if let Some([west, south, east, north]) = options.bounds {
         let corners = [(west, south), (east, north)].map(|(x, y)| mercator(x, y));
         return Ok(Some([corners[0].0, corners[0].1, corners[1].0, corners[1].1]));
     }
-    if layer.grounds.is_empty() {
-        return Err(no_ground(layer));
+    if layer.feature_tables.is_empty() {
+        return Err(no_feature_table(layer));
     }
     let mut all: Option<[f64; 4]> = None;
-    for ground in &layer.grounds {
-        let Ground { table, geometry, srid, .. } = ground;
-        let extent = ground.on_the_map(&format!("ST_SetSRID(ST_Extent(t.{geometry}), {srid})"));
+    for feature_table in &layer.feature_tables {
+        let FeatureTable { table, geometry, srid, .. } = feature_table;
+        let extent = feature_table.on_the_map(&format!("ST_SetSRID(ST_Extent(t.{geometry}), {srid})"));
         let rows = long(sql).rows(&format!(
             "SELECT ST_XMin(e), ST_YMin(e), ST_XMax(e), ST_YMax(e) FROM (\
              SELECT {extent} AS e FROM {table} AS t) AS extent"
         ));
-        let rows = rows.map_err(WorkloadError::sql(format!("reading the bounds of {}", ground.shown)))?;
+        let rows =
+            rows.map_err(WorkloadError::sql(format!("reading the bounds of {}", feature_table.shown)))?;
         let found: Vec<f64> = rows.iter().flatten().flatten().filter_map(|text| text.parse().ok()).collect();
         if let Ok([left, bottom, right, top]) = <[f64; 4]>::try_from(found) {
             let [l, b, r, t] = all.unwrap_or([left, bottom, right, top]);
@@ -59,7 +60,7 @@ fn bounds(sql: &mut dyn Sql, layer: &Layer, options: &Options) -> Result<Option<
     Ok(all)
 }
 
-/// Metres of EPSG:3857 from degrees; beyond the map's edge they stay on it.
+/// Metres of EPSG:3857 from degrees; limited to the map.
 fn mercator(east: f64, north: f64) -> (f64, f64) {
     let radius = tile::HALF_WORLD_M / std::f64::consts::PI;
     let y = radius * (std::f64::consts::FRAC_PI_4 + north.to_radians() / 2.0).tan().ln();

@@ -1,16 +1,17 @@
-//! Tiles of random features.
+//! Picks tiles of random features.
 
 use protocol::postgres::sql::{Sql, long};
 
-use super::super::layer::{Ground, Layer, Style};
+use super::super::layer::{FeatureTable, Layer, Style};
 use super::super::options::Options;
-use super::no_ground;
+use super::no_feature_table;
 use crate::error::WorkloadError;
 use tile::Tile;
 
-/// Features by a hash below a threshold: how many times as many are looked at as are wanted, so that there are enough.
+/// Features are selected by a hash below a threshold: this many times as many as needed, so that there are
+/// enough.
 const SPARE: f64 = 4.0;
-/// Tables of fewer rows are sorted as a whole.
+/// Smaller tables are sorted as a whole.
 const LARGE: f64 = 100_000.0;
 
 /// Metres of the map.
@@ -24,20 +25,23 @@ pub(super) fn by_data(
     style: Style,
     seed: u64,
 ) -> Result<Vec<Vec<Tile>>, WorkloadError> {
-    if layer.grounds.is_empty() {
-        return Err(no_ground(layer));
+    if layer.feature_tables.is_empty() {
+        return Err(no_feature_table(layer));
     }
     let zooms = options.zooms.weighted();
     let mut lists: Vec<Vec<Tile>> = vec![Vec::new(); zooms.len()];
     let wanted = options.tiles_per_zoom as usize;
-    for (number, ground) in layer.grounds.iter().enumerate() {
-        // Several tables share what is wanted; the first ones take what is left over.
-        let share = wanted / layer.grounds.len() + usize::from(number < wanted % layer.grounds.len());
-        let of_zoom: Vec<String> = zooms.iter().map(|(z, _)| layer.size_filter(ground, *z, style)).collect();
+    for (number, feature_table) in layer.feature_tables.iter().enumerate() {
+        // Several tables share the number of tiles; the first ones get the remainder.
+        let share =
+            wanted / layer.feature_tables.len() + usize::from(number < wanted % layer.feature_tables.len());
+        let of_zoom: Vec<String> =
+            zooms.iter().map(|(z, _)| layer.size_filter(feature_table, *z, style)).collect();
         let mut filters = of_zoom.clone();
         filters.sort();
         filters.dedup();
-        let features = Features { ground, within: &within(ground, options.bounds), limit: share, seed };
+        let features =
+            Features { feature_table, within: &within(feature_table, options.bounds), limit: share, seed };
         let points = features.points(sql, &filters)?;
         for ((list, (z, _)), filter) in lists.iter_mut().zip(&zooms).zip(&of_zoom) {
             let points =
@@ -48,26 +52,26 @@ pub(super) fn by_data(
     Ok(lists)
 }
 
-/// Features within bounds, where these are given.
-pub(super) fn within(ground: &Ground, bounds: Option<[f64; 4]>) -> String {
+/// Features within bounds, if given.
+pub(super) fn within(feature_table: &FeatureTable, bounds: Option<[f64; 4]>) -> String {
     bounds.map_or_else(String::new, |[west, south, east, north]| {
-        let Ground { geometry, srid, .. } = ground;
+        let FeatureTable { geometry, srid, .. } = feature_table;
         format!(" AND t.{geometry} && ST_Transform(ST_MakeEnvelope({west}, {south}, {east}, {north}, 4326), {srid})")
     })
 }
 
-/// The first features of a table, in the order of a hash of their identity and the seed, which unlike `random()` gives the same
-/// choice each time.
+/// The first features of a table, in the order of a hash of their identity and the seed, which unlike
+/// `random()` always gives the same choice.
 pub(super) struct Features<'g> {
-    pub(super) ground: &'g Ground,
-    /// As [`within`] gives it.
+    pub(super) feature_table: &'g FeatureTable,
+    /// From [`within`].
     pub(super) within: &'g str,
-    /// How many are wanted by each filter.
+    /// Number of features for each filter.
     pub(super) limit: usize,
     pub(super) seed: u64,
 }
 
-/// Which features a filter is looked for among: those whose hash is below a threshold, or all.
+/// The features among which a filter is evaluated: those with a hash below a threshold, or all.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Among {
     filter: usize,
@@ -81,7 +85,7 @@ impl Among {
         (self.share < 1.0).then_some((i64::MIN as f64 + self.share * (u64::MAX as f64)) as i64)
     }
 
-    /// After so few were found of so many wanted: as many more as there should be enough by, and some to spare; after none, all.
+    /// After `found` of `limit`: enough for the rest, with some to spare; after none, all.
     fn more(self, found: usize, limit: usize) -> Self {
         let times = SPARE * limit as f64 / found as f64;
         Self { share: self.share * times, ..self }
@@ -89,11 +93,12 @@ impl Among {
 }
 
 impl Features<'_> {
-    /// For each of these filters points on the first features that it keeps, in metres of the map; fewer than wanted where there
-    /// are no more.
+    /// For each of these filters, points on the first features that pass, in metres of the map; fewer than
+    /// requested if there are no more.
     ///
-    /// The table is read once for all filters. Of a large one only features with a small hash are sorted: of the others not even
-    /// the geometry is read. Filters that keep too little of these are looked for once more, among as many as it takes.
+    /// The table is read once for all filters. Of a large one only features with a small hash are sorted: of
+    /// the others not even the geometry is read. Filters with too few features are evaluated once more, among
+    /// as many as necessary.
     pub(super) fn points(
         &self,
         sql: &mut dyn Sql,
@@ -114,13 +119,13 @@ impl Features<'_> {
             left.retain(|among| among.below().is_some() && found(among) < self.limit);
             left = left.iter().map(|among| among.more(found(among), self.limit)).collect();
         }
-        // What has no point on it counts as found all the same.
+        // A feature without a point counts as found.
         Ok(points.into_iter().map(|points| points.into_iter().flatten().collect()).collect())
     }
 
-    /// Rows of the table: of one that was never analyzed, and of a view, they are counted.
+    /// Rows of the table; counted for one that was never analyzed, and for a view.
     fn rows(&self, sql: &mut dyn Sql) -> Result<f64, WorkloadError> {
-        let Ground { table, shown, rows, .. } = self.ground;
+        let FeatureTable { table, shown, rows, .. } = self.feature_table;
         if *rows > 0.0 {
             return Ok(*rows);
         }
@@ -129,7 +134,7 @@ impl Features<'_> {
         Ok(counted.and_then(|rows| rows.parse().ok()).unwrap_or(0.0))
     }
 
-    /// One look at the table: points, as far as features have any, with the places of their filters.
+    /// One query of the table: points, as far as features have any, with the indexes of their filters.
     fn look(
         &self,
         sql: &mut dyn Sql,
@@ -137,7 +142,8 @@ impl Features<'_> {
         among: &[Among],
     ) -> Result<Vec<(usize, Option<Point>)>, WorkloadError> {
         let rows = long(sql).rows(&self.query(filters, among));
-        let rows = rows.map_err(WorkloadError::sql(format!("picking tiles of {}", self.ground.shown)))?;
+        let rows =
+            rows.map_err(WorkloadError::sql(format!("picking tiles of {}", self.feature_table.shown)))?;
         let number = |value: &Option<String>| value.as_ref().and_then(|text| text.parse::<f64>().ok());
         let point = |row: &Vec<Option<String>>| {
             let filter = row.first()?.as_ref()?.parse().ok().filter(|filter| *filter < filters.len())?;
@@ -146,10 +152,10 @@ impl Features<'_> {
         Ok(rows.iter().filter_map(point).collect())
     }
 
-    /// Which filters a feature passes is seen once; then each takes its first ones by hash.
+    /// Evaluates the filters of a feature once; then each takes its first ones by hash.
     fn query(&self, filters: &[String], among: &[Among]) -> String {
-        let Ground { table, geometry, identity, .. } = self.ground;
-        // The seed is an unsigned number, SQL's bigint is signed: the same 64 bits.
+        let FeatureTable { table, geometry, identity, .. } = self.feature_table;
+        // The seed is unsigned, SQL's bigint is signed: the same 64 bits.
         let hash = format!("hashint8extended({identity}, {})", self.seed as i64);
         let small = |hash: &str, among: &Among| {
             among.below().map_or_else(String::new, |below| format!(" AND {hash} < {below}"))
@@ -166,7 +172,8 @@ impl Features<'_> {
                 self.limit
             )
         });
-        // The planner knows nothing of how few hashes are small, and would compile for longer than the scan takes.
+        // The planner does not know that few hashes are small, and would compile for longer than the scan
+        // takes.
         format!(
             "SET LOCAL jit = off; WITH features AS (\
              SELECT t.{geometry} AS g, {hash} AS h{columns} FROM {table} AS t \
@@ -175,7 +182,7 @@ impl Features<'_> {
              SELECT k, {} AS p, h, ST_XMin(g) AS x, ST_YMin(g) AS y FROM ({}) AS f) AS points ORDER BY k, h, x, y",
             self.within,
             any.join(" OR "),
-            self.ground.on_the_map("ST_PointOnSurface(g)"),
+            self.feature_table.on_the_map("ST_PointOnSurface(g)"),
             firsts.collect::<Vec<_>>().join(" UNION ALL ")
         )
     }
@@ -186,20 +193,20 @@ mod tests {
     use super::*;
     use crate::testing::sql::FakeSql;
 
-    /// A table of so many rows, whose first filter keeps enough of a few and whose second does not.
+    /// A table with this many rows; its first filter passes enough of a few and its second does not.
     fn looked(rows: f64, answers: &[(&str, &[&[&str]])]) -> (Vec<Vec<Point>>, Vec<String>) {
-        let ground = Ground {
+        let feature_table = FeatureTable {
             shown: "areas".to_owned(),
             table: "\"public\".\"areas\"".to_owned(),
             identity: "t.osm_id::bigint".to_owned(),
             geometry: "\"way\"".to_owned(),
             srid: 3857,
             rows,
-            ..Ground::default()
+            ..FeatureTable::default()
         };
         let mut sql = FakeSql::new();
         answers.iter().for_each(|(part, rows)| sql.answer(part, rows));
-        let features = Features { ground: &ground, within: "", limit: 2, seed: 1 };
+        let features = Features { feature_table: &feature_table, within: "", limit: 2, seed: 1 };
         let filters = [" AND t.way_area >= 1", " AND t.way_area >= 9"].map(str::to_owned);
         (features.points(&mut sql, &filters).unwrap(), sql.asked)
     }
@@ -207,7 +214,7 @@ mod tests {
     #[test]
     fn all_filters_are_looked_for_in_one_scan_and_those_that_keep_few_in_one_more() {
         let (one, other, third) = (["0", "1", "1"], ["0", "NULL", "NULL"], ["1", "3", "3"]);
-        // Both looks name the second filter; only the first one the first.
+        // Both queries name the second filter; only the first query the first.
         let first: &[&[&str]] = &[&one, &other, &third];
         let second: &[&[&str]] = &[&third, &["1", "4", "4"]];
         let (points, asked) = looked(1e6, &[("kept_0", first), ("kept_1", second)]);
@@ -230,7 +237,7 @@ mod tests {
         let (points, asked) = looked(99.0, &[("kept_0", &[&["1", "3", "3"]])]);
         assert_eq!((points, asked.len()), (vec![vec![], vec![(3.0, 3.0)]], 1));
         assert!(!asked[0].contains(" < "), "{}", asked[0]);
-        // A view says nothing of its rows.
+        // A view has no estimate of rows.
         let (_, asked) = looked(0.0, &[("count(*)", &[&["1000000"]])]);
         assert!(asked[1].contains(" < -") && !asked[2].contains(" < "), "{asked:?}");
         assert_eq!(asked.len(), 3);

@@ -1,4 +1,4 @@
-//! Chooses the tiles that will be asked for: once, as plain data, the same for every arm.
+//! Picks the tiles to request: once, as plain data, the same for every arm.
 
 mod area;
 mod data;
@@ -14,13 +14,14 @@ use crate::trace::Trace;
 use protocol::postgres::sql::Sql;
 use tile::Tile;
 
-/// The tiles chosen for one layer.
+/// The tiles picked for one layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Picked {
     pub(super) table: String,
-    /// For each zoom its tiles, with repetitions; zooms without any are left out. A trace is one list of all zooms.
+    /// For each zoom its tiles, with repetitions; zooms without any are left out. A trace is one list of all
+    /// zooms.
     pub(super) zooms: Vec<Vec<Tile>>,
-    /// For each session its views, each with its tiles that were in no view before; in place of `zooms`.
+    /// For each session its views, each with its tiles that were in no earlier view; instead of `zooms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) sessions: Vec<Vec<Vec<Tile>>>,
 }
@@ -48,7 +49,6 @@ impl Picked {
     }
 }
 
-/// Chooses the tiles of a layer.
 pub(super) fn pick(
     sql: &mut dyn Sql,
     layer: &Layer,
@@ -79,9 +79,10 @@ pub(super) fn pick(
     Ok(picked)
 }
 
-/// What its tiles are chosen from, in words.
+/// Where its tiles are picked from, in words.
 fn places(layer: &Layer) -> String {
-    let names: Vec<&str> = layer.grounds.iter().map(|ground| ground.shown.as_str()).collect();
+    let names: Vec<&str> =
+        layer.feature_tables.iter().map(|feature_table| feature_table.shown.as_str()).collect();
     match names[..] {
         [] => layer.shown.clone(),
         [one] => format!("table {one}"),
@@ -89,8 +90,8 @@ fn places(layer: &Layer) -> String {
     }
 }
 
-/// Nothing is known of where its features are.
-fn no_ground(layer: &Layer) -> WorkloadError {
+/// The positions of its features are unknown.
+fn no_feature_table(layer: &Layer) -> WorkloadError {
     WorkloadError::missing(
         format!("{} does not say where its features are", layer.shown),
         "name a table with pick_from = \"table\", or give a trace, or picker = \"uniform\" with bounds",

@@ -1,6 +1,7 @@
-//! Users who look at a map: each begins at a random feature, then pans and zooms. Made up once, as plain data.
+//! Users who look at a map: each begins at a random feature, then pans and zooms. Generated once, as plain
+//! data.
 //!
-//! A view asks for the tiles that no earlier view of its session showed: browsers keep what they have.
+//! A view asks for the tiles that no earlier view of its session showed, since browsers cache them.
 
 use std::collections::HashSet;
 
@@ -11,13 +12,13 @@ use tile::Tile;
 use super::super::layer::{Layer, Style};
 use super::super::options::Options;
 use super::super::picker::Sessions;
-use super::{data, no_ground};
+use super::{data, no_feature_table};
 use crate::error::WorkloadError;
 
-/// Of all moves, so many of a hundred go to the next zoom in, and then out; the others pan.
+/// Percent of moves that zoom in, and then out; the others pan.
 const ZOOM_IN: u64 = 25;
 const ZOOM_OUT: u64 = 15;
-/// So often a move may show nothing new before the session goes elsewhere.
+/// Moves without a new tile before the session starts elsewhere.
 const TRIES: usize = 20;
 
 /// The sessions of a layer.
@@ -29,20 +30,20 @@ pub(super) fn made_up(
     style: Style,
     seed: u64,
 ) -> Result<Vec<Vec<Vec<Tile>>>, WorkloadError> {
-    let ground = layer.grounds.first().ok_or_else(|| no_ground(layer))?;
+    let feature_table = layer.feature_tables.first().ok_or_else(|| no_feature_table(layer))?;
     let [low, high] = options.zooms.ends();
-    let within = data::within(ground, options.bounds);
-    let features = data::Features { ground, within: &within, limit: sessions.count.into(), seed };
-    let starts = features.points(sql, &[layer.size_filter(ground, high, style)])?.swap_remove(0);
+    let within = data::within(feature_table, options.bounds);
+    let features = data::Features { feature_table, within: &within, limit: sessions.count.into(), seed };
+    let starts = features.points(sql, &[layer.size_filter(feature_table, high, style)])?.swap_remove(0);
     let mut random = Random::new(seed);
     let walks = starts.into_iter().map(|start| walk(start, [low, high], sessions, &mut random));
-    // One that begins beyond the edge of the map sees nothing.
+    // A session that begins beyond the edge of the map sees nothing.
     Ok(walks.filter(|views| !views.is_empty()).collect())
 }
 
 fn walk(start: (f64, f64), [low, high]: [u8; 2], sessions: Sessions, random: &mut Random) -> Vec<Vec<Tile>> {
     let [width, height] = sessions.viewport.map(f64::from);
-    // People come by an overview or by a link to a place.
+    // Users start at an overview or at a link to a place.
     let mut z = low + random.up_to(u64::from(high - low)) as u8;
     let (mut x, mut y) = start;
     let mut seen = HashSet::new();

@@ -17,10 +17,10 @@ fn places() -> Places {
     PostgresPlace { all, ..connect_to("/a").into() }.into()
 }
 
-/// The folders that connections went to, in order, and what was asked over each.
+/// The folders of the connections, in order, and the queries over each.
 fn spread(hosts: HostPolicy, scripts: &[&str], options: &Options) -> (String, BTreeMap<String, Vec<String>>) {
-    let manner = Manner { hosts, ..Manner::default() };
-    let workload = Pgbench::with_manner(options, &sources(scripts), manner).unwrap();
+    let drop_in_options = DropInOptions { hosts, ..DropInOptions::default() };
+    let workload = Pgbench::with_drop_in_options(options, &sources(scripts), drop_in_options).unwrap();
     let mut asked: Vec<(usize, String)> = Vec::new();
     let mut server = FakePostgres::new(|connection, sql: &str| {
         asked.push((connection, sql.to_owned()));
@@ -71,8 +71,11 @@ fn reads_go_to_standbys_and_the_rest_to_the_primary() {
 
 #[test]
 fn roles_that_are_missing_are_named() {
-    let manner = Manner { hosts: HostPolicy::ReadWrite { reads: vec![0] }, ..Manner::default() };
-    let workload = Pgbench::with_manner(&Options::default(), &sources(&["select 1;"]), manner).unwrap();
+    let drop_in_options =
+        DropInOptions { hosts: HostPolicy::ReadWrite { reads: vec![0] }, ..DropInOptions::default() };
+    let workload =
+        Pgbench::with_drop_in_options(&Options::default(), &sources(&["select 1;"]), drop_in_options)
+            .unwrap();
     let without = |role| {
         let mut place = places().postgres().unwrap().clone();
         place.all.retain(|server| server.role != role);

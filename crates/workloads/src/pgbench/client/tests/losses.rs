@@ -13,8 +13,8 @@ fn again(mode_used: Mode) -> Options {
     Options { reconnect_lost: true, ..mode(mode_used) }
 }
 
-fn telling() -> Manner {
-    Manner { verbose_errors: true, ..Manner::default() }
+fn telling() -> DropInOptions {
+    DropInOptions { verbose_errors: true, ..DropInOptions::default() }
 }
 
 /// Loses the connection at this statement over all, from 0.
@@ -35,7 +35,8 @@ fn the_open_transaction_fails_and_the_client_goes_on() {
             for at in 0..4 {
                 let mut server = FakePostgres::new(losing(at, how.clone()));
                 let script = "begin;\nselect 1;\ncommit;";
-                let (_, measured) = drop_in(&again(mode_used), Manner::default(), script, 5, &mut server);
+                let (_, measured) =
+                    drop_in(&again(mode_used), DropInOptions::default(), script, 5, &mut server);
                 let totals = measured.totals();
                 assert_eq!(
                     (totals.ok, totals.failed, totals.unfinished),
@@ -81,7 +82,7 @@ fn a_pipeline_that_is_lost_leaves_nothing_behind() {
     for mode_used in [Mode::Extended, Mode::Prepared] {
         for at in 0..3 {
             let mut server = FakePostgres::new(losing(at, Answer::Lost));
-            let (_, measured) = drop_in(&again(mode_used), Manner::default(), script, 3, &mut server);
+            let (_, measured) = drop_in(&again(mode_used), DropInOptions::default(), script, 3, &mut server);
             assert_eq!((measured.totals().ok, measured.totals().failed), (2, 1), "{mode_used:?} {at}");
         }
     }
@@ -96,7 +97,7 @@ fn a_connection_that_ends_while_the_client_sleeps_is_made_again_at_once() {
     };
     let script = "select 1;\n\\sleep 20 ms\nselect 2;";
     let mut server = FakePostgres::new(answer);
-    let (_, measured) = drop_in(&again(Mode::Prepared), Manner::default(), script, 3, &mut server);
+    let (_, measured) = drop_in(&again(Mode::Prepared), DropInOptions::default(), script, 3, &mut server);
     assert_eq!((measured.totals().ok, measured.totals().failed), (2, 1));
     // The sleep that was cut short does not wake the next one early.
     assert!(measured.elapsed > 2 * 20_000_000 + 11_000_000, "{}", measured.elapsed);
@@ -107,12 +108,13 @@ fn servers_that_turn_clients_away_are_asked_again_with_pauses() {
     for code in ["53300", "57P03", "57P01", "08P01"] {
         let mut server = FakePostgres::new(losing(2, KILLED));
         server.turned_away = (1..6, code);
-        let (_, measured) = drop_in(&again(Mode::Simple), Manner::default(), "select 1;", 5, &mut server);
+        let (_, measured) =
+            drop_in(&again(Mode::Simple), DropInOptions::default(), "select 1;", 5, &mut server);
         assert_eq!((measured.totals().ok, measured.totals().failed), (4, 1), "{code}");
         let outage = measured.outages[0];
         // 10, 20, 40 … ms.
         assert!(outage.to_ns - outage.from_ns > 600_000_000, "{outage:?}");
-        assert_eq!(measured.connections_lost, 1, "attempts are no losses");
+        assert_eq!(measured.connections_lost, 1, "attempts are not losses");
     }
 }
 
@@ -120,7 +122,8 @@ fn servers_that_turn_clients_away_are_asked_again_with_pauses() {
 fn answers_that_will_not_change_end_the_client() {
     let mut server = FakePostgres::new(losing(2, KILLED));
     server.turned_away = (1..9, "28P01");
-    let (heard, measured) = drop_in(&again(Mode::Simple), Manner::default(), "select 1;", 5, &mut server);
+    let (heard, measured) =
+        drop_in(&again(Mode::Simple), DropInOptions::default(), "select 1;", 5, &mut server);
     insta::assert_snapshot!(heard.join("\n"), @r#"
     abort: connection to server on socket "/simulated/.s.PGSQL.5432" failed: FATAL:  not now
     client 0 aborted while establishing connection
@@ -150,8 +153,8 @@ fn with_a_connection_for_each_transaction_that_one_fails() {
     assert!(measured.outages.iter().all(|outage| outage.over));
 }
 
-fn startup(text: &str) -> Manner {
-    Manner { startup: Some(source("startup.sql", text)), ..Manner::default() }
+fn startup(text: &str) -> DropInOptions {
+    DropInOptions { startup: Some(source("startup.sql", text)), ..DropInOptions::default() }
 }
 
 #[test]
@@ -177,13 +180,13 @@ fn the_startup_script_runs_again() {
 /// Where connections went, after the one at the start was lost.
 fn failover(
     places: &Places,
-    manner: Manner,
+    drop_in_options: DropInOptions,
     options: &Options,
     scripts: &[&str],
     server_down: usize,
     standby: Option<&'static str>,
 ) -> (String, Measured) {
-    let workload = Pgbench::with_manner(options, &sources(scripts), manner).unwrap();
+    let workload = Pgbench::with_drop_in_options(options, &sources(scripts), drop_in_options).unwrap();
     let mut server = FakePostgres::new(losing(3, Answer::Lost));
     server.down = server_down..server_down + 2;
     server.standby = standby;
@@ -202,8 +205,9 @@ fn the_next_server_is_tried_where_one_does_not_take_the_client() {
         PostgresPlace { again: connects.clone(), wanted, ..connect_to("/a").into() }.into()
     };
     let options = again(Mode::Simple);
-    let first =
-        |wanted, standby| failover(&one(wanted), Manner::default(), &options, &["select 1;"], 1, standby);
+    let first = |wanted, standby| {
+        failover(&one(wanted), DropInOptions::default(), &options, &["select 1;"], 1, standby)
+    };
     let (went, measured) = first(TargetSession::Any, None);
     assert_eq!((went.as_str(), measured.totals().ok, measured.totals().failed), ("aabc", 9, 1));
     assert_eq!(first(TargetSession::ReadWrite, Some("/c")).0, "aabca");
@@ -253,19 +257,21 @@ fn spread_clients_go_on_elsewhere() {
     let server = |folder: &str, role| Server { place: connect_to(folder), role };
     let all = vec![server("/a", Role::Primary), server("/b", Role::Standby), server("/c", Role::Standby)];
     let places: Places = PostgresPlace { all, ..connect_to("/a").into() }.into();
-    let manner = |hosts| Manner { hosts, ..Manner::default() };
+    let drop_in_options = |hosts| DropInOptions { hosts, ..DropInOptions::default() };
     let options = again(Mode::Prepared);
-    let (went, _) = failover(&places, manner(HostPolicy::RoundRobin), &options, &["select 1;"], 1, None);
+    let (went, _) =
+        failover(&places, drop_in_options(HostPolicy::RoundRobin), &options, &["select 1;"], 1, None);
     assert_eq!(went, "aabc");
     let reads = HostPolicy::ReadWrite { reads: vec![0] };
-    let (went, measured) = failover(&places, manner(reads.clone()), &options, &["select 1;"], 2, Some("/b"));
+    let (went, measured) =
+        failover(&places, drop_in_options(reads.clone()), &options, &["select 1;"], 2, Some("/b"));
     assert_eq!(
         (went.as_str(), measured.totals().ok),
         ("abbca", 9),
         "reads go to the primary rather than nowhere"
     );
     let (went, measured) =
-        failover(&places, manner(reads), &options, &["select 1;", "update t;"], 2, Some("/b"));
+        failover(&places, drop_in_options(reads), &options, &["select 1;", "update t;"], 2, Some("/b"));
     assert!(went.starts_with("ab") && measured.totals().ok == 9, "{went}");
 }
 
@@ -278,7 +284,7 @@ fn a_run_that_is_over_does_not_wait_for_those_who_are_away() {
     let places = places();
     let until = engine::Until::Elapsed(2_000_000_000);
     let plan = engine::Plan { until, drain: u64::MAX / 4, count_drained: true, ..plan(1, 1) };
-    let mut heard = Heard::default();
+    let mut heard = MessageLog::default();
     let clients = workload.clients(&places, load(3)).unwrap();
     let measured = server.run_plan(clients, &plan, &mut heard).unwrap();
     assert_eq!((measured.totals().failed, measured.totals().unfinished), (1, 0));
@@ -310,11 +316,11 @@ proptest::proptest! {
         server.piece = piece;
         (server.down, server.turned_away) = (down.0..down.0 + down.1, (away.0..away.0 + away.1, "53300"));
         let options = Options { reconnect, ..again(mode_used) };
-        let manner = if started { startup("select 8;\nset a = 1;") } else { Manner::default() };
+        let drop_in_options = if started { startup("select 8;\nset a = 1;") } else { DropInOptions::default() };
         let pipeline = "\\startpipeline\nselect 4;\nselect 5;\n\\endpipeline\n";
         let end = if mode_used == Mode::Simple { "" } else { pipeline };
         let script = format!("begin;\nselect 1 as one \\gset\n\\sleep 1 ms\nselect :one;\ncommit;\n{end}");
-        let workload = Pgbench::with_manner(&options, &sources(&[&script]), manner).unwrap();
+        let workload = Pgbench::with_drop_in_options(&options, &sources(&[&script]), drop_in_options).unwrap();
         let places = places();
         let clients = workload.clients(&places, load(3)).unwrap();
         // What is lost before the first transaction ends the run, as it should.

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Last words of the one client.
-fn last_words(options: &Options, script: &str, answer: impl FnMut(usize, &str) -> Vec<Answer>) -> String {
+fn last_message(options: &Options, script: &str, answer: impl FnMut(usize, &str) -> Vec<Answer>) -> String {
     said(options, script, answer).last().cloned().unwrap_or_default()
 }
 
@@ -42,21 +42,21 @@ fn clients_give_up_in_pgbench_s_words() {
         ),
     ];
     for (script, wanted) in cases {
-        assert_eq!(last_words(&simple, script, syntax), format!("abort: {wanted}"));
+        assert_eq!(last_message(&simple, script, syntax), format!("abort: {wanted}"));
     }
     let copy = |_: usize, _: &str| vec![Answer::CopyIn];
-    let words = last_words(&simple, "copy t from stdin;", copy);
+    let words = last_message(&simple, "copy t from stdin;", copy);
     assert_eq!(words, "abort: COPY is not supported in pgbench, aborting");
     let lost = |_: usize, _: &str| vec![Answer::Lost];
     assert_eq!(
-        last_words(&simple, "select 1;", lost),
+        last_message(&simple, "select 1;", lost),
         "abort: client 0 aborted in command 0 (SQL) of script 0; perhaps the backend died while processing"
     );
     let killed = |_: usize, _: &str| {
         vec![Answer::Fatal("57P01", "terminating connection due to administrator command")]
     };
     assert_eq!(
-        last_words(&simple, "select 1;", killed),
+        last_message(&simple, "select 1;", killed),
         "abort: client 0 script 0 aborted in command 0 query 0: FATAL:  terminating connection due to administrator command"
     );
 }
@@ -68,18 +68,18 @@ fn rows_that_do_not_fit_end_the_client() {
         |count: usize| move |_: usize, _: &str| vec![Answer::Rows(vec!["a"], vec![vec![Some("1")]; count])];
     let place = "abort: client 0 script 0 command 0 query 0:";
     for count in [0, 2] {
-        let words = last_words(&simple, "select 1 as a \\gset", rows(count));
+        let words = last_message(&simple, "select 1 as a \\gset", rows(count));
         assert_eq!(words, format!("{place} expected one row, got {count}"));
     }
     let done =
         |_: usize, _: &str| vec![Answer::Rows(vec!["a"], vec![vec![Some("1")]]), Answer::Done("INSERT 0 1")];
     assert_eq!(
-        last_words(&simple, "select 1 as a \\; insert \\gset", done),
+        last_message(&simple, "select 1 as a \\; insert \\gset", done),
         "abort: client 0 script 0 command 0 query 1: expected one row, got 0"
     );
     let badly_named = |_: usize, _: &str| vec![Answer::Rows(vec!["?column?"], vec![vec![Some("1")]])];
     for capture in ["gset", "aset"] {
-        let words = last_words(&simple, &format!("select 1 \\{capture} x"), badly_named);
+        let words = last_message(&simple, &format!("select 1 \\{capture} x"), badly_named);
         let cause = format!("abort: {capture}: invalid variable name: \"x?column?\"");
         let last = "client 0 script 0 command 0 query 0: error storing into variable x?column?";
         assert_eq!(words, format!("{cause}\n{last}"));
@@ -88,7 +88,7 @@ fn rows_that_do_not_fit_end_the_client() {
     assert_eq!(said(&simple, "select 1 as a \\aset", none), [""; 0]);
 }
 
-/// Equal causes are told by their code: texts have numbers of clients in them.
+/// Equal causes are recognised by their code: texts contain numbers of clients.
 #[test]
 fn a_client_that_gives_up_says_the_code_of_the_error() {
     let refused = |_: usize, sql: &str| match sql {
@@ -109,7 +109,7 @@ fn a_client_that_lost_its_server_says_so() {
         let mut server =
             FakePostgres::new(|_, _: &str| answers.next().map_or_else(|| one("1"), |answer| vec![answer]));
         server.full_at = full_at;
-        let (_, mut measured) = drop_in(options, Manner::default(), "select 1;", 2, &mut server);
+        let (_, mut measured) = drop_in(options, DropInOptions::default(), "select 1;", 2, &mut server);
         measured.aborts.swap_remove(0)
     };
     let usual = Options::default();
@@ -135,7 +135,7 @@ fn a_variable_without_text_has_no_message_in_pgbench() {
 #[test]
 fn the_transaction_that_leaves_a_block_open_counts() {
     let mut server = FakePostgres::new(|_, sql: &str| usual(sql));
-    let (_, measured) = drop_in(&Options::default(), Manner::default(), "begin;", 5, &mut server);
+    let (_, measured) = drop_in(&Options::default(), DropInOptions::default(), "begin;", 5, &mut server);
     assert_eq!((measured.totals().ok, measured.aborts.len()), (1, 1));
     assert_eq!(server.log, ["C", "Q begin;", "X"]);
 }
@@ -144,7 +144,8 @@ fn the_transaction_that_leaves_a_block_open_counts() {
 fn the_drop_in_tells_what_cannot_be_prepared_and_uses_it() {
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     server.unparsable = vec!["bad"];
-    let (heard, _) = drop_in(&mode(Mode::Prepared), Manner::default(), "select 1;\nbad;", 1, &mut server);
+    let (heard, _) =
+        drop_in(&mode(Mode::Prepared), DropInOptions::default(), "select 1;\nbad;", 1, &mut server);
     insta::assert_snapshot!(heard.join("\n"), @r#"
     error: ERROR:  syntax error
     abort: client 0 script 0 aborted in command 1 query 0: ERROR:  prepared statement "P_1" does not exist
@@ -179,7 +180,7 @@ fn a_connection_that_ends_between_statements_is_told_at_the_next_one() {
 
 #[test]
 fn steps_are_told_when_asked_for() {
-    let debug = || Manner { debug: true, ..Manner::default() };
+    let debug = || DropInOptions { debug: true, ..DropInOptions::default() };
     let script = "\\set v random(1, 1)\n\\sleep 1 us\nselect :v as w;";
     let tell = |mode_used| {
         let mut server = FakePostgres::new(|_, _: &str| one("1"));
@@ -227,7 +228,8 @@ fn bytes_of_any_encoding_pass_through() {
     for mode_used in [Mode::Simple, Mode::Prepared] {
         let options = Options { define: [("v".to_owned(), "1".to_owned())].into(), ..mode(mode_used) };
         let workload =
-            Pgbench::with_manner(&options, std::slice::from_ref(&script), Manner::default()).unwrap();
+            Pgbench::with_drop_in_options(&options, std::slice::from_ref(&script), DropInOptions::default())
+                .unwrap();
         let places = places();
         let mut server = FakePostgres::new(|_, _: &str| one("1"));
         let measured = server.run(workload.clients(&places, load(1)).unwrap(), 1, 1).unwrap();

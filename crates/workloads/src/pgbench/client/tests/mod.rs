@@ -1,8 +1,8 @@
 //! Clients against a simulated server.
 
+mod drop_in;
 mod hosts;
 mod losses;
-mod manner;
 mod messages;
 mod pipelines;
 mod preparing;
@@ -11,9 +11,9 @@ mod shells;
 
 use engine::Measured;
 
-use crate::pgbench::{Manner, Mode, Options, Pgbench, ScriptSource};
+use crate::pgbench::{DropInOptions, Mode, Options, Pgbench, ScriptSource};
 use crate::place::Places;
-use crate::testing::{Answer, FakePostgres, Heard, connect, plan};
+use crate::testing::{Answer, FakePostgres, MessageLog, connect, plan};
 use crate::workload::{ClientWorkload, Clients, Workload};
 
 fn mode(mode: Mode) -> Options {
@@ -44,28 +44,28 @@ fn clients(options: &Options, scripts: &[&str], count: usize) -> Vec<Box<dyn eng
     workload.clients(&places, load(count)).unwrap()
 }
 
-/// Runs one client in a drop-in's manner; what it said, and what was measured.
+/// Runs one client in a drop-in; its messages, and what was measured.
 fn drop_in<F: FnMut(usize, &str) -> Vec<Answer>>(
     options: &Options,
-    manner: Manner,
+    drop_in_options: DropInOptions,
     script: &str,
     transactions: u64,
     server: &mut FakePostgres<F>,
 ) -> (Vec<String>, Measured) {
-    let workload = Pgbench::with_manner(options, &sources(&[script]), manner).unwrap();
+    let workload = Pgbench::with_drop_in_options(options, &sources(&[script]), drop_in_options).unwrap();
     let places = places();
     let clients = workload.clients(&places, load(1)).unwrap();
-    let mut heard = Heard::default();
+    let mut heard = MessageLog::default();
     let measured = server.run_plan(clients, &plan(transactions, 1), &mut heard).unwrap();
     (heard.0, measured)
 }
 
-/// What a drop-in says of one script, one transaction.
+/// The drop-in's output for one script and one transaction.
 fn said(options: &Options, script: &str, answer: impl FnMut(usize, &str) -> Vec<Answer>) -> Vec<String> {
-    drop_in(options, Manner::default(), script, 1, &mut FakePostgres::new(answer)).0
+    drop_in(options, DropInOptions::default(), script, 1, &mut FakePostgres::new(answer)).0
 }
 
-/// Runs one client on one script for so many transactions; what was asked, and what was measured.
+/// Runs one client on one script for this many transactions; returns the queries, and what was measured.
 fn play(
     options: &Options,
     script: &str,

@@ -67,8 +67,8 @@ fn other_errors_are_counted_when_asked_for() {
     assert_eq!(measured.statements[0].failures, 3);
 }
 
-fn verbose() -> Manner {
-    Manner { verbose_errors: true, ..Manner::default() }
+fn verbose() -> DropInOptions {
+    DropInOptions { verbose_errors: true, ..DropInOptions::default() }
 }
 
 #[test]

@@ -23,21 +23,22 @@ fn ended(success: bool, output: &str) -> ShellDone {
     ShellDone::Ended { success, output: output.as_bytes().to_vec() }
 }
 
-/// What is said, what was run, and what was asked of the server.
+/// The messages, the commands that were run, and the queries.
 fn run(script: &str, answer: ShellDone, debug: bool) -> (Vec<String>, Vec<ShellCommand>, Vec<String>) {
     let echo = Arc::new(Echo { answer, ran: Mutex::default() });
-    let manner = Manner { shell: Some(Arc::clone(&echo) as Arc<dyn Shell>), debug, ..Manner::default() };
+    let drop_in_options =
+        DropInOptions { shell: Some(Arc::clone(&echo) as Arc<dyn Shell>), debug, ..DropInOptions::default() };
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
-    let (heard, _) = drop_in(&Options::default(), manner, script, 1, &mut server);
+    let (messages, _) = drop_in(&Options::default(), drop_in_options, script, 1, &mut server);
     let ran = echo.ran.lock().unwrap().clone();
-    (heard, ran, server.asked().iter().map(|sql| (*sql).to_owned()).collect())
+    (messages, ran, server.asked().iter().map(|sql| (*sql).to_owned()).collect())
 }
 
 #[test]
 fn commands_are_run_elsewhere_and_the_script_goes_on() {
     let script = "\\set n 5\n\\shell echo :n ::x\n\\setshell v echo :n\nselect :v;";
-    let (heard, ran, asked) = run(script, ended(true, "42\nmore\n"), false);
-    assert_eq!(heard, [""; 0]);
+    let (messages, ran, asked) = run(script, ended(true, "42\nmore\n"), false);
+    assert_eq!(messages, [""; 0]);
     let command = |text: &str, capture| ShellCommand { text: text.as_bytes().to_vec(), capture };
     assert_eq!(ran, [command("echo 5 :x", false), command("echo 5", true)]);
     assert_eq!(asked, ["select 42;"]);
@@ -62,8 +63,8 @@ fn what_cannot_be_run_ends_the_client_in_pgbench_s_words() {
         ("\\setshell 1v echo", ended(true, "1"), "setshell: invalid variable name: \"1v\"", set_shell),
     ];
     for (script, answer, cause, last) in cases {
-        let (heard, ..) = run(script, answer, false);
-        assert_eq!(heard, [format!("abort: {cause}\n{last}")], "{script}");
+        let (messages, ..) = run(script, answer, false);
+        assert_eq!(messages, [format!("abort: {cause}\n{last}")], "{script}");
     }
     // The exit status of \setshell means nothing.
     assert_eq!(run("\\setshell v false", ended(false, "7\n"), false).0, [""; 0]);
@@ -71,8 +72,8 @@ fn what_cannot_be_run_ends_the_client_in_pgbench_s_words() {
 
 #[test]
 fn steps_of_a_shell_command_are_told_when_asked_for() {
-    let (heard, ..) = run("\\setshell v echo 4 5", ended(true, "45\n"), true);
-    insta::assert_snapshot!(heard.join("\n"), @r#"
+    let (messages, ..) = run("\\setshell v echo 4 5", ended(true, "45\n"), true);
+    insta::assert_snapshot!(messages.join("\n"), @r#"
     debug: client 0 executing script "script0"
     debug: client 0 executing \setshell v echo 4 5
     debug: echo: shell parameter name: "4", value: "45
@@ -82,7 +83,11 @@ fn steps_of_a_shell_command_are_told_when_asked_for() {
 
 #[test]
 fn without_a_shell_scripts_that_need_one_are_refused_by_name() {
-    let refused = Pgbench::with_manner(&Options::default(), &sources(&["\\shell x"]), Manner::default());
+    let refused = Pgbench::with_drop_in_options(
+        &Options::default(),
+        &sources(&["\\shell x"]),
+        DropInOptions::default(),
+    );
     let message = refused.err().unwrap().to_string();
     assert!(message.starts_with("script0:1: \\shell is not supported"), "{message}");
 }

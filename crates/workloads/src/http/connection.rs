@@ -1,4 +1,4 @@
-//! A connection of a client, and what it asks for over it.
+//! A client's connection to a web server, and its request.
 
 use engine::Time;
 use protocol::http::{Broken, Response, Responses, Want};
@@ -7,28 +7,26 @@ use super::accept::{Accept, Fault};
 use super::requests::Request;
 use super::words::Seen;
 
-/// A connection, and what is asked for over it.
+/// A client's connection, and its request.
 #[derive(Debug)]
-pub(super) struct Courier {
+pub(super) struct ClientConnection {
     responses: Responses,
-    /// What it asks for, or asked for last.
+    /// The current or last request.
     pub(super) request: Option<Request>,
     /// The request has no answer yet.
     pub(super) asking: bool,
-    /// The connection takes requests.
+    /// The connection accepts requests.
     pub(super) open: bool,
-    /// The connection has given a response.
+    /// The connection has returned a response.
     pub(super) served: bool,
-    /// When the request was its own first.
     pub(super) asked: Time,
     /// How often the request was sent.
     pub(super) tries: u32,
-    /// Which of the places it goes to, and how many in a row took no connection.
+    /// Index of its address, and the number of successive failures to connect.
     place: usize,
     refused: usize,
 }
 
-/// What is kept of a response.
 pub(super) struct Ended {
     pub(super) bytes: u64,
     pub(super) stays: bool,
@@ -43,7 +41,7 @@ impl Ended {
     }
 }
 
-impl Courier {
+impl ClientConnection {
     /// Before anything is connected.
     pub(super) fn new() -> Self {
         Self {
@@ -82,12 +80,12 @@ impl Courier {
         Ok(self.responses.next(data, used)?.map(|response| Ended::of(&response, accept)))
     }
 
-    /// The response that the end of the connection ended.
+    /// The response that was ended by the end of the connection.
     pub(super) fn last(&mut self, accept: &Accept) -> Result<Option<Ended>, Broken> {
         Ok(self.responses.closed()?.map(|response| Ended::of(&response, accept)))
     }
 
-    /// The next of so many places, as long as there is one that was not tried.
+    /// The next of `places` addresses, unless all were tried.
     pub(super) fn elsewhere(&mut self, places: usize) -> Option<usize> {
         self.refused += 1;
         (self.refused < places).then(|| {
@@ -96,7 +94,7 @@ impl Courier {
         })
     }
 
-    /// What came last, to be told.
+    /// The last response, for a message.
     pub(super) fn seen<'a>(&'a self, path: &'a str) -> Seen<'a> {
         let response = self.responses.last();
         Seen {

@@ -1,4 +1,4 @@
-//! Is there PostGIS, is there the table, and where are its geometries?
+//! Checks PostGIS, tables, and their geometry columns.
 
 use protocol::nearest;
 use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
@@ -8,38 +8,34 @@ use crate::error::WorkloadError;
 /// SRID of the web map.
 pub(super) const WEB_MERCATOR: i64 = 3857;
 
-/// SQLSTATE of a name that cannot be read.
 const INVALID_NAME: &str = "42602";
 
-/// A table with features.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::tiles) struct Ground {
+pub(in crate::tiles) struct FeatureTable {
     /// As the user gave it.
     pub(in crate::tiles) shown: String,
     /// Quoted, with its schema.
     pub(in crate::tiles) table: String,
-    /// Quoted, as statements name it: with a schema only where the user wrote one, so that each connection looks for it by its own
+    /// Quoted, for statements: with a schema only if the user wrote one, so that each connection uses its own
     /// `search_path`.
     pub(in crate::tiles) named: String,
-    /// Schema and name, as they are.
     pub(in crate::tiles) schema: String,
     pub(in crate::tiles) name: String,
     /// Geometry column, quoted.
     pub(in crate::tiles) geometry: String,
     pub(in crate::tiles) srid: i64,
-    /// Kind of its geometries as the column says it: `POLYGON`, `GEOMETRY`.
+    /// Kind of its geometries according to the column: `POLYGON`, `GEOMETRY`.
     pub(in crate::tiles) kind: String,
-    /// Its columns, as they are named.
     pub(in crate::tiles) columns: Vec<String>,
-    /// What identifies a feature; an SQL expression of type bigint, the table being `t`.
+    /// What identifies a feature; an SQL expression of type bigint on table `t`.
     pub(in crate::tiles) identity: String,
-    /// Rows that the planner supposes.
+    /// The planner's estimate.
     pub(in crate::tiles) rows: f64,
-    /// Whether an index can find features by place; so it is said of views, whose tables may have one.
+    /// Whether an index finds features by place; assumed for views, whose tables may have one.
     pub(in crate::tiles) is_indexed: bool,
 }
 
-impl Ground {
+impl FeatureTable {
     /// The geometry of table `t` in the map's projection.
     pub(in crate::tiles) fn on_the_map(&self, geometry: &str) -> String {
         if self.srid == WEB_MERCATOR {
@@ -63,7 +59,7 @@ impl Ground {
     }
 }
 
-/// Whether the database has PostGIS that knows of tiles.
+/// Checks that the database has a PostGIS with tile functions.
 pub(super) fn postgis(sql: &mut dyn Sql) -> Result<(), WorkloadError> {
     let version = sql
         .scalar("SELECT extversion FROM pg_extension WHERE extname = 'postgis'")
@@ -86,7 +82,7 @@ fn major(version: &str) -> u32 {
 }
 
 /// The table of this name.
-pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadError> {
+pub(super) fn feature_table(sql: &mut dyn Sql, shown: &str) -> Result<FeatureTable, WorkloadError> {
     let doing = format!("looking at table {shown}");
     let asked = |error: SqlError| WorkloadError::Sql { doing: doing.clone(), error };
     let found = sql
@@ -96,7 +92,7 @@ pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadE
             quote_literal(shown)
         ))
         .map_err(|error| match error.is(INVALID_NAME) {
-            true => WorkloadError::missing(format!("{shown} is no name of a table as SQL has it"), format!("a name with blanks or capitals stands in quotes: {}", quote_identifier(shown))),
+            true => WorkloadError::missing(format!("{shown} is not a valid table name in SQL"), format!("a name with blanks or capitals needs quotes: {}", quote_identifier(shown))),
             false => asked(error),
         })?;
     let Some([schema, name, oid, rows]) = texts(found.first()) else {
@@ -128,7 +124,7 @@ pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadE
             quote_literal(&geometry)
         ))
         .map_err(asked)?;
-    Ok(Ground {
+    Ok(FeatureTable {
         shown: shown.to_owned(),
         table,
         named,
@@ -144,15 +140,15 @@ pub(super) fn ground(sql: &mut dyn Sql, shown: &str) -> Result<Ground, WorkloadE
     })
 }
 
-/// A name of the catalog, quoted, with its schema where it was written with one.
+/// A name of the catalog, quoted, with its schema if it was written.
 pub(super) fn as_written(shown: &str, schema: &str, name: &str) -> String {
     let name = quote_identifier(name);
     let has_schema = shown.split('"').step_by(2).any(|unquoted| unquoted.contains('.'));
     if has_schema { format!("{}.{name}", quote_identifier(schema)) } else { name }
 }
 
-/// Whether a function has this name, with or without its schema, that may be one of tiles. Names are compared as texts: what is a
-/// name of a table to the server it may refuse to take apart.
+/// Whether a possible tile function has this name, with or without its schema. Names are compared as texts:
+/// the server may refuse to parse one.
 fn is_function(sql: &mut dyn Sql, shown: &str) -> Result<bool, SqlError> {
     let folded = if shown.contains('"') { shown.to_owned() } else { shown.to_lowercase() };
     let name = quote_literal(folded.trim());
@@ -185,7 +181,7 @@ fn hint_for(sql: &mut dyn Sql, shown: &str) -> Result<String, SqlError> {
     })
 }
 
-/// The first geometry column, its SRID and kind: one in the map's projection before others.
+/// The first geometry column, its SRID and kind: preferably in the map's projection.
 fn geometry_column(
     sql: &mut dyn Sql,
     shown: &str,
@@ -221,7 +217,7 @@ fn geometry_column(
     Ok((column, srid, kind))
 }
 
-/// A tile would be of one of them, and leave all other features out without a word.
+/// A tile would contain one of them, and silently leave all other features out.
 fn several_srids(shown: &str, column: &str, found: &[(i64, String)]) -> WorkloadError {
     let each: Vec<String> = found.iter().map(|(srid, count)| format!("{count} in {srid}")).collect();
     WorkloadError::missing(
@@ -233,7 +229,7 @@ fn several_srids(shown: &str, column: &str, found: &[(i64, String)]) -> Workload
     )
 }
 
-/// A column may not say its SRID; its values do, each for itself: those with how many rows have them, the commonest first.
+/// If a column has no SRID, its values have: SRIDs with their number of rows, the most frequent first.
 fn srids_of_rows(sql: &mut dyn Sql, table: &str, column: &str) -> Result<Vec<(i64, String)>, SqlError> {
     let column = quote_identifier(column);
     let rows = long(sql).rows(&format!(
@@ -243,7 +239,7 @@ fn srids_of_rows(sql: &mut dyn Sql, table: &str, column: &str) -> Result<Vec<(i6
     Ok(rows.iter().filter_map(|row| srid(texts(Some(row))?)).collect())
 }
 
-/// The values of a row of so many columns, none of them NULL.
+/// The values of a row with this many columns, none of them NULL.
 pub(super) fn texts<const N: usize>(row: Option<&Vec<Option<String>>>) -> Option<[String; N]> {
     let values: Option<Vec<String>> = row?.iter().cloned().collect();
     values?.try_into().ok()
@@ -253,7 +249,7 @@ pub(super) fn texts<const N: usize>(row: Option<&Vec<Option<String>>>) -> Option
 mod tests {
     use super::*;
 
-    /// An extract was to be loaded for it.
+    /// It suggested loading an extract for it.
     #[test]
     fn a_function_without_its_parentheses_is_told() {
         use crate::testing::sql::FakeSql;
@@ -264,7 +260,7 @@ mod tests {
         ] {
             let mut sql = FakeSql::new();
             sql.answer("FROM pg_proc", &[&[there]]);
-            let told = ground(&mut sql, "My_tiles").unwrap_err().to_string();
+            let told = feature_table(&mut sql, "My_tiles").unwrap_err().to_string();
             assert!(told.contains("table My_tiles does not exist") && told.contains(wanted), "{told}");
             assert!(sql.asked.iter().any(|asked| asked.contains("'my_tiles' IN (quote_ident(p.proname)")));
         }

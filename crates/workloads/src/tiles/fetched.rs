@@ -1,4 +1,4 @@
-//! What single tiles hold.
+//! The contents of single tiles.
 
 use std::time::{Duration, Instant};
 
@@ -9,18 +9,17 @@ use super::fetch::Fetch;
 use super::layer::Layer;
 use crate::error::WorkloadError;
 
-/// When the tiles of a zoom have taken so long, no further one of it is fetched.
+/// After this time no further tile of a zoom is fetched.
 const ENOUGH: Duration = Duration::from_secs(5);
 
-/// A tile that was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Taste {
+pub(super) struct FetchedTile {
     pub(super) tile: Tile,
     pub(super) bytes: Vec<u8>,
 }
 
-impl Taste {
-    /// What it holds; rows that were made into features are not known yet.
+impl FetchedTile {
+    /// Its contents; rows that were made into features are not known yet.
     pub(super) fn held(&self, script: u32) -> TileSample {
         let measured = mvt::measure(&self.bytes).ok();
         TileSample {
@@ -41,14 +40,14 @@ pub(super) fn several(
     from: &mut dyn Fetch,
     layer: &Layer,
     tiles: &[Tile],
-) -> Result<Vec<Taste>, WorkloadError> {
+) -> Result<Vec<FetchedTile>, WorkloadError> {
     let start = Instant::now();
-    let mut tastes = Vec::new();
+    let mut fetched_tiles = Vec::new();
     for tile in tiles {
-        tastes.push(Taste { tile: *tile, bytes: from.tile(layer, *tile)? });
+        fetched_tiles.push(FetchedTile { tile: *tile, bytes: from.tile(layer, *tile)? });
         if start.elapsed() > ENOUGH {
             break;
         }
     }
-    Ok(tastes)
+    Ok(fetched_tiles)
 }

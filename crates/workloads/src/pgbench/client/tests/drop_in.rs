@@ -20,7 +20,7 @@ fn a_transaction_without_a_connection_ends_its_client() {
     let options = Options { reconnect: true, ..Options::default() };
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     server.full_at = 1;
-    let (heard, measured) = drop_in(&options, Manner::default(), "select 1;", 3, &mut server);
+    let (heard, measured) = drop_in(&options, DropInOptions::default(), "select 1;", 3, &mut server);
     insta::assert_snapshot!(heard.join("\n"), @r#"
     abort: connection to server on socket "/simulated/.s.PGSQL.5432" failed: connection refused
     	Is the server running locally and accepting connections on that socket?
@@ -33,8 +33,12 @@ fn a_transaction_without_a_connection_ends_its_client() {
 fn a_client_without_a_connection_ends_the_run() {
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     server.full_at = 0;
-    let workload =
-        Pgbench::with_manner(&Options::default(), &sources(&["select 1;"]), Manner::default()).unwrap();
+    let workload = Pgbench::with_drop_in_options(
+        &Options::default(),
+        &sources(&["select 1;"]),
+        DropInOptions::default(),
+    )
+    .unwrap();
     let places = places();
     let clients = workload.clients(&places, load(1)).unwrap();
     let message = server.run(clients, 1, 1).unwrap_err().to_string();
@@ -42,8 +46,8 @@ fn a_client_without_a_connection_ends_the_run() {
     assert!(message.starts_with(wanted), "{message}");
 }
 
-fn startup(text: &str) -> Manner {
-    Manner { startup: Some(source("startup.sql", text)), ..Manner::default() }
+fn startup(text: &str) -> DropInOptions {
+    DropInOptions { startup: Some(source("startup.sql", text)), ..DropInOptions::default() }
 }
 
 #[test]
@@ -54,15 +58,15 @@ fn the_startup_script_runs_once_per_connection_and_disturbs_nothing() {
         "select 9 as fact " => vec![Answer::Rows(vec!["fact"], vec![vec![Some("9")]])],
         sql => usual(sql),
     };
-    let run = |options: &Options, manner| {
+    let run = |options: &Options, drop_in_options| {
         let mut server = FakePostgres::new(answer);
-        let (heard, measured) = drop_in(options, manner, script, 2, &mut server);
+        let (heard, measured) = drop_in(options, drop_in_options, script, 2, &mut server);
         assert_eq!(heard, [""; 0]);
         let asked: Vec<_> = server.asked().iter().map(|sql| (*sql).to_owned()).collect();
         (asked, measured)
     };
     let plain = Options { define: [("fact".to_owned(), "9".to_owned())].into(), ..mode(Mode::Prepared) };
-    let (undisturbed, _) = run(&plain, Manner::default());
+    let (undisturbed, _) = run(&plain, DropInOptions::default());
     let (asked, measured) = run(&mode(Mode::Prepared), startup(before));
     assert!(asked[0].starts_with("set work_mem = "), "{asked:?}");
     assert_eq!(asked[2..], undisturbed);
@@ -95,7 +99,8 @@ fn a_startup_script_that_fails_is_named_with_its_line() {
     ];
     for (text, wanted) in cases {
         let workload =
-            Pgbench::with_manner(&Options::default(), &sources(&["select 1;"]), startup(text)).unwrap();
+            Pgbench::with_drop_in_options(&Options::default(), &sources(&["select 1;"]), startup(text))
+                .unwrap();
         let places = places();
         let clients = workload.clients(&places, load(1)).unwrap();
         let message = FakePostgres::new(answer).run(clients, 1, 1).unwrap_err().to_string();
@@ -107,7 +112,8 @@ fn a_startup_script_that_fails_is_named_with_its_line() {
 #[test]
 fn the_startup_script_is_not_among_those_measured() {
     let workload =
-        Pgbench::with_manner(&Options::default(), &sources(&["select 1;"]), startup("select 2;")).unwrap();
+        Pgbench::with_drop_in_options(&Options::default(), &sources(&["select 1;"]), startup("select 2;"))
+            .unwrap();
     assert_eq!((workload.scripts().len(), workload.statements().len()), (1, 1));
 }
 
@@ -115,9 +121,10 @@ fn the_startup_script_is_not_among_those_measured() {
 fn groups_choose_among_their_own_scripts() {
     let group = |clients, scripts: &[(usize, u32)]| Group { clients, scripts: scripts.to_vec() };
     let groups = vec![group(1, &[(2, 1)]), group(2, &[(0, 1), (1, 1)])];
-    let manner = Manner { groups, ..Manner::default() };
+    let drop_in_options = DropInOptions { groups, ..DropInOptions::default() };
     let scripts = ["select 'a:client_id';", "select 'b:client_id';", "select 'c:client_id';"];
-    let workload = Pgbench::with_manner(&Options::default(), &sources(&scripts), manner).unwrap();
+    let workload =
+        Pgbench::with_drop_in_options(&Options::default(), &sources(&scripts), drop_in_options).unwrap();
     let places = places();
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     let measured = server.run(workload.clients(&places, load(4)).unwrap(), 40, 3).unwrap();
@@ -162,7 +169,7 @@ fn what_cannot_be_read_is_told_in_pgbench_s_words() {
     let folder = tempfile::tempdir().unwrap();
     let open = |path: std::path::PathBuf| {
         let source = ScriptSource::File { path, shown: "my.sql".into(), weight: 1 };
-        Pgbench::with_manner(&Options::default(), &[source], Manner::default())
+        Pgbench::with_drop_in_options(&Options::default(), &[source], DropInOptions::default())
             .err()
             .map(|error| error.to_string())
     };
@@ -171,7 +178,7 @@ fn what_cannot_be_read_is_told_in_pgbench_s_words() {
     let directory = open(folder.path().to_owned());
     assert_eq!(directory.as_deref(), Some("could not read file \"my.sql\": Is a directory"));
     let options = Options { define: [("a b".to_owned(), "1".to_owned())].into(), ..Options::default() };
-    let named = Pgbench::with_manner(&options, &sources(&["select 1;"]), Manner::default());
+    let named = Pgbench::with_drop_in_options(&options, &sources(&["select 1;"]), DropInOptions::default());
     assert_eq!(named.err().unwrap().to_string(), "option: invalid variable name: \"a b\"");
 }
 
@@ -182,7 +189,8 @@ fn scripts_may_be_long_and_not_too_many() {
     let (log, measured) = play(&Options::default(), &script, 1, |_, _| one("1"));
     assert_eq!((log.last().map(String::as_str), measured.totals().ok), (Some("Q select 1;"), 1));
     let many = vec!["select 1;"; 129];
-    let refused = Pgbench::with_manner(&Options::default(), &sources(&many), Manner::default());
+    let refused =
+        Pgbench::with_drop_in_options(&Options::default(), &sources(&many), DropInOptions::default());
     assert_eq!(refused.err().unwrap().to_string(), "at most 128 SQL scripts are allowed");
 }
 
@@ -190,7 +198,7 @@ fn scripts_may_be_long_and_not_too_many() {
 #[test]
 fn the_startup_script_does_not_count_towards_the_128_scripts() {
     let many = sources(&["select 1;"; 128]);
-    let workload = Pgbench::with_manner(&Options::default(), &many, startup("select 2;")).unwrap();
+    let workload = Pgbench::with_drop_in_options(&Options::default(), &many, startup("select 2;")).unwrap();
     assert_eq!((workload.scripts().len(), workload.statements().len()), (128, 128));
     let clients = workload.clients(&places(), load(1)).unwrap();
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
@@ -202,7 +210,7 @@ fn the_startup_script_does_not_count_towards_the_128_scripts() {
 #[test]
 fn an_ambiguous_name_of_a_builtin_script_is_refused() {
     let unknown = ScriptSource::Builtin("s".into());
-    let refused = Pgbench::with_manner(&Options::default(), &[unknown], Manner::default());
+    let refused = Pgbench::with_drop_in_options(&Options::default(), &[unknown], DropInOptions::default());
     let wanted = "ambiguous builtin name: 2 builtin scripts found for prefix \"s\"";
     assert_eq!(refused.err().unwrap().to_string(), wanted);
 }
