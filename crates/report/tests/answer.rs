@@ -162,7 +162,7 @@ fn runs_that_are_all_too_short_are_to_be_longer() {
     }
     let mut data = remade(data);
     data.course = Course {
-        command: Command::read("pgdyno bench -f slow.sql -T 10 --against 'script: b.sql'"),
+        command: Command::read("pgdyno bench -f slow.sql -T 20 --against 'script: b.sql'"),
         ..Course::default()
     };
     let summary = summary::text(&data);
@@ -171,7 +171,7 @@ fn runs_that_are_all_too_short_are_to_be_longer() {
         "{summary}"
     );
     assert!(
-        summary.contains("\n    pgdyno bench -f slow.sql --against 'script: b.sql' -T 113 --rounds 8\n"),
+        summary.contains("\n    pgdyno bench -f slow.sql --against 'script: b.sql' -T 225 --rounds 8\n"),
         "{summary}"
     );
     assert!(!summary.contains("rounds would"), "{summary}");
