@@ -105,7 +105,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use lab::experiment::ExperimentFile;
-    use lab::plan::Plan;
+    use lab::plan;
     use server::settings::Machine;
 
     use super::*;
@@ -116,7 +116,7 @@ mod tests {
         let text = comparison.text();
         let file = ExperimentFile::of_text(&folder.path().join("comparison.toml"), &text);
         let file = file.unwrap_or_else(|error| panic!("{error}\n{text}"));
-        Plan::expand(&file, Machine::here()).unwrap().words().join("\n")
+        plan::words(&plan::expand(&file, Machine::here()).unwrap()).join("\n")
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use jiff::SignedDuration;
 use serde::Serialize;
-use serde_json::Value;
 use spec::Experiment;
+use spec::plan::Slices;
 use spec::shell::Command;
 
 /// Options that stand behind the name of its file.
@@ -68,14 +68,12 @@ fn said<'f>(file: &'f toml::Table, full: bool, key: &str) -> Option<&'f toml::Va
 
 /// What was asked for, where the file says something else.
 fn slices(experiment: &Experiment, said: Option<&toml::Value>) -> Option<String> {
-    let plan: Value = serde_json::from_str(&experiment.plan_json).unwrap_or_default();
     // What no file and no plan of pgdyno's made has nothing of the kind.
-    let content = plan.get("content")?;
-    let asked = match &content["slices"] {
-        Value::Null => "auto".to_owned(),
-        Value::String(word) if word == "never" => "false".to_owned(),
-        Value::String(_) => "true".to_owned(),
-        length => format!("{}ms", (length["length"].as_f64()? * 1e6).round() / 1e3),
+    let asked = match experiment.plan.plan()?.content.measure.slices {
+        None => "auto".to_owned(),
+        Some(Slices::Never) => "false".to_owned(),
+        Some(Slices::Always) => "true".to_owned(),
+        Some(Slices::Length(seconds)) => format!("{}ms", (seconds * 1e6).round() / 1e3),
     };
     let own = match said {
         None => "auto".to_owned(),
@@ -92,14 +90,18 @@ fn slices(experiment: &Experiment, said: Option<&toml::Value>) -> Option<String>
 mod tests {
     use super::*;
     use spec::OrderScheme;
+    use spec::plan::Plan;
 
-    fn experiment(file: &str, slices: &str, rounds: u32, taste: Option<&str>) -> Experiment {
+    fn experiment(file: &str, slices: Option<Slices>, rounds: u32, taste: Option<&str>) -> Experiment {
+        let mut plan = Plan::default();
+        plan.content.measure.slices = slices;
         Experiment {
             hash: String::new(),
             name: "two".into(),
             question: String::new(),
             file_text: file.into(),
-            plan_json: format!("{{\"content\": {{{slices}}}}}"),
+            plan: plan.into(),
+            control: None,
             seed: 1,
             order_scheme: OrderScheme::Pairs,
             rounds,
@@ -115,30 +117,33 @@ mod tests {
     /// `pgdyno run two.toml --slices 250ms --rounds 6` was told to be repeated by `pgdyno run two.toml`.
     #[test]
     fn options_that_make_an_experiment_are_in_the_command_that_repeats_it() {
-        const QUARTER: &str = r#""slices": {"length": 0.25}"#;
+        const NONE: Option<Slices> = None;
+        const QUARTER: Option<Slices> = Some(Slices::Length(0.25));
+        const NEVER: Option<Slices> = Some(Slices::Never);
+        const ALWAYS: Option<Slices> = Some(Slices::Always);
         let four = "[measure]\nrounds = 4\n";
         let cut = "[measure]\nslices = \"0.25s\" # a comment\nrounds = 4\n";
         let uncut = "[measure]\nrounds = 4\nslices = false\n";
         let long = "taste = \"short\"\n[measure]\nrounds = 4\n[full.measure]\nrounds = 8\nslices = true\n";
         for (file, plan, rounds, taste, command, wanted) in [
-            (four, "", 4, None, None, ""),
+            (four, NONE, 4, None, None, ""),
             (four, QUARTER, 2, None, None, " --slices 250ms --rounds 2"),
-            (four, r#""slices": "never""#, 6, None, None, " --slices false --rounds 6"),
-            (four, r#""slices": "always""#, 4, None, None, " --slices true"),
-            (four, "", 4, None, Some("pgdyno run two.toml --same"), " --same"),
+            (four, NEVER, 6, None, None, " --slices false --rounds 6"),
+            (four, ALWAYS, 4, None, None, " --slices true"),
+            (four, NONE, 4, None, Some("pgdyno run two.toml --same"), " --same"),
             (cut, QUARTER, 4, None, None, ""),
-            (cut, "", 4, None, None, " --slices auto"),
-            (uncut, r#""slices": "never""#, 4, None, None, ""),
-            ("[measure]\n", "", 8, None, None, " --rounds 8"),
-            (long, "", 4, Some("short"), None, ""),
-            (long, r#""slices": "always""#, 8, None, None, " --full"),
-            (long, r#""slices": "always""#, 12, None, None, " --full --rounds 12"),
-            ("x = \"$PGDYNO_DATA\"\n[measure]\nrounds = 4", "", 4, None, None, " --data EXTRACT"),
+            (cut, NONE, 4, None, None, " --slices auto"),
+            (uncut, NEVER, 4, None, None, ""),
+            ("[measure]\n", NONE, 8, None, None, " --rounds 8"),
+            (long, NONE, 4, Some("short"), None, ""),
+            (long, ALWAYS, 8, None, None, " --full"),
+            (long, ALWAYS, 12, None, None, " --full --rounds 12"),
+            ("x = \"$PGDYNO_DATA\"\n[measure]\nrounds = 4", NONE, 4, None, None, " --data EXTRACT"),
         ] {
             let command = command.and_then(Command::read);
             let options = Options::of(&experiment(file, plan, rounds, taste), command.as_ref());
             let words = options.added_to(Command::new("run")).to_string();
-            assert_eq!(words, format!("pgdyno run{wanted}"), "{file} {plan}");
+            assert_eq!(words, format!("pgdyno run{wanted}"), "{file} {plan:?}");
         }
     }
 }

@@ -39,7 +39,7 @@ pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use counts::Counts;
 pub use error::{Class, Error, advice_on_sqlstate, is_disk_full};
-pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};
+pub use experiment::{Arm, ControlArm, Experiment, Host, OrderScheme, Setting, Target};
 pub use explained::{FunctionTime, Part, PlanNode, StatementPlan};
 pub use figures::{COMMANDS_PER_TX, COMPLETED, HIT_PCT, LEFT_OPEN, STALLED_S};
 pub use file_command::{ExecutedBy, FileCommand};

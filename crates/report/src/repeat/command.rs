@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
 use spec::TextKind;
+use spec::plan::{Options, SingleEnd, SingleLoad};
 use spec::shell::{self, Command};
 
 use super::Places;
@@ -12,36 +12,38 @@ use crate::numbers;
 
 /// What it was called with, as far as it makes the experiment.
 pub(super) fn of(data: &ReportData, places: &Places) -> String {
-    let plan: Value = serde_json::from_str(&data.experiment.plan_json).unwrap_or_default();
-    let command = match data.experiment.name.as_str() {
-        "bench" => clients("bench", &plan, data, places),
-        "pgbench" => clients("pgbench", &plan, data, places),
-        "bench -i" => initialize(&plan["prepare"]["pgbench"], &data.target.dsn_redacted),
-        "osm load" => {
-            let url = Some(&data.target.dsn_redacted).filter(|_| data.target.kind != "managed");
-            osm_load(&plan["prepare"]["osm"], url.map(String::as_str), places)
+    let name = data.experiment.name.as_str();
+    let command = data.experiment.plan.single().and_then(|plan| {
+        let job = |name: &str| plan.prepare.as_ref()?.jobs.tables(name).into_iter().next();
+        match name {
+            "bench" | "pgbench" => Some(clients(name, plan.load.as_ref()?, data, places)),
+            "bench -i" => Some(initialize(&job("pgbench")?, &data.target.dsn_redacted)),
+            "osm load" => {
+                let url = Some(&data.target.dsn_redacted).filter(|_| data.target.kind != "managed");
+                Some(osm_load(&job("osm")?, url.map(String::as_str), places))
+            }
+            _ => None,
         }
-        // Its options are in the plan.
-        other => return format!("pgdyno {} …", shell::word(other)),
-    };
-    command.to_string()
+    });
+    // Its options are in the plan.
+    command.map_or_else(|| format!("pgdyno {} …", shell::word(name)), |command| command.to_string())
 }
 
 /// pgbench's tables with all that is not as usual.
-fn initialize(asked: &Value, url: &str) -> Command {
-    let text = |key: &str| asked[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-    let other_than =
-        |key: &str, usual: u64| whole(&asked[key]).filter(|_| asked[key].as_u64() != Some(usual));
+fn initialize(asked: &Options, url: &str) -> Command {
+    let text = |key: &str| asked.text(key).map(str::to_owned);
+    let whole = |key: &str| asked.whole(key).map(|number| number.to_string());
+    let other_than = |key: &str, usual: u64| whole(key).filter(|_| asked.whole(key) != Some(usual));
     let options = [
-        ("-s", whole(&asked["scale"])),
+        ("-s", whole("scale")),
         ("-I", text("steps").filter(|steps| steps != "dtgvp")),
         ("-F", other_than("fillfactor", 100)),
         ("--partitions", other_than("partitions", 0)),
-        ("--partition-method", text("partition_method").filter(|_| asked["partitions"].as_u64() != Some(0))),
+        ("--partition-method", text("partition_method").filter(|_| asked.whole("partitions") != Some(0))),
         ("--tablespace", text("tablespace")),
         ("--index-tablespace", text("index_tablespace")),
     ];
-    let is = |key: &str| asked[key] == Value::Bool(true);
+    let is = |key: &str| asked.is_on(key) == Some(true);
     let flags = [("--unlogged-tables", is("unlogged")), ("--foreign-keys", is("foreign_keys"))];
     with(Command::new("bench -i"), options, flags).operand(url)
 }
@@ -59,12 +61,12 @@ fn with<'n>(
     flags.into_iter().filter(|(_, set)| *set).fold(command, |command, (name, _)| command.flag(name))
 }
 
-/// An OSM load with all that is not as usual. Earlier results hold one load, later ones a list of one.
-fn osm_load(loads: &Value, url: Option<&str>, places: &Places) -> Command {
-    let load = loads.get(0).unwrap_or(loads);
-    let text = |key: &str| load[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+/// An OSM load with all that is not as usual.
+fn osm_load(load: &Options, url: Option<&str>, places: &Places) -> Command {
+    let text = |key: &str| load.text(key).map(str::to_owned);
     let file = |key: &str| text(key).map(|name| places.of_name(&name));
-    let number = |key: &str| whole(&load[key]).or_else(|| load[key].as_f64().map(numbers::as_given));
+    let whole = |key: &str| load.whole(key).map(|number| number.to_string());
+    let number = |key: &str| whole(key).or_else(|| load.number(key).map(numbers::as_given));
     let options = [
         ("--scale", number("scale")),
         ("--seed", number("seed")),
@@ -77,7 +79,7 @@ fn osm_load(loads: &Value, url: Option<&str>, places: &Places) -> Command {
         ("--args", text("args")),
         ("--program", text("program")),
     ];
-    let is = |key: &str, on: bool| load[key] == Value::Bool(on);
+    let is = |key: &str, on: bool| load.is_on(key) == Some(on);
     let flags = [
         ("--no-slim", is("slim", false)),
         ("--drop", is("drop", true)),
@@ -85,51 +87,51 @@ fn osm_load(loads: &Value, url: Option<&str>, places: &Places) -> Command {
         ("--replace", is("replace", true)),
     ];
     let command = with(Command::new("osm load"), options, flags);
-    let schemas = load["schemas"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let command = schemas.fold(command, |command, schema| command.option("--schema", schema));
+    let command = load.texts("schemas").fold(command, |command, schema| command.option("--schema", schema));
     let command = url.into_iter().fold(command, |command, url| command.option("--url", url));
-    let extract = text("extract").filter(|_| load["scale"].is_null());
+    let extract = text("extract").filter(|_| load.number("scale").is_none());
     extract.into_iter().fold(command, |command, extract| command.path(&extract))
 }
 
-/// Seeds have more digits than a number with a fraction holds.
-fn whole(value: &Value) -> Option<String> {
-    value.as_u64().map(|number| number.to_string())
-}
-
-fn clients(program: &str, plan: &Value, data: &ReportData, places: &Places) -> Command {
+fn clients(program: &str, plan: &SingleLoad, data: &ReportData, places: &Places) -> Command {
     let mut options: Vec<(&str, Option<String>)> = Vec::new();
     let files: BTreeSet<&str> =
         data.texts.iter().filter(|text| text.kind == TextKind::File).map(|text| text.name.as_str()).collect();
-    for script in plan["scripts"].as_array().into_iter().flatten() {
-        let (name, weight) = (script[0].as_str().unwrap_or_default(), script[2].as_u64().unwrap_or(1));
-        let weight = if weight == 1 { String::new() } else { format!("@{weight}") };
+    for (name, _, weight) in &plan.scripts {
+        let weight = if *weight == 1 { String::new() } else { format!("@{weight}") };
         let builtin = name.strip_prefix("<builtin: ").and_then(|name| name.strip_suffix('>'));
         options.push(match builtin {
             Some(of) => ("-b", Some(format!("{}{weight}", builtin_name(of)))),
-            None if files.contains(name) => ("-f", Some(format!("{}{weight}", places.of_name(name)))),
+            None if files.contains(name.as_str()) => {
+                ("-f", Some(format!("{}{weight}", places.of_name(name))))
+            }
             None => ("-f", Some(format!("{name}{weight}"))),
         });
     }
-    let number = |value: &Value| value.as_f64().map(numbers::as_given);
-    let other_than = |value: &Value, usual: f64| number(value).filter(|_| value.as_f64() != Some(usual));
-    let workload = &plan["workload"];
+    let workload = &plan.workload;
+    let number = |name: &str| workload.number(name).map(numbers::as_given);
+    let (seconds, transactions) = match plan.until {
+        SingleEnd::Elapsed(seconds) => (Some(numbers::as_given(seconds)), None),
+        SingleEnd::PerClient(count) => (None, Some(count.to_string())),
+        SingleEnd::Told => (None, None),
+    };
     options.extend([
-        ("-c", number(&plan["clients"])),
-        ("-j", other_than(&plan["threads"], 1.0)),
-        ("-T", number(&plan["until"]["elapsed_s"])),
-        ("-t", number(&plan["until"]["per_client"])),
-        ("--warmup", other_than(&plan["warmup_s"], 0.0)),
-        ("-R", plan["rate"].as_str().map(str::to_owned).or_else(|| number(&plan["rate"]))),
-        ("-L", plan["limit_s"].as_f64().map(|seconds| numbers::as_given(seconds * 1e3))),
-        ("-M", workload["mode"].as_str().filter(|mode| *mode != "simple").map(str::to_owned)),
-        ("-s", number(&workload["scale"])),
-        ("--max-tries", other_than(&workload["max_tries"], 1.0)),
+        ("-c", Some(plan.clients.to_string())),
+        ("-j", Some(plan.threads).filter(|threads| *threads != 1).map(|threads| threads.to_string())),
+        ("-T", seconds),
+        ("-t", transactions),
+        ("--warmup", Some(plan.warmup_s).filter(|seconds| *seconds != 0.0).map(numbers::as_given)),
+        ("-R", plan.rate.as_ref().map(ToString::to_string)),
+        ("-L", plan.promise_s.map(|seconds| numbers::as_given(seconds * 1e3))),
+        ("-M", workload.text("mode").filter(|mode| *mode != "simple").map(str::to_owned)),
+        ("-s", number("scale")),
+        ("--max-tries", number("max_tries").filter(|_| workload.number("max_tries") != Some(1.0))),
     ]);
-    for (name, value) in workload["define"].as_object().into_iter().flatten() {
-        options.push(("-D", Some(format!("{name}={}", value.as_str().unwrap_or_default()))));
+    for variables in workload.tables("define") {
+        let set = |name: &str| format!("{name}={}", variables.text(name).unwrap_or_default());
+        options.extend(variables.iter().map(|(name, _)| ("-D", Some(set(name)))));
     }
-    let is = |key: &str, on: bool| workload[key] == Value::Bool(on);
+    let is = |key: &str, on: bool| workload.is_on(key) == Some(on);
     let flags = [
         ("-C", is("reconnect", true)),
         ("--reconnect", is("reconnect_lost", true)),
@@ -163,14 +165,17 @@ mod tests {
     fn a_load_is_repeated_by_its_own_command() {
         let places = Places::of(["/styles/my.lua"].into_iter());
         let plain = json!({ "extract": "a b.osm.pbf", "prefix": "planet_osm", "slim": true, "drop": false, "hstore": false });
-        assert_eq!(osm_load(&plain, None, &places).to_string(), "pgdyno osm load 'a b.osm.pbf'");
-        let all = json!([{
+        assert_eq!(
+            osm_load(&Options::of(&plain), None, &places).to_string(),
+            "pgdyno osm load 'a b.osm.pbf'"
+        );
+        let all = json!({
             "extract": "", "scale": 0.5, "seed": 9_007_199_254_740_993_u64, "prefix": "x", "output": "flex",
             "style": "/styles/my.lua", "slim": false, "cache_mb": 100, "processes": 2, "hstore": true,
             "args": "--latlong --verbose", "schemas": ["themes"]
-        }]);
+        });
         assert_eq!(
-            osm_load(&all, Some("host=/run port=5433"), &places).to_string(),
+            osm_load(&Options::of(&all), Some("host=/run port=5433"), &places).to_string(),
             "pgdyno osm load --scale 0.5 --seed 9007199254740993 --prefix x --output flex --style files/my.lua --cache 100 \
              --number-processes 2 '--args=--latlong --verbose' --no-slim --hstore --schema themes --url 'host=/run port=5433'"
         );
@@ -182,7 +187,7 @@ mod tests {
             "scale": 10, "steps": "dtgvp", "fillfactor": 90, "unlogged": true, "foreign_keys": false, "partitions": 0,
             "partition_method": "range", "tablespace": null, "index_tablespace": null
         });
-        let command = initialize(&asked, "dbname=x").to_string();
+        let command = initialize(&Options::of(&asked), "dbname=x").to_string();
         assert_eq!(command, "pgdyno bench -i -s 10 -F 90 --unlogged-tables dbname=x");
     }
 }

@@ -104,7 +104,7 @@ mod tests {
         };
         let arms = ["stock", "gis"].map(|name| json!({"name": name, "settings": {}, "unsafe_settings": []}));
         let experiment = json!({
-            "hash": "ab", "name": "demo", "question": "", "file_text": "", "plan_json": "{}", "seed": 1,
+            "hash": "ab", "name": "demo", "question": "", "file_text": "", "seed": 1,
             "order_scheme": "pairs", "rounds": 2, "compare_factor": "settings", "base": "stock",
             "arms": arms,
             "margin": 0.03, "created_at": "",

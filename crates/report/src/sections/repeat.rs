@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use serde::Serialize;
 use spec::OrderScheme;
+use spec::plan::Recorded;
 
 use super::View;
 use crate::data::ReportData;
@@ -15,22 +16,25 @@ pub(super) struct Repeat {
     kit: Option<Kit>,
     /// Names of the two.
     apart: Vec<String>,
-    /// JSON, indented for reading; as it was stored where it is not JSON.
+    /// JSON, indented for reading; empty where two are compared.
     plan: String,
+}
+
+/// A plan as JSON, its keys sorted.
+fn indented(plan: &Recorded) -> String {
+    let sorted = serde_json::to_value(plan).and_then(|plan| serde_json::to_string_pretty(&plan));
+    sorted.expect("plans are plain data")
 }
 
 impl View for Repeat {
     fn of(data: &ReportData) -> Option<Self> {
         let experiment = &data.experiment;
-        let plan = serde_json::from_str::<serde_json::Value>(&experiment.plan_json);
-        let indented = plan.and_then(|plan| serde_json::to_string_pretty(&plan));
         let is_apart = experiment.order_scheme == OrderScheme::Apart;
         let apart = experiment.arms.iter().filter(|_| is_apart).map(|arm| arm.name.clone()).collect();
-        let indented = indented.map(|plan| if is_apart { String::new() } else { plan });
         Some(Self {
             kit: Kit::of(data),
             apart,
-            plan: indented.unwrap_or_else(|_| experiment.plan_json.clone()),
+            plan: if is_apart { String::new() } else { indented(&experiment.plan) },
         })
     }
 

@@ -17,13 +17,14 @@ use crate::compared::{
     Part, Tone, change, control, groups_of_pair, indicative, lacks, strong, tally, value_of, verdict,
     verdict_with_need, with_doubt,
 };
-use crate::data::{NotRun, ReportData, cell_text, levels};
+use crate::data::{ReportData, cell_text, levels};
 use crate::differences;
 use crate::format::{self, Format};
 use crate::next::{self, Next};
 use crate::numbers::{self, real};
 use crate::sheet::{Cell, Sheet};
 use crate::trend;
+use spec::plan::NotRun;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Verdicts {

@@ -11,13 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use results::answer::{Line, SuspectRuns};
 use results::comparison::{Cell, Comparison, Difference, Grouped, Metric, TakenApart};
 use serde::Serialize;
+use spec::plan::NotRun;
 use spec::{Reason, Run, RunEvent, ScriptRecord, Validity};
 
 use super::View;
 use super::limit::Limit;
 use crate::arrivals::InTime;
 use crate::cells::{CellFigures, Response};
-use crate::data::{NotRun, ReportData, levels};
+use crate::data::{ReportData, levels};
 use crate::next::{self, Next};
 use crate::{numbers, spread, trend};
 
