@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use results::{Store, Value};
+use results::{ExperimentId, Store, Value};
 use server::host;
 use stats::DetectableChange;
 
@@ -103,9 +103,19 @@ struct Spread {
 
 impl Seen {
     fn read(plan: &Plan, results: &Path) -> Self {
-        let rows = Store::open_read_only(results).and_then(|store| store.query(&stored_runs(plan)));
+        let read = || {
+            let store = Store::open_read_only(results)?;
+            let sets = sets(&store.query(&stored_runs())?.rows);
+            let mut known: BTreeMap<i64, bool> = BTreeMap::new();
+            let here = |set: &Set| {
+                *known
+                    .entry(set.experiment)
+                    .or_insert_with(|| is_of_same_target(&store, set.experiment, plan))
+            };
+            Ok::<_, spec::Error>(sets.into_iter().filter(here).collect())
+        };
         // Only words hang on it.
-        Self(rows.map_or_else(|_| Vec::new(), |table| sets(&table.rows)))
+        Self(read().unwrap_or_default())
     }
 
     fn of(&self, plan: &Plan, asked: &Asked) -> Option<Spread> {
@@ -132,18 +142,20 @@ fn squares(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
-/// Runs of arms on this host against this server: experiment, cell, round, arm, whether it is the base, throughput,
-/// length, clients, scripts, whether it was cut into slices.
-fn stored_runs(plan: &Plan) -> String {
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
-    let target = match &plan.content.target {
-        TargetSpec::Managed { .. } => {
-            "e.plan_json ->> '$.content.target.Managed.name' IS NOT NULL".to_owned()
-        }
-        TargetSpec::Url { place, .. } => {
-            format!("e.plan_json ->> '$.content.target.Url.place' = {}", quoted(place))
-        }
-    };
+/// Whether a stored experiment measured a private server as this plan does, or the same server given by URL.
+fn is_of_same_target(store: &Store, experiment: i64, plan: &Plan) -> bool {
+    let stored = store.experiment(ExperimentId(experiment)).ok();
+    let target = stored.as_ref().and_then(|stored| Some(&stored.experiment.plan.plan()?.content.target));
+    match (target, &plan.content.target) {
+        (Some(TargetSpec::Managed { .. }), TargetSpec::Managed { .. }) => true,
+        (Some(stored), planned) => stored.is_place_of(planned),
+        (None, _) => false,
+    }
+}
+
+/// Runs of arms on this host: experiment, cell, round, arm, whether it is the base, throughput, length, clients, scripts,
+/// whether it was cut into slices.
+fn stored_runs() -> String {
     format!(
         "SELECT r.experiment_id, r.cell_id, r.round, r.arm, r.arm = e.base,
                 CASE r.kind WHEN 'job' THEN 1.0 / r.measured_s ELSE r.tps END, r.measured_s, r.clients,
@@ -152,9 +164,9 @@ fn stored_runs(plan: &Plan) -> String {
                 EXISTS (SELECT 1 FROM slice WHERE slice.run_id = r.run_id)
          FROM run r JOIN experiment e USING (experiment_id) JOIN host h USING (host_id) JOIN cell c USING (cell_id)
          WHERE r.validity <> 'invalid' AND r.set_aside IS NULL AND r.beside = 0
-           AND (r.load = 'closed' AND r.tps > 0 OR r.kind = 'job' AND r.round > 0 AND r.measured_s > 0) AND r.arm IS NOT NULL AND e.order_scheme <> 'imported' AND h.uuid = {} AND {target}
+           AND (r.load = 'closed' AND r.tps > 0 OR r.kind = 'job' AND r.round > 0 AND r.measured_s > 0) AND r.arm IS NOT NULL AND e.order_scheme <> 'imported' AND h.uuid = '{}'
          ORDER BY r.experiment_id DESC, r.cell_id, r.round",
-        quoted(&host::describe(None).uuid)
+        host::describe(None).uuid.replace('\'', "''")
     )
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use results::ExperimentId;
 use server::Stop;
+use spec::plan::SinglePlan;
 use spec::{Class, Run};
 use workloads::jobs::Job;
 use workloads::probe;
@@ -63,9 +64,9 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     let server = at.target.dsn_redacted.clone();
     let mut block = [record.to_run(&job.name(), 0, false)];
     // Runs of one server are rounds of one experiment, however much they were allowed to do.
-    let content = serde_json::json!({ "target": options.target.spec.identity() });
+    let plan = SinglePlan { target: options.target.spec.identity(), prepare: None, load: None };
     let question = format!("What is the hardware of {server} worth?");
-    let identity = Identity { name: "probe", question: &question, content, seed: 0 };
+    let identity = Identity { name: "probe", question: &question, plan: plan.into(), seed: 0 };
     let stored = store(options, &identity, at, &mut block, progress);
     let [finished] = block;
     Ok(Done { run: finished.run, server, stored })

@@ -32,8 +32,7 @@ pub(crate) struct Costs {
 impl Costs {
     /// `None` where the experiment has no price list, or nothing was measured that has its own rate.
     pub(crate) fn of(data: &ReportData) -> Option<Self> {
-        let plan: serde_json::Value = serde_json::from_str(&data.experiment.plan_json).ok()?;
-        let prices: Prices = serde_json::from_value(plan.get("prices")?.clone()).ok()?;
+        let prices = data.experiment.plan.plan()?.prices.clone()?;
         let compared = data.experiment.compare_factor.as_deref();
         let mut costs = Vec::new();
         for figures in data.grid.iter().chain(&data.beside) {

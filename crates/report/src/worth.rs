@@ -251,7 +251,7 @@ mod tests {
             arm("only b", json!({"b": "off"}), &[risk]),
         ];
         let experiment = json!({
-            "hash": "", "name": "", "question": "", "file_text": "", "plan_json": "{}", "seed": 1, "order_scheme": "pairs",
+            "hash": "", "name": "", "question": "", "file_text": "", "seed": 1, "order_scheme": "pairs",
             "rounds": 2, "compare_factor": "settings", "base": "stock", "arms": arms, "margin": 0.03, "created_at": "",
         });
         let host = json!({"uuid": "", "name": "", "cpu": "", "cores": 2, "memory_bytes": 0, "facts": {}});

@@ -295,7 +295,7 @@ fn hostile_text_stays_text() {
     data.experiment.name = evil();
     data.experiment.question = evil();
     data.experiment.file_text = evil();
-    data.experiment.plan_json = evil();
+    data.experiment.plan = spec::plan::Recorded::Unknown(evil().into());
     data.experiment.hash = evil();
     data.experiment.created_at = evil();
     data.experiment.taste = Some(evil());

@@ -6,6 +6,7 @@ use fixture::{Shape, data};
 use report::format::{Format, blocks, print};
 use report::{Block, Outcome, ReportData, charts, html, ladders, tables};
 use results::Value;
+use spec::plan::Plan;
 use spec::{Doubt, Reason, Run, RunEvent, Validity, figures};
 
 /// Clients, and of 1,000 arrivals those that were late and skipped.
@@ -42,10 +43,9 @@ fn in_step(rungs: &[Rung], bound: Option<f64>) -> ReportData {
     };
     let runs = made.runs.iter().map(run).collect();
     let mut experiment = made.experiment;
-    experiment.plan_json = match bound {
-        Some(bound) => format!("{{\"content\": {{\"bound\": {bound}}}}}"),
-        None => "{}".to_owned(),
-    };
+    let mut plan = Plan::default();
+    plan.content.measure.bound = bound;
+    experiment.plan = plan.into();
     ReportData::new(experiment, made.host, made.target, runs)
 }
 

@@ -2,12 +2,13 @@
 
 mod fixture;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use fixture::{Shape, data, doubt, offer, remade, speed_up};
 use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
 use results::{Table, Value};
+use spec::plan::{NotRun, Plan};
 use spec::{Load, Reason, Relation, RelationKind, RunEvent, Slice, Validity, figures};
 
 /// What arms give by throughput, for programs.
@@ -229,9 +230,8 @@ fn compared_arms_say_what_they_answer_otherwise_and_what_was_not_run() {
     for run in data.runs.iter_mut().filter(|run| run.arm.as_ref() == Some(&arm)) {
         run.events.push(RunEvent { time_us: 0, kind: kind.clone(), detail: detail.clone() });
     }
-    let not_run = [("what", "version 19"), ("why", "it is not installed")];
-    let plan = BTreeMap::from([("not_run", [BTreeMap::from(not_run)])]);
-    data.experiment.plan_json = serde_json::to_string(&plan).unwrap();
+    let not_run = vec![NotRun { what: "version 19".into(), why: "it is not installed".into() }];
+    data.experiment.plan = Plan { not_run, ..Plan::default() }.into();
     let data = remade(data);
     let table = compared(&data);
     let told = column(&table, "remarks");

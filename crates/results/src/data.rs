@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
+use spec::plan::NotRun;
 use spec::{Error, Experiment, FileCommand, Host, Reason, Run, RunEvent, RunKind, Target, Text, Validity};
 
 use crate::cells::{CellFigures, InTime};
@@ -275,34 +275,18 @@ impl ReportData {
 
     /// What the experiment could not run where it ran, as its plan keeps it.
     pub fn not_run(&self) -> Vec<NotRun> {
-        #[derive(Deserialize)]
-        struct Plan {
-            #[serde(default)]
-            not_run: Vec<NotRun>,
-        }
-        serde_json::from_str(&self.experiment.plan_json)
-            .map_or_else(|_| Vec::new(), |plan: Plan| plan.not_run)
+        self.experiment.plan.plan().map(|plan| plan.not_run.clone()).unwrap_or_default()
     }
 
     /// Share of transactions that may be bad before a ladder breaks, where the file says it.
     pub fn bound(&self) -> Option<f64> {
-        let plan: serde_json::Value = serde_json::from_str(&self.experiment.plan_json).ok()?;
-        plan.pointer("/content/bound")?.as_f64()
+        self.experiment.plan.plan()?.content.measure.bound
     }
 
     /// The promise that was asked for, ms: from the plan, for files in which runs do not name it.
     pub fn promise_ms(&self) -> Option<f64> {
-        let plan: serde_json::Value = serde_json::from_str(&self.experiment.plan_json).ok()?;
-        let limit = plan.pointer("/content/limit_s").or_else(|| plan.get("limit_s"))?;
-        limit.as_f64().map(|seconds| seconds * 1e3)
+        self.experiment.plan.promise_s().map(|seconds| seconds * 1e3)
     }
-}
-
-/// Levels that could not be had, and why.
-#[derive(Debug, Clone, Deserialize)]
-pub struct NotRun {
-    pub what: String,
-    pub why: String,
 }
 
 fn said<'r>(runs: impl Iterator<Item = &'r Run>, kind: &str) -> impl Iterator<Item = &'r str> {
@@ -414,7 +398,7 @@ mod tests {
         let arm = |(name, storage): &(&str, &str)| json!({"name": name, "settings": {"storage": storage}, "unsafe_settings": []});
         let arms: Vec<_> = arms.iter().map(arm).collect();
         let experiment = json!({
-            "hash": "", "name": "", "question": "", "file_text": "", "plan_json": "{}", "seed": 1, "order_scheme": "pairs",
+            "hash": "", "name": "", "question": "", "file_text": "", "seed": 1, "order_scheme": "pairs",
             "rounds": 2, "compare_factor": factor, "base": "a", "arms": arms, "margin": 0.03, "created_at": "",
         });
         serde_json::from_value(experiment).expect("an experiment")

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::Recorded;
+
 /// An experiment: the plan it expanded to, and the file it came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {
@@ -14,8 +16,9 @@ pub struct Experiment {
     pub question: String,
     /// The file's text, without the credentials of addresses.
     pub file_text: String,
-    /// The expanded plan, JSON.
-    pub plan_json: String,
+    /// What was to be done.
+    #[serde(default)]
+    pub plan: Recorded,
     pub seed: u64,
     pub order_scheme: OrderScheme,
     pub rounds: u32,
@@ -30,6 +33,18 @@ pub struct Experiment {
     pub taste: Option<String>,
     /// UTC, RFC 3339.
     pub created_at: String,
+    /// The control of two experiments that are compared; never stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlArm>,
+}
+
+/// Which arm is the control of two experiments: a level of the factor that both compare.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlArm {
+    pub factor: String,
+    pub arm: String,
+    /// Whether it is the base of both.
+    pub is_base: bool,
 }
 
 /// How arms are interleaved.

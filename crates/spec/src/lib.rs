@@ -38,7 +38,7 @@ pub mod written;
 pub use answers::{AnswerDifference, ColumnDifference, ColumnError, MapDifference, MapZooms};
 pub use arrivals::{Arrivals, KEPT_UP, Offer};
 pub use error::{Class, Error, advice_on_sqlstate, is_disk_full};
-pub use experiment::{Arm, Experiment, Host, OrderScheme, Setting, Target};
+pub use experiment::{Arm, ControlArm, Experiment, Host, OrderScheme, Setting, Target};
 pub use explained::{FunctionTime, Part, PlanNode, StatementPlan};
 pub use figures::Counts;
 pub use file_command::{ExecutedBy, FileCommand};

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use results::{ExperimentId, Store};
+use spec::plan::SinglePlan;
 use spec::shell::Command;
 use spec::{Class, Run};
 use workloads::Preparation;
@@ -120,10 +121,10 @@ fn single(
     beside::mark(run, stage.others_measuring());
     let stored = results.map(|KeepIn { results: path, command }| {
         progress.step(Step::Store, path.display().to_string());
-        let content =
-            serde_json::json!({ "target": target.spec.identity(), "prepare": preparation::identity(plan) });
+        let prepare = Some(preparation::portable(plan));
+        let plan = SinglePlan { target: target.spec.identity(), prepare, load: None };
         let seed = block[0].run.seed;
-        let identity = Identity { name, question, content, seed };
+        let identity = Identity { name, question, plan: plan.into(), seed };
         // Only now: a job may have made the extension whose version is stored.
         let mut results =
             Results::next_round(path, &identity, Surroundings::of(&stage)?)?.made_by(Some(command));

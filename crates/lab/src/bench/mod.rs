@@ -10,6 +10,7 @@ use std::time::Duration;
 use engine::Measured;
 use results::ExperimentId;
 use server::Stop;
+use spec::plan::SinglePlan;
 use spec::shell::Command;
 use spec::{Class, Profile, Run};
 use workloads::pgbench::{self, Pgbench, ScriptSource};
@@ -24,7 +25,7 @@ use crate::lateness::judge_by_host;
 use crate::measure::Keep;
 use crate::plan::{PlannedPreparation, planned_preparation, preparation, single_run};
 use crate::runner::{
-    Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, identity, texts,
+    Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, plan_of, texts,
     try_results,
 };
 use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup, Waiting};
@@ -132,7 +133,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
         let identity = Identity {
             name: "bench",
             question: &question,
-            content: content(options, &scripts, &setup, &prepare),
+            plan: plan(options, &scripts, &setup, &prepare).into(),
             seed: options.seed,
         };
         let mut results = Results::next_round(path, &identity, at)?.made_by(options.command.clone());
@@ -163,17 +164,15 @@ fn open(options: &Options) -> Result<Pgbench, LabError> {
 }
 
 /// What makes it this run and no other.
-fn content(
+fn plan(
     options: &Options,
     scripts: &[ScriptInfo],
     setup: &Setup,
     prepare: &PlannedPreparation,
-) -> serde_json::Value {
-    let mut content = identity(&options.target.spec, &options.workload, scripts, setup, options.threads);
-    if options.prepare != Preparation::default() {
-        content["prepare"] = preparation::identity(prepare);
-    }
-    content
+) -> SinglePlan {
+    let plan = plan_of(&options.target.spec, &options.workload, scripts, setup, options.threads);
+    let prepared = options.prepare != Preparation::default();
+    SinglePlan { prepare: prepared.then(|| preparation::portable(prepare)), ..plan }
 }
 
 /// Most clients that the default `max_connections` of a private server allows; pgdyno and superusers use the rest.

@@ -16,6 +16,7 @@ use results::ExperimentId;
 use server::Stop;
 use server::host;
 use spec::figures::{self, Figure};
+use spec::plan::CalibrationPlan;
 use spec::{Class, Doubt, Run, Target, Validity};
 
 use crate::beside;
@@ -334,14 +335,14 @@ fn results(options: &Options, stage: Option<&Stage>) -> Result<Results, LabError
         Some(stage) => Surroundings::of(stage)?,
         None => Surroundings { host: host::describe(None), target: without_server() },
     };
-    let content = serde_json::json!({
-        "driver": format!("{:?}", options.driver),
-        "time_s": options.time.as_secs_f64(),
-        "clients": options.clients,
-        "server": at.target.server_version,
-        "host": at.host.uuid,
-    });
-    let identity = Identity { name: "calibrate", question: QUESTION, content, seed: options.seed };
+    let plan = CalibrationPlan {
+        driver: format!("{:?}", options.driver),
+        time_s: options.time.as_secs_f64(),
+        clients: options.clients.clone(),
+        server: at.target.server_version.clone(),
+        host: at.host.uuid.clone(),
+    };
+    let identity = Identity { name: "calibrate", question: QUESTION, plan: plan.into(), seed: options.seed };
     Results::next_round(&options.results, &identity, at)
 }
 

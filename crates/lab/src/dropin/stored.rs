@@ -17,7 +17,7 @@ use crate::known_host::KnownHost;
 use crate::measure::{Keep, Measured};
 use crate::plan::single_run;
 use crate::runner::{
-    Identity, Judged, Results, Stage, Surroundings, identity, judge_and_record, planned, texts,
+    Identity, Judged, Results, Stage, Surroundings, judge_and_record, plan_of, planned, texts,
 };
 use crate::setup::Setup;
 use crate::target_spec::TargetAccess;
@@ -99,7 +99,7 @@ impl Recorder {
         let identity = Identity {
             name: "pgbench",
             question: &question,
-            content: identity(&self.target.spec, options, &scripts, setup, setup.threads),
+            plan: plan_of(&self.target.spec, options, &scripts, setup, setup.threads).into(),
             seed: setup.seed,
         };
         let mut results = Results::next_round(&self.path, &identity, self.at)?.made_by(Some(self.command));

@@ -12,7 +12,7 @@ use super::guard::{Guard, Remarks};
 use super::placed::placed;
 use super::{Outcome, Stored};
 use crate::error::LabError;
-use crate::experiment::{ExperimentFile, plain_data};
+use crate::experiment::{ExperimentFile, without_credentials};
 use crate::few;
 use crate::jobs::{self, Prepared};
 use crate::lateness::judge_by_host;
@@ -513,7 +513,7 @@ pub(super) fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<spec::Arm>
         name: plan.name.clone(),
         question: plan.question.clone(),
         file_text: file.text_of(plan.content.measure.duration_s),
-        plan_json: plain_data(&serde_json::to_value(plan).expect("plans are plain data")).to_string(),
+        plan: without_credentials(&plan.clone().into()),
         seed: plan.seed,
         order_scheme: plan.scheme().into(),
         rounds: plan.rounds,
@@ -523,5 +523,6 @@ pub(super) fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<spec::Arm>
         margin: compare.map_or(0.03, |compare| compare.margin),
         taste: plan.taste.clone(),
         created_at: jiff::Timestamp::now().to_string(),
+        control: None,
     }
 }

@@ -33,10 +33,9 @@ pub use self::placement::choose_placement;
 pub use self::promised::check_promise;
 use crate::error::{LabError, explain};
 use crate::experiment::ExperimentFile;
-use crate::plan::{Plan, PlannedRun, Slicing, Standing, diff, identity, jobs_of, levels, revised};
+use crate::plan::{Plan, PlannedRun, Standing, diff, identity, jobs_of, levels, revised};
 use crate::runner::{LabEvent, Progress, Results, texts};
 use crate::strategies::{self, Done};
-use serde_json::Value;
 use spec::{Run, RunKey, RunKind};
 
 /// How an experiment is carried out.
@@ -150,9 +149,13 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
     };
     let begun = store.experiment(id)?.experiment;
     // Where its arms stand was decided when it began.
+    let before = begun.plan.plan();
     let plan = revised::sliced_so(
-        revised::standing_so(revised::with_seed(plan, begun.seed), standing_of(&begun.plan_json)),
-        slicing_of(&begun.plan_json),
+        revised::standing_so(
+            revised::with_seed(plan, begun.seed),
+            before.and_then(|plan| plan.standing.clone()),
+        ),
+        before.and_then(|plan| plan.slicing.clone()),
     );
     let done = done(store, id, &plan)?;
     // Where clients grow, one that ended did so with those that it has.
@@ -197,18 +200,6 @@ fn name_in_results(here: &str, stored: &str) -> String {
     if here == stored { stored.to_owned() } else { format!("{stored} (here {here})") }
 }
 
-/// Where the arms of a stored plan stand.
-fn standing_of(plan_json: &str) -> Option<Standing> {
-    let plan: Value = serde_json::from_str(plan_json).ok()?;
-    serde_json::from_value(plan.get("standing")?.clone()).ok()
-}
-
-/// Whether the arms of a stored plan take turns.
-fn slicing_of(plan_json: &str) -> Option<Slicing> {
-    let plan: Value = serde_json::from_str(plan_json).ok()?;
-    serde_json::from_value(plan.get("slicing")?.clone()).ok()
-}
-
 /// Name and number of the experiment that goes on, where it was begun under another name.
 fn other_name(store: &Store, stored: &Stored) -> Result<Option<String>, LabError> {
     let Some(id) = stored.known else { return Ok(None) };
@@ -224,6 +215,6 @@ fn changes(store: &Store, plan: &Plan) -> Option<(ExperimentId, Vec<String>)> {
     if last.hash == hash {
         return None;
     }
-    let before: Plan = serde_json::from_str(&store.experiment(last.id).ok()?.experiment.plan_json).ok()?;
-    Some((last.id, diff(&before, plan)))
+    let before = store.experiment(last.id).ok()?.experiment;
+    Some((last.id, diff(before.plan.plan()?, plan)))
 }

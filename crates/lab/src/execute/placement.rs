@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use results::Store;
-use serde::Deserialize;
 use spec::Class;
 
 use crate::error::LabError;
@@ -43,20 +42,13 @@ fn choose(plan: &mut Plan, results: &Path, again: bool) -> Result<(), LabError> 
     Ok(())
 }
 
-/// What of a stored plan matters here.
-#[derive(Deserialize)]
-struct Begun {
-    placement: Option<ChosenPlacement>,
-}
-
 /// What was chosen when the experiment began, or nothing. `None` when none has begun.
 fn begun(plan: &Plan, results: &Path) -> Result<Option<Option<ChosenPlacement>>, LabError> {
     // It is made when the first run is stored.
     let Some(store) = Store::open_if_there(results)? else { return Ok(None) };
     let Some(id) = store.newest_with_hash(&identity::hash(&plan.content))? else { return Ok(None) };
-    let stored = store.experiment(id)?.experiment.plan_json;
-    let begun: Option<Begun> = serde_json::from_str(&stored).ok();
-    Ok(Some(begun.and_then(|begun| begun.placement)))
+    let begun = store.experiment(id)?.experiment;
+    Ok(Some(begun.plan.plan().and_then(|plan| plan.placement.clone())))
 }
 
 fn still_to_be_had(chosen: ChosenPlacement) -> Result<ChosenPlacement, LabError> {
@@ -157,10 +149,6 @@ mod tests {
         assert!(placed.runs.iter().all(|run| setups::setup(&placed, run).placement == placement));
         let said = "placement apart (clients on CPU 0); it is steady";
         assert!(words::words(&placed).iter().any(|line| line == said), "{:?}", words::words(&placed));
-        let stored: Begun = serde_json::from_str(&serde_json::to_string(&placed).unwrap()).unwrap();
-        assert_eq!(stored.placement, Some(chosen));
-        let earlier: Begun = serde_json::from_str(&serde_json::to_string(&plain).unwrap()).unwrap();
-        assert_eq!(earlier.placement, None);
     }
 
     #[test]

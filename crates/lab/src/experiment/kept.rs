@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use protocol::without_credentials;
 use serde_json::Value;
+use spec::plan::Recorded;
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -28,7 +28,7 @@ pub(super) fn text(text: &str, document: &Spanned<DeValue<'_>>) -> String {
 fn find_addresses(value: &Spanned<DeValue<'_>>, found: &mut Vec<(Range<usize>, String)>) {
     match value.get_ref() {
         DeValue::String(text) => {
-            if let Cow::Owned(shown) = without_credentials(text) {
+            if let Cow::Owned(shown) = protocol::without_credentials(text) {
                 found.push((value.span(), shown));
             }
         }
@@ -38,14 +38,18 @@ fn find_addresses(value: &Spanned<DeValue<'_>>, found: &mut Vec<(Range<usize>, S
     }
 }
 
-/// A plan without credentials.
-pub(crate) fn plain_data(value: &Value) -> Value {
+/// A plan without the credentials of addresses in it.
+pub(crate) fn without_credentials(plan: &Recorded) -> Recorded {
+    Recorded::read(&plain_data(&serde_json::to_value(plan).expect("plans are plain data")).to_string())
+}
+
+fn plain_data(value: &Value) -> Value {
     match value {
         Value::Object(entries) => {
             entries.iter().map(|(name, value)| (name.clone(), plain_data(value))).collect()
         }
         Value::Array(values) => values.iter().map(plain_data).collect(),
-        Value::String(text) => without_credentials(text).into(),
+        Value::String(text) => protocol::without_credentials(text).into(),
         other => other.clone(),
     }
 }

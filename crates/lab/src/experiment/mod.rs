@@ -33,7 +33,7 @@ use spec::FileCommand;
 
 use document::Document;
 pub use factors::Factors;
-pub(crate) use kept::plain_data;
+pub(crate) use kept::without_credentials;
 pub(crate) use model::{ArmSpec, DurationSpec, LoadKind, NamedWorkload};
 pub use model::{AskedBeside, AskedSlices, ExperimentFile, Slices, asked_slices};
 pub use problem::{FileProblems, Problem};

@@ -5,32 +5,27 @@ use sha2::{Digest, Sha256};
 
 use super::{Content, preparation, workload};
 
-fn hash_of(identity: &Value) -> String {
-    // serde_json keeps the keys of objects sorted, so equal contents give equal texts.
-    spec::hex(&Sha256::digest(identity.to_string()))
-}
-
 /// SHA-256 over everything but rounds, names, comments and credentials, 64 hex digits: which experiment it is.
 #[must_use]
 pub fn hash(content: &Content) -> String {
-    hash_of(&identity(content))
+    // serde_json keeps the keys of objects sorted, so equal contents give equal texts.
+    spec::hex(&Sha256::digest(identity(content).to_string()))
 }
 
 /// The content without what may differ between equal experiments: where files lie on this machine, and who uses
 /// the server.
 pub(super) fn identity(content: &Content) -> Value {
-    let mut value = serde_json::to_value(content).expect("plans are plain data");
-    value["prepare"] = preparation::identity(&content.prepare);
-    for (name, workload) in &content.workloads {
-        value["workloads"][name] = workload::identity(workload);
+    let mut content = content.clone();
+    for prepare in content.data.values_mut().chain([&mut content.prepare]) {
+        *prepare = preparation::portable(prepare);
     }
-    for (levels, prepare) in &content.data {
-        value["data"][levels] = preparation::identity(prepare);
+    for workload in content.workloads.values_mut() {
+        *workload = workload::portable(workload);
     }
-    value["target"] = content.target.identity();
-    for (name, server) in &content.named.servers {
-        value["servers"][name] = server.identity();
+    for target in content.named.servers.values_mut().chain([&mut content.target]) {
+        *target = target.identity();
     }
+    let mut value = serde_json::to_value(&content).expect("plans are plain data");
     // Where a build lies is no part of what it is.
     for name in content.named.builds.keys() {
         value["builds"][name]["bin"] = Value::Null;

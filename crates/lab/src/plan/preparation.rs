@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
 use workloads::Preparation;
 use workloads::jobs::Job;
 
@@ -24,11 +23,10 @@ pub(crate) fn planned_preparation(jobs: &Preparation) -> Result<PlannedPreparati
 }
 
 /// The preparation without the places of its files; options that this pgdyno does not know are kept unchanged.
-pub(crate) fn identity(prepare: &PlannedPreparation) -> Value {
+pub(crate) fn portable(prepare: &PlannedPreparation) -> PlannedPreparation {
     let jobs = Preparation::of(&prepare.jobs)
         .map_or_else(|_| prepare.jobs.clone(), |jobs| jobs.portable().options());
-    let portable = PlannedPreparation { jobs, inputs: prepare.inputs.clone() };
-    serde_json::to_value(portable).expect("plans are plain data")
+    PlannedPreparation { jobs, inputs: prepare.inputs.clone() }
 }
 
 fn files(job: &dyn Job) -> Vec<(String, PathBuf)> {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
 use workloads::Spec;
 
 use super::PlannedWorkload;
@@ -38,15 +37,14 @@ pub(super) fn effect(planned: &PlannedWorkload, options: &BTreeMap<String, Strin
 }
 
 /// The workload without the places of its files.
-pub(super) fn identity(planned: &PlannedWorkload) -> Value {
+pub(super) fn portable(planned: &PlannedWorkload) -> PlannedWorkload {
     let levels = planned.levels.iter().map(|(level, texts)| (level.clone(), without_places(texts)));
-    let portable = PlannedWorkload {
+    PlannedWorkload {
         // Options that this pgdyno does not know are kept unchanged.
         spec: Spec::of(&planned.spec).map_or_else(|_| planned.spec.clone(), |spec| spec.portable().options()),
         scripts: without_places(&planned.scripts),
         levels: levels.collect(),
-    };
-    serde_json::to_value(portable).expect("plans are plain data")
+    }
 }
 
 /// Texts by the names of their files; those in whose place another one of that name would stand keep theirs.
@@ -119,8 +117,8 @@ mod tests {
         std::fs::write(folder.path().join("sub/a.sql"), "SELECT 2;\n").unwrap();
         let two = |files: &str| {
             let text = PLAIN.replace("\"a.sql\"", files);
-            super::identity(&plan_of(&folder.path().join("e.toml"), &text).content.workloads["w"])
+            super::portable(&plan_of(&folder.path().join("e.toml"), &text).content.workloads["w"])
         };
-        assert_eq!(two("[\"a.sql\", \"sub/a.sql\"]")["scripts"].as_object().unwrap().len(), 2);
+        assert_eq!(two("[\"a.sql\", \"sub/a.sql\"]").scripts.len(), 2);
     }
 }

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use engine::Until;
 use results::{ExperimentId, Finished, Store};
-use serde_json::{Value, json};
 use server::host;
 use sha2::{Digest, Sha256};
+use spec::plan::{Options, Recorded, SingleEnd, SingleLoad, SinglePlan};
 use spec::{Artifact, Experiment, Host, RunKey, Target, Text};
 use workloads::{ScriptInfo, pgbench};
 
 use crate::error::LabError;
 use crate::event::{Progress, Step, Tell};
-use crate::experiment::plain_data;
+use crate::experiment::without_credentials;
 use crate::setup::Setup;
 use crate::stage::Stage;
 use crate::target_spec::TargetSpec;
@@ -44,52 +44,52 @@ pub(crate) struct Identity<'a> {
     /// The command.
     pub(crate) name: &'a str,
     pub(crate) question: &'a str,
-    /// Everything but the seed.
-    pub(crate) content: Value,
+    /// All that tells it from others but the command and the seed.
+    pub(crate) plan: Recorded,
     pub(crate) seed: u64,
 }
 
-/// The content of the identity of a run of pgbench scripts; `threads` as they were asked for.
-pub(crate) fn identity(
+/// The plan of a run of pgbench scripts; `threads` as they were asked for.
+pub(crate) fn plan_of(
     target: &TargetSpec,
     options: &pgbench::Options,
     scripts: &[ScriptInfo],
     setup: &Setup,
     threads: u32,
-) -> Value {
-    let until = match setup.until {
-        Until::Elapsed(time) => json!({ "elapsed_s": time as f64 / 1e9 }),
-        Until::PerClient(count) => json!({ "per_client": count }),
-        Until::Caller => json!("told"),
+) -> SinglePlan {
+    let script = |script: &ScriptInfo| (script.name.clone(), script.text_hash.clone(), script.weight);
+    let load = SingleLoad {
+        workload: Options::of(options),
+        scripts: scripts.iter().map(script).collect(),
+        clients: setup.clients,
+        threads,
+        until: match setup.until {
+            Until::Elapsed(time) => SingleEnd::Elapsed(time as f64 / 1e9),
+            Until::PerClient(count) => SingleEnd::PerClient(count),
+            Until::Caller => SingleEnd::Told,
+        },
+        warmup_s: setup.warmup.as_secs_f64(),
+        rate: setup.load.profile().cloned(),
+        promise_s: setup.promise.map(|promise| promise.as_secs_f64()),
     };
-    let scripts: Vec<_> =
-        scripts.iter().map(|script| (&script.name, &script.text_hash, script.weight)).collect();
-    json!({
-        "target": target.identity(),
-        "workload": options,
-        "scripts": scripts,
-        "clients": setup.clients,
-        "threads": threads,
-        "until": until,
-        "warmup_s": setup.warmup.as_secs_f64(),
-        "rate": setup.load.profile(),
-        "limit_s": setup.promise.map(|promise| promise.as_secs_f64()),
-    })
+    SinglePlan { target: target.identity(), prepare: None, load: Some(load) }
 }
 
 impl Identity<'_> {
-    fn hash_of(&self, content: &Value) -> String {
-        let digest = Sha256::digest(format!("{} {content}", self.name));
-        spec::hex(&digest)
+    /// What tells it from other runs of the same command, 64 hex digits.
+    fn hash(&self) -> String {
+        // serde_json keeps the keys of objects sorted, so equal plans give equal texts.
+        let plan = serde_json::to_value(&self.plan).expect("plans are plain data");
+        spec::hex(&Sha256::digest(format!("{} {plan}", self.name)))
     }
 
     fn experiment(&self, round: u32) -> Experiment {
         Experiment {
-            hash: self.hash_of(&self.content),
+            hash: self.hash(),
             name: self.name.to_owned(),
             question: self.question.to_owned(),
             file_text: String::new(),
-            plan_json: plain_data(&self.content).to_string(),
+            plan: without_credentials(&self.plan),
             seed: self.seed,
             order_scheme: spec::OrderScheme::Single,
             rounds: round,
@@ -99,6 +99,7 @@ impl Identity<'_> {
             margin: 0.03,
             taste: None,
             created_at: jiff::Timestamp::now().to_string(),
+            control: None,
         }
     }
 }
@@ -150,7 +151,7 @@ impl Results {
         at: Surroundings,
     ) -> Result<Self, LabError> {
         let store = Store::create_or_open(path)?;
-        let known = store.newest_with_hash(&identity.hash_of(&identity.content))?;
+        let known = store.newest_with_hash(&identity.hash())?;
         let before = known.map(|id| store.finished_runs(id)).transpose()?.unwrap_or_default();
         let jobs = before.iter().filter(|run| run.round == 0).count() as u32;
         let round = before.iter().map(|run| run.round).fold(jobs, u32::max) + 1;

@@ -34,7 +34,7 @@ use workloads::jobs::relation_sizes;
 use workloads::{ClientWorkload, Places};
 
 use self::credits::Credits;
-pub(crate) use self::keep::{Identity, Results, Surroundings, identity, try_results};
+pub(crate) use self::keep::{Identity, Results, Surroundings, plan_of, try_results};
 pub(crate) use self::own::is_as_it_was;
 pub(crate) use self::pace::Pace;
 pub(crate) use self::ready::{Ready, changed_data};

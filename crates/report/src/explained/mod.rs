@@ -402,7 +402,7 @@ pub(crate) mod tests {
         let arms =
             ["a", "b"].map(|name| serde_json::json!({"name": name, "settings": {}, "unsafe_settings": []}));
         let experiment = serde_json::from_value(serde_json::json!({
-            "hash": "ab", "name": "demo", "question": "", "file_text": "", "plan_json": "{}", "seed": 1,
+            "hash": "ab", "name": "demo", "question": "", "file_text": "", "seed": 1,
             "order_scheme": "pairs", "rounds": 2, "compare_factor": "index", "base": "a", "arms": arms,
             "margin": 0.03, "created_at": "",
         }));

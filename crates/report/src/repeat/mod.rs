@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use serde_json::Value;
 use spec::shell::{self, Command};
 use spec::{FileCommand, Text, TextKind};
 
@@ -278,27 +277,14 @@ fn kept_before(data: &ReportData) -> bool {
 
 /// Data that preparation and loads read are not in the results.
 fn extracts(data: &ReportData) -> Vec<String> {
-    let plan: Value = serde_json::from_str(&data.experiment.plan_json).unwrap_or_default();
+    let Some(plan) = data.experiment.plan.plan() else { return Vec::new() };
     let kept: BTreeSet<&str> = data.texts.iter().map(|text| text.hash.as_str()).collect();
-    let mut inputs: BTreeMap<String, String> = BTreeMap::new();
-    let mut add = |files: Option<&Value>| {
-        let files = files.and_then(Value::as_object).into_iter().flatten();
-        inputs.extend(files.filter_map(|(name, hash)| Some((name.clone(), hash.as_str()?.to_owned()))));
-    };
-    if plan.pointer("/content/prepare/osm").is_some_and(|osm| !osm.is_null()) {
-        add(plan.pointer("/content/prepare/inputs"));
-    }
-    for workload in plan.pointer("/content/workloads").and_then(Value::as_object).into_iter().flatten() {
-        if workload.1.pointer("/spec/osm").is_some() {
-            add(workload.1.get("scripts"));
-            workload
-                .1
-                .get("levels")
-                .and_then(Value::as_object)
-                .into_iter()
-                .flatten()
-                .for_each(|(_, files)| add(Some(files)));
-        }
+    let prepare = &plan.content.prepare;
+    let mut inputs =
+        if prepare.jobs.tables("osm").is_empty() { BTreeMap::new() } else { prepare.inputs.clone() };
+    for workload in plan.content.workloads.values().filter(|of| !of.spec.tables("osm").is_empty()) {
+        let files = std::iter::once(&workload.scripts).chain(workload.levels.values());
+        inputs.extend(files.flatten().map(|(name, hash)| (name.clone(), hash.clone())));
     }
     // What a load is called has a hash of its options.
     inputs.retain(|name, hash| !name.starts_with("osm2pgsql ") && !kept.contains(hash.as_str()));

@@ -1,6 +1,7 @@
 //! How to repeat the experiment: the command, the file, and the texts it used.
 
 use spec::OrderScheme;
+use spec::plan::Recorded;
 
 use crate::block::{Block, Paragraph};
 use crate::repeat::{COMMANDS, Kit};
@@ -24,13 +25,17 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
             "These results were imported; how to repeat them is known to those who measured them.",
         )],
     };
-    let plan = serde_json::from_str::<serde_json::Value>(&experiment.plan_json);
-    let plan = plan.and_then(|plan| serde_json::to_string_pretty(&plan));
-    let plan = plan.unwrap_or_else(|_| experiment.plan_json.clone());
-    if !is_apart && !plan.trim().is_empty() {
-        blocks.extend(Block::details("The plan it expanded to", vec![Block::Code(plan)]));
+    if !is_apart {
+        blocks
+            .extend(Block::details("The plan it expanded to", vec![Block::Code(indented(&experiment.plan))]));
     }
     blocks
+}
+
+/// A plan as JSON, its keys sorted.
+fn indented(plan: &Recorded) -> String {
+    let sorted = serde_json::to_value(plan).and_then(|plan| serde_json::to_string_pretty(&plan));
+    sorted.expect("plans are plain data")
 }
 
 fn of_kit(kit: &Kit) -> Vec<Block> {

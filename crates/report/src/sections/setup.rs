@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::Table;
-use serde_json::Value;
+use spec::plan::{Plan, Standing};
 use spec::{Arm, Experiment, Host, OrderScheme, RunEvent, Setting, Target};
 
 use crate::block::Block;
@@ -22,36 +22,23 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     facts.into_iter().chain(arms(&data.experiment)).chain(servers(data)).chain(in_force(data)).collect()
 }
 
-/// Where a stored plan says that arms stand; empty where nothing was to be decided.
-fn standing(plan_json: &str) -> String {
-    let plan: Value = serde_json::from_str(plan_json).unwrap_or_default();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let standing = &plan["standing"];
-    let (copies, as_they_are) = (&standing["copies"], &standing["as-they-are"]);
-    if as_they_are.is_object() {
-        return format!("on the servers as they were prepared: {}", text(&as_they_are["why"]));
-    }
-    if !copies.is_object() {
-        return String::new();
-    }
-    let list = |value: &Value| {
-        let names = value.as_array().into_iter().flatten().filter_map(Value::as_str);
-        names.collect::<Vec<_>>().join(", ")
+/// Where a plan says that arms stand; empty where nothing was to be decided.
+fn standing(plan: Option<&Plan>) -> String {
+    let copies = match plan.and_then(|plan| plan.standing.as_ref()) {
+        None => return String::new(),
+        Some(Standing::AsTheyAre { why }) => return format!("on the servers as they were prepared: {why}"),
+        Some(Standing::Copies(copies)) => copies,
     };
-    let swap = if copies["swapped"] == true { ", which arms swap every round" } else { "" };
-    let apart = match list(&copies["apart"]) {
-        none if none.is_empty() => String::new(),
-        apart => format!(
-            "; half-rounds for {apart}, each arm alone with its server, because arms differ in {}",
-            list(&copies["background"])
+    let swap = if copies.swapped { ", which arms swap every round" } else { "" };
+    let apart = match copies.apart.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; half-rounds for {}, each arm alone with its server, because arms differ in {}",
+            copies.apart.join(", "),
+            copies.background.join(", ")
         ),
     };
-    format!("side by side on copies{swap}: {}{apart}", text(&copies["figures"]))
-}
-
-fn on_copies(plan_json: &str) -> bool {
-    let plan: Value = serde_json::from_str(plan_json).unwrap_or_default();
-    plan["standing"]["copies"].is_object()
+    format!("side by side on copies{swap}: {}{apart}", copies.figures)
 }
 
 fn ran_on(data: &ReportData) -> BTreeMap<String, BTreeMap<String, BTreeSet<u32>>> {
@@ -91,17 +78,8 @@ fn placement(data: &ReportData) -> String {
 
 /// What the plan says of the placement that pgdyno chose.
 fn chosen_placement(experiment: &Experiment) -> String {
-    #[derive(serde::Deserialize)]
-    struct Plan {
-        placement: Chosen,
-    }
-    #[derive(serde::Deserialize)]
-    struct Chosen {
-        level: String,
-        why: String,
-    }
-    let plan: Option<Plan> = serde_json::from_str(&experiment.plan_json).ok();
-    plan.map_or_else(String::new, |Plan { placement: Chosen { level, why } }| format!("{level}: {why}"))
+    let chosen = experiment.plan.plan().and_then(|plan| plan.placement.as_ref());
+    chosen.map_or_else(String::new, |chosen| format!("{}: {}", chosen.level, chosen.why))
 }
 
 /// Named facts, then those that were stored with their names; empty ones are left out.
@@ -163,9 +141,10 @@ fn lengths(seconds: &[f64]) -> String {
 /// How the experiment was laid out.
 fn layout(data: &ReportData) -> [(&'static str, String); 13] {
     let experiment = &data.experiment;
+    let plan = experiment.plan.plan();
     let order = match experiment.order_scheme {
         OrderScheme::Pairs => "pairs: the arms of a cell next to each other, order swapped every round",
-        OrderScheme::HalfRounds if on_copies(&experiment.plan_json) => {
+        OrderScheme::HalfRounds if plan.is_some_and(|plan| plan.copies().is_some()) => {
             "pairs where arms stand side by side, else half-rounds; order swapped every round"
         }
         OrderScheme::HalfRounds => {
@@ -184,7 +163,7 @@ fn layout(data: &ReportData) -> [(&'static str, String); 13] {
         ("begun", when(&experiment.created_at)),
         ("rounds planned", experiment.rounds.to_string()),
         ("order", order.to_owned()),
-        ("arms stand", standing(&experiment.plan_json)),
+        ("arms stand", standing(plan)),
         ("compared factor", or_none(experiment.compare_factor.as_deref())),
         ("base", or_none(data.base())),
         ("margin", numbers::percent(experiment.margin)),
@@ -291,25 +270,32 @@ fn settings(caption: &str, names: &[&str], sets: &[InForce<'_>], class: &'static
 
 #[cfg(test)]
 mod tests {
+    use spec::plan::{Copies, Plan, Standing};
+
     use super::{ranges, standing};
 
     #[test]
-    fn where_arms_stand_is_read_from_the_stored_plan() {
-        let copies = r#"{"standing":{"copies":{"each":2,"swapped":true,"apart":["tpcb"],
-                         "background":["wal_buffers"],"figures":"they need 1 GB"}}}"#;
-        for (plan, wanted) in [
-            ("{}", ""),
+    fn where_arms_stand_is_told() {
+        let copies = Copies {
+            apart: vec!["tpcb".into()],
+            background: vec!["wal_buffers".into()],
+            figures: "they need 1 GB".into(),
+            ..Copies::new(2, true)
+        };
+        for (stand, wanted) in [
+            (None, ""),
             (
-                r#"{"standing":{"as-they-are":{"why":"no room"}}}"#,
+                Some(Standing::AsTheyAre { why: "no room".into() }),
                 "on the servers as they were prepared: no room",
             ),
             (
-                copies,
+                Some(Standing::Copies(copies)),
                 "side by side on copies, which arms swap every round: they need 1 GB; half-rounds for tpcb, each arm \
                  alone with its server, because arms differ in wal_buffers",
             ),
         ] {
-            assert_eq!(standing(plan), wanted, "{plan}");
+            let plan = Plan { standing: stand, ..Plan::default() };
+            assert_eq!(standing(Some(&plan)), wanted);
         }
     }
 

@@ -20,7 +20,8 @@ use crate::next;
 use crate::numbers::{self, real};
 use results::InTime;
 use results::ReportData;
-use results::data::{NotRun, cell_text, levels};
+use results::data::{cell_text, levels};
+use spec::plan::NotRun;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     data.comparisons().into_iter().flat_map(|of| of_comparison(of, &data.groups)).collect()

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
-use spec::{Arm, Experiment, Host, OrderScheme, Run, RunEvent, Target, figures};
+use spec::plan::Recorded;
+use spec::{Arm, ControlArm, Experiment, Host, OrderScheme, Run, RunEvent, Target, figures};
 
-use super::control::ControlArm;
 use crate::import::builtin_name;
 
 /// One of the two experiments that are compared.
@@ -225,7 +224,8 @@ fn experiment(base: &Measured, new: &Measured, control: Option<&ControlArm>) -> 
         name: format!("{} against {}", new.label, base.label),
         question: question.join(" against "),
         file_text: String::new(),
-        plan_json: ControlArm::plan(control),
+        plan: Recorded::default(),
+        control: control.cloned(),
         seed: base.experiment.seed,
         order_scheme: OrderScheme::Apart,
         rounds: base.experiment.rounds.max(new.experiment.rounds),
@@ -339,18 +339,19 @@ fn surroundings_differ(base: &Measured, new: &Measured, runs: &[Run]) -> Vec<Str
 /// What was put on the server before, where that is not the same.
 fn prepared_otherwise(base: &Measured, new: &Measured) -> Option<String> {
     let [one, other] = [base, new].map(|of| {
-        let plan: Value = serde_json::from_str(&of.experiment.plan_json).unwrap_or_default();
-        let mut prepare = plan["content"]["prepare"].as_object().cloned().unwrap_or_default();
-        let inputs = prepare.remove("inputs").unwrap_or_default();
-        // Where a file lies is nothing; what is in it stands among the inputs.
-        prepare.values_mut().filter_map(Value::as_object_mut).for_each(|job| drop(job.remove("extract")));
-        (prepare, inputs.as_object().cloned().unwrap_or_default())
+        let prepare = of.experiment.plan.preparation().cloned().unwrap_or_default();
+        let mut jobs = BTreeMap::new();
+        for (name, value) in prepare.jobs.iter().filter(|(_, value)| !value.is_null()) {
+            let mut value = value.clone();
+            // Where a file lies is nothing; what is in it stands among the inputs.
+            value.as_object_mut().into_iter().for_each(|job| drop(job.remove("extract")));
+            jobs.insert(name.to_owned(), value.to_string());
+        }
+        (jobs, prepare.inputs)
     });
     let keys: BTreeSet<&String> = one.0.keys().chain(other.0.keys()).collect();
-    let value = |of: &Map<String, Value>, key: &String| match of.get(key) {
-        None | Some(Value::Null) => "nothing".to_owned(),
-        Some(value) => value.to_string(),
-    };
+    let value =
+        |of: &BTreeMap<String, String>, key: &String| of.get(key).cloned().unwrap_or("nothing".to_owned());
     let jobs = keys.into_iter().filter(|key| one.0.get(*key) != other.0.get(*key));
     let jobs = jobs.map(|key| format!("{key} {} and {}", value(&one.0, key), value(&other.0, key)));
     let files = one.1.iter().filter(|(name, hash)| other.1.get(*name).is_some_and(|other| other != *hash));
@@ -535,13 +536,14 @@ mod tests {
     #[test]
     fn how_they_were_measured_and_prepared_is_told() {
         let plan = |sql: &str, hash: &str| {
-            format!(
-                r#"{{"content":{{"prepare":{{"osm":null,"sql":[{sql}],"inputs":{{"a.sql":"{hash}"}}}}}}}}"#
-            )
+            Recorded::read(&format!(
+                r#"{{"target":{{"Managed":{{"name":"a","version":null,"extensions":[],"redis":false}}}},
+                    "prepare":{{"osm":null,"sql":[{sql}],"inputs":{{"a.sql":"{hash}"}}}}}}"#
+            ))
         };
-        let with = |label, sliced: bool, plan: String| {
+        let with = |label, sliced: bool, plan: Recorded| {
             let mut of = measured(label, &["A", "B"], rounds("reads", Some("A"), 1000.0));
-            of.experiment.plan_json = plan;
+            of.experiment.plan = plan;
             for run in of.runs.iter_mut().filter(|_| sliced) {
                 let at_work_us = 1e6 * f64::from(run.clients);
                 run.slices = vec![Slice {

@@ -3,22 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use stats::{Estimate, Verdict};
 
 use super::pairs::{Cell, CellRuns, Level, least_error};
 use super::{CellComparison, Figure, Judge, Metric, Way, lines, unpaired};
-use spec::Experiment;
-
-/// Which arm is the control: a level of the factor that both experiments compare. The combined experiment
-/// keeps it in its plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ControlArm {
-    pub(super) factor: String,
-    pub(super) arm: String,
-    /// Whether it is the base of both.
-    pub(super) is_base: bool,
-}
+use spec::{ControlArm, Experiment};
 
 /// How the control itself changed from one experiment to the other.
 #[derive(Debug, Clone, Serialize)]
@@ -33,29 +23,15 @@ pub struct Control {
     which: ControlArm,
 }
 
-impl ControlArm {
-    const KEY: &str = "control";
-
-    fn of(experiment: &Experiment) -> Option<Self> {
-        let mut plan: serde_json::Value = serde_json::from_str(&experiment.plan_json).ok()?;
-        serde_json::from_value(plan.get_mut(Self::KEY)?.take()).ok()
+/// The cell of the control that has the other levels of this one.
+fn cell_like(control: &ControlArm, cell: &Cell) -> Cell {
+    let mut cell = cell.clone();
+    if control.factor == "workload" {
+        cell.workload.clone_from(&control.arm);
+    } else {
+        cell.factors.insert(control.factor.clone(), Level(control.arm.clone()));
     }
-
-    /// A plan that holds nothing else.
-    pub(super) fn plan(of: Option<&Self>) -> String {
-        of.map_or("{}".to_owned(), |of| serde_json::json!({ (Self::KEY): of }).to_string())
-    }
-
-    /// The cell of the control that has the other levels of this one.
-    fn cell_like(&self, cell: &Cell) -> Cell {
-        let mut cell = cell.clone();
-        if self.factor == "workload" {
-            cell.workload.clone_from(&self.arm);
-        } else {
-            cell.factors.insert(self.factor.clone(), Level(self.arm.clone()));
-        }
-        cell
-    }
+    cell
 }
 
 impl Control {
@@ -66,9 +42,9 @@ impl Control {
         (base, new): (&str, &str),
         metric: Metric,
     ) -> Option<Self> {
-        let which = ControlArm::of(experiment)?;
+        let which = experiment.control.clone()?;
         let way = Way { paired: false, judge: Judge::MeasuredApart, margin: experiment.margin, metric };
-        let own = cells.iter().filter(|(cell, _)| which.cell_like(cell) == **cell);
+        let own = cells.iter().filter(|(cell, _)| cell_like(&which, cell) == **cell);
         let compared = own.map(|(cell, runs)| unpaired::compare_cell(cell.clone(), runs, base, new, metric));
         let mut cells: Vec<CellComparison> = compared.collect();
         let figure = lines::judge_cells(&mut cells, way);
@@ -77,7 +53,7 @@ impl Control {
 
     /// Whether this is a cell of the control itself.
     pub(super) fn is_own(&self, cell: &Cell) -> bool {
-        self.which.cell_like(cell) == *cell
+        cell_like(&self.which, cell) == *cell
     }
 
     /// Whether the control itself changed: then the other arms have no verdict.
@@ -109,7 +85,7 @@ impl Control {
         new: &str,
         way: Way,
     ) -> CellComparison {
-        let (runs, control) = (&cells[&cell], cells.get(&self.which.cell_like(&cell)));
+        let (runs, control) = (&cells[&cell], cells.get(&cell_like(&self.which, &cell)));
         let mut excluded = Vec::new();
         let mut sides = [base, new].map(|label| {
             let (own, left_out) = runs.of(label);

@@ -202,8 +202,7 @@ fn came(asked: &AskedLimit, arm: &ArmLimit<'_>) -> Option<Came> {
 
 /// What a stored plan looks for.
 fn asked(experiment: &Experiment) -> Option<AskedLimit> {
-    let plan: serde_json::Value = serde_json::from_str(&experiment.plan_json).ok()?;
-    serde_json::from_value(plan.pointer("/content/search")?.clone()).ok()
+    experiment.plan.plan()?.content.measure.search.clone()
 }
 
 /// The cell that a trial belongs to.

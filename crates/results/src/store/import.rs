@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
+use spec::plan::Recorded;
 use spec::{Arm, Class, Error, Experiment, Host, OrderScheme, Run, RunKind, Target};
 
 use super::rows::to_json;
@@ -307,7 +308,7 @@ fn experiment(collection: &Collection) -> Experiment {
         name: name.clone(),
         question: question.clone().unwrap_or(general),
         file_text: String::new(),
-        plan_json: serde_json::json!({ "imported": name }).to_string(),
+        plan: Recorded::Unknown(serde_json::json!({ "imported": name })),
         seed: 0,
         order_scheme: OrderScheme::Imported,
         rounds: 0,
@@ -317,6 +318,7 @@ fn experiment(collection: &Collection) -> Experiment {
         margin: 0.03,
         taste: None,
         created_at: jiff::Timestamp::now().to_string(),
+        control: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
+use spec::plan::Recorded;
 use spec::{
     Artifact, Doubt, Experiment, Host, MapPart, Phase, Relation, Run, RunEvent, RunKey, Sample, ScriptRecord,
     SeriesPoint, Setting, Slice, Target,
@@ -27,7 +28,7 @@ pub(super) fn stored_experiment(row: &Row<'_>) -> Sqlite<StoredExperiment> {
         name: row.get(2)?,
         question: row.get(3)?,
         file_text: row.get(4)?,
-        plan_json: row.get(5)?,
+        plan: Recorded::read(&row.get::<_, String>(5)?),
         seed: number(row, 6)?,
         order_scheme: word(row, 7)?,
         rounds: row.get(8)?,
@@ -37,6 +38,7 @@ pub(super) fn stored_experiment(row: &Row<'_>) -> Sqlite<StoredExperiment> {
         margin: row.get(12)?,
         taste: row.get(13)?,
         created_at: row.get(14)?,
+        control: None,
     };
     let host = Host {
         uuid: row.get(15)?,

@@ -28,7 +28,7 @@ impl Store {
                             extended = extended + (compare_factor IS NOT NULL AND ?2 > rounds
                                 AND EXISTS (SELECT 1 FROM run r WHERE r.experiment_id = ?1 AND r.arm IS NOT NULL))
                          WHERE experiment_id = ?1",
-                        params![id, experiment.rounds, experiment.plan_json, experiment.file_text],
+                        params![id, experiment.rounds, to_json(&experiment.plan), experiment.file_text],
                     )?;
                     id
                 }
@@ -141,7 +141,7 @@ pub(super) fn insert_experiment(
             experiment.name,
             experiment.question,
             experiment.file_text,
-            experiment.plan_json,
+            to_json(&experiment.plan),
             experiment.seed.to_string(),
             to_word(&experiment.order_scheme),
             experiment.rounds,

@@ -28,7 +28,7 @@ pub struct Arm {
 }
 
 /// Workloads that run once a round outside the grid.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
     /// Their names.
     #[serde(rename = "beside_workloads")]
@@ -38,7 +38,7 @@ pub struct Beside {
 }
 
 /// What makes an experiment this one and no other: the identity is its hash.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Content {
     /// Seed, if the file gives one.
     pub seed: Option<u64>,

@@ -11,7 +11,7 @@ use crate::{Prices, RunKey};
 pub const PLACEMENT: &str = "placement";
 
 /// An experiment, expanded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// File name without folder and ending; not part of the identity.
     pub name: String,

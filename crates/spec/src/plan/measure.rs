@@ -6,7 +6,7 @@ use super::{AskedDriver, Waiting};
 use crate::{AskedLimit, OrderScheme};
 
 /// What all runs have in common.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlannedMeasure {
     pub load: PlannedLoad,
     /// Slower transactions are late, seconds. (Known by its former name in the identity.)
@@ -36,10 +36,11 @@ pub struct PlannedMeasure {
 }
 
 /// How load is offered; the rate of an open load is a factor of the run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlannedLoad {
     /// As fast as the clients can.
+    #[default]
     Closed,
     /// Arrivals on a schedule.
     Rate,
@@ -82,20 +83,22 @@ pub struct PlannedComparison {
 }
 
 /// How the cells of a round are ordered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CellOrder {
     /// Drawn again for each round, from the seed.
+    #[default]
     Random,
     /// As the file lists the levels, in every round.
     Listed,
 }
 
 /// How the arms are interleaved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {
     /// Nothing is compared.
+    #[default]
     Single,
     /// The arms of a cell run next to each other: AB in odd rounds, BA in even ones.
     Pairs,

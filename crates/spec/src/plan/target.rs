@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::storage::Storage;
 use super::tile_server;
@@ -30,6 +29,8 @@ pub enum TargetSpec {
     },
     /// A server somewhere.
     Url {
+        /// Empty where only the identity is kept.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
         shown: String,
         /// Where it leads, without spelling and user: two targets with the same place are one.
         place: String,
@@ -41,6 +42,13 @@ pub enum TargetSpec {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tile_servers: Vec<tile_server::Options>,
     },
+}
+
+impl Default for TargetSpec {
+    /// The private server of pgdyno that has no other name.
+    fn default() -> Self {
+        Self::managed("default", &[])
+    }
 }
 
 impl TargetSpec {
@@ -87,12 +95,12 @@ impl TargetSpec {
     /// What makes it this target and no other. Neither a user name nor a password is part of it, nor how they or the
     /// place are written.
     #[must_use]
-    pub fn identity(&self) -> Value {
-        let mut value = serde_json::to_value(self).expect("a target is plain data");
-        if let Some(url) = value.get_mut("Url").and_then(Value::as_object_mut) {
-            url.remove("shown");
+    pub fn identity(&self) -> Self {
+        let mut target = self.clone();
+        if let Self::Url { shown, .. } = &mut target {
+            shown.clear();
         }
-        value
+        target
     }
 }
 

@@ -32,10 +32,53 @@ impl Options {
         T::deserialize(Value::Object(self.0.clone())).map_err(|error| error.to_string())
     }
 
-    /// One of them by its name.
+    /// The table of these options, such as a tool changes that knows none of them.
+    pub fn table_mut(&mut self) -> &mut Map<String, Value> {
+        &mut self.0
+    }
+
+    /// Names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// A text; `None` also where it is empty.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// A number.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.0.get(name)?.as_f64()
+    }
+
+    /// A whole number, which may have more digits than one with a fraction holds.
+    #[must_use]
+    pub fn whole(&self, name: &str) -> Option<u64> {
+        self.0.get(name)?.as_u64()
+    }
+
+    /// Whether an option is on; `None` where it is not said.
+    #[must_use]
+    pub fn is_on(&self, name: &str) -> Option<bool> {
+        self.0.get(name)?.as_bool()
+    }
+
+    /// A list of texts; empty where there is none.
+    pub fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// The tables of this name: one, or a list of them.
+    #[must_use]
+    pub fn tables(&self, name: &str) -> Vec<Self> {
+        let one = |value: &Value| value.as_object().cloned().map(Self);
+        match self.0.get(name) {
+            Some(Value::Array(list)) => list.iter().filter_map(one).collect(),
+            other => other.and_then(one).into_iter().collect(),
+        }
     }
 }
 

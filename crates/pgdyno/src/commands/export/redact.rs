@@ -5,6 +5,7 @@ use protocol::postgres::conninfo::ConnectionString;
 use report::ReportData;
 use script::without_literals;
 use serde_json::Value as Json;
+use spec::plan::{Options, Recorded};
 use toml::{Table, Value};
 
 /// Replaces hosts and commands.
@@ -39,10 +40,7 @@ pub(super) fn redacted(mut data: ReportData) -> ReportData {
         }
         Err(_) => experiment.file_text.clear(),
     }
-    if let Ok(mut plan) = serde_json::from_str(&experiment.plan_json) {
-        redact_variables(&mut plan);
-        experiment.plan_json = plan.to_string();
-    }
+    redact_plan(&mut experiment.plan);
     // As it was typed it may hold anything.
     data.course.command = None;
     data.target.dsn_redacted = address(&data.target.dsn_redacted);
@@ -87,6 +85,23 @@ fn redact_value(value: &mut Value, path: &mut Vec<String>) {
 }
 
 /// Values of variables (`-D`) in a plan.
+fn redact_plan(plan: &mut Recorded) {
+    let options: Vec<&mut Options> = match plan {
+        Recorded::Plan(plan) => {
+            plan.content.workloads.values_mut().map(|workload| &mut workload.spec).collect()
+        }
+        Recorded::Single(plan) => plan.load.iter_mut().map(|load| &mut load.workload).collect(),
+        Recorded::Calibration(_) => Vec::new(),
+        Recorded::Unknown(plan) => return redact_variables(plan),
+    };
+    for options in options {
+        let mut table = Json::Object(std::mem::take(options.table_mut()));
+        redact_variables(&mut table);
+        *options.table_mut() = table.as_object().cloned().unwrap_or_default();
+    }
+}
+
+/// Values of variables in options.
 fn redact_variables(plan: &mut Json) {
     match plan {
         Json::Array(list) => list.iter_mut().for_each(redact_variables),
@@ -130,6 +145,10 @@ fn address(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use spec::plan::{Content, Plan, PlannedWorkload};
+
     use super::*;
 
     #[test]
@@ -165,8 +184,18 @@ mod tests {
 
     #[test]
     fn variables_of_a_plan_lose_their_values() {
-        let mut plan = serde_json::json!({"workload": {"define": {"a": "geheim", "n": "12"}, "scale": 3}});
-        redact_variables(&mut plan);
-        assert_eq!(plan, serde_json::json!({"workload": {"define": {"a": "x", "n": "0"}, "scale": 3}}));
+        let workload = |define: serde_json::Value| PlannedWorkload {
+            spec: Options::of(&serde_json::json!({"pgbench": {"define": define, "scale": 3}})),
+            scripts: BTreeMap::new(),
+            levels: BTreeMap::new(),
+        };
+        let plan = |define| {
+            let content =
+                Content { workloads: [("w".to_owned(), workload(define))].into(), ..Content::default() };
+            Recorded::from(Plan { content, ..Plan::default() })
+        };
+        let mut redacted = plan(serde_json::json!({"a": "geheim", "n": "12"}));
+        redact_plan(&mut redacted);
+        assert_eq!(redacted, plan(serde_json::json!({"a": "x", "n": "0"})));
     }
 }

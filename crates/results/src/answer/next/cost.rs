@@ -106,8 +106,7 @@ fn until_first_run_s(data: &ReportData) -> f64 {
 
 /// How long a run was asked to be.
 fn asked_s(data: &ReportData) -> Option<f64> {
-    let plan: serde_json::Value = serde_json::from_str(&data.experiment.plan_json).ok()?;
-    plan.pointer("/content/duration_s")?.as_f64().filter(|seconds| *seconds > 0.0)
+    Some(data.experiment.plan.plan()?.content.measure.duration_s).filter(|seconds| *seconds > 0.0)
 }
 
 #[cfg(test)]
