@@ -8,19 +8,18 @@ mod words;
 
 use results::ReportData;
 use results::answer::Answer;
-
-use super::limit::Limit;
+use results::limits::Limits;
 
 /// The answer, and what it is told with.
 pub(crate) struct Told<'a> {
     pub(crate) data: &'a ReportData,
     pub(crate) answer: Answer,
     /// The limits, where these are what is looked for.
-    limit: Option<Limit>,
+    limits: Option<Limits<'a>>,
 }
 
 impl<'a> Told<'a> {
     pub(crate) fn of(data: &'a ReportData) -> Self {
-        Self { data, answer: Answer::of(data), limit: Limit::of(data) }
+        Self { data, answer: Answer::of(data), limits: data.limits() }
     }
 }

@@ -292,7 +292,7 @@ impl<'a> Told<'a> {
 
     /// Cells and arms; the trials of a search stand below its answer, rate by rate.
     fn loads(&self) -> impl Iterator<Item = &'a CellFigures> {
-        self.data.grid.iter().filter(|_| self.limit.is_none())
+        self.data.grid.iter().filter(|_| self.limits.is_none())
     }
 
     /// Which cells are overloaded, in a sentence; `None` where none is.
