@@ -1,6 +1,7 @@
 //! The answer under the question: verdict with interval, what it costs in safety, and whether it can be believed. Drawn at
 //! the head of a page, and as the lines at the end of a run.
 
+mod believed;
 mod page;
 pub mod short;
 pub mod summary;
