@@ -48,7 +48,7 @@ pub(super) fn others(
     let beside = match earlier.is_empty() {
         true => "false".to_owned(),
         false => format!(
-            "EXISTS (SELECT FROM pgdyno.prepared p WHERE p.job IN ({}) AND (p.spec::json -> 'tables')::jsonb ? \
+            "EXISTS (SELECT FROM pgdyno.prepared p WHERE p.job IN ({}) AND (p.record::json -> 'tables')::jsonb ? \
              CASE WHEN n.nspname = 'public' THEN c.relname ELSE n.nspname || '.' || c.relname END)",
             earlier.join(", ")
         ),
