@@ -176,16 +176,3 @@ pub(crate) fn of_answer(outcome: answer::Outcome) -> u8 {
         answer::Outcome::Invalid => INVALID,
     }
 }
-
-/// Code of ladders; the worst decides. In this order: a rung without a valid run; a broken rung below others that hold, or at which the
-/// load generator had reached its own limit; promises that hold on no rung.
-pub(crate) fn of_ladders(ladders: &[report::Ladder]) -> u8 {
-    use report::Outcome;
-    let code = |ladder: &report::Ladder| match ladder.outcome() {
-        Outcome::Invalid => INVALID,
-        Outcome::Irregular | Outcome::ByGenerator => INCONCLUSIVE,
-        Outcome::NeverHolds => WORSE,
-        Outcome::Told => SAME_OR_BETTER,
-    };
-    ladders.iter().map(code).max().unwrap_or(SAME_OR_BETTER)
-}

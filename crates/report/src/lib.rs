@@ -43,7 +43,6 @@ pub use block::{Block, Paragraph};
 pub use compared::control;
 pub use format::Format;
 pub use geopackage::{GeoPackage, GeoPackageError, geopackage};
-pub use ladder::{BOUND, Ladder, Outcome, ladders};
 pub use results::ReportData;
 pub use sections::answer::{short, summary};
 pub use spec::visible;

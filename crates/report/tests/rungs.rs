@@ -4,8 +4,9 @@ mod fixture;
 
 use fixture::{Shape, data};
 use report::format::{Format, blocks, print};
-use report::{Block, Outcome, ReportData, charts, html, ladders, tables};
+use report::{Block, ReportData, charts, html, tables};
 use results::Value;
+use results::ladder::{Ladder, Outcome, ladders};
 use spec::plan::Plan;
 use spec::{Doubt, Reason, Run, RunEvent, Validity, figures};
 
@@ -71,7 +72,7 @@ fn quality_breaks_at_the_first_rung_from_which_on_it_stays_broken() {
     let qualities = ["kept", "kept", "breaks here", "broken", "broken"];
     assert_eq!(column(&data, "quality"), qualities.map(Value::from));
     assert_eq!(column(&data, "rate"), [3.0, 8.0, 10.0, 12.0, 14.0].map(Value::from));
-    assert_eq!(ladders(&data).iter().map(report::Ladder::outcome).collect::<Vec<_>>(), [Outcome::Told]);
+    assert_eq!(ladders(&data).iter().map(Ladder::outcome).collect::<Vec<_>>(), [Outcome::Told]);
     // As in pgbench: late of what was processed, skipped of all.
     assert_eq!(column(&data, "late_share_pct")[3], (300.0 / 990.0 * 100.0).into());
     assert_eq!(column(&data, "skipped_share_pct")[3], 1.0.into());

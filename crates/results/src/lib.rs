@@ -5,6 +5,7 @@ pub mod cells;
 pub mod comparison;
 pub mod data;
 pub mod import;
+pub mod ladder;
 pub mod limits;
 
 mod error;

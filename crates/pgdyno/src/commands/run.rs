@@ -10,6 +10,7 @@ use lab::foresight::foresee;
 use lab::plan::{self, Plan};
 use results::answer::{self, Answer};
 use results::comparison::{Comparison, Metric};
+use results::ladder::ladders;
 use results::{ExperimentId, Store};
 use server::Stop;
 use server::settings::Machine;
@@ -285,10 +286,10 @@ impl How<'_> {
         let outcome = Answer::of(found).outcome;
         let is_answered =
             comparison.is_some() || found.limits().is_some() || outcome == answer::Outcome::Invalid;
-        Ok(match self.shown {
-            Shown::Ladders if !is_answered => exit::of_ladders(&report::ladders(found)),
-            _ => exit::of_answer(outcome),
-        })
+        Ok(exit::of_answer(match self.shown {
+            Shown::Ladders if !is_answered => answer::Outcome::of_ladders(&ladders(found)),
+            _ => outcome,
+        }))
     }
 }
 

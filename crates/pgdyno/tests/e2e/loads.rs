@@ -560,7 +560,7 @@ fn synthetic_extracts_are_made_first_and_kept() {
     ]);
     let again = place.run(["osm", "load", "--scale", "0.008", "--seed", "3", "-d", &url]).expect(0);
     assert!(!again.stderr.contains("make a synthetic"), "{}", again.stderr);
-    let made = "select (spec::json->'figures'->>'extract_made_s') is not null from pgdyno.prepared where job = 'osm'";
+    let made = "select (record::json->'figures'->>'extract_made_s') is not null from pgdyno.prepared where job = 'osm'";
     assert_eq!(server.psql(made), "f", "the second load made nothing");
     place
         .run(["osm", "load", "--scale", "1", "x.osm.pbf", "-d", &url])

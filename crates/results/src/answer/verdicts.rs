@@ -10,6 +10,7 @@ use super::values;
 use crate::comparison::{
     ArmComparison, Cell, CellComparison, Comparison, Figure, ScriptComparison, TakenApart,
 };
+use crate::ladder::{self, Ladder};
 use crate::limits::{Came, Limits, RatioVerdict};
 
 /// The verdicts of a comparison; every output and the exit code take them from here.
@@ -106,6 +107,18 @@ impl Outcome {
             Came::Found if ratios.contains(&RatioVerdict::Lower) => Self::SomethingSlower,
             Came::Found if ratios.contains(&RatioVerdict::Inconclusive) => Self::Undecided,
             Came::Found => Self::NothingSlower,
+        }
+    }
+
+    /// Of ladders; the worst decides.
+    #[must_use]
+    pub fn of_ladders(ladders: &[Ladder]) -> Self {
+        let any = |these: &[ladder::Outcome]| ladders.iter().any(|own| these.contains(&own.outcome()));
+        match () {
+            () if any(&[ladder::Outcome::Invalid]) => Self::Invalid,
+            () if any(&[ladder::Outcome::Irregular, ladder::Outcome::ByGenerator]) => Self::Undecided,
+            () if any(&[ladder::Outcome::NeverHolds]) => Self::SomethingSlower,
+            () => Self::NothingSlower,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod broke;
 mod confirm;
+mod findings;
 mod generator;
 mod peak;
 mod peaks;
@@ -15,6 +16,7 @@ use stats::{LimitClass, LimitEnded, Trial};
 
 pub use self::broke::{Broke, BrokenTerm, Cause, Waited};
 pub use self::confirm::{Confirmed, Shaped};
+pub use self::findings::{Findings, TriedRate};
 pub use self::generator::GeneratorLimit;
 pub use self::peak::{FarPeak, WhyFar};
 pub use self::search::{ArmLimit, CellLimit, LimitNext, LimitState};

@@ -3,7 +3,7 @@
 use results::comparison::{ArmComparison, Comparison, Metric};
 use results::{Table, Value};
 
-use super::super::verdicts;
+use super::super::{limit, verdicts};
 use super::Told;
 use super::words::{Said, cells_in_words};
 use crate::block::{Block, Paragraph};
@@ -27,9 +27,11 @@ impl Told<'_> {
         if !notes.is_empty() {
             blocks.extend(Block::group("notice", [Block::List(notes)]));
         }
-        if let Some(limit) = &self.limit {
-            let head = Paragraph::new("lead").plain("The highest rate at which ").strong(limit.promise());
-            let lines = limit.lines().into_iter().map(|line| Paragraph::new("figures").plain(line).into());
+        if let Some(limits) = &self.limits {
+            let head =
+                Paragraph::new("lead").plain("The highest rate at which ").strong(limits.asked.words());
+            let lines =
+                limit::lines(limits).into_iter().map(|line| Paragraph::new("figures").plain(line).into());
             blocks.extend(Block::group("answer", [head.plain(" holds:").into()].into_iter().chain(lines)));
         }
         let instead = self.instead().map(|instead| Paragraph::new("lead").plain(instead).into());

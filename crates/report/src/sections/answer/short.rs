@@ -20,7 +20,7 @@ const MOST_DIFFERENCES: usize = 1;
 #[must_use]
 pub fn text(data: &ReportData) -> Option<String> {
     let told = Told::of(data);
-    let of = data.compared().filter(|_| told.limit.is_none())?;
+    let of = data.compared().filter(|_| told.limits.is_none())?;
     let [arm] = &of.arms[..] else { return None };
     let [cell] = &arm.cells[..] else { return None };
     if cell.job {

@@ -2,6 +2,7 @@
 
 use results::comparison::Comparison;
 
+use super::super::limit;
 use super::Told;
 use crate::compared::{Part, but, tally, verdict};
 use crate::explained;
@@ -30,9 +31,9 @@ pub fn text(data: &ReportData) -> String {
     let forced = remarks.sliced_all_the_same.iter();
     lines.extend(forced.map(|burden| format!("  In slices all the same: {burden}.")));
     lines.extend(whole.notes().iter().map(|note| format!("  {note}.")));
-    if let Some(limit) = &whole.limit {
-        lines.push(format!("  The highest rate at which {} holds:", limit.promise()));
-        lines.extend(limit.lines().iter().map(|line| format!("  {line}")));
+    if let Some(limits) = &whole.limits {
+        lines.push(format!("  The highest rate at which {} holds:", limits.asked.words()));
+        lines.extend(limit::lines(limits).iter().map(|line| format!("  {line}")));
     }
     lines.extend(whole.instead().map(|instead| format!("  {instead}")));
     for (of, arm, said) in whole.arms() {

@@ -4,10 +4,10 @@ use super::joined;
 use crate::arrivals::Columns;
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
-use crate::ladder::parts;
 use crate::numbers;
 use results::ReportData;
 use results::cells::CellFigures;
+use results::ladder::parts;
 use results::{Table, Value};
 use spec::Arrivals;
 

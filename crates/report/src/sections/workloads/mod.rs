@@ -10,6 +10,7 @@ mod time;
 pub use jobs::{amounts, jobs, jobs_in_words};
 pub use scripts::scripts;
 
+use results::ladder::{Ladder, ladders};
 use results::{Table, Value};
 use spec::figures;
 
@@ -17,7 +18,6 @@ use crate::arrivals::{self, Columns};
 use crate::block::Block;
 use crate::chart::line::LineChart;
 use crate::compared::{grouped_cell, groups};
-use crate::ladder::Ladder;
 use crate::numbers::{self, real};
 use crate::scaling::{self, Law};
 use results::ReportData;
@@ -43,7 +43,7 @@ fn of_workload(data: &ReportData, workload: &str) -> Vec<Block> {
     blocks.extend(figures.by_script());
     blocks.extend(figures.in_time());
     let own = |ladder: &Ladder| ladder.workload == workload && ladder.is_judged();
-    blocks.extend(crate::ladder::ladders(data).iter().filter(|ladder| own(ladder)).flat_map(Ladder::blocks));
+    blocks.extend(ladders(data).iter().filter(|ladder| own(ladder)).flat_map(crate::ladder::blocks));
     blocks.extend(charts(ladder::charts(data, workload, &figures.cells)));
     let (mut drawn, laws) = curves(data, workload, &figures.cells);
     let folded = drawn.split_off(drawn.len().min(OPEN));

@@ -1,0 +1,125 @@
+//! What the trials of an arm say besides its bounds.
+
+use std::collections::BTreeMap;
+
+use spec::figures::{self, Figure};
+use spec::{Arrivals, AskedLimit, Run, Term};
+use stats::Histogram;
+
+use super::{ArmLimit, Broke, CellLimit, GeneratorLimit, LimitState};
+
+/// Computed once for all outputs.
+#[derive(Debug, Clone)]
+pub struct Findings {
+    /// Each rate that was tried, ascending.
+    pub rates: Vec<TriedRate>,
+    /// Done per second at the lower bound, of the median trial there.
+    pub achieved_per_s: Option<f64>,
+    /// How many arrivals a trial at the lower bound, or else the upper, had, and how many it should have had, where these are more.
+    pub few_arrivals: Option<(f64, f64)>,
+    /// Whether a single bad arrival of a trial at the upper bound breaks the promise.
+    pub one_decides: bool,
+    /// What broke first at the upper bound.
+    pub broke: Option<Broke>,
+    /// What the load generator lacked at the upper bound, where that set it: the limit is at least the lower one.
+    pub generator: Option<GeneratorLimit>,
+    /// Whether trials contradict each other, or a load that never exceeds the limit broke the promise.
+    pub irregular: bool,
+    /// Trials below the lower bound that broke the promise, all trials there, and the share that broke it in the worst of them,
+    /// percent.
+    pub broken_below: Option<(usize, usize, f64)>,
+    /// Trials whose response times kept the promise, and whose queue did not.
+    pub broken_by_queue: usize,
+    /// Whether clients were added until more of them did not do more: arrivals that wait for one wait for the server.
+    pub saturated: bool,
+}
+
+/// All trials at a rate.
+#[derive(Debug, Clone, Copy)]
+pub struct TriedRate {
+    pub rate_per_s: f64,
+    pub good: usize,
+    pub bad: usize,
+    /// Share of arrivals that broke the promise, percent: of the best trial and of the worst.
+    pub bad_pct: [f64; 2],
+    pub p99_ms: Option<f64>,
+    pub achieved_per_s: f64,
+}
+
+impl Findings {
+    /// Of an arm of a cell.
+    #[must_use]
+    pub fn of(asked: &AskedLimit, cell: &CellLimit<'_>, arm: &ArmLimit<'_>) -> Self {
+        let (lower, upper) = match arm.state {
+            LimitState::Ended(ended) => (ended.lower, ended.upper),
+            _ => (None, None),
+        };
+        let rates = rates(&arm.trials);
+        let at_lower = lower.and_then(|lower| rates.iter().find(|rate| rate.rate_per_s == lower));
+        let by_queue = |run: &&&Run| {
+            run.figures.get(figures::PROMISE_LEFT_PCT).is_some() && asked.broken(run).is_empty()
+        };
+        Self {
+            achieved_per_s: at_lower.map(|rate| rate.achieved_per_s),
+            few_arrivals: few_arrivals(asked, arm, lower.or(upper)),
+            one_decides: arm.one_decides(asked),
+            broke: upper.and_then(|upper| Broke::at(asked, arm, upper)),
+            generator: arm.generator(asked),
+            irregular: arm.is_irregular(),
+            broken_below: lower.map(|lower| broken_below(&rates, lower)),
+            broken_by_queue: arm.trials.iter().filter(by_queue).count(),
+            saturated: asked.grow_clients && !cell.still_growing,
+            rates,
+        }
+    }
+}
+
+/// How many arrivals a trial at a rate has of what a term is of, and how many it should have; of the term that has too few of
+/// them most, nothing where all have enough.
+fn few_arrivals(asked: &AskedLimit, arm: &ArmLimit<'_>, rate: Option<f64>) -> Option<(f64, f64)> {
+    let rate = rate?;
+    let there: Vec<&Run> = arm.trials.iter().copied().filter(|run| run.offered_rate == Some(rate)).collect();
+    let of_term = |term: &Term| {
+        let offered = there.iter().map(|run| term.kept(run).map_or(0.0, |kept| kept.offered));
+        Some((offered.reduce(f64::min)?, term.least_arrivals()))
+    };
+    let each = asked.promise.iter().filter_map(of_term);
+    let worst = each.min_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))?;
+    // Chance, and rounded widths and lengths, are no reason to complain.
+    (worst.0 < 0.8 * worst.1).then_some(worst)
+}
+
+/// Trials at rates below this one that broke the promise, all of them, and the worst, percent.
+fn broken_below(rates: &[TriedRate], lower: f64) -> (usize, usize, f64) {
+    let below = || rates.iter().filter(|rate| rate.rate_per_s < lower);
+    let broken = below().map(|rate| rate.bad).sum();
+    let worst = below().filter(|rate| rate.bad > 0).map(|rate| rate.bad_pct[1]).fold(0.0, f64::max);
+    (broken, below().map(|rate| rate.good + rate.bad).sum(), worst)
+}
+
+fn rates(trials: &[&Run]) -> Vec<TriedRate> {
+    let mut by_rate: BTreeMap<u64, Vec<&Run>> = BTreeMap::new();
+    for run in trials {
+        // The bits of numbers above 0 sort as they do.
+        by_rate.entry(run.offered_rate.unwrap_or_default().to_bits()).or_default().push(run);
+    }
+    let rate = |(bits, runs): (u64, Vec<&Run>)| {
+        let figure = |run: &&Run, of: Figure| run.figures.get(of).unwrap_or_default();
+        let good = runs.iter().filter(|run| figure(run, figures::PROMISE_KEPT) > 0.5).count();
+        let bad = || runs.iter().map(|run| figure(run, figures::PROMISE_BAD_PCT));
+        let mut response = Histogram::new();
+        runs.iter().for_each(|run| response.add(&run.response()));
+        let mut achieved: Vec<f64> =
+            runs.iter().filter_map(|run| Some(Arrivals::of(run)?.achieved_per_s())).collect();
+        achieved.sort_by(f64::total_cmp);
+        TriedRate {
+            rate_per_s: f64::from_bits(bits),
+            good,
+            bad: runs.len() - good,
+            bad_pct: [bad().fold(f64::INFINITY, f64::min), bad().fold(0.0, f64::max)],
+            p99_ms: response.percentile_ns(0.99).map(|ns| ns as f64 / 1e6),
+            achieved_per_s: achieved.get(achieved.len() / 2).copied().unwrap_or_default(),
+        }
+    };
+    by_rate.into_iter().map(rate).collect()
+}
