@@ -68,9 +68,6 @@ impl Default for Options {
 
 impl Change {
     /// Whether it can be made, and undone unless the server is `thrown_away`; nothing is asked of a server.
-    ///
-    /// # Errors
-    /// What is missing or cannot be.
     pub fn validate(&self, thrown_away: bool) -> Result<(), ChangeError> {
         match (&self.do_, &self.undo) {
             (Some(_), None) if !thrown_away => return Err(ChangeError::NoUndo { what: self.words() }),

@@ -50,7 +50,6 @@ pub(super) struct StallWatch {
     over: bool,
 }
 
-/// A bad result of a check.
 #[derive(Debug)]
 struct Suspicion {
     what: Suspected,
@@ -175,7 +174,6 @@ impl StallWatch {
         Ok(())
     }
 
-    /// Evaluates a check.
     fn evaluate(&mut self, seen: Seen, now: Instant) -> io::Result<()> {
         let suspected = match &seen {
             Seen::NoAnswer(_) => {

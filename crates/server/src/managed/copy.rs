@@ -95,9 +95,6 @@ pub(super) fn split_copy_name(name: &str) -> Option<(&str, u32)> {
 
 impl Cluster {
     /// Size of the data folder.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn sizes(&self) -> Result<Sizes, Error> {
         let stand = self.open_storage_folder()?;
         let stand = self.stand.as_ref().map(|stand| stand.storage.holds).zip(stand.as_ref());
@@ -148,9 +145,6 @@ impl Cluster {
     }
 
     /// Stops the server so that its files contain all data.
-    ///
-    /// # Errors
-    /// When it does not stop, or not cleanly.
     pub fn stop_cleanly(&mut self) -> Result<(), Error> {
         self.stop()?;
         if is_shut_down(&self.data_folder()?) { Ok(()) } else { Err(not_clean(&self.data())) }
@@ -200,9 +194,6 @@ impl Cluster {
     }
 
     /// Starts a copy, as [`Cluster::ensure`] starts a server.
-    ///
-    /// # Errors
-    /// When it does not start.
     pub fn start_copy(&mut self, options: &Options) -> Result<(), Error> {
         self.adopt(options)?;
         self.start()?;
@@ -246,9 +237,6 @@ impl Cluster {
 
     /// Records permanent changes to a copy. Set `None` before they begin: until they are done the copy is
     /// incomplete, and is made again after a crash.
-    ///
-    /// # Errors
-    /// When the marker cannot be written.
     pub fn set_done_for_good(&mut self, done: Option<&str>) -> Result<(), Error> {
         self.marker.complete = done.is_some();
         if let Some(copy) = &mut self.marker.copy {

@@ -56,17 +56,11 @@ impl Cluster {
     }
 
     /// A control connection to one of its databases.
-    ///
-    /// # Errors
-    /// When the server refuses, or has died.
     pub fn connect(&self, database: &str) -> Result<Control, Error> {
         Ok(Control::open(&self.place(database), Some(CONNECT_BOUND))?)
     }
 
     /// Makes a database if it does not exist; true if it was made.
-    ///
-    /// # Errors
-    /// When the server refuses.
     pub fn ensure_database(&self, database: &str) -> Result<bool, Error> {
         let mut control = self.connect("postgres")?;
         let query =

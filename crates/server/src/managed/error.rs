@@ -32,7 +32,6 @@ pub(super) fn storage_full(folder: &Path, line: &str) -> Error {
     Error::new(Class::Io, what)
 }
 
-/// The folder was not made by pgdyno.
 pub(super) fn not_ours(folder: &Path) -> Error {
     let what = format!(
         "{} is not pgdyno's (its marker is missing); it is left alone: remove the folder if nobody needs it",
@@ -54,7 +53,6 @@ pub(super) fn in_use(name: &str, pid: Option<u32>) -> Error {
     Error::new(Class::Refused, what)
 }
 
-/// It was made by another major version than requested.
 pub(super) fn other_version(name: &str, made_by: u32, asked: u32) -> Error {
     let what = format!(
         "managed server {name:?} holds data of PostgreSQL {made_by}, but {asked} is asked for; use another name, or \

@@ -23,10 +23,8 @@ const MARKER: &str = "pgdyno-storage.json";
 /// Left by a killed writer.
 const HALF_MARKER: &str = "pgdyno-storage.json.new";
 
-/// The owner of a folder.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Owner {
-    /// Version of the file's format.
     format: u32,
     home: PathBuf,
     server: String,
@@ -87,7 +85,6 @@ impl For<'_> {
         matches!(storage.on, Ground::Folder(_)).then(|| self.owner())
     }
 
-    /// The server's folder in the home.
     fn own_folder(&self) -> Result<Dir, Error> {
         let path = || self.home.path(Part::Clusters).join(self.name);
         super::folder_of(self.home, self.name)?.ok_or_else(|| file(&path(), io::ErrorKind::NotFound.into()))
@@ -162,17 +159,14 @@ impl FileStorage {
         storage == Some(&self.storage) && leads_to.parent() == on
     }
 
-    /// The storage in words.
     pub(super) fn label(&self) -> &str {
         &self.label
     }
 
-    /// This folder's path.
     pub(super) fn path(&self) -> &Path {
         &self.folder
     }
 
-    /// This folder, open.
     pub(super) fn open(&self) -> Result<Dir, Error> {
         self.open_if_there()?.ok_or_else(|| file(&self.folder, io::ErrorKind::NotFound.into()))
     }
@@ -233,7 +227,6 @@ impl FileStorage {
         Ok(part)
     }
 
-    /// Removes the files and the folder.
     pub(super) fn remove(&self) -> Result<(), Error> {
         let above = self.folder.parent().zip(self.folder.file_name());
         let Some((folder, (above, name))) = self.open_if_there()?.zip(above) else { return Ok(()) };

@@ -156,9 +156,6 @@ impl Cluster {
     }
 
     /// Stops the server and removes all its files and copies.
-    ///
-    /// # Errors
-    /// When it does not stop, is in use, or its folder cannot be removed.
     pub fn destroy(mut self) -> Result<(), Error> {
         self.destroy_copies(&|_| true)?;
         self.remove()
@@ -242,18 +239,12 @@ impl Cluster {
     }
 
     /// Keeps a copy of `postgresql.auto.conf` to restore later, even by another pgdyno.
-    ///
-    /// # Errors
-    /// When the copy cannot be made.
     pub fn keep_settings(&self) -> Result<(), Error> {
         auto_conf::keep(&self.folder, &self.data_folder()?)
             .map_err(|error| file(&self.data().join(auto_conf::LIVE), error))
     }
 
     /// Restores the copy of `postgresql.auto.conf`; false if there is none. The server does not notice.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn put_settings_back(&self) -> Result<bool, Error> {
         if !auto_conf::is_kept(&self.folder) {
             return Ok(false);
@@ -405,7 +396,6 @@ impl Cluster {
     }
 }
 
-/// The folder of a server, if it exists.
 fn folder_of(home: &Home, name: &str) -> Result<Option<Dir>, Error> {
     let Some(clusters) = home.part(Part::Clusters)? else { return Ok(None) };
     clusters.open(name).map_err(|error| file(&clusters.path().join(name), error))

@@ -55,9 +55,6 @@ impl Cluster {
     }
 
     /// Stops the server by a fast shutdown, unless it is stopped already.
-    ///
-    /// # Errors
-    /// When it does not stop.
     pub fn stop(&mut self) -> Result<(), Error> {
         match std::mem::replace(&mut self.running, Running::No) {
             Running::No => Ok(()),
@@ -93,9 +90,6 @@ impl Cluster {
     }
 
     /// Stops and starts the server.
-    ///
-    /// # Errors
-    /// As [`Cluster::stop`] and [`Cluster::start`].
     pub fn restart(&mut self) -> Result<(), Error> {
         self.stop()?;
         self.start()
@@ -227,7 +221,6 @@ impl Cluster {
         }
     }
 
-    /// How the server ended, if it did.
     fn ended(&mut self) -> Result<Option<String>, Error> {
         match &mut self.running {
             Running::No => Ok(Some("stopped".to_owned())),

@@ -130,9 +130,6 @@ impl Cluster {
     /// Size of its files that are stored elsewhere, after a sync; `None` where all are in its folder. On a
     /// ZFS that was made, it is everything there, including copies. Data that the server has not written yet
     /// do not count: run a checkpoint before.
-    ///
-    /// # Errors
-    /// When it cannot be determined.
     pub fn storage_used(&self) -> Result<Option<Used>, Error> {
         self.stand.as_ref().map(FileStorage::used).transpose()
     }

@@ -40,9 +40,6 @@ impl Marker {
     }
 
     /// Announces the measurement.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn begin(&mut self) -> Result<(), SqlError> {
         let (one, other) = KEY;
         // Shared: it does not block others, and always succeeds.
@@ -52,9 +49,6 @@ impl Marker {
     }
 
     /// Sessions of other machines that measure this server, in words.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn others(&mut self) -> Result<Vec<String>, SqlError> {
         let (one, other) = KEY;
         let sql = format!(

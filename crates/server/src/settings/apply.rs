@@ -104,9 +104,6 @@ fn attempt_managed(
 }
 
 /// Restores a managed server's own settings, even after a failed or killed experiment; restarts it if needed.
-///
-/// # Errors
-/// When the server does not start again.
 pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, Error> {
     if !cluster.put_settings_back()? {
         return Ok(Effort::None);
@@ -120,9 +117,6 @@ pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, Error> {
 }
 
 /// As [`restore_managed`], without starting a stopped server. Returns whether anything had to be done.
-///
-/// # Errors
-/// When the file cannot be written, or the server does not start again.
 pub fn mend_managed(cluster: &mut Cluster) -> Result<bool, Error> {
     if cluster.pid().is_none() {
         return cluster.put_settings_back();

@@ -42,9 +42,6 @@ pub fn available(ground: &Ground) -> Result<Available, Unavailable> {
 }
 
 /// As [`available`], with filesystems made in a certain home.
-///
-/// # Errors
-/// As [`available`].
 pub fn available_below(home: &Home, ground: &Ground) -> Result<Available, Unavailable> {
     let label = match ground {
         Ground::Folder(folder) => check_folder(folder),

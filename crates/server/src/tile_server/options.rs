@@ -121,9 +121,6 @@ impl Options {
     }
 
     /// Whether there can be such a one.
-    ///
-    /// # Errors
-    /// What cannot be.
     pub fn check(&self) -> Result<(), OptionError> {
         let wrong = |name, why: String| Err(OptionError { kind: self.kind, name, why });
         for (name, value, least, most) in [

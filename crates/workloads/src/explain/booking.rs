@@ -103,14 +103,14 @@ fn within_own_times(plan: &mut StatementPlan, shares: &mut [Share]) {
 }
 
 fn tell(plan: &mut StatementPlan, counted: &[Calls], shares: &[Share]) {
-    let told = counted.iter().enumerate().map(|(function, calls)| FunctionTime {
+    let functions = counted.iter().enumerate().map(|(function, calls)| FunctionTime {
         name: calls.name.clone(),
         calls: calls.calls,
         self_ms: calls.self_ms,
         part: Part::of_function(&calls.name),
         booked_ms: shares.iter().filter(|share| share.function == function).map(|share| share.ms).sum(),
     });
-    plan.functions = told.collect();
+    plan.functions = functions.collect();
 }
 
 /// The rest of an aggregate that makes tiles is its own work. Workers are not counted: if they had all rows,

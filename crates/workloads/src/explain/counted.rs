@@ -37,9 +37,6 @@ pub(super) enum Counting {
 
 impl Counting {
     /// Finds out what the session may do.
-    ///
-    /// # Errors
-    /// When the connection fails.
     pub(super) fn open(sql: &mut dyn Sql) -> Result<Self, SqlError> {
         let former = sql.scalar("SHOW track_functions")?.unwrap_or_else(|| "none".to_owned());
         if former == "all" {

@@ -21,8 +21,8 @@ use spec::{PlanNode, StatementPlan};
 use self::counted::Calls;
 use self::tree::Tree;
 
-pub(crate) use self::budget::READ_ONLY;
 pub use self::budget::{Budget, refused};
+pub(crate) use self::budget::{CUSTOM_PLANS, READ_ONLY};
 pub use self::session::{Session, Unexplained};
 
 /// Why a text is not an explanation.

@@ -17,7 +17,6 @@ pub(super) fn error_text(error: Option<&str>, log: &str) -> Option<String> {
     Some(option.map_or(error, str::trim).to_owned())
 }
 
-/// In words.
 pub(super) fn why(said: Option<&str>, end: &ChildEnd, style: Option<&Path>) -> String {
     let what = said.map_or_else(|| how_it_ended(end), str::to_owned);
     let line = said.zip(style).and_then(|(said, style)| line_of_style(said, style)).unwrap_or_default();

@@ -230,9 +230,6 @@ impl Options {
     }
 
     /// Checks values.
-    ///
-    /// # Errors
-    /// [`WorkloadError::Option`].
     pub fn validate(&self) -> Result<(), WorkloadError> {
         let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("osm.{key}"), problem));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';

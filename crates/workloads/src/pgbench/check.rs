@@ -172,7 +172,7 @@ pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadE
         return Ok(Vec::new());
     }
     let (mut remarks, mut lost) = (Vec::new(), None);
-    vacuum(sql, false, &mut |told| match told {
+    vacuum(sql, false, &mut |event| match event {
         Vacuuming::Failed(error) if error.sqlstate.is_some() => {
             remarks.push(format!("{error} {}", Vacuuming::DETAIL));
         }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_tables_are_told_in_pgbench_s_words() {
+    fn missing_tables_are_reported_in_pgbench_s_words() {
         let text = "ERROR:  relation \"pgbench_branches\" does not exist";
         let found = |sqlstate: &str| {
             let mut sql = FakeSql::new();
@@ -250,11 +250,11 @@ mod tests {
     fn vacuuming_goes_on_after_an_error() {
         let mut sql = FakeSql::new();
         sql.refuse("vacuum pgbench_tellers", "42501", "ERROR:  permission denied");
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         vacuum(&mut sql, true, &mut |event| {
-            told.push(format!("{event:?}").chars().take(30).collect::<String>())
+            events.push(format!("{event:?}").chars().take(30).collect::<String>())
         });
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(events.join("\n"), @r#"
         Begins("starting vacuum...")
         Failed(SqlError { sqlstate: So
         Ends

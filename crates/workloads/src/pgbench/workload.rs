@@ -59,9 +59,6 @@ impl Pgbench {
     }
 
     /// Runs these scripts, in this order, instead of those in `options`.
-    ///
-    /// # Errors
-    /// As [`Pgbench::open`].
     pub fn with_scripts(options: &Options, sources: &[ScriptSource]) -> Result<Self, WorkloadError> {
         Ok(Self::new(options, Program::load(options, sources)?))
     }

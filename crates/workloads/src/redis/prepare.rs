@@ -38,9 +38,6 @@ pub(super) fn again(options: &Options, site: &Site<'_>, seed: u64) -> Result<(),
 }
 
 /// After the last run: restores our Redis' initial limits.
-///
-/// # Errors
-/// When it does not answer or refuses.
 pub(super) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
     match site.limits_at_start() {
         Some(at_start) => limits::set(&mut *site.redis()?, at_start).map(drop),

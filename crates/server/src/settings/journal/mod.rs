@@ -66,9 +66,6 @@ pub struct Journal {
 
 impl Journal {
     /// An empty journal for the server at `dsn` (without password); its watchdog logs in with `access`.
-    ///
-    /// # Errors
-    /// When there can be no journal.
     pub(crate) fn new(home: &Home, dsn: &str, access: Access, watchdog: &Watchdog) -> Result<Self, Error> {
         let folder = home.make_part(Part::Journal, Account::unprivileged().ok().flatten().as_ref())?;
         let file = JournalFile::new(&folder, format!("{}.json", uuid::Uuid::new_v4().simple()));

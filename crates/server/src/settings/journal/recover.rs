@@ -153,9 +153,6 @@ pub(crate) fn recover_private(cluster: &Cluster, watchdog: &Watchdog) -> Result<
 
 /// Undoes the changes on a private server on request: a stopped server is started for it, and stopped again.
 /// `None` when there is nothing to undo.
-///
-/// # Errors
-/// When the server does not start.
 pub fn mend_changes(cluster: &mut Cluster, watchdog: &Watchdog) -> Result<Option<Recovered>, Error> {
     if !cluster.journal().exists() {
         return Ok(None);
@@ -174,18 +171,15 @@ fn unreadable(file: &JournalFile, reason: String) -> Recovered {
     Recovered::Pending { left, error: unreadable_error(&file.path(), &reason), here: false }
 }
 
-/// The journal cannot be read.
 fn unreadable_error(journal: &Path, reason: &str) -> Error {
     Error::new(Class::BadInput, format!("the journal {} cannot be read: {reason}", journal.display()))
 }
 
-/// The server does not identify itself.
 fn identity_error(error: SqlError) -> Error {
     server_error(format!("the server does not say who it is: {error}"), error)
 }
 
-/// Undoes one journal, over a connection to its server if there is one; `None` when there is nothing to
-/// report.
+/// Undoes one journal, over a connection to its server if there is one; `None` when there is nothing to report.
 fn recover_one(
     file: &JournalFile,
     entry: &Entry,
@@ -212,8 +206,8 @@ fn recover_one(
             });
         }
         Claimed::Held => {
-            let told = here.is_some() || scope == Scope::Asked;
-            return told.then(|| Recovered::InUse(Left::of(entry, LeftBy::Living(entry.pid))));
+            let is_reported = here.is_some() || scope == Scope::Asked;
+            return is_reported.then(|| Recovered::InUse(Left::of(entry, LeftBy::Living(entry.pid))));
         }
         Claimed::Unreadable(reason) => return Some(unreadable(file, reason)),
     };

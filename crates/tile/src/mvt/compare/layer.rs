@@ -13,7 +13,6 @@ use crate::mvt::Layer;
 /// Which features may match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Partners {
-    /// Features with the same attributes.
     Alike,
     Any,
 }

@@ -67,7 +67,6 @@ impl PgbenchClient {
         self.advance(io)
     }
 
-    /// The startup script ended.
     pub(super) fn started_up(&mut self, io: &mut Io<'_>) -> Step {
         if self.in_block() {
             let abort = self.position().aborted(BLOCK_OPEN);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Last words of the one client.
+/// The last message of the only client.
 fn last_message(options: &Options, script: &str, answer: impl FnMut(usize, &str) -> Vec<Answer>) -> String {
     said(options, script, answer).last().cloned().unwrap_or_default()
 }
