@@ -152,8 +152,8 @@ impl Member {
             }
             if start.elapsed() > bound {
                 let log = self.last_lines();
-                let said = if log.is_empty() { String::new() } else { format!(": {log}") };
-                return Err(self.not_started(&format!("no answer within {} s{said}", bound.as_secs())));
+                let quoted = if log.is_empty() { String::new() } else { format!(": {log}") };
+                return Err(self.not_started(&format!("no answer within {} s{quoted}", bound.as_secs())));
             }
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -299,7 +299,7 @@ impl Target {
     /// # Errors
     /// When they are not in force afterwards; the server then has its own settings again.
     pub fn apply(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
-        self.bring(wanted, false)
+        self.apply_with(wanted, false)
     }
 
     /// As [`Target::apply`], with a restart of a managed server in any case.
@@ -307,13 +307,13 @@ impl Target {
     /// # Errors
     /// As [`Target::apply`].
     pub fn apply_anew(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
-        self.bring(wanted, true)
+        self.apply_with(wanted, true)
     }
 
-    fn bring(&mut self, wanted: &Wanted, anew: bool) -> Result<&Applied, Error> {
+    fn apply_with(&mut self, wanted: &Wanted, with_restart: bool) -> Result<&Applied, Error> {
         self.applied = Applied::default();
         self.applied = match &mut self.server {
-            Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted, anew)?,
+            Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted, with_restart)?,
             Server::Url(server) => {
                 let place = server.place(Some(&self.database));
                 put_settings_back(self.journal.as_mut(), &place)?;

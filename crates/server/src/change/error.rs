@@ -58,9 +58,9 @@ pub enum ChangeError {
     OpenTransaction { part: Part, what: String },
     #[error("the check {check} is to return true (one row, one column); it returned {got}")]
     NotTrue { check: String, got: String },
-    #[error("{part} {what} ended with {end}{}", said(output))]
+    #[error("{part} {what} ended with {end}{}", quoted(output))]
     Failed { part: Part, what: String, end: Ended, output: String },
-    #[error("{part} {what} was stopped, because it took longer than {} s{}", bound.as_secs(), said(output))]
+    #[error("{part} {what} was stopped, because it took longer than {} s{}", bound.as_secs(), quoted(output))]
     TooLong { part: Part, what: String, bound: Duration, output: String },
     #[error("{part} {what} was stopped")]
     Stopped { part: Part, what: String },
@@ -154,7 +154,7 @@ impl From<ChangeError> for Error {
 /// Lines of a command's output in a message.
 const LINES: usize = 6;
 
-fn said(output: &str) -> String {
+fn quoted(output: &str) -> String {
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     if lines.is_empty() {
         return String::new();

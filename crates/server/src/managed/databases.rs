@@ -79,7 +79,9 @@ impl Cluster {
     /// Makes the tablespace for databases, if it does not exist; returns the clause of CREATE DATABASE for
     /// it.
     fn ensure_tablespace(&self, control: &mut Control) -> Result<String, Error> {
-        let Some(folder) = self.stand.as_ref().and_then(|stand| stand.part(Holds::Tablespace)) else {
+        let Some(folder) =
+            self.file_storage.as_ref().and_then(|file_storage| file_storage.part(Holds::Tablespace))
+        else {
             return Ok(String::new());
         };
         let failed = |error| self.sql(format!("creating tablespace {TABLESPACE}"), error);

@@ -25,7 +25,7 @@ pub(super) fn disk_full(folder: &Path, line: &str) -> Error {
 
 pub(super) fn storage_full(folder: &Path, line: &str) -> Error {
     let what = format!(
-        "what the server's files stand on, {}, is full: {line}; ask for a larger one (size = \"…\" in [storage.NAME]), or \
+        "the storage of the server's files, {}, is full: {line}; ask for a larger one (size = \"…\" in [storage.NAME]), or \
          make room there",
         folder.display()
     );

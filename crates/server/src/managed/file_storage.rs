@@ -92,17 +92,17 @@ impl For<'_> {
 }
 
 impl FileStorage {
-    /// A new folder for a server's files; for a copy on the same filesystem as `beside`. Files of an earlier
+    /// A new folder for a server's files; for a copy on the same filesystem as `other`. Files of an earlier
     /// server of this name and home are removed.
-    pub(super) fn make(storage: &Storage, who: &For<'_>, beside: Option<&Self>) -> Result<Self, Error> {
-        let (folder, label, mounted) = match (&storage.on, beside) {
+    pub(super) fn make(storage: &Storage, who: &For<'_>, other: Option<&Self>) -> Result<Self, Error> {
+        let (folder, label, mounted) = match (&storage.on, other) {
             (Ground::Folder(folder), _) => {
                 let label = available_below(who.home, &storage.on)?;
                 (claim(folder, who)?, label.label().to_owned(), None)
             }
-            (Ground::Filesystem(_), Some(beside)) => {
-                let on = beside.folder.parent().unwrap_or(&beside.folder);
-                (on_made(on, who)?, beside.label.clone(), beside.mounted.clone())
+            (Ground::Filesystem(_), Some(other)) => {
+                let on = other.folder.parent().unwrap_or(&other.folder);
+                (on_made(on, who)?, other.label.clone(), other.mounted.clone())
             }
             (Ground::Filesystem(filesystem), None) => {
                 let mounted = Mounted::make(who.home, filesystem, who.account, who.watchdog, who.stop)?;
@@ -129,7 +129,7 @@ impl FileStorage {
                 _ => Error::new(
                     Class::Missing,
                     format!(
-                        "the files of managed server {name:?} should stand in {}, which is not there; mount its disk, or give \
+                        "the files of managed server {name:?} should be in {}, which does not exist; mount its disk, or give \
                          them up with: pgdyno target destroy {name}",
                         path.display(),
                         name = who.name
@@ -147,7 +147,7 @@ impl FileStorage {
     }
 
     /// Keeps another server's filesystem, on which this one is, mounted.
-    pub(super) fn beside(mut self, other: &Self) -> Self {
+    pub(super) fn sharing(mut self, other: &Self) -> Self {
         self.mounted.clone_from(&other.mounted);
         self
     }
@@ -190,7 +190,7 @@ impl FileStorage {
         };
         why.map(|why| {
             let what = format!(
-                "what the server's files stand on, {}, was lost: {why}; look what became of its disk or filesystem, then the \
+                "the storage of the server's files, {}, was lost: {why}; check its disk or filesystem, then the \
                  same command goes on",
                 self.folder.display()
             );

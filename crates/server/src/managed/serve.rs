@@ -130,13 +130,13 @@ impl Cluster {
     #[must_use]
     pub fn disk_error(&self) -> Option<Error> {
         let full = || self.disk_full().map(|line| self.is_full(&line));
-        self.stand.as_ref().and_then(|stand| stand.lost()).or_else(full)
+        self.file_storage.as_ref().and_then(|file_storage| file_storage.lost()).or_else(full)
     }
 
     /// The error of a full disk, reported by `line`.
     pub(super) fn is_full(&self, line: &str) -> Error {
         let folder = self.disk_folder();
-        match self.stand {
+        match self.file_storage {
             Some(_) => storage_full(&folder, line),
             None => disk_full(&folder, line),
         }

@@ -30,7 +30,7 @@ impl Marker {
     pub fn over(mut control: Control, command: &str) -> Result<Self, Error> {
         let failed = |error: SqlError| server_error(error.to_string(), error);
         if !control.is_direct().map_err(failed)? {
-            return Err(Error::new(Class::Missing, "a pooler stands before the server"));
+            return Err(Error::new(Class::Missing, "a pooler is in front of the server"));
         }
         let name = quote_literal(&format!("{PREFIX} {} {command}", here()));
         control

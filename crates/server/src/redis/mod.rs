@@ -114,7 +114,7 @@ fn limits(address: &Address, stop: &Stop) -> Result<Limits, ControlError> {
     let info = RedisControl::connect(address, &given_up)?.info()?;
     Limits::of(&info).ok_or_else(|| ControlError {
         doing: "asking it for INFO".to_owned(),
-        problem: "it does not tell maxmemory".to_owned(),
+        problem: "it does not report maxmemory".to_owned(),
     })
 }
 

@@ -47,7 +47,7 @@ pub(super) fn book(plan: &mut StatementPlan, counted: &[Calls], scales: &[f64]) 
     }
     shares.iter_mut().for_each(|share| share.ms *= scales[share.node]);
     within_own_times(plan, &mut shares);
-    tell(plan, counted, &shares);
+    list_functions(plan, counted, &shares);
     tiles_apart(plan, counted);
 }
 
@@ -102,7 +102,7 @@ fn within_own_times(plan: &mut StatementPlan, shares: &mut [Share]) {
     }
 }
 
-fn tell(plan: &mut StatementPlan, counted: &[Calls], shares: &[Share]) {
+fn list_functions(plan: &mut StatementPlan, counted: &[Calls], shares: &[Share]) {
     let functions = counted.iter().enumerate().map(|(function, calls)| FunctionTime {
         name: calls.name.clone(),
         calls: calls.calls,

@@ -71,12 +71,12 @@ impl Counting {
 }
 
 fn refused(error: &SqlError) -> String {
-    let said = error.text.lines().next().unwrap_or_default().trim_start_matches("ERROR:").trim();
+    let reason = error.text.lines().next().unwrap_or_default().trim_start_matches("ERROR:").trim();
     let hint = match error.is(NO_PRIVILEGE) {
         true => "; a superuser may, and from PostgreSQL 15 on who has GRANT SET ON PARAMETER track_functions",
         false => "",
     };
-    format!("functions are not told apart: {said}{hint}")
+    format!("functions are not told apart: {reason}{hint}")
 }
 
 /// SQLSTATE of a missing privilege.

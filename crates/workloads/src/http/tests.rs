@@ -147,9 +147,9 @@ fn connections_are_made_as_they_are_wanted() {
         let what = format!("{reply} {:?}", measured.aborts);
         assert_eq!((totals.ok, totals.failed, totals.rows, totals.bytes), (4, 0, 4, 20), "{what}");
         assert_eq!(server.attempts.len(), connections, "{what}");
-        let says = if options.keepalive { "Connection: keep-alive" } else { "Connection: close" };
+        let header = if options.keepalive { "Connection: keep-alive" } else { "Connection: close" };
         assert!(
-            server.received.contains(says)
+            server.received.contains(header)
                 && server.received.contains("GET / HTTP/1.1\r\nHost: 127.0.0.1:3000\r\n")
         );
     }

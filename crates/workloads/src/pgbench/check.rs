@@ -147,15 +147,15 @@ impl Vacuuming<'_> {
 
 /// Brings pgbench's tables into the state for a run; with `accounts` it vacuums and analyzes those too
 /// (pgbench's `-v`). Failures are reported and ignored, as in pgbench.
-pub fn vacuum(sql: &mut dyn Sql, accounts: bool, tell: &mut dyn FnMut(Vacuuming<'_>)) {
+pub fn vacuum(sql: &mut dyn Sql, accounts: bool, report: &mut dyn FnMut(Vacuuming<'_>)) {
     let mut run = |begins: &'static str, statements: &[&str]| {
-        tell(Vacuuming::Begins(begins));
+        report(Vacuuming::Begins(begins));
         for statement in statements {
             if let Err(error) = long(sql).execute(statement) {
-                tell(Vacuuming::Failed(&error));
+                report(Vacuuming::Failed(&error));
             }
         }
-        tell(Vacuuming::Ends);
+        report(Vacuuming::Ends);
     };
     let small = ["vacuum pgbench_branches", "vacuum pgbench_tellers", "truncate pgbench_history"];
     run("starting vacuum...", &small);

@@ -231,7 +231,7 @@ pub(super) fn undo_over(
     undoing: &Undoing<'_>,
 ) -> Result<Undone, Error> {
     let server = ServerId::ask(control).map_err(identity_error)?;
-    if is_beside(&claim.file().path(), &server)
+    if is_in_folder_of(&claim.file().path(), &server)
         && claim.entry.server.system_identifier == server.system_identifier
     {
         claim.entry.moved_to(&server);
@@ -274,7 +274,7 @@ pub(super) fn undo_over(
 }
 
 /// Whether a journal is in a private server's folder, next to its data: no other server works there.
-fn is_beside(journal: &Path, server: &ServerId) -> bool {
+fn is_in_folder_of(journal: &Path, server: &ServerId) -> bool {
     let data = server.data_directory.as_ref().map(Path::new);
     server.machine.as_deref() == Some(HERE)
         && data.zip(journal.parent()).is_some_and(|(data, folder)| data.parent() == Some(folder))

@@ -23,7 +23,7 @@ impl Work<'_> {
     pub(super) fn generate(&mut self, on_server: bool) -> Result<u64, Fault> {
         let (options, loading, runtime) = (self.options, self.loading, self.runtime);
         if flush::is_worthwhile(options, loading, self.sql()) {
-            flush::beside(runtime, || self.make_rows(on_server))
+            flush::while_flushing(runtime, || self.make_rows(on_server))
         } else {
             self.make_rows(on_server)
         }

@@ -40,7 +40,7 @@ impl Meter {
     }
 
     /// Adds rows, or subtracts them where a transaction was lost.
-    pub(super) fn add(&mut self, rows: i64, now_us: u64, tell: &mut dyn FnMut(&Event)) {
+    pub(super) fn add(&mut self, rows: i64, now_us: u64, report: &mut dyn FnMut(&Event)) {
         self.done = self.done.saturating_add_signed(rows);
         if rows <= 0 {
             return;
@@ -49,13 +49,13 @@ impl Meter {
         if self.quiet {
             let through = self.done == self.total && self.total.is_multiple_of(ROUND);
             if through || elapsed_us >= self.due_us {
-                tell(&Event::Progress(self.progress(self.done, elapsed_us)));
+                report(&Event::Progress(self.progress(self.done, elapsed_us)));
                 self.due_us = elapsed_us.div_ceil(MESSAGE_US).max(1) * MESSAGE_US;
             }
             return;
         }
         while self.due_rows <= self.done {
-            tell(&Event::Progress(self.progress(self.due_rows, elapsed_us)));
+            report(&Event::Progress(self.progress(self.due_rows, elapsed_us)));
             self.due_rows += MESSAGE_ROWS;
         }
     }
