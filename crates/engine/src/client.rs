@@ -83,11 +83,7 @@ pub enum Event<'a> {
     /// The link is connected, without TLS. Sent once per connection, first at the start of the run.
     Opened(Link),
     /// TLS is up on the link; `certificate` is the peer's, in DER, for channel binding.
-    Secured {
-        link: Link,
-        /// DER.
-        certificate: Option<&'a [u8]>,
-    },
+    Secured { link: Link, certificate: Option<&'a [u8]> },
     /// Bytes arrived. The client raises `used` by what it consumed; the engine keeps the rest, joins it with
     /// what follows, and offers it again at once while the client uses some of it or answers with a step other
     /// than [`Step::Wait`] and [`Step::Until`], and after every other event.
@@ -140,7 +136,6 @@ pub struct Returned {
     pub rows: u64,
     /// Bytes of payload (row data, tile bytes, values) received.
     pub bytes: u64,
-    /// As the server reports it.
     pub affected: u64,
     /// Statements that should return rows, whether they did or not.
     pub queries: u32,

@@ -57,7 +57,6 @@ impl Control {
         notifiers.push(notify);
     }
 
-    /// Wakes all threads to read new orders.
     pub(crate) fn wake_all(&self) {
         let notifiers = self.notifiers.lock().unwrap_or_else(PoisonError::into_inner);
         notifiers.iter().for_each(|notify| notify.notify());
@@ -160,7 +159,6 @@ pub(crate) enum Report {
     Gone,
 }
 
-/// What a client reports.
 #[derive(Debug)]
 pub(crate) enum Notice {
     Message(Message),

@@ -10,10 +10,8 @@ use crate::client::{Abort, Time};
 /// A run that could not start or continue; failures of single transactions are counted instead.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The plan cannot be run.
     #[error("cannot run this plan: {0}")]
     Plan(String),
-    /// A Unix-domain socket's path does not fit the system's address.
     #[error(
         "client {client}: socket path {path:?} is longer than the {limit} bytes a Unix-domain socket may have; use a shorter folder"
     )]
@@ -27,12 +25,7 @@ pub enum EngineError {
         "load threads cannot be kept on CPU {cpu}: this process may use {}; see taskset, or the container's cpuset",
         numbers(allowed)
     )]
-    Cpu {
-        cpu: usize,
-        /// CPUs it may use.
-        allowed: Vec<usize>,
-    },
-    /// More connections than the process may hold open.
+    Cpu { cpu: usize, allowed: Vec<usize> },
     #[error(
         "{needed} open files are needed and the hard limit is {allowed}; raise it (ulimit -Hn) or use fewer clients"
     )]
@@ -48,7 +41,6 @@ pub enum EngineError {
         /// What the client's links were doing.
         doing: String,
     },
-    /// The requested driver is not available.
     #[error("the requested driver io_uring is not available: {why}; use the portable one")]
     Driver { why: String },
     /// The system refused something the engine needs to move bytes.

@@ -34,10 +34,8 @@ pub static BUILTINS: [Builtin; 3] = [
 /// Why a name does not select a built-in script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuiltinError {
-    /// No name starts like this.
     #[error("no builtin script found for name \"{name}\"")]
     NotFound { name: String },
-    /// Several names start like this.
     #[error("ambiguous builtin name: {found} builtin scripts found for prefix \"{prefix}\"")]
     Ambiguous { prefix: String, found: usize },
 }

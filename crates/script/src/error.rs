@@ -34,7 +34,6 @@ pub enum ParseError {
     TooManyVariables { statement: String },
     #[error("at most {max} SQL scripts are allowed", max = MAX_SCRIPTS)]
     TooManyScripts,
-    /// All weights are 0.
     #[error("total script weight must not be zero")]
     ZeroWeight,
 }

@@ -23,9 +23,6 @@ pub enum WeightError {
 
 impl Weighted {
     /// Splits at the last `@`; without one the weight is 1.
-    ///
-    /// # Errors
-    /// The text after the `@` is not a weight.
     pub fn parse(text: &str) -> Result<Self, WeightError> {
         let Some(at) = text.rfind('@') else {
             return Ok(Self { name: text.into(), weight: 1 });

@@ -26,7 +26,6 @@ pub fn server_error(what: impl Into<String>, error: SqlError) -> Error {
     Error::of_server(error.sqlstate.as_deref(), what).because(error)
 }
 
-/// A file of ours cannot be read or written.
 pub(crate) fn file_error(path: &Path, source: io::Error) -> Error {
     Error::new(Class::of_io(&source), format!("{}: {source}", path.display())).because(source)
 }

@@ -83,7 +83,6 @@ impl Drop for Folders {
 /// A member in use; dropping it stops it and removes its folders.
 #[derive(Debug)]
 pub(crate) struct Member {
-    /// Its name in messages.
     name: &'static str,
     child: Child,
     folders: Folders,
@@ -127,12 +126,10 @@ impl Member {
         self.child.wait(Duration::ZERO)?.map_or(Ok(()), |_| Err(self.not_started(&self.last_lines())))
     }
 
-    /// It did not start.
     pub(crate) fn not_started(&self, why: &str) -> Error {
         not_started(self.name, why)
     }
 
-    /// Waits until it answers.
     pub(crate) fn await_ready(&mut self, stop: &Stop, answers: impl Fn() -> bool) -> Result<(), Error> {
         self.await_ready_within(START_BOUND, stop, |_| answers())
     }
@@ -155,8 +152,8 @@ impl Member {
             }
             if start.elapsed() > bound {
                 let log = self.last_lines();
-                let said = if log.is_empty() { String::new() } else { format!(": {log}") };
-                return Err(self.not_started(&format!("no answer within {} s{said}", bound.as_secs())));
+                let quoted = if log.is_empty() { String::new() } else { format!(": {log}") };
+                return Err(self.not_started(&format!("no answer within {} s{quoted}", bound.as_secs())));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -184,7 +181,6 @@ impl Drop for Member {
     }
 }
 
-/// A program did not start.
 pub(crate) fn not_started(name: &str, why: &str) -> Error {
     Error::new(Class::Child, format!("{name} did not start: {why}"))
 }

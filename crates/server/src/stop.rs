@@ -81,13 +81,13 @@ impl Stop {
     /// it.
     #[must_use]
     pub fn measuring(&self) -> StopPhase {
-        self.heed(2)
+        self.begin_phase(2)
     }
 
     /// While the guard lives, clean-up runs: earlier presses no longer end waits, only a further one does.
     #[must_use]
     pub fn concluding(&self) -> StopPhase {
-        self.heed(self.presses() + 1)
+        self.begin_phase(self.presses() + 1)
     }
 
     /// A flag for other crates that is set once running work must be given up.
@@ -96,7 +96,7 @@ impl Stop {
         Arc::clone(&self.at_once)
     }
 
-    fn heed(&self, presses: u32) -> StopPhase {
+    fn begin_phase(&self, presses: u32) -> StopPhase {
         let before = self.state.needed.fetch_max(presses, Ordering::SeqCst);
         StopPhase { stop: self.clone(), before }
     }

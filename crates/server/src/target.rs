@@ -80,9 +80,6 @@ impl Target {
     }
 
     /// A running copy of a managed server; see [`Cluster::copy`].
-    ///
-    /// # Errors
-    /// When it does not start.
     pub fn copied(mut copy: Cluster, options: &managed::Options, watchdog: &Watchdog) -> Result<Self, Error> {
         copy.start_copy(options)?;
         Self::ours(copy, Vec::new(), watchdog)
@@ -164,9 +161,6 @@ impl Target {
     }
 
     /// Chooses the measured database; made if we own the server.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub fn use_database(&mut self, database: &str) -> Result<(), Error> {
         self.ensure_database(database)?;
         database.clone_into(&mut self.database);
@@ -238,18 +232,12 @@ impl Target {
     }
 
     /// A control connection, like the load's but without timeouts, which apply to the load only.
-    ///
-    /// # Errors
-    /// When the server refuses, or is gone.
     pub fn control(&self) -> Result<Control, ConnectError> {
         let place = with_session_settings(&self.plain_place(), &without_timeouts(&self.applied.session));
         Control::open(&place, Some(CONNECTING))
     }
 
     /// A connection exactly like the load's.
-    ///
-    /// # Errors
-    /// As [`Target::control`].
     pub fn like_the_load(&self) -> Result<Control, ConnectError> {
         Control::open(&self.place(), Some(CONNECTING))
     }
@@ -311,7 +299,7 @@ impl Target {
     /// # Errors
     /// When they are not in force afterwards; the server then has its own settings again.
     pub fn apply(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
-        self.bring(wanted, false)
+        self.apply_with(wanted, false)
     }
 
     /// As [`Target::apply`], with a restart of a managed server in any case.
@@ -319,13 +307,13 @@ impl Target {
     /// # Errors
     /// As [`Target::apply`].
     pub fn apply_anew(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
-        self.bring(wanted, true)
+        self.apply_with(wanted, true)
     }
 
-    fn bring(&mut self, wanted: &Wanted, anew: bool) -> Result<&Applied, Error> {
+    fn apply_with(&mut self, wanted: &Wanted, with_restart: bool) -> Result<&Applied, Error> {
         self.applied = Applied::default();
         self.applied = match &mut self.server {
-            Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted, anew)?,
+            Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted, with_restart)?,
             Server::Url(server) => {
                 let place = server.place(Some(&self.database));
                 put_settings_back(self.journal.as_mut(), &place)?;
@@ -408,9 +396,6 @@ impl Target {
     }
 
     /// Undoes the user's changes, and restores the server's own settings.
-    ///
-    /// # Errors
-    /// When the server refuses or does not start again.
     pub fn restore(&mut self) -> Result<Effort, Error> {
         // After a stop everything is still restored, unless the user stops once more.
         let _concluding = Stop::of_process().concluding();
@@ -530,9 +515,6 @@ impl Target {
     }
 
     /// Size of those files; see [`Cluster::storage_used`].
-    ///
-    /// # Errors
-    /// When it cannot be determined.
     pub fn storage_used(&self) -> Result<Option<Used>, Error> {
         match &self.server {
             Server::Managed(cluster) => cluster.storage_used(),
@@ -542,9 +524,6 @@ impl Target {
 
     /// Drops all caches of a filesystem made for a managed server; see [`Cluster::drop_storage_caches`].
     /// Returns whether there is one.
-    ///
-    /// # Errors
-    /// When that fails.
     pub fn drop_storage_caches(&mut self) -> Result<bool, Error> {
         match &mut self.server {
             Server::Managed(cluster) => cluster.drop_storage_caches(),
@@ -553,9 +532,6 @@ impl Target {
     }
 
     /// Makes a database on a managed server; on another one it must exist, which connecting shows.
-    ///
-    /// # Errors
-    /// When the server refuses.
     pub fn ensure_database(&mut self, database: &str) -> Result<(), Error> {
         match &self.server {
             Server::Managed(cluster) => cluster.ensure_database(database).map(drop),
@@ -610,9 +586,6 @@ impl Target {
     }
 
     /// The stored description of the target; `versions` are those of other programs by name.
-    ///
-    /// # Errors
-    /// When the server does not answer.
     pub fn record(&self, versions: BTreeMap<String, String>) -> Result<spec::Target, Error> {
         let mut control = self.control()?;
         let failed = |error| sql_error("reading versions", error);

@@ -49,8 +49,8 @@ impl UrlServer {
     /// When the description is invalid or the connection fails.
     pub fn open(dsn: &str, rights: Rights, home: &Home, watchdog: &Watchdog) -> Result<Self, Error> {
         let config = described(dsn)?;
-        let mut control = connect_or_tell(&config, home)?;
-        let seen = |error| sql_error("looking whether a pooler stands before the server", error);
+        let mut control = connect_or_report(&config, home)?;
+        let seen = |error| sql_error("checking for a pooler in front of the server", error);
         let mut pooling = control.pooling().map_err(seen)?;
         let keeps_statements = match pooling {
             Pooling::None | Pooling::Session => true,
@@ -63,7 +63,7 @@ impl UrlServer {
             }),
         };
         if !keeps_statements {
-            control = connect_or_tell(&config, home)?;
+            control = connect_or_report(&config, home)?;
         }
         let parameters = &control.place().login.parameters;
         if pooling.is_shared() && parameters.iter().any(|(name, _)| name == "options") {
@@ -191,7 +191,7 @@ fn described(dsn: &str) -> Result<Config, Error> {
 }
 
 /// Connects; a server that cannot be reached may have settings that a killed pgdyno left.
-fn connect_or_tell(config: &Config, home: &Home) -> Result<Control, Error> {
+fn connect_or_report(config: &Config, home: &Home) -> Result<Control, Error> {
     // A working pgdyno there restores its own changes.
     let killed = |left: &Left| !matches!(left.by, LeftBy::Living(_));
     connect(config).map_err(|error| match left_at(home, config).into_iter().find(killed) {
@@ -223,6 +223,6 @@ pub fn recover_earlier(home: &Home, watchdog: &Watchdog) -> Result<Vec<Recovered
 /// When the connection to that server fails.
 pub fn restore_left(home: &Home, dsn: Option<&str>, watchdog: &Watchdog) -> Result<Vec<Recovered>, Error> {
     let Some(dsn) = dsn else { return recover(home, None, Scope::Asked, watchdog) };
-    let mut control = connect_or_tell(&described(dsn)?, home)?;
+    let mut control = connect_or_report(&described(dsn)?, home)?;
     recover(home, Some(&mut control), Scope::Asked, watchdog)
 }

@@ -334,7 +334,7 @@ mod tests {
         Sampled::Answers(vec![ScriptAnswers { script: "x.sql".into(), answers }])
     }
 
-    fn told(own: Vec<Answer>, base: Vec<Answer>) -> Option<String> {
+    fn difference(own: Vec<Answer>, base: Vec<Answer>) -> Option<String> {
         let found = sampled(own).differences(&sampled(base));
         assert!(found.len() <= 1);
         found.first().map(|difference| difference.words("a"))
@@ -351,7 +351,7 @@ mod tests {
         // 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1: equal values in another order are no difference.
         let rows: [&[Option<&str>]; 3] = [&[Some("0.1")], &[Some("0.2")], &[Some("0.3")]];
         let [x, y, z] = rows;
-        assert_eq!(told(vec![typed(&[701], &[x, y, z])], vec![typed(&[701], &[z, y, x])]), None);
+        assert_eq!(difference(vec![typed(&[701], &[x, y, z])], vec![typed(&[701], &[z, y, x])]), None);
     }
 
     #[test]
@@ -380,7 +380,7 @@ mod tests {
         ];
         for (own, base, wanted) in cases {
             let [own, base] = [own, base].map(|answers| answers.into_iter().cloned().collect());
-            assert_eq!(told(own, base).as_deref(), wanted);
+            assert_eq!(difference(own, base).as_deref(), wanted);
         }
         let none = Sampled::NotTaken("it writes".to_owned());
         assert!(none.differences(&sampled(vec![one])).is_empty());

@@ -7,6 +7,9 @@ use protocol::postgres::conninfo::{TargetSession, TcpOptions};
 use protocol::postgres::{Connection, Counted, Handshake, LoginError, Place, frontend};
 use protocol::{Address, wording};
 
+/// Most failures that a client reports with a message; the others are only counted.
+pub(crate) const MOST_MESSAGES: u32 = 3;
+
 /// A connection's counters, for the engine.
 #[inline]
 pub(crate) fn returned(counted: Counted) -> Returned {
@@ -107,7 +110,7 @@ impl PgLink {
 
     /// Whether the server is of the wanted kind; a server that does not report it is accepted.
     pub(crate) fn suits(&self, wanted: TargetSession) -> bool {
-        let is = |name, value| self.connection.setting(name).map(|told| told == value);
+        let is = |name, value| self.connection.setting(name).map(|reported| reported == value);
         let standby = is("in_hot_standby", "on");
         let read_only = match (standby, is("default_transaction_read_only", "on")) {
             (None, None) => None,
@@ -132,7 +135,6 @@ impl PgLink {
         self.progress(handshake)
     }
 
-    /// TLS is up.
     pub(crate) fn secured(
         &mut self,
         certificate: Option<&[u8]>,
@@ -143,7 +145,6 @@ impl PgLink {
         self.progress(handshake)
     }
 
-    /// Bytes came while logging in.
     pub(crate) fn bytes(
         &mut self,
         data: &[u8],
@@ -221,7 +222,6 @@ pub fn address_of(address: &engine::Address) -> Address {
     }
 }
 
-/// Converts a place for the engine.
 pub(crate) fn endpoint(place: &Place) -> Endpoint {
     let tls =
         place.tls.as_ref().map(|tls| engine::Tls { config: Arc::clone(&tls.config), name: tls.name.clone() });

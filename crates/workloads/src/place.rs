@@ -91,9 +91,6 @@ impl Places {
     }
 
     /// The PostgreSQL server.
-    ///
-    /// # Errors
-    /// When the target has no such server.
     pub fn postgres(&self) -> Result<&PostgresPlace, WorkloadError> {
         match self.0.get(Self::POSTGRES) {
             Some(ServerPlace::Postgres(place)) => Ok(place),
@@ -102,9 +99,6 @@ impl Places {
     }
 
     /// The Redis server.
-    ///
-    /// # Errors
-    /// When the target has no such server.
     pub fn redis(&self) -> Result<&Address, WorkloadError> {
         match self.0.get(Self::REDIS) {
             Some(ServerPlace::Redis(address)) => Ok(address),
@@ -113,9 +107,6 @@ impl Places {
     }
 
     /// A tile server by its name, `tipg` or `martin`.
-    ///
-    /// # Errors
-    /// When the target has no such tile server.
     pub fn tile_server(&self, name: &str) -> Result<&HttpPlace, WorkloadError> {
         match self.0.get(name) {
             Some(ServerPlace::Http(place)) => Ok(place),
@@ -176,9 +167,6 @@ impl<'a> Site<'a> {
     }
 
     /// The control connection.
-    ///
-    /// # Errors
-    /// When the target has no such server.
     pub fn sql(&mut self) -> Result<&mut (dyn Sql + 'a), WorkloadError> {
         match self.sql.as_mut() {
             Some(sql) => Ok(&mut **sql),
@@ -187,9 +175,6 @@ impl<'a> Site<'a> {
     }
 
     /// A tile server by its name.
-    ///
-    /// # Errors
-    /// When the target has no such tile server.
     pub fn tile_server(&self, name: &str) -> Result<&HttpPlace, WorkloadError> {
         self.tile_servers.get(name).ok_or_else(|| WorkloadError::no_tile_server(name))
     }
@@ -210,9 +195,6 @@ impl<'a> Site<'a> {
     }
 
     /// Connections to web servers.
-    ///
-    /// # Errors
-    /// When the site has none.
     pub fn http(&self) -> Result<&'a dyn http::Server, WorkloadError> {
         self.http.ok_or_else(|| WorkloadError::no_server("web"))
     }
@@ -234,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tile_server_is_found_by_its_name_and_a_missing_one_is_told() {
+    fn a_tile_server_is_found_by_its_name_and_a_missing_one_is_an_error() {
         let tiles = "/collections/{source}/tiles/WebMercatorQuad/{z}/{x}/{y}".to_owned();
         let tipg = HttpPlace { address: ([127, 0, 0, 1], 8000).into(), tiles };
         let places = Places::default().with("tipg", ServerPlace::Http(tipg.clone()));
@@ -242,11 +224,11 @@ mod tests {
         assert_eq!(url, "http://127.0.0.1:8000/collections/osm.a%20b/tiles/WebMercatorQuad/{z}/{x}/{y}");
         let site = Site { tile_servers: [("tipg", tipg)].into(), ..Site::default() };
         assert!(site.tile_server("tipg").is_ok());
-        let told = [places.tile_server("martin").map(drop), site.tile_server("martin").map(drop)];
-        for told in told {
+        let message = [places.tile_server("martin").map(drop), site.tile_server("martin").map(drop)];
+        for message in message {
             let wanted = "the workload goes through martin, and the target has none; write tile_servers = [\"martin\"] \
                           in [target]";
-            assert_eq!(told.unwrap_err().to_string(), wanted);
+            assert_eq!(message.unwrap_err().to_string(), wanted);
         }
     }
 }

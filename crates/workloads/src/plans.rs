@@ -5,7 +5,6 @@ use spec::StatementPlan;
 /// Plans of a sample, and what is missing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Explained {
-    /// In order.
     pub plans: Vec<StatementPlan>,
     /// The server's answer for the slowest one.
     pub slowest: Option<Slowest>,
@@ -41,7 +40,6 @@ impl Explained {
         Self { missing: vec![why.into()], ..Self::default() }
     }
 
-    /// Adds a plan with the server's answer.
     pub(crate) fn add(&mut self, plan: StatementPlan, json: String) {
         let longest = self.slowest.as_ref().map_or(f64::MIN, |slowest| self.plans[slowest.plan].total_ms());
         if plan.total_ms() > longest {

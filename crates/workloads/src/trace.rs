@@ -19,7 +19,6 @@ pub(crate) struct Trace {
     pub(crate) tiles: Vec<Tile>,
     /// The tiles, one per line.
     pub(crate) text: String,
-    /// Remarks for the user.
     pub(crate) remarks: Vec<String>,
 }
 

@@ -15,7 +15,6 @@ pub(crate) struct Visit {
 }
 
 impl<T> Views<T> {
-    /// Whether there is no session.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -24,7 +23,6 @@ impl<T> Views<T> {
         self.0.push(session);
     }
 
-    /// The views of each session.
     pub(crate) fn sessions(&self) -> impl Iterator<Item = &[Vec<T>]> {
         self.0.iter().map(Vec::as_slice)
     }

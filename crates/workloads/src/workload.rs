@@ -74,7 +74,6 @@ pub struct Guarded {
     /// Why every figure of such a run would be meaningless; `None` when the workload does something, and when
     /// only its runs can show it.
     pub empty: Option<String>,
-    /// Remarks for the user.
     pub notes: Vec<String>,
 }
 
@@ -183,9 +182,6 @@ pub trait Workload: Send {
 
     /// Puts the workload's own data into the initial state of every run; returns remarks (as pgbench, which
     /// continues when its tables cannot be vacuumed).
-    ///
-    /// # Errors
-    /// When the connection fails.
     fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError>;
 
     /// Checks, on the control connection and outside the timed part, that the workload does something.
@@ -195,9 +191,6 @@ pub trait Workload: Send {
     fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError>;
 
     /// Runs a sample of transactions, the same for equal seeds, without changing anything.
-    ///
-    /// # Errors
-    /// When the server refuses.
     fn sample(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
         Ok(Sampled::NotTaken("nothing comes back that could be compared".to_owned()))
     }
@@ -218,15 +211,9 @@ pub trait Workload: Send {
     }
 
     /// Files to store with the experiment, such as sample tiles.
-    ///
-    /// # Errors
-    /// When the server refuses.
     fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError>;
 
     /// Removes what runs left; called once, after the last run.
-    ///
-    /// # Errors
-    /// When the server refuses.
     fn conclude(&mut self, _site: &mut Site<'_>) -> Result<(), WorkloadError> {
         Ok(())
     }

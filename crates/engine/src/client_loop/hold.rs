@@ -35,7 +35,6 @@ impl Hold {
         self.stretch.at_work = self.stretch.at_work.wrapping_add(now);
     }
 
-    /// Adds a stall of the generator, ns.
     pub(super) fn stalled(&mut self, length: Time) {
         self.stretch.stalled += length;
     }

@@ -22,7 +22,6 @@ pub(super) struct Coordination {
     pub(super) control: Arc<Control>,
     reports: Sender<Report>,
     idle_reported: bool,
-    /// Open transactions after the end, as last reported.
     open_reported: usize,
 }
 

@@ -62,7 +62,6 @@ impl Progress {
         self.phase = Phase::Running;
     }
 
-    /// Sets an earlier end of the measured part.
     pub(super) fn set_end(&mut self, end: Time) {
         self.window.end = end;
         self.takes_until = self.takes_until.min(end);

@@ -18,7 +18,6 @@ impl Cpu {
         }
     }
 
-    /// What the calling thread has used so far.
     #[cfg(target_os = "linux")]
     pub(crate) fn of_this_thread() -> Self {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();

@@ -72,7 +72,6 @@ pub(crate) trait Driver {
     /// Closes at once; no event of this connection follows.
     fn close(&mut self, conn: Conn);
 
-    /// Time spent spinning, ns.
     fn spun(&self) -> Time;
 
     /// Sleeps until something happens or `until`; `now` is the current time.

@@ -84,7 +84,6 @@ pub enum DriverChoice {
     Suits(usize),
     /// The system's portable readiness interface (epoll, kqueue).
     Portable,
-    /// Linux's io_uring.
     IoUring,
 }
 

@@ -117,7 +117,6 @@ impl Recorder {
         self.second_end = window.second_end(window.load);
     }
 
-    /// Sets an earlier end of the run.
     pub(crate) fn set_end(&mut self, end: Time) {
         self.window.end = end;
         self.second_end = self.second_end.min(end.max(self.second_start));

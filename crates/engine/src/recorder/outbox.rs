@@ -59,7 +59,6 @@ impl Outbox {
         }
     }
 
-    /// Hands over everything.
     pub(crate) fn flush(&mut self) {
         if self.batch.is_empty() {
             return;

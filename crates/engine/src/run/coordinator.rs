@@ -114,7 +114,6 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Whether all threads are gone.
     pub(crate) fn is_over(&self) -> bool {
         self.threads.gone == self.threads.count
     }

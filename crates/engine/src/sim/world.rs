@@ -89,7 +89,6 @@ impl<'s> World<'s> {
         self.server.generator_runs_at(at)
     }
 
-    /// When the next event of a connection of `thread` happens.
     pub(super) fn next_at(&self, thread: usize) -> Option<Time> {
         self.queues[thread].peek().map(|Reverse(item)| item.at)
     }

@@ -47,7 +47,6 @@ impl Blob {
     }
 }
 
-/// Why a blob cannot be read.
 pub(super) enum Broken {
     NotPbf,
     CutShort,
@@ -214,7 +213,6 @@ pub(super) mod tests {
         [&[number << 3 | 2, length], value].concat()
     }
 
-    /// A Blob message, compressed or not.
     pub(crate) fn packed(block: &[u8], zlib: bool) -> Vec<u8> {
         if !zlib {
             return bytes(1, block);

@@ -9,12 +9,10 @@ use spec::{Class, Error};
 /// Why an extract could not be found or fetched. URLs in it contain no passwords.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// An invalid address of a mirror.
     #[error("{url}: not an address of a web server")]
     Address { url: String },
     #[error("{url}: the server cannot be reached: {why}")]
     Unreachable { url: String, why: String },
-    /// The server's certificate is not trusted.
     #[error("{url}: the server is not trusted: {why}")]
     Untrusted { url: String, why: String },
     #[error("{url}: the connection broke off: {why}")]
@@ -60,14 +58,12 @@ pub enum FetchError {
     /// The server's file is not an extract; it was removed.
     #[error("{url}: what came {problem}; it was removed")]
     NotExtract { url: String, problem: String },
-    /// A local file or folder cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// Another process is fetching the file.
     #[error("{}: another pgdyno is fetching this", path.display())]
     Busy { path: PathBuf },
     /// Given up; the part is kept.

@@ -176,11 +176,11 @@ mod tests {
         ] {
             assert_eq!(index.find(name).unwrap().id, id, "{name}");
         }
-        let told = |name: &str| index.find(name).unwrap_err().to_string();
-        assert_eq!(told("malat"), "no extract is called malat; did you mean malta?");
-        assert_eq!(told("us/delawere"), "no extract is called us/delawere; did you mean us/delaware?");
-        assert_eq!(told("atlantis"), "no extract is called atlantis");
-        assert_eq!(told("punjab"), "punjab can be any of india/punjab, pakistan/punjab");
+        let message = |name: &str| index.find(name).unwrap_err().to_string();
+        assert_eq!(message("malat"), "no extract is called malat; did you mean malta?");
+        assert_eq!(message("us/delawere"), "no extract is called us/delawere; did you mean us/delaware?");
+        assert_eq!(message("atlantis"), "no extract is called atlantis");
+        assert_eq!(message("punjab"), "punjab can be any of india/punjab, pakistan/punjab");
         // Without a file it is useless.
         assert!(index.find("no-file").is_err());
     }
@@ -203,10 +203,10 @@ mod tests {
             ("{}", "missing field `features`"),
             ("{\"features\": []}", "no extract is in it"),
         ] {
-            let told = Index::parse("http://x/index", text.as_bytes()).unwrap_err().to_string();
+            let message = Index::parse("http://x/index", text.as_bytes()).unwrap_err().to_string();
             assert!(
-                told.starts_with("http://x/index: not Geofabrik's index: ") && told.contains(wanted),
-                "{told}"
+                message.starts_with("http://x/index: not Geofabrik's index: ") && message.contains(wanted),
+                "{message}"
             );
         }
     }

@@ -10,17 +10,16 @@ mod mirror;
 
 use mirror::{Fault, File, MALTA, Mirror, extract, md5_of};
 
-/// Somebody who notes what happens, and may stop after some bytes.
 #[derive(Default)]
 struct Notes {
-    told: Vec<String>,
+    events: Vec<String>,
     received: u64,
     stop_after: Option<u64>,
 }
 
 impl Watch for Notes {
     fn event(&mut self, event: Event<'_>) {
-        self.told.push(match event {
+        self.events.push(match event {
             Event::Redirected { from, to } => format!("{from} redirects to {to}"),
             Event::Begins { from, total } => format!("begins at {from} of {}", total.unwrap_or(0)),
             Event::Received(bytes) => {
@@ -38,7 +37,6 @@ impl Watch for Notes {
     }
 }
 
-/// A mirror, and a folder for what comes.
 struct Place {
     mirror: Mirror,
     folder: tempfile::TempDir,
@@ -76,11 +74,11 @@ impl Place {
         source.fetch(index.find("malta")?, to, notes)
     }
 
-    /// Into a file; what was told is given, too.
+    /// Fetches into a file; returns the reported events, too.
     fn fetch(&self) -> (Result<Fetched, FetchError>, Vec<String>) {
         let mut notes = Notes::default();
         let got = self.to(Destination::File(&self.file()), &mut notes);
-        (got, notes.told)
+        (got, notes.events)
     }
 
     #[track_caller]
@@ -100,7 +98,7 @@ impl Place {
 #[test]
 fn an_extract_is_fetched_checked_and_said_what_it_is() {
     let place = Place::new();
-    let (fetched, told) = place.fetch();
+    let (fetched, events) = place.fetch();
     let fetched = fetched.expect("fetched");
     let bytes = extract(200_000);
     assert_eq!(std::fs::read(place.file()).unwrap(), bytes);
@@ -109,12 +107,12 @@ fn an_extract_is_fetched_checked_and_said_what_it_is() {
     assert_eq!((fetched.bytes, fetched.md5), (bytes.len() as u64, md5_of(&bytes)));
     assert_eq!(fetched.last_modified.as_deref(), Some("2026-11-20T21:21:18Z"));
     assert!(!fetched.there_already && fetched.doubt.is_none());
-    assert_eq!(told, [format!("begins at 0 of {}", bytes.len()), "verifying".to_owned()]);
+    assert_eq!(events, [format!("begins at 0 of {}", bytes.len()), "verifying".to_owned()]);
     assert_eq!(place.names(place.folder.path()), ["malta.osm.pbf"]);
     assert_eq!(place.mirror.asked(), [format!("{MALTA}.md5 200"), format!("{MALTA} 200")]);
     // Once more: the sum is all that is asked for.
-    let (again, told) = place.fetch();
-    assert!(again.expect("there").there_already && told.is_empty());
+    let (again, events) = place.fetch();
+    assert!(again.expect("there").there_already && events.is_empty());
     assert_eq!(place.mirror.asked(), [format!("{MALTA}.md5 200")]);
 }
 
@@ -154,9 +152,9 @@ fn redirects_are_followed_and_ranges_with_them() {
     place.mirror.put(dated, File::of(extract(200_000)));
     place.mirror.redirect(MALTA, dated);
     place.mirror.spoil(dated, &[Fault::Cut(50_000)]);
-    let (fetched, told) = place.fetch();
+    let (fetched, events) = place.fetch();
     assert_eq!(fetched.expect("fetched").url, format!("{}{dated}", place.mirror.url()));
-    assert_eq!(told[1..3], ["again".to_owned(), format!("begins at 50000 of {}", extract(200_000).len())]);
+    assert_eq!(events[1..3], ["again".to_owned(), format!("begins at 50000 of {}", extract(200_000).len())]);
     assert!(place.mirror.asked().contains(&format!("{dated} bytes=50000- 206")));
 }
 
@@ -164,7 +162,7 @@ fn redirects_are_followed_and_ranges_with_them() {
 fn a_download_goes_on_where_it_was_cut() {
     let place = Place::new();
     place.mirror.spoil(MALTA, &[Fault::Cut(70_000), Fault::Cut(0), Fault::Cut(30_000)]);
-    let (failed, told) = place.fetch();
+    let (failed, events) = place.fetch();
     let error = failed.expect_err("three tries");
     assert!(
         matches!(&error, FetchError::Incomplete { bytes: 100_000, part, .. } if *part == place.part()),
@@ -174,7 +172,7 @@ fn a_download_goes_on_where_it_was_cut() {
     assert!(
         error.to_string().contains("the connection broke off") && error.to_string().contains("100000 of ")
     );
-    assert_eq!(told.iter().filter(|told| *told == "again").count(), 2);
+    assert_eq!(events.iter().filter(|events| *events == "again").count(), 2);
     assert_eq!(
         place.names(place.folder.path()),
         ["malta.osm.pbf.part", "malta.osm.pbf.part.json"],
@@ -189,13 +187,13 @@ fn a_download_goes_on_where_it_was_cut() {
 }
 
 #[test]
-fn a_server_without_ranges_starts_anew() {
+fn a_server_without_ranges_starts_again() {
     let place = Place::new();
     place.mirror.change(MALTA, |file| file.ranges = false);
     place.mirror.spoil(MALTA, &[Fault::Cut(70_000)]);
-    let (fetched, told) = place.fetch();
+    let (fetched, events) = place.fetch();
     fetched.expect("fetched");
-    assert!(told.contains(&"restart: NoRanges".to_owned()), "{told:?}");
+    assert!(events.contains(&"restart: NoRanges".to_owned()), "{events:?}");
     assert_eq!(std::fs::read(place.file()).unwrap(), extract(200_000));
 }
 
@@ -206,9 +204,9 @@ fn a_file_that_changes_between_two_tries_is_not_glued_together() {
     place.fetch().0.expect_err("cut");
     // Its new sum is known before the file is asked for.
     place.mirror.publish(MALTA, File::of(extract(260_000)));
-    let (fetched, told) = place.fetch();
+    let (fetched, events) = place.fetch();
     assert_eq!(fetched.expect("fetched").bytes, extract(260_000).len() as u64);
-    assert_eq!(told[0], "restart: Changed");
+    assert_eq!(events[0], "restart: Changed");
 
     // The file changes, and only its tag shows it; the checksum fetched before belongs to the old one.
     let place = Place::new();
@@ -217,8 +215,8 @@ fn a_file_that_changes_between_two_tries_is_not_glued_together() {
     let old = format!("{}  x\n", md5_of(&extract(200_000)));
     place.mirror.put(MALTA, File::of(extract(260_000)));
     place.mirror.put(&format!("{MALTA}.md5"), File::of(old));
-    let (refused, told) = place.fetch();
-    assert!(told.contains(&"restart: Changed".to_owned()), "{told:?}");
+    let (refused, events) = place.fetch();
+    assert!(events.contains(&"restart: Changed".to_owned()), "{events:?}");
     assert!(matches!(refused, Err(FetchError::Checksum { .. })));
 }
 
@@ -226,19 +224,22 @@ fn a_file_that_changes_between_two_tries_is_not_glued_together() {
 fn what_has_another_sum_is_removed() {
     let place = Place::new();
     place.mirror.put(&format!("{MALTA}.md5"), File::of(format!("{}  x\n", "0".repeat(32))));
-    let told = place.refused();
-    assert!(told.contains("what came is damaged (MD5 ") && told.contains("it was removed"), "{told}");
+    let message = place.refused();
+    assert!(
+        message.contains("what came is damaged (MD5 ") && message.contains("it was removed"),
+        "{message}"
+    );
     assert!(place.names(place.folder.path()).is_empty());
     place.mirror.put(&format!("{MALTA}.md5"), File::of("no sum"));
     assert!(place.refused().ends_with("/europe/malta-latest.osm.pbf.md5: it contains no MD5 sum"));
 }
 
 #[test]
-fn answers_that_are_no_files_are_told_by_their_url() {
+fn answers_that_are_no_files_are_named_by_their_url() {
     let place = Place::new();
     place.mirror.spoil(MALTA, &[Fault::Status(404)]);
-    let told = place.refused();
-    assert_eq!(told, format!("{}{MALTA}: the server has no such file (404)", place.mirror.url()));
+    let message = place.refused();
+    assert_eq!(message, format!("{}{MALTA}: the server has no such file (404)", place.mirror.url()));
     assert!(place.names(place.folder.path()).is_empty());
     place.mirror.spoil(MALTA, &[Fault::Status(503), Fault::Status(503), Fault::Status(503)]);
     assert!(place.refused().ends_with("the server answered with status 503"));
@@ -249,8 +250,8 @@ fn answers_that_are_no_files_are_told_by_their_url() {
     place.mirror.publish(MALTA, page());
     assert!(place.refused().contains("a web page in place of an extract"));
     place.mirror.publish(MALTA, File::of("PK no extract"));
-    let told = place.refused();
-    assert!(told.contains("what came is not an OSM extract in PBF"), "{told}");
+    let message = place.refused();
+    assert!(message.contains("what came is not an OSM extract in PBF"), "{message}");
     assert_eq!(place.names(place.folder.path()), ["malta.osm.pbf"], "the former one stays");
     place.mirror.put("/index-v1-nogeom.json", page());
     assert!(place.refused().ends_with(
@@ -267,8 +268,8 @@ fn no_wait_is_for_ever() {
     place.timeouts.tries = 2;
     place.mirror.spoil(MALTA, &[Fault::Silent(70_000), Fault::Silent(0)]);
     let start = Instant::now();
-    let told = place.refused();
-    assert!(told.contains("the server was silent for 0.8 s; 70000 of "), "{told}");
+    let message = place.refused();
+    assert!(message.contains("the server was silent for 0.8 s; 70000 of "), "{message}");
     assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
     place.fetch().0.expect("it goes on");
 
@@ -288,13 +289,13 @@ fn who_stops_loses_nothing() {
     let error = place.to(Destination::File(&place.file()), &mut notes).expect_err("stopped");
     assert!(matches!(error, FetchError::Stopped { kept: Some((80_000, _)) }), "{error}");
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
-    let (fetched, told) = place.fetch();
+    let (fetched, events) = place.fetch();
     fetched.expect("fetched");
-    assert_eq!(told[0], format!("begins at 80000 of {}", extract(200_000).len()));
+    assert_eq!(events[0], format!("begins at 80000 of {}", extract(200_000).len()));
 }
 
 #[test]
-fn a_full_disk_is_told_and_what_is_there_stays() {
+fn a_full_disk_is_reported_and_the_part_stays() {
     let place = Place::new();
     let error = place.to(Destination::File(Path::new("/proc/malta.osm.pbf")), &mut Notes::default());
     assert!(matches!(error, Err(FetchError::File { .. })));
@@ -376,12 +377,12 @@ fn an_announced_size_is_refused_before_anything_is_written() {
     assert!(place.names(place.folder.path()).is_empty());
 }
 
-/// It was followed, and nobody was told.
+/// It was followed without a report.
 #[test]
 fn a_redirect_to_another_server_is_named() {
     let (place, other) = (Place::new(), Mirror::start());
     place.mirror.redirect(MALTA, &format!("{}{MALTA}", other.url()));
-    let (fetched, told) = place.fetch();
+    let (fetched, events) = place.fetch();
     assert!(fetched.is_ok(), "{fetched:?}");
-    assert_eq!(told[0], format!("{} redirects to {}", place.mirror.url(), other.url()));
+    assert_eq!(events[0], format!("{} redirects to {}", place.mirror.url(), other.url()));
 }

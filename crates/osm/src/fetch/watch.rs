@@ -42,8 +42,6 @@ pub enum Event<'a> {
 /// Why a download starts from the beginning despite a stored part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restart {
-    /// The server's file has changed.
     Changed,
-    /// The server does not support ranges.
     NoRanges,
 }

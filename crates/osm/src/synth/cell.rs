@@ -235,7 +235,7 @@ impl Land {
         let around = reach().flat_map(|x| reach().map(move |y| (x, y)));
         let near: Vec<(Point, Settlement)> = around
             .map(|(x, y)| {
-                let cell = self.cell.beside(x, y);
+                let cell = self.cell.at_offset(x, y);
                 let hub = (
                     f64::from(x * PATCHES + Through::of(self.seed, Layer::Column, cell.x).road),
                     f64::from(y * PATCHES + Through::of(self.seed, Layer::Row, cell.y).road),
@@ -643,7 +643,12 @@ fn lattice(line: i32, along: i32, is_row: bool) -> (i32, i32) {
 
 /// The sides of a cell, counterclockwise from the south, and its neighbours there.
 fn sides(cell: Cell) -> [(i64, Cell); 4] {
-    [(0, cell.beside(0, -1)), (1, cell.beside(1, 0)), (2, cell.beside(0, 1)), (3, cell.beside(-1, 0))]
+    [
+        (0, cell.at_offset(0, -1)),
+        (1, cell.at_offset(1, 0)),
+        (2, cell.at_offset(0, 1)),
+        (3, cell.at_offset(-1, 0)),
+    ]
 }
 
 #[cfg(test)]

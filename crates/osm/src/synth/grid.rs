@@ -28,7 +28,7 @@ impl Cell {
         let (mut cell, mut side) = (Self { x: 0, y: 0 }, 1);
         while index > 0 {
             let (x, y) = AROUND[(index % 9) as usize];
-            cell = cell.beside(x * side, y * side);
+            cell = cell.at_offset(x * side, y * side);
             side *= 3;
             index /= 9;
         }
@@ -48,7 +48,7 @@ impl Cell {
     }
 
     /// The cell this many cells east and north of it.
-    pub(super) fn beside(self, x: i32, y: i32) -> Self {
+    pub(super) fn at_offset(self, x: i32, y: i32) -> Self {
         Self { x: self.x + x, y: self.y + y }
     }
 
@@ -72,7 +72,7 @@ impl Cell {
     /// has that one, too.
     pub(super) fn owner(self, (i, j): (i32, i32)) -> (Self, (i32, i32)) {
         let reach = |at: i32| -i32::from(at == 0)..=i32::from(at == PATCHES);
-        let cells = reach(i).flat_map(|x| reach(j).map(move |y| self.beside(x, y)));
+        let cells = reach(i).flat_map(|x| reach(j).map(move |y| self.at_offset(x, y)));
         let owner = cells.min_by_key(|cell| cell.index()).expect("it is one of them");
         (owner, (i + (self.x - owner.x) * PATCHES, j + (self.y - owner.y) * PATCHES))
     }
@@ -110,7 +110,7 @@ mod tests {
                     (owner.x * PATCHES + oi, owner.y * PATCHES + oj)
                 );
                 let (x, y) = (i32::from(i == PATCHES), i32::from(j == PATCHES));
-                let seen_beside = cell.beside(x, y).owner((i - x * PATCHES, j - y * PATCHES));
+                let seen_beside = cell.at_offset(x, y).owner((i - x * PATCHES, j - y * PATCHES));
                 assert_eq!(seen_beside, (owner, (oi, oj)));
             }
         }

@@ -58,10 +58,8 @@ pub struct Made {
 /// Why it was not completed.
 #[derive(Debug, thiserror::Error)]
 pub enum SynthError {
-    /// Writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// As requested.
     #[error("stopped before the extract was whole")]
     Stopped,
 }

@@ -21,18 +21,10 @@ pub enum Broken {
         "lost synchronization with server: got message type {}, length {length}; is it a PostgreSQL server?",
         show_tag(*.tag)
     )]
-    UnknownMessage {
-        tag: u8,
-        /// As sent.
-        length: u32,
-    },
+    UnknownMessage { tag: u8, length: u32 },
     /// A length that this kind of message cannot have.
     #[error("lost synchronization with server: got message type {}, length {length}", show_tag(*.tag))]
-    Length {
-        tag: u8,
-        /// As sent.
-        length: u32,
-    },
+    Length { tag: u8, length: u32 },
     /// More than may be kept in memory.
     #[error("message type {} from the server is {}", show_tag(*.tag), limits::too_long(*.limit))]
     TooLong {

@@ -44,7 +44,6 @@ pub trait Parameter {
     fn append(&self, out: &mut Vec<u8>) -> bool;
 }
 
-/// `None` is NULL.
 impl Parameter for Option<&[u8]> {
     #[inline]
     fn append(&self, out: &mut Vec<u8>) -> bool {

@@ -190,7 +190,6 @@ impl Opening {
         }
     }
 
-    /// Handles one message before the connection is ready.
     fn message(
         &mut self,
         tag: u8,

@@ -92,7 +92,6 @@ pub enum AuthMethod {
     /// The server requires no authentication.
     None,
     Password,
-    /// The password hashed with MD5.
     Md5,
     /// With or without channel binding.
     ScramSha256,
@@ -194,12 +193,10 @@ pub enum LoginError {
     /// The server does not support TLS and the sslmode requires it.
     #[error("server does not support SSL, but SSL was required")]
     TlsRefused,
-    /// An authentication method that is not built in.
     #[error(
         "the server asks for {0} authentication, which pgdyno does not support; use a password, md5, scram-sha-256 or trust rule in pg_hba.conf"
     )]
     Unsupported(&'static str),
-    /// A method that `require_auth` excludes.
     #[error(
         "authentication method requirement failed: server requested {requested}, which require_auth does not allow"
     )]

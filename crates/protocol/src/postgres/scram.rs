@@ -26,7 +26,6 @@ pub enum ScramError {
     Malformed(&'static str),
     #[error("invalid SCRAM response (nonce mismatch)")]
     Nonce,
-    /// More rounds than [`MAX_ITERATIONS`].
     #[error(
         "the server asks for {0} SCRAM iterations, more than {MAX_ITERATIONS}; lower scram_iterations and set the password again"
     )]

@@ -73,7 +73,6 @@ impl<'a> Array<'a> {
 /// The byte stream is not RESP2; the connection cannot be used any more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// A reply begins with an unknown type byte.
     #[error(
         "unexpected byte 0x{0:02x} where a Redis reply should begin; is it a Redis server that speaks RESP2?"
     )]

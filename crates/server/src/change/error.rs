@@ -23,7 +23,6 @@ pub enum ChangeError {
     Empty(Part),
     #[error("the check has more than one statement; it must be a single statement that returns true")]
     ManyChecks,
-    /// It would change a server that pgdyno does not own.
     #[error(
         "the change {what} would be made on a server that is not pgdyno's; write change_server = true into [target] to \
          allow it (it is undone afterwards)"
@@ -41,36 +40,20 @@ pub enum ChangeError {
     OpenTransaction { part: Part, what: String },
     #[error("the check {check} is to return true (one row, one column); it returned {got}")]
     NotTrue { check: String, got: String },
-    #[error("{part} {what} ended with {end}{}", said(output))]
-    Failed {
-        part: Part,
-        what: String,
-        end: Ended,
-        /// Its last output.
-        output: String,
-    },
-    #[error("{part} {what} was stopped, because it took longer than {} s{}", bound.as_secs(), said(output))]
-    TooLong {
-        part: Part,
-        what: String,
-        bound: Duration,
-        /// Its last output.
-        output: String,
-    },
+    #[error("{part} {what} ended with {end}{}", quoted(output))]
+    Failed { part: Part, what: String, end: Ended, output: String },
+    #[error("{part} {what} was stopped, because it took longer than {} s{}", bound.as_secs(), quoted(output))]
+    TooLong { part: Part, what: String, bound: Duration, output: String },
     #[error("{part} {what} was stopped")]
     Stopped { part: Part, what: String },
-    /// A server process that still works on it.
     #[error("not undone, because the server still does the change (pid {pids}); end that, then try again")]
     Busy { pids: String },
-    /// Processes of a command that still run.
     #[error(
         "not undone, because processes of the change's command are still there (pid {pids}); end them, then try again"
     )]
     Alive { pids: String },
-    /// Its server or program cannot be used at all.
     #[error(transparent)]
     Other(#[from] Error),
-    /// The account cannot enter the folder that a command starts in.
     #[error(
         "user {account} runs commands when pgdyno is root, and cannot enter {}; put the experiment into a folder that this \
          user can enter, or run pgdyno as yourself", folder.display()
@@ -153,7 +136,7 @@ impl From<ChangeError> for Error {
 /// Lines of a command's output in a message.
 const LINES: usize = 6;
 
-fn said(output: &str) -> String {
+fn quoted(output: &str) -> String {
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     if lines.is_empty() {
         return String::new();

@@ -153,7 +153,6 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Ends the remaining processes of a command.
     fn end_processes(&self, part: Part) -> Result<(), ChangeError> {
         let variable = format!("{MARK}={}", mark(self.id, part));
         let start = Instant::now();

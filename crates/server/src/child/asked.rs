@@ -25,9 +25,6 @@ pub(crate) fn ask(program: &Path, option: &str, account: Option<&Account>) -> io
 }
 
 /// As [`ask`], with its standard error.
-///
-/// # Errors
-/// As [`ask`].
 pub(crate) fn ask_all(program: &Path, option: &str, account: Option<&Account>) -> io::Result<String> {
     ask_within(program, option, account, (TIMEOUT, true))
 }

@@ -47,18 +47,18 @@ pub fn watchdog_main(args: &[OsString]) -> i32 {
     let mut lifeline = File::from(lifeline);
     match Order::parse(args).and_then(|order| start(&order).map(|pid| (order, pid))) {
         Ok((order, pid)) => {
-            tell(&mut lifeline, &Message::Started(pid.as_raw_nonzero().get().cast_unsigned()));
+            send_message(&mut lifeline, &Message::Started(pid.as_raw_nonzero().get().cast_unsigned()));
             if order.detached { 0 } else { watch(lifeline, &order.program, pid) }
         }
         Err(reason) => {
-            tell(&mut lifeline, &Message::Failed(reason));
+            send_message(&mut lifeline, &Message::Failed(reason));
             NOT_STARTED
         }
     }
 }
 
 /// Sends a message to pgdyno; false if it is gone.
-fn tell(lifeline: &mut File, message: &Message) -> bool {
+fn send_message(lifeline: &mut File, message: &Message) -> bool {
     lifeline.write_all(message.line().as_bytes()).is_ok()
 }
 
@@ -151,7 +151,7 @@ fn watch(mut lifeline: File, program: &Program, pid: Pid) -> i32 {
     }
     let ended = reap(pid);
     let lost = matches!(stop, Some((_, Cause::Lost, _)));
-    if !tell(&mut lifeline, &Message::Ended(ended)) || lost {
+    if !send_message(&mut lifeline, &Message::Ended(ended)) || lost {
         // Nobody else removes them; a missing folder is fine.
         for folder in &program.leaves {
             let _ = std::fs::remove_dir_all(folder);

@@ -38,7 +38,6 @@ impl fmt::Display for Ended {
 pub(super) enum Message {
     /// Its pid.
     Started(u32),
-    /// The error.
     Failed(String),
     Ended(Ended),
 }

@@ -28,10 +28,8 @@ const MISLEADING: [&str; 10] = [
 /// Why a program was cut short.
 #[derive(Debug, thiserror::Error)]
 pub enum CutShort {
-    /// It could not be started, or was lost.
     #[error(transparent)]
     Failed(#[from] Error),
-    /// The user stops.
     #[error("stopped")]
     Stopped,
     /// Its server is dead, for this reason.

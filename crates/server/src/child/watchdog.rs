@@ -53,9 +53,6 @@ impl Watchdog {
     }
 
     /// Starts a server that continues when pgdyno ends; returns its pid.
-    ///
-    /// # Errors
-    /// As [`Watchdog::start`].
     pub fn start_detached(&self, program: &Program, log: &File) -> Result<u32, Error> {
         let outputs = log.try_clone().and_then(|out| Ok((out, log.try_clone()?)));
         let (stdout, stderr) = outputs.map_err(|source| self.failed(source))?;
@@ -211,9 +208,6 @@ impl Child {
 
     /// Stops the program and waits for its end: a PostgreSQL server may take 2 minutes for its last
     /// checkpoint. Once the user wants to stop, it is left to its watchdog instead.
-    ///
-    /// # Errors
-    /// When it does not stop, or its watchdog was killed.
     pub fn stop(&mut self) -> Result<Ended, Error> {
         if self.ended.is_none() {
             self.ask_stop();

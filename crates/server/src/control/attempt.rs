@@ -34,7 +34,6 @@ impl Failed {
         }
     }
 
-    /// Whether a password would have helped.
     pub(crate) fn needs_password(&self) -> bool {
         matches!(self.seen, Seen::Login(LoginError::PasswordNeeded))
     }

@@ -24,9 +24,6 @@ pub struct Canceller {
 impl Canceller {
     /// Sends a cancel request, unless `given_up` returns `true` before. It may come too late, or find nothing
     /// to cancel; the server does not answer it.
-    ///
-    /// # Errors
-    /// When the server cannot be reached.
     pub fn cancel(&self, given_up: &dyn Fn() -> bool) -> io::Result<()> {
         let mut watch = || if given_up() { Err(GivenUp::Stopped.into()) } else { Ok(()) };
         let mut socket = Socket::connect(&self.place.address, &self.place.tcp, &mut watch)?;

@@ -11,7 +11,6 @@ use super::timeouts::GivenUp;
 /// Why a connection failed, and what to try.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The name has no address.
     #[error("cannot find host {host:?}: {source}; check its spelling and the network")]
     UnknownHost {
         /// As written.
@@ -24,7 +23,6 @@ pub enum ConnectError {
         "no answer from {place} within {seconds} s; check host, port and firewall, or raise connect_timeout"
     )]
     TimedOut { place: String, seconds: u64 },
-    /// The server requires a password and there is none.
     #[error(
         "{place} asks for the password of role {user:?}; give it by PGPASSWORD or ~/.pgpass, which keep it out of \
          other people's sight"
@@ -32,12 +30,10 @@ pub enum ConnectError {
     PasswordNeeded { place: String, user: String },
     #[error("{place} does not accept the password of role {user:?}; check PGPASSWORD, ~/.pgpass or the URL")]
     WrongPassword { place: String, user: String },
-    /// The role may not connect to the database.
     #[error(
         "{place} does not let role {user:?} in: {message}; check the role, and pg_hba.conf on the server"
     )]
     NotAllowed { place: String, user: String, message: String },
-    /// The server has no connection left.
     #[error(
         "{place} takes no more connections: {message}; use fewer clients, or raise what lets in so few (max_connections, or CONNECTION LIMIT of the role or database)"
     )]
@@ -47,10 +43,8 @@ pub enum ConnectError {
         in_shell(database)
     )]
     NoDatabase { place: String, database: String },
-    /// The server starts, stops or recovers.
     #[error("{place} takes no connections now: {message}; try again when it is ready")]
     NotReady { place: String, message: String },
-    /// A startup parameter was refused.
     #[error(
         "{place} refuses a startup parameter: {message}; a pooler such as PgBouncer does: leave it out (of the connection string, \
          of PGOPTIONS, or of the arm), or connect to the server itself"
@@ -140,7 +134,6 @@ impl From<ConnectError> for Error {
     }
 }
 
-/// A place in words.
 pub(super) fn describe(address: &Address) -> String {
     match address {
         Address::Tcp(address) => format!("{}, port {}", address.ip(), address.port()),

@@ -146,6 +146,6 @@ fn ask(control: &mut Control, pid: Option<u32>) -> Seen {
         },
         // A server that does not show the activity, or has none, still answers.
         Err(error) if error.sqlstate.is_some() => Seen::Speaks,
-        Err(_) => Seen::NoAnswer("it was let in, and then nothing was said".to_owned()),
+        Err(_) => Seen::NoAnswer("the server accepted the connection, and then sent nothing".to_owned()),
     }
 }

@@ -15,17 +15,11 @@ use super::{ConnectError, Control, Timeouts};
 
 impl Control {
     /// Connects and logs in within `bound`; later statements use the default timeouts.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or refuses.
     pub fn open(connect: &Place, bound: Option<Duration>) -> Result<Self, ConnectError> {
         Self::open_with(connect, bound, Timeouts::usual())
     }
 
     /// As [`Control::open`], with these timeouts.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or refuses.
     pub fn open_with(
         connect: &Place,
         bound: Option<Duration>,

@@ -62,18 +62,12 @@ impl Pooling {
 
 impl Control {
     /// Whether the server process announced at login serves this connection. A pooler announces another one.
-    ///
-    /// # Errors
-    /// When the connection fails.
     pub fn is_direct(&mut self) -> Result<bool, SqlError> {
         Ok(self.own_process()?.is_some())
     }
 
     /// How server connections are shared where this one leads. Opens a second connection, unless this one is
     /// direct.
-    ///
-    /// # Errors
-    /// When this connection fails.
     pub fn pooling(&mut self) -> Result<Pooling, SqlError> {
         if self.server_process().is_none() || self.is_direct()? {
             return Ok(Pooling::None);
@@ -118,9 +112,6 @@ impl Control {
     /// Whether a pooler stores a client's named prepared statements under names of its own. Otherwise the
     /// server gets the client's name, and the next client of the server connection finds it there. Leaves
     /// nothing behind.
-    ///
-    /// # Errors
-    /// When the connection fails.
     pub fn keeps_statements(&mut self) -> Result<bool, SqlError> {
         let name = format!("pgdyno_{}", uuid::Uuid::new_v4().simple());
         // One transaction, so that it is one server connection.

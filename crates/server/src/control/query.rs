@@ -237,9 +237,9 @@ impl Control {
                 Ok(0) => return Err(answer.error.take().map_or_else(closed, without_sqlstate)),
                 Ok(_) => watch.moved(),
                 Err(error) => {
-                    let said = answer.error.take();
+                    let refusal = answer.error.take();
                     let lost = self.lost(&error);
-                    return Err(said.map_or(lost, without_sqlstate));
+                    return Err(refusal.map_or(lost, without_sqlstate));
                 }
             }
         }

@@ -37,9 +37,6 @@ pub fn connect(config: &Config) -> Result<Control, ConnectError> {
 }
 
 /// The place of that server, for the engine's clients.
-///
-/// # Errors
-/// As [`connect`].
 pub fn resolve(config: &Config) -> Result<Place, ConnectError> {
     connect(config).map(|control| control.place().clone())
 }

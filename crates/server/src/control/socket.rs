@@ -57,15 +57,11 @@ impl Socket {
         Some((self.0.local_addr().ok()?.as_socket()?, self.0.peer_addr().ok()?.as_socket()?))
     }
 
-    /// Another handle of the same connection.
     pub(super) fn try_clone(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
 
     /// Reads what has arrived, and waits for it; 0 means that the peer closed.
-    ///
-    /// # Errors
-    /// The system's, or the error of `watch`.
     pub fn receive(&mut self, buffer: &mut [u8], watch: &mut Watch<'_>) -> io::Result<usize> {
         watch()?;
         loop {
@@ -77,9 +73,6 @@ impl Socket {
     }
 
     /// Writes everything, and waits for room.
-    ///
-    /// # Errors
-    /// The system's, or the error of `watch`.
     pub fn send(&mut self, mut bytes: &[u8], watch: &mut Watch<'_>) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.write(bytes) {
@@ -100,9 +93,6 @@ pub fn is_passing(error: &io::Error) -> bool {
 }
 
 /// Waits until a socket is ready.
-///
-/// # Errors
-/// The system's, or the error of `watch`.
 pub fn wait(socket: &impl AsFd, wanted: For, watch: &mut Watch<'_>) -> io::Result<()> {
     let flags = match wanted {
         For::Input => PollFlags::IN,

@@ -48,7 +48,6 @@ pub(super) struct StallWatch {
     over: bool,
 }
 
-/// A bad result of a check.
 #[derive(Debug)]
 struct Suspicion {
     what: Suspected,
@@ -173,7 +172,6 @@ impl StallWatch {
         Ok(())
     }
 
-    /// Evaluates a check.
     fn evaluate(&mut self, seen: Seen, now: Instant) -> io::Result<()> {
         let suspected = match &seen {
             Seen::NoAnswer(_) => {

@@ -162,7 +162,7 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A timeouts with short bounds, and the switch that ends its waits.
+/// Short timeouts, and the switch that ends its waits.
 fn timeouts() -> (Timeouts, Stop) {
     let stop = Stop::new();
     let timeouts =
@@ -170,7 +170,7 @@ fn timeouts() -> (Timeouts, Stop) {
     (timeouts, stop)
 }
 
-/// A timeouts in which nothing ends but by the user, who presses after a while.
+/// Timeouts that only the user ends, who presses after a while.
 fn pressed() -> Timeouts {
     let stop = Stop::new();
     let presser = stop.clone();

@@ -88,9 +88,6 @@ impl Dir {
     }
 
     /// Removes an empty folder inside a folder that the user named.
-    ///
-    /// # Errors
-    /// When it cannot be removed, for example because it is not empty.
     pub(crate) fn remove_empty_inside(named: &Path, name: &OsStr) -> io::Result<()> {
         unlinkat(&*Self::named(named)?.fd, name, AtFlags::REMOVEDIR).map_err(Into::into)
     }
@@ -118,7 +115,6 @@ impl Dir {
         &self.path
     }
 
-    /// Uid of its owner.
     pub(crate) fn owner(&self) -> u32 {
         self.owner
     }
@@ -260,9 +256,6 @@ impl Dir {
     }
 
     /// Names of its entries.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         names(self.fd.as_fd())
     }
@@ -425,15 +418,11 @@ impl Dir {
         Ok(file)
     }
 
-    /// Syncs the folder's entries to the disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&*self.fd)?)
     }
 
     /// Renames a file in it.
-    ///
-    /// # Errors
-    /// When it does not exist.
     pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(renameat(&*self.fd, from.as_ref(), &*self.fd, to.as_ref())?)
     }
@@ -447,18 +436,12 @@ impl Dir {
     }
 
     /// The target of a link in it.
-    ///
-    /// # Errors
-    /// When the entry is not a link.
     pub fn read_link(&self, name: impl AsRef<OsStr>) -> io::Result<PathBuf> {
         let to = readlinkat(&*self.fd, name.as_ref(), Vec::new())?;
         Ok(PathBuf::from(OsString::from_vec(to.into_bytes())))
     }
 
     /// Removes a file, or a link itself. A missing entry is not an error.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn remove_file(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         match unlinkat(&*self.fd, name.as_ref(), AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -467,9 +450,6 @@ impl Dir {
     }
 
     /// Removes an empty folder. A missing entry is not an error.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn remove_empty(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         match unlinkat(&*self.fd, name.as_ref(), AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -478,9 +458,6 @@ impl Dir {
     }
 
     /// Removes a file, a link, or a folder with its contents. A missing entry is not an error.
-    ///
-    /// # Errors
-    /// When something cannot be removed.
     pub fn remove_all(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         remove_all(self.fd.as_fd(), name.as_ref())
     }

@@ -29,7 +29,6 @@ pub struct HttpControl<'a> {
     at: usize,
 }
 
-/// Why there is no response.
 enum Failed {
     /// The connection ended before the first byte: if it had served before, the server may have closed it
     /// meanwhile.

@@ -42,12 +42,12 @@ pub fn sizes_of(home: &Home, name: &str) -> Option<Sizes> {
 fn sizes_in(home: &Home, name: &str) -> Option<(Sizes, Sizes)> {
     let folder = super::folder_of(home, name).ok()??;
     let marker = super::read_marker(&folder).ok()?.filter(|marker| marker.complete)?;
-    let stand = storage_folder_of(&folder);
+    let storage = storage_folder_of(&folder);
     let account = Account::unprivileged().ok()?;
-    let data = super::data_in(&folder, stand.as_ref(), account.as_ref()).ok()??;
+    let data = super::data_in(&folder, storage.as_ref(), account.as_ref()).ok()??;
     let inside = sizes(&data).ok()?;
     let holds = marker.storage.map(|storage| storage.holds);
-    Some((inside, sizes_with(inside, holds.zip(stand.as_ref()), account.as_ref()).ok()?))
+    Some((inside, sizes_with(inside, holds.zip(storage.as_ref()), account.as_ref()).ok()?))
 }
 
 /// The disks that a copy of this managed server would use, each by a folder on it, with the size there; empty
@@ -66,13 +66,13 @@ pub fn disks_of(home: &Home, name: &str) -> Vec<(PathBuf, u64)> {
 }
 
 /// Adds the files that are stored elsewhere.
-fn sizes_with(inside: Sizes, stand: Option<(Holds, &Dir)>, account: Option<&Account>) -> io::Result<Sizes> {
+fn sizes_with(inside: Sizes, storage: Option<(Holds, &Dir)>, account: Option<&Account>) -> io::Result<Sizes> {
     let mut all = inside;
     let of = |folder: &Dir, holds: Holds| {
         let part = folder.open_for(part_name(holds), account)?.ok_or(io::ErrorKind::NotFound)?;
         sizes(&part)
     };
-    match stand {
+    match storage {
         Some((Holds::Wal, folder)) => {
             let wal = of(folder, Holds::Wal)?;
             all.wal += wal.data + wal.wal;
@@ -95,14 +95,12 @@ pub(super) fn split_copy_name(name: &str) -> Option<(&str, u32)> {
 
 impl Cluster {
     /// Size of the data folder.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn sizes(&self) -> Result<Sizes, Error> {
-        let stand = self.open_storage_folder()?;
-        let stand = self.stand.as_ref().map(|stand| stand.storage.holds).zip(stand.as_ref());
+        let storage = self.open_storage_folder()?;
+        let storage =
+            self.file_storage.as_ref().map(|file_storage| file_storage.storage.holds).zip(storage.as_ref());
         sizes(&self.data_folder()?)
-            .and_then(|inside| sizes_with(inside, stand, self.account.as_ref()))
+            .and_then(|inside| sizes_with(inside, storage, self.account.as_ref()))
             .map_err(|error| file(&self.data(), error))
     }
 
@@ -111,8 +109,10 @@ impl Cluster {
     /// # Errors
     /// When a query fails, or the folder cannot be read.
     pub fn not_to_be_copied(&self) -> Result<Option<String>, Error> {
-        let stand = self.stand.as_ref().map(FileStorage::path);
-        if let Some(link) = linked(&self.data_folder()?, stand).map_err(|error| file(&self.data(), error))? {
+        let storage = self.file_storage.as_ref().map(FileStorage::path);
+        if let Some(link) =
+            linked(&self.data_folder()?, storage).map_err(|error| file(&self.data(), error))?
+        {
             return Ok(Some(format!("{} is a link to elsewhere", self.data().join(link).display())));
         }
         let mut control = self.connect("postgres")?;
@@ -125,7 +125,7 @@ impl Cluster {
         );
         let elsewhere = "SELECT string_agg(DISTINCT sourcefile, ', ') FROM pg_catalog.pg_file_settings \
                          WHERE sourcefile NOT LIKE current_setting('data_directory') || '/%'";
-        let of_ours = if self.stand.is_some() { TABLESPACE } else { "pg_default" };
+        let of_ours = if self.file_storage.is_some() { TABLESPACE } else { "pg_default" };
         let tablespaces = format!(
             "SELECT string_agg(spcname, ', ') FROM pg_catalog.pg_tablespace \
              WHERE spcname NOT IN ('pg_default', 'pg_global', '{of_ours}')"
@@ -148,9 +148,6 @@ impl Cluster {
     }
 
     /// Stops the server so that its files contain all data.
-    ///
-    /// # Errors
-    /// When it does not stop, or not cleanly.
     pub fn stop_cleanly(&mut self) -> Result<(), Error> {
         self.stop()?;
         if is_shut_down(&self.data_folder()?) { Ok(()) } else { Err(not_clean(&self.data())) }
@@ -178,8 +175,8 @@ impl Cluster {
             self.remove_unless_on_same_storage(home, &name, &marker)?;
         }
         if there()?.is_some() {
-            let beside = StorageChoice::SharedWith(self.stand.as_ref());
-            let old = Self::prepare(home, &name, options, &self.watchdog, &self.stop, beside)?;
+            let choice = StorageChoice::SharedWith(self.file_storage.as_ref());
+            let old = Self::prepare(home, &name, options, &self.watchdog, &self.stop, choice)?;
             if let Some(used_again) = old.if_as_made(made_for)? {
                 return Ok(used_again);
             }
@@ -200,9 +197,6 @@ impl Cluster {
     }
 
     /// Starts a copy, as [`Cluster::ensure`] starts a server.
-    ///
-    /// # Errors
-    /// When it does not start.
     pub fn start_copy(&mut self, options: &Options) -> Result<(), Error> {
         self.adopt(options)?;
         self.start()?;
@@ -246,9 +240,6 @@ impl Cluster {
 
     /// Records permanent changes to a copy. Set `None` before they begin: until they are done the copy is
     /// incomplete, and is made again after a crash.
-    ///
-    /// # Errors
-    /// When the marker cannot be written.
     pub fn set_done_for_good(&mut self, done: Option<&str>) -> Result<(), Error> {
         self.marker.complete = done.is_some();
         if let Some(copy) = &mut self.marker.copy {
@@ -300,20 +291,20 @@ impl Cluster {
         };
         marker.write(&folder).map_err(|error| file(folder.path(), error))?;
         let _ = folder.remove_file(LINK);
-        let beside = StorageChoice::SharedWith(self.stand.as_ref());
-        Self::prepare(home, &name, &Options::default(), &self.watchdog, &self.stop, beside)
+        let choice = StorageChoice::SharedWith(self.file_storage.as_ref());
+        Self::prepare(home, &name, &Options::default(), &self.watchdog, &self.stop, choice)
     }
 
     /// Removes a copy whose files are not on the same storage as the server's.
     fn remove_unless_on_same_storage(&self, home: &Home, name: &str, copy: &Marker) -> Result<(), Error> {
         let folder = super::folder_of(home, name)?;
-        let beside = match &self.stand {
-            Some(stand) => {
-                folder.is_some_and(|folder| stand.is_on_same_storage(copy.storage.as_ref(), &folder))
+        let is_shared = match &self.file_storage {
+            Some(file_storage) => {
+                folder.is_some_and(|folder| file_storage.is_on_same_storage(copy.storage.as_ref(), &folder))
             }
             None => copy.storage.is_none(),
         };
-        if beside {
+        if is_shared {
             return Ok(());
         }
         let copy = Self::find(home, name, &self.watchdog, &self.stop)?;
@@ -322,19 +313,19 @@ impl Cluster {
 
     fn fill(&self, template: &Self, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
         let account = self.account.as_ref();
-        let data = create::empty_data(&self.folder, self.stand.as_ref(), account)?;
+        let data = create::empty_data(&self.folder, self.file_storage.as_ref(), account)?;
         let mut parts = vec![(template.data_folder()?, data)];
-        if let Some((from, to)) = template.stand.as_ref().zip(self.stand.as_ref())
+        if let Some((from, to)) = template.file_storage.as_ref().zip(self.file_storage.as_ref())
             && to.storage.holds != Holds::Data
         {
             parts.push((from.open_part(account)?, to.open_part(account)?));
         }
-        let stands = template.stand.as_ref().zip(self.stand.as_ref());
-        let stands = stands.map(|(from, to)| (from.path(), to.path()));
+        let links = template.file_storage.as_ref().zip(self.file_storage.as_ref());
+        let links = links.map(|(from, to)| (from.path(), to.path()));
         let mut written = 0;
         for (from, to) in parts {
             let stop = &self.stop;
-            let mut copying = Copying { from: &from, to: &to, stands, account, stop, written, progress };
+            let mut copying = Copying { from: &from, to: &to, links, account, stop, written, progress };
             match copying.all() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                     return Err(Error::stopped());

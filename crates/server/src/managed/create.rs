@@ -21,7 +21,7 @@ const QUOTED_LINES: usize = 6;
 /// locale.
 pub(super) fn init(
     folder: &Dir,
-    stand: Option<&FileStorage>,
+    file_storage: Option<&FileStorage>,
     installation: &Installation,
     account: Option<&Account>,
     watchdog: &Watchdog,
@@ -29,10 +29,10 @@ pub(super) fn init(
 ) -> Result<&'static str, Error> {
     // C.UTF-8 does not exist everywhere (macOS, old RHEL); C always does. initdb's reason is only free text,
     // so C is tried after any failure, and its error then counts.
-    match init_with("C.UTF-8", folder, stand, installation, account, watchdog, stop) {
+    match init_with("C.UTF-8", folder, file_storage, installation, account, watchdog, stop) {
         Ok(()) => Ok("C.UTF-8"),
         Err(error) if error.class() == Class::Child => {
-            init_with("C", folder, stand, installation, account, watchdog, stop).map(|()| "C")
+            init_with("C", folder, file_storage, installation, account, watchdog, stop).map(|()| "C")
         }
         Err(error) => Err(error),
     }
@@ -41,15 +41,15 @@ pub(super) fn init(
 fn init_with(
     locale: &str,
     folder: &Dir,
-    stand: Option<&FileStorage>,
+    file_storage: Option<&FileStorage>,
     installation: &Installation,
     account: Option<&Account>,
     watchdog: &Watchdog,
     stop: &Stop,
 ) -> Result<(), Error> {
-    empty_data(folder, stand, account)?;
+    empty_data(folder, file_storage, account)?;
     let data = folder.path().join(DATA);
-    let wal = stand.and_then(|stand| stand.part(Holds::Wal));
+    let wal = file_storage.and_then(|file_storage| file_storage.part(Holds::Wal));
     let program = Program::server(installation.program("initdb"), folder.path(), account)
         .arg("-D")
         .arg(&data)
@@ -67,8 +67,8 @@ fn init_with(
         return Err(Error::stopped());
     }
     if let Some(line) = disk_full_line(&lines.join("\n")) {
-        return Err(match stand {
-            Some(stand) => storage_full(stand.path(), &line),
+        return Err(match file_storage {
+            Some(file_storage) => storage_full(file_storage.path(), &line),
             None => disk_full(folder.path(), &line),
         });
     }
@@ -79,15 +79,15 @@ fn init_with(
 /// Makes the data folder again, empty, for the account; also the folders of files stored elsewhere.
 pub(super) fn empty_data(
     folder: &Dir,
-    stand: Option<&FileStorage>,
+    file_storage: Option<&FileStorage>,
     account: Option<&Account>,
 ) -> Result<Dir, Error> {
     let failed = |error| file(&folder.path().join(DATA), error);
     // Removes a link itself, not its target.
     folder.remove_all(DATA).map_err(failed)?;
-    if let Some(stand) = stand {
-        let part = stand.empty(folder, account)?;
-        if stand.storage.holds == Holds::Data {
+    if let Some(file_storage) = file_storage {
+        let part = file_storage.empty(folder, account)?;
+        if file_storage.storage.holds == Holds::Data {
             return Ok(part);
         }
     }

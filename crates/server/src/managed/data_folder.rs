@@ -38,12 +38,12 @@ pub(super) fn sizes(data: &Dir) -> io::Result<Sizes> {
 }
 
 /// The first link in a data folder that does not lead to the server's other storage.
-pub(super) fn linked(data: &Dir, stand: Option<&Path>) -> io::Result<Option<PathBuf>> {
+pub(super) fn linked(data: &Dir, storage: Option<&Path>) -> io::Result<Option<PathBuf>> {
     let mut found = None;
     data.walk(&mut |path, _, entry| {
         if let Entry::Link(to) = entry
             && found.is_none()
-            && !stand.is_some_and(|stand| to.starts_with(stand))
+            && !storage.is_some_and(|storage| to.starts_with(storage))
         {
             found = Some(path.to_owned());
         }
@@ -58,7 +58,7 @@ pub(super) struct Copying<'a> {
     /// Empty.
     pub(super) to: &'a Dir,
     /// Targets of its links, and their counterparts for the copy.
-    pub(super) stands: Option<(&'a Path, &'a Path)>,
+    pub(super) links: Option<(&'a Path, &'a Path)>,
     pub(super) account: Option<&'a Account>,
     pub(super) stop: &'a Stop,
     /// Bytes so far.
@@ -98,7 +98,7 @@ impl Copying<'_> {
 
     /// Makes the counterpart of a link in the copied folder; skips one with an unknown target.
     fn link(&self, leads_to: &Path, copy: &Dir, name: &OsString) -> io::Result<()> {
-        let Some((from, to)) = self.stands else { return Ok(()) };
+        let Some((from, to)) = self.links else { return Ok(()) };
         leads_to.strip_prefix(from).map_or(Ok(()), |below| copy.link(name, &to.join(below)))
     }
 
@@ -160,7 +160,7 @@ mod tests {
         let copying = |written_bytes: &mut u64| {
             let mut progress = |written| *written_bytes = written;
             let (from, to, stop, progress) = (&source, &copy, &stop, &mut progress);
-            Copying { from, to, stands: None, account: None, stop, written: 0, progress }.all()
+            Copying { from, to, links: None, account: None, stop, written: 0, progress }.all()
         };
         copying(&mut written_bytes).unwrap();
         assert_eq!(std::fs::read(to.join("base/1/2")).unwrap(), large);

@@ -56,17 +56,11 @@ impl Cluster {
     }
 
     /// A control connection to one of its databases.
-    ///
-    /// # Errors
-    /// When the server refuses, or has died.
     pub fn connect(&self, database: &str) -> Result<Control, Error> {
         Ok(Control::open(&self.place(database), Some(CONNECT_BOUND))?)
     }
 
     /// Makes a database if it does not exist; true if it was made.
-    ///
-    /// # Errors
-    /// When the server refuses.
     pub fn ensure_database(&self, database: &str) -> Result<bool, Error> {
         let mut control = self.connect("postgres")?;
         let query =
@@ -85,7 +79,9 @@ impl Cluster {
     /// Makes the tablespace for databases, if it does not exist; returns the clause of CREATE DATABASE for
     /// it.
     fn ensure_tablespace(&self, control: &mut Control) -> Result<String, Error> {
-        let Some(folder) = self.stand.as_ref().and_then(|stand| stand.part(Holds::Tablespace)) else {
+        let Some(folder) =
+            self.file_storage.as_ref().and_then(|file_storage| file_storage.part(Holds::Tablespace))
+        else {
             return Ok(String::new());
         };
         let failed = |error| self.sql(format!("creating tablespace {TABLESPACE}"), error);

@@ -25,14 +25,13 @@ pub(super) fn disk_full(folder: &Path, line: &str) -> Error {
 
 pub(super) fn storage_full(folder: &Path, line: &str) -> Error {
     let what = format!(
-        "what the server's files stand on, {}, is full: {line}; ask for a larger one (size = \"…\" in [storage.NAME]), or \
+        "the storage of the server's files, {}, is full: {line}; ask for a larger one (size = \"…\" in [storage.NAME]), or \
          make room there",
         folder.display()
     );
     Error::new(Class::Io, what)
 }
 
-/// The folder was not made by pgdyno.
 pub(super) fn not_ours(folder: &Path) -> Error {
     let what = format!(
         "{} is not pgdyno's (its marker is missing); it is left alone: remove the folder if nobody needs it",
@@ -54,7 +53,6 @@ pub(super) fn in_use(name: &str, pid: Option<u32>) -> Error {
     Error::new(Class::Refused, what)
 }
 
-/// It was made by another major version than requested.
 pub(super) fn other_version(name: &str, made_by: u32, asked: u32) -> Error {
     let what = format!(
         "managed server {name:?} holds data of PostgreSQL {made_by}, but {asked} is asked for; use another name, or \

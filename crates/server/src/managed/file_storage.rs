@@ -23,10 +23,8 @@ const MARKER: &str = "pgdyno-storage.json";
 /// Left by a killed writer.
 const HALF_MARKER: &str = "pgdyno-storage.json.new";
 
-/// The owner of a folder.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Owner {
-    /// Version of the file's format.
     format: u32,
     home: PathBuf,
     server: String,
@@ -87,7 +85,6 @@ impl For<'_> {
         matches!(storage.on, Ground::Folder(_)).then(|| self.owner())
     }
 
-    /// The server's folder in the home.
     fn own_folder(&self) -> Result<Dir, Error> {
         let path = || self.home.path(Part::Clusters).join(self.name);
         super::folder_of(self.home, self.name)?.ok_or_else(|| file(&path(), io::ErrorKind::NotFound.into()))
@@ -95,17 +92,17 @@ impl For<'_> {
 }
 
 impl FileStorage {
-    /// A new folder for a server's files; for a copy on the same filesystem as `beside`. Files of an earlier
+    /// A new folder for a server's files; for a copy on the same filesystem as `other`. Files of an earlier
     /// server of this name and home are removed.
-    pub(super) fn make(storage: &Storage, who: &For<'_>, beside: Option<&Self>) -> Result<Self, Error> {
-        let (folder, label, mounted) = match (&storage.on, beside) {
+    pub(super) fn make(storage: &Storage, who: &For<'_>, other: Option<&Self>) -> Result<Self, Error> {
+        let (folder, label, mounted) = match (&storage.on, other) {
             (Ground::Folder(folder), _) => {
                 let label = available_below(who.home, &storage.on)?;
                 (claim(folder, who)?, label.label().to_owned(), None)
             }
-            (Ground::Filesystem(_), Some(beside)) => {
-                let on = beside.folder.parent().unwrap_or(&beside.folder);
-                (on_made(on, who)?, beside.label.clone(), beside.mounted.clone())
+            (Ground::Filesystem(_), Some(other)) => {
+                let on = other.folder.parent().unwrap_or(&other.folder);
+                (on_made(on, who)?, other.label.clone(), other.mounted.clone())
             }
             (Ground::Filesystem(filesystem), None) => {
                 let mounted = Mounted::make(who.home, filesystem, who.account, who.watchdog, who.stop)?;
@@ -132,7 +129,7 @@ impl FileStorage {
                 _ => Error::new(
                     Class::Missing,
                     format!(
-                        "the files of managed server {name:?} should stand in {}, which is not there; mount its disk, or give \
+                        "the files of managed server {name:?} should be in {}, which does not exist; mount its disk, or give \
                          them up with: pgdyno target destroy {name}",
                         path.display(),
                         name = who.name
@@ -150,7 +147,7 @@ impl FileStorage {
     }
 
     /// Keeps another server's filesystem, on which this one is, mounted.
-    pub(super) fn beside(mut self, other: &Self) -> Self {
+    pub(super) fn sharing(mut self, other: &Self) -> Self {
         self.mounted.clone_from(&other.mounted);
         self
     }
@@ -162,17 +159,14 @@ impl FileStorage {
         storage == Some(&self.storage) && leads_to.parent() == on
     }
 
-    /// The storage in words.
     pub(super) fn label(&self) -> &str {
         &self.label
     }
 
-    /// This folder's path.
     pub(super) fn path(&self) -> &Path {
         &self.folder
     }
 
-    /// This folder, open.
     pub(super) fn open(&self) -> Result<Dir, Error> {
         self.open_if_there()?.ok_or_else(|| file(&self.folder, io::ErrorKind::NotFound.into()))
     }
@@ -196,7 +190,7 @@ impl FileStorage {
         };
         why.map(|why| {
             let what = format!(
-                "what the server's files stand on, {}, was lost: {why}; look what became of its disk or filesystem, then the \
+                "the storage of the server's files, {}, was lost: {why}; check its disk or filesystem, then the \
                  same command goes on",
                 self.folder.display()
             );
@@ -233,7 +227,6 @@ impl FileStorage {
         Ok(part)
     }
 
-    /// Removes the files and the folder.
     pub(super) fn remove(&self) -> Result<(), Error> {
         let above = self.folder.parent().zip(self.folder.file_name());
         let Some((folder, (above, name))) = self.open_if_there()?.zip(above) else { return Ok(()) };

@@ -64,8 +64,8 @@ impl Installation {
             }
         }
         // Additional installations for comparisons have no PostGIS: they are used only on request.
-        let beside = |installation: &Self| installation.bin.starts_with(BESIDE);
-        usual.sort_by_key(|installation| (beside(installation), std::cmp::Reverse(installation.major)));
+        let is_built = |installation: &Self| installation.bin.starts_with(BUILT);
+        usual.sort_by_key(|installation| (is_built(installation), std::cmp::Reverse(installation.major)));
         found.append(&mut usual);
         found
     }
@@ -185,7 +185,7 @@ fn in_path() -> Vec<PathBuf> {
 }
 
 /// Where `make versions` installs PostgreSQL: used only on request, since it lacks what the system's has.
-const BESIDE: &str = "/opt/pgdyno";
+const BUILT: &str = "/opt/pgdyno";
 
 /// Where packages and source builds install their programs; `root` is `/`, except in tests.
 fn usual_folders(root: &Path) -> Vec<PathBuf> {

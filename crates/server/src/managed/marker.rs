@@ -13,14 +13,12 @@ pub(super) const MARKER: &str = "pgdyno-cluster.json";
 /// Version of the file's format.
 pub(super) const FORMAT: u32 = 1;
 
-/// Facts about a managed server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
     pub(super) format: u32,
     pub(super) server_version: String,
     /// Major version of the data folder.
     pub(super) major: u32,
-    /// Folder of the server's programs.
     pub(super) bin: std::path::PathBuf,
     /// `C.UTF-8`, or `C` where that does not exist.
     pub(super) locale: String,

@@ -96,7 +96,7 @@ pub struct Cluster {
     _lock: Lock,
     /// Dropped last: a filesystem made for the server is removed with its folder, unless another server uses
     /// it by then.
-    stand: Option<FileStorage>,
+    file_storage: Option<FileStorage>,
 }
 
 #[derive(Debug)]
@@ -156,9 +156,6 @@ impl Cluster {
     }
 
     /// Stops the server and removes all its files and copies.
-    ///
-    /// # Errors
-    /// When it does not stop, is in use, or its folder cannot be removed.
     pub fn destroy(mut self) -> Result<(), Error> {
         self.destroy_copies(&|_| true)?;
         self.remove()
@@ -170,7 +167,7 @@ impl Cluster {
         if read_marker(&self.folder)?.is_none() {
             return Err(not_ours(self.folder.path()));
         }
-        self.stand.as_ref().map_or(Ok(()), FileStorage::remove)?;
+        self.file_storage.as_ref().map_or(Ok(()), FileStorage::remove)?;
         // The marker goes last: the rest of an interrupted removal is still known as ours.
         let failed = |error| file(self.folder.path(), error);
         for name in self.folder.names().map_err(failed)?.iter().filter(|name| !Marker::is(name)) {
@@ -242,18 +239,12 @@ impl Cluster {
     }
 
     /// Keeps a copy of `postgresql.auto.conf` to restore later, even by another pgdyno.
-    ///
-    /// # Errors
-    /// When the copy cannot be made.
     pub fn keep_settings(&self) -> Result<(), Error> {
         auto_conf::keep(&self.folder, &self.data_folder()?)
             .map_err(|error| file(&self.data().join(auto_conf::LIVE), error))
     }
 
     /// Restores the copy of `postgresql.auto.conf`; false if there is none. The server does not notice.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn put_settings_back(&self) -> Result<bool, Error> {
         if !auto_conf::is_kept(&self.folder) {
             return Ok(false);
@@ -280,7 +271,7 @@ impl Cluster {
 
     /// The folder of its files that are stored elsewhere, open.
     fn open_storage_folder(&self) -> Result<Option<Dir>, Error> {
-        self.stand.as_ref().map(FileStorage::open).transpose()
+        self.file_storage.as_ref().map(FileStorage::open).transpose()
     }
 
     fn file(&self, name: &str, error: std::io::Error) -> Error {
@@ -294,7 +285,7 @@ impl Cluster {
         options: &Options,
         watchdog: &Watchdog,
         stop: &Stop,
-        stands: StorageChoice<'_>,
+        choice: StorageChoice<'_>,
     ) -> Result<Self, Error> {
         let account = Account::unprivileged()?;
         let clusters = home.make_part(Part::Clusters, account.as_ref())?;
@@ -307,8 +298,8 @@ impl Cluster {
             Err(source) => return Err(file(&folder.path().join(crate::lock::LOCK), source)),
         };
         let found = read_marker(&folder)?;
-        let found = storage_choice::check(found, &folder, name, options, &stands)?;
-        let is_found = found.is_none() || !matches!(stands, StorageChoice::Existing);
+        let found = storage_choice::check(found, &folder, name, options, &choice)?;
+        let is_found = found.is_none() || !matches!(choice, StorageChoice::Existing);
         let (installation, marker) = match found {
             Some(marker) if !is_found => (installation_of(&marker), marker),
             Some(marker) => (installation_for(&marker, &options.choice, name)?, marker),
@@ -336,9 +327,9 @@ impl Cluster {
             running: Running::No,
             network: None,
             _lock: lock,
-            stand: None,
+            file_storage: None,
         };
-        cluster.take_storage(home, &stands)?;
+        cluster.take_storage(home, &choice)?;
         cluster.make_data()?;
         cluster.make_socket_folder()?;
         Ok(cluster)
@@ -359,11 +350,12 @@ impl Cluster {
         self.marker.complete = false;
         self.write_marker()?;
         let account = self.account.as_ref();
-        let stand = self.stand.as_ref();
-        let made = create::init(&self.folder, stand, &self.installation, account, &self.watchdog, &self.stop);
-        if let (Err(_), Some(stand)) = (&made, stand) {
+        let file_storage = self.file_storage.as_ref();
+        let made =
+            create::init(&self.folder, file_storage, &self.installation, account, &self.watchdog, &self.stop);
+        if let (Err(_), Some(file_storage)) = (&made, file_storage) {
             // A partial server on a full disk is useless; the next try starts over.
-            let _ = stand.remove();
+            let _ = file_storage.remove();
         }
         let made = made.map_err(|error| match error.cause::<std::io::Error>() {
             Some(source) if is_disk_full(source) => self.is_full(&source.to_string()),
@@ -405,7 +397,6 @@ impl Cluster {
     }
 }
 
-/// The folder of a server, if it exists.
 fn folder_of(home: &Home, name: &str) -> Result<Option<Dir>, Error> {
     let Some(clusters) = home.part(Part::Clusters)? else { return Ok(None) };
     clusters.open(name).map_err(|error| file(&clusters.path().join(name), error))
@@ -417,8 +408,8 @@ fn read_marker(folder: &Dir) -> Result<Option<Marker>, Error> {
 
 /// The data folder of a server, which belongs to the account that runs it: in its folder, or where a link
 /// there leads.
-fn data_in(folder: &Dir, stand: Option<&Dir>, account: Option<&Account>) -> Result<Option<Dir>, Error> {
-    let above = stand.filter(|_| folder.has_link(DATA)).unwrap_or(folder);
+fn data_in(folder: &Dir, storage: Option<&Dir>, account: Option<&Account>) -> Result<Option<Dir>, Error> {
+    let above = storage.filter(|_| folder.has_link(DATA)).unwrap_or(folder);
     if account.is_some() && matches!(above.open(DATA), Ok(Some(_))) {
         // Its maker was killed before the folder was given to the account.
         return Ok(None);

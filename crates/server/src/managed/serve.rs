@@ -55,9 +55,6 @@ impl Cluster {
     }
 
     /// Stops the server by a fast shutdown, unless it is stopped already.
-    ///
-    /// # Errors
-    /// When it does not stop.
     pub fn stop(&mut self) -> Result<(), Error> {
         match std::mem::replace(&mut self.running, Running::No) {
             Running::No => Ok(()),
@@ -93,9 +90,6 @@ impl Cluster {
     }
 
     /// Stops and starts the server.
-    ///
-    /// # Errors
-    /// As [`Cluster::stop`] and [`Cluster::start`].
     pub fn restart(&mut self) -> Result<(), Error> {
         self.stop()?;
         self.start()
@@ -136,13 +130,13 @@ impl Cluster {
     #[must_use]
     pub fn disk_error(&self) -> Option<Error> {
         let full = || self.disk_full().map(|line| self.is_full(&line));
-        self.stand.as_ref().and_then(|stand| stand.lost()).or_else(full)
+        self.file_storage.as_ref().and_then(|file_storage| file_storage.lost()).or_else(full)
     }
 
     /// The error of a full disk, reported by `line`.
     pub(super) fn is_full(&self, line: &str) -> Error {
         let folder = self.disk_folder();
-        match self.stand {
+        match self.file_storage {
             Some(_) => storage_full(&folder, line),
             None => disk_full(&folder, line),
         }
@@ -227,7 +221,6 @@ impl Cluster {
         }
     }
 
-    /// How the server ended, if it did.
     fn ended(&mut self) -> Result<Option<String>, Error> {
         match &mut self.running {
             Running::No => Ok(Some("stopped".to_owned())),

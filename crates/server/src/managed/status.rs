@@ -51,9 +51,6 @@ impl Status {
     }
 
     /// A connection to the server if it accepts any, for reading: nothing is made, started or locked for it.
-    ///
-    /// # Errors
-    /// When the server refuses.
     pub fn look(&self, bound: Duration) -> Option<Result<Control, ConnectError>> {
         let socket = self.socket.as_ref().filter(|_| self.ready)?;
         Some(Control::open(&place_of(socket, "postgres"), Some(bound)))
@@ -61,9 +58,6 @@ impl Status {
 }
 
 /// The managed server of this name.
-///
-/// # Errors
-/// When there is none.
 pub fn status(home: &Home, name: &str) -> Result<Status, Error> {
     let found = folder_of(home, name)?.map_or(Ok(None), |folder| read(&folder, name))?;
     found.ok_or_else(|| not_found(name))
@@ -71,9 +65,6 @@ pub fn status(home: &Home, name: &str) -> Result<Status, Error> {
 
 /// All managed servers by name, and why others cannot be examined (for example, because their data are not
 /// trusted).
-///
-/// # Errors
-/// When the home cannot be examined.
 pub fn list(home: &Home) -> Result<(Vec<Status>, Vec<Error>), Error> {
     let (mut found, mut wrong) = (Vec::new(), Vec::new());
     for (name, folder) in folders(home)? {

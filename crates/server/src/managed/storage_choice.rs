@@ -32,9 +32,9 @@ pub(super) fn check(
     folder: &Dir,
     name: &str,
     options: &Options,
-    stands: &StorageChoice<'_>,
+    choice: &StorageChoice<'_>,
 ) -> Result<Option<Marker>, Error> {
-    if !matches!(stands, StorageChoice::Requested) {
+    if !matches!(choice, StorageChoice::Requested) {
         return Ok(found);
     }
     if options.detached && options.storage.as_ref().is_some_and(Storage::is_made) {
@@ -50,9 +50,9 @@ pub(super) fn check(
         let words = |storage: &Option<Storage>| {
             storage.as_ref().map_or_else(|| "all its files in pgdyno's own folder".to_owned(), Storage::words)
         };
-        let (stands, asked) = (words(&marker.storage), words(&options.storage));
+        let (existing, asked) = (words(&marker.storage), words(&options.storage));
         let what = format!(
-            "managed server {name:?} has {stands}, but is asked for with {asked}; use another name, or remove it with: pgdyno \
+            "managed server {name:?} has {existing}, but is asked for with {asked}; use another name, or remove it with: pgdyno \
              target destroy {name}"
         );
         return Err(Error::new(Class::Usage, what));
@@ -79,21 +79,21 @@ fn clear(folder: &Dir) -> Result<(), Error> {
 
 impl Cluster {
     /// Finds or makes the folder of its files. A folder to be made is recorded in its marker first.
-    pub(super) fn take_storage(&mut self, home: &Home, stands: &StorageChoice<'_>) -> Result<(), Error> {
+    pub(super) fn take_storage(&mut self, home: &Home, choice: &StorageChoice<'_>) -> Result<(), Error> {
         let Some(storage) = self.marker.storage.clone() else { return Ok(()) };
         let (name, account) = (self.name.clone(), self.account.clone());
         let (watchdog, stop) = (self.watchdog.clone(), self.stop.clone());
         let who = For { home, name: &name, account: account.as_ref(), watchdog: &watchdog, stop: &stop };
-        let beside = if let StorageChoice::SharedWith(beside) = stands { *beside } else { None };
-        if !self.marker.complete && !matches!(stands, StorageChoice::Existing) {
+        let other = if let StorageChoice::SharedWith(other) = choice { *other } else { None };
+        if !self.marker.complete && !matches!(choice, StorageChoice::Existing) {
             self.write_marker()?;
-            self.stand = Some(FileStorage::make(&storage, &who, beside)?);
+            self.file_storage = Some(FileStorage::make(&storage, &who, other)?);
             return Ok(());
         }
-        self.stand = match (FileStorage::find(&storage, &who), beside) {
-            (Ok(stand), Some(other)) => Some(stand.beside(other)),
-            (Ok(stand), None) => Some(stand),
-            (Err(_), _) if matches!(stands, StorageChoice::Existing) => None,
+        self.file_storage = match (FileStorage::find(&storage, &who), other) {
+            (Ok(file_storage), Some(other)) => Some(file_storage.sharing(other)),
+            (Ok(file_storage), None) => Some(file_storage),
+            (Err(_), _) if matches!(choice, StorageChoice::Existing) => None,
             (Err(error), _) => return Err(error),
         };
         Ok(())
@@ -101,19 +101,21 @@ impl Cluster {
 
     /// Whether the storage of its files is gone.
     pub(super) fn has_lost_its_storage(&self) -> bool {
-        self.marker.storage.is_some() && self.stand.is_none()
+        self.marker.storage.is_some() && self.file_storage.is_none()
     }
 
     /// A folder on the disk that is full when the server reports that.
     pub(super) fn disk_folder(&self) -> PathBuf {
-        self.stand.as_ref().map_or_else(|| self.folder.path().to_owned(), |stand| stand.path().to_owned())
+        self.file_storage
+            .as_ref()
+            .map_or_else(|| self.folder.path().to_owned(), |file_storage| file_storage.path().to_owned())
     }
 
     /// The storage of its files, and which files if not all, in words: `xfs (its write-ahead log)`; `None`
     /// where all are in its folder.
     #[must_use]
     pub fn storage_label(&self) -> Option<String> {
-        let label = self.stand.as_ref().map(FileStorage::label)?;
+        let label = self.file_storage.as_ref().map(FileStorage::label)?;
         Some(match self.storage_holds()? {
             Holds::Data => label.to_owned(),
             Holds::Tablespace => format!("{label} (its databases)"),
@@ -124,17 +126,14 @@ impl Cluster {
     /// Which of its files are stored elsewhere.
     #[must_use]
     pub fn storage_holds(&self) -> Option<Holds> {
-        self.stand.as_ref().and(self.marker.storage.as_ref()).map(|storage| storage.holds)
+        self.file_storage.as_ref().and(self.marker.storage.as_ref()).map(|storage| storage.holds)
     }
 
     /// Size of its files that are stored elsewhere, after a sync; `None` where all are in its folder. On a
     /// ZFS that was made, it is everything there, including copies. Data that the server has not written yet
     /// do not count: run a checkpoint before.
-    ///
-    /// # Errors
-    /// When it cannot be determined.
     pub fn storage_used(&self) -> Result<Option<Used>, Error> {
-        self.stand.as_ref().map(FileStorage::used).transpose()
+        self.file_storage.as_ref().map(FileStorage::used).transpose()
     }
 
     /// Unmounts the filesystem that was made for it and mounts it again, so that nothing of it is in memory.
@@ -145,12 +144,12 @@ impl Cluster {
     /// When somebody else uses it, such as a running copy, or the server does not stop or start.
     pub fn drop_storage_caches(&mut self) -> Result<bool, Error> {
         let is_made = self.marker.storage.as_ref().is_some_and(Storage::is_made);
-        let Some(stand) = self.stand.as_ref().filter(|_| is_made) else { return Ok(false) };
+        let Some(file_storage) = self.file_storage.as_ref().filter(|_| is_made) else { return Ok(false) };
         if self.pid().is_none() {
-            return stand.again();
+            return file_storage.again();
         }
         self.stop()?;
-        let done = self.stand.as_ref().map_or(Ok(false), FileStorage::again);
+        let done = self.file_storage.as_ref().map_or(Ok(false), FileStorage::again);
         self.start()?;
         done
     }

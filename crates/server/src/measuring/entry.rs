@@ -65,7 +65,7 @@ const WAITS: &str = "waits";
 pub(super) struct Entry {
     file: File,
     path: PathBuf,
-    says: Other,
+    announcement: Other,
 }
 
 impl Entry {
@@ -76,7 +76,7 @@ impl Entry {
         let announced_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
         let since = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
         let (command, server) = (command.to_owned(), String::new());
-        let says = Other { pid, measures: false, announced_ns, since, command, server };
+        let announcement = Other { pid, measures: false, announced_ns, since, command, server };
         let part = tempfile::Builder::new()
             .prefix(".pgdyno-")
             .permissions(Permissions::from_mode(0o644))
@@ -86,31 +86,31 @@ impl Entry {
         let file = part.persist_noclobber(&path).map_err(|error| error.error)?;
         // Others read it, whatever the umask is.
         file.set_permissions(Permissions::from_mode(0o644))?;
-        let mut entry = Self { file, path, says };
+        let mut entry = Self { file, path, announcement };
         entry.write()?;
         Ok(entry)
     }
 
     pub(super) fn order(&self) -> (u64, u32) {
-        self.says.order()
+        self.announcement.order()
     }
 
     pub(super) fn measures(&self) -> bool {
-        self.says.measures
+        self.announcement.measures
     }
 
     pub(super) fn command(&self) -> &str {
-        &self.says.command
+        &self.announcement.command
     }
 
     pub(super) fn begin(&mut self) {
-        self.says.measures = true;
+        self.announcement.measures = true;
         // If writing fails, others assume that it measures.
         let _ = self.write();
     }
 
     pub(super) fn on(&mut self, server: &str) {
-        let known = &mut self.says.server;
+        let known = &mut self.announcement.server;
         if known.is_empty() {
             server.clone_into(known);
         } else if !known.contains(server) {
@@ -120,7 +120,7 @@ impl Entry {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        let Other { measures, announced_ns, since, command, server, .. } = &self.says;
+        let Other { measures, announced_ns, since, command, server, .. } = &self.announcement;
         let state = if *measures { MEASURES } else { WAITS };
         let line = |text: &str| visible::line(text).into_owned();
         let text = format!("{state}\n{announced_ns}\n{since}\n{}\n{}\n", line(command), line(server));

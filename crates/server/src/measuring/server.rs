@@ -30,7 +30,7 @@ impl Marker {
     pub fn over(mut control: Control, command: &str) -> Result<Self, Error> {
         let failed = |error: SqlError| server_error(error.to_string(), error);
         if !control.is_direct().map_err(failed)? {
-            return Err(Error::new(Class::Missing, "a pooler stands before the server"));
+            return Err(Error::new(Class::Missing, "a pooler is in front of the server"));
         }
         let name = quote_literal(&format!("{PREFIX} {} {command}", here()));
         control
@@ -40,9 +40,6 @@ impl Marker {
     }
 
     /// Announces the measurement.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn begin(&mut self) -> Result<(), SqlError> {
         let (one, other) = KEY;
         // Shared: it does not block others, and always succeeds.
@@ -52,9 +49,6 @@ impl Marker {
     }
 
     /// Sessions of other machines that measure this server, in words.
-    ///
-    /// # Errors
-    /// The server's.
     pub fn others(&mut self) -> Result<Vec<String>, SqlError> {
         let (one, other) = KEY;
         let sql = format!(

@@ -60,9 +60,6 @@ impl Resident {
 }
 
 /// Whether the page cache of files in this folder (or in its nearest existing parent) can be dropped.
-///
-/// # Errors
-/// The reason why not.
 pub fn can_drop(folder: &Path) -> Result<(), Error> {
     let there = folder.ancestors().find(|above| above.exists()).unwrap_or(folder);
     system::kept(there).map_or(Ok(()), |why| {
@@ -90,9 +87,6 @@ fn drop_each(data: &Path, stop: &Stop) -> Result<(), Error> {
 }
 
 /// Reads a server's files into the page cache, as far as memory allows.
-///
-/// # Errors
-/// When a file cannot be read.
 pub fn read_files(data: &Path, stop: &Stop) -> Result<Resident, Error> {
     let mut buffer = vec![0; 1 << 20];
     each_file(data, stop, "read", &mut |file, length| {

@@ -54,10 +54,10 @@ pub(crate) fn keeper_main(args: &[OsString]) -> i32 {
         duties.awake.as_ref().map_or(Ok(()), stay_awake)?;
         Ok(duties)
     });
-    let said = begun.as_ref().map_or_else(String::as_str, |_| AT_WORK);
-    let heard = writeln!(lifeline, "{said}").is_ok();
+    let answer = begun.as_ref().map_or_else(String::as_str, |_| AT_WORK);
+    let delivered = writeln!(lifeline, "{answer}").is_ok();
     let Ok(duties) = begun else { return 1 };
-    if heard {
+    if delivered {
         // Waits only for its end.
         let _ = lifeline.read_to_end(&mut Vec::new());
     }

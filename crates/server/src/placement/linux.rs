@@ -12,9 +12,6 @@ use spec::{Class, Error};
 use super::Cpus;
 
 /// The CPUs that we may use: the affinity of this process's first thread, before anything is pinned.
-///
-/// # Errors
-/// When the system does not report it.
 pub fn allowed() -> Result<Cpus, Error> {
     let set = sched_getaffinity(Some(rustix::process::getpid())).map_err(|error| {
         let what = format!("cannot ask which CPUs may be used: {error}");
@@ -59,7 +56,6 @@ pub(super) fn be_idle_on(cpu: usize) -> std::io::Result<()> {
     }
 }
 
-/// Where a process may run.
 pub(super) fn place_of(pid: u32) -> Option<Cpus> {
     let pid = Pid::from_raw(i32::try_from(pid).ok()?)?;
     Some(numbers(&sched_getaffinity(Some(pid)).ok()?))
@@ -75,7 +71,6 @@ fn numbers(set: &CpuSet) -> Cpus {
     (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
 
-/// Ids of a process's threads.
 pub(super) fn threads(pid: u32) -> Vec<i32> {
     let entries = read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()

@@ -77,9 +77,6 @@ pub fn pin_tree(root: u32, cpus: &Cpus) -> Result<(), Error> {
 }
 
 /// Unpins a process and its descendants.
-///
-/// # Errors
-/// As [`pin_tree`].
 pub fn free_tree(root: u32) -> Result<(), Error> {
     pin_tree(root, &allowed()?)
 }

@@ -85,9 +85,9 @@ impl Keeper {
         let (process, lifeline) = watchdog.launch(command).map_err(failed)?;
         let keeper = Self { process, lifeline };
         keeper.lifeline.set_read_timeout(Some(START_BOUND)).map_err(failed)?;
-        let mut said = String::new();
-        BufReader::new(&keeper.lifeline).read_line(&mut said).map_err(failed)?;
-        match said.trim_end() {
+        let mut answer = String::new();
+        BufReader::new(&keeper.lifeline).read_line(&mut answer).map_err(failed)?;
+        match answer.trim_end() {
             AT_WORK => Ok(keeper),
             "" => Err(failed(std::io::ErrorKind::UnexpectedEof.into())),
             why => {

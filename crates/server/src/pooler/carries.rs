@@ -84,9 +84,6 @@ const EXTRA_PARAMETERS: Version = Version::of(1, 20);
 
 /// Checks that a pooler can carry a load. `parameters` are the startup parameters of the connection to the
 /// server, such as `options` of a URL (none on managed servers), without the settings of an arm.
-///
-/// # Errors
-/// The first reason why not.
 pub fn carries(
     version: Version,
     options: &Options,
@@ -196,12 +193,12 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_would_wait_for_ever_are_told() {
+    fn clients_that_would_wait_for_ever_are_refused() {
         let none = Wanted::new();
         let many = Load { clients: 5, ..load(&none) };
         let session = options(PoolMode::Session, &[]);
-        let told = NotCarried::TooFewConnections { clients: 5, pool_size: 4 };
-        assert_eq!(carries(V1_18, &session, &[], &many), Err(told));
+        let refusal = NotCarried::TooFewConnections { clients: 5, pool_size: 4 };
+        assert_eq!(carries(V1_18, &session, &[], &many), Err(refusal));
         assert_eq!(carries(V1_18, &session, &[], &Load { reconnects: true, ..many }), Ok(()));
         assert_eq!(carries(V1_18, &options(PoolMode::Transaction, &[]), &[], &many), Ok(()));
         let statement = options(PoolMode::Statement, &[]);
@@ -209,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_connection_sets_for_itself_goes_through_or_is_told() {
+    fn what_a_connection_sets_for_itself_goes_through_or_is_refused() {
         let none = Wanted::new();
         let transaction = options(PoolMode::Transaction, &[]);
         for (name, version, wanted) in [
@@ -228,10 +225,10 @@ mod tests {
         let session = Wanted::from([("work_mem".to_owned(), "1MB".to_owned())]);
         assert_eq!(carries(V1_18, &transaction, &[], &load(&session)), Ok(()));
         let reset = options(PoolMode::Transaction, &[("server_reset_query", "DISCARD ALL")]);
-        let told = NotCarried::ResetQuery { setting: "work_mem".to_owned() };
-        assert_eq!(carries(V1_18, &reset, &[], &load(&session)), Err(told));
+        let refusal = NotCarried::ResetQuery { setting: "work_mem".to_owned() };
+        assert_eq!(carries(V1_18, &reset, &[], &load(&session)), Err(refusal));
         let lines = Wanted::from([("app.x".to_owned(), "a\nb".to_owned())]);
-        let told = NotCarried::Value { setting: "app.x".to_owned() };
-        assert_eq!(carries(V1_18, &transaction, &[], &load(&lines)), Err(told));
+        let refusal = NotCarried::Value { setting: "app.x".to_owned() };
+        assert_eq!(carries(V1_18, &transaction, &[], &load(&lines)), Err(refusal));
     }
 }

@@ -21,9 +21,6 @@ pub struct Installed {
 
 impl Installed {
     /// The PgBouncer in `PATH` or the usual places, and its version.
-    ///
-    /// # Errors
-    /// When it is not installed, or cannot be run.
     pub fn find(watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
         let program =
             member::find(&["pgbouncer"]).ok_or_else(|| Error::new(Class::Missing, NOT_INSTALLED))?;

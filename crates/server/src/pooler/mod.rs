@@ -35,7 +35,6 @@ use crate::secrets::Secrets;
 use crate::settings::{Wanted, catalog, differences};
 use crate::stop::Stop;
 
-/// Its name in messages.
 const NAME: &str = "pgbouncer";
 /// Part of the socket's name; nothing listens on the network.
 const PORT: u16 = 6432;

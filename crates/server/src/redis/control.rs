@@ -22,9 +22,6 @@ pub struct RedisControl<'a> {
 
 impl<'a> RedisControl<'a> {
     /// Connects.
-    ///
-    /// # Errors
-    /// When nobody answers there.
     pub fn connect(address: &'a Address, given_up: &'a dyn Fn() -> bool) -> Result<Self, ControlError> {
         let socket = Socket::connect(address, &TcpOptions::default(), &mut short_watch(given_up)).map_err(
             |error| ControlError {

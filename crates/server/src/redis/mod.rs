@@ -20,7 +20,6 @@ use crate::stop::Stop;
 pub use self::control::RedisControl;
 
 const SOCKET: &str = "redis.sock";
-/// Its name in messages.
 const NAME: &str = "redis-server";
 const NOT_INSTALLED: &str = "redis-server is not installed; install it (Debian, Ubuntu: apt install redis-server; Fedora, RHEL: \
                              dnf install redis; macOS: brew install redis)";
@@ -35,9 +34,6 @@ pub struct Redis {
 
 impl Redis {
     /// Starts an empty server for this process. Its data are gone when it stops.
-    ///
-    /// # Errors
-    /// When it is not installed or does not start.
     pub fn start(home: &Home, watchdog: &Watchdog, stop: &Stop) -> Result<Self, Error> {
         let program = member::find(&["redis-server", "valkey-server"]);
         let program = program.ok_or_else(|| Error::new(Class::Missing, NOT_INSTALLED))?;
@@ -118,7 +114,7 @@ fn limits(address: &Address, stop: &Stop) -> Result<Limits, ControlError> {
     let info = RedisControl::connect(address, &given_up)?.info()?;
     Limits::of(&info).ok_or_else(|| ControlError {
         doing: "asking it for INFO".to_owned(),
-        problem: "it does not tell maxmemory".to_owned(),
+        problem: "it does not report maxmemory".to_owned(),
     })
 }
 

@@ -59,7 +59,7 @@ impl Applied {
 }
 
 /// Applies exactly these settings to a managed server, on top of its settings before any arm; restarts it if
-/// needed, or if `anew`.
+/// needed, or if `with_restart`.
 ///
 /// # Errors
 /// When a setting is unknown, refused, or not in force afterwards; the server then has its former settings
@@ -68,9 +68,9 @@ pub fn apply_managed(
     cluster: &mut Cluster,
     database: &str,
     wanted: &Wanted,
-    anew: bool,
+    with_restart: bool,
 ) -> Result<Applied, Error> {
-    let attempt = attempt_managed(cluster, database, wanted, anew);
+    let attempt = attempt_managed(cluster, database, wanted, with_restart);
     if attempt.is_err() {
         let _concluding = Stop::of_process().concluding();
         // The first error explains more than one that follows from it.
@@ -83,7 +83,7 @@ fn attempt_managed(
     cluster: &mut Cluster,
     database: &str,
     wanted: &Wanted,
-    anew: bool,
+    with_restart: bool,
 ) -> Result<Applied, Error> {
     let mut control = cluster.connect(database)?;
     let change = Change::of(&catalog(&mut control)?, wanted, true)?;
@@ -93,7 +93,7 @@ fn attempt_managed(
         alter_system(&mut control, &change.server)?;
     }
     let mut effort = Effort::None;
-    if anew {
+    if with_restart {
         drop(control);
         effort = restart(cluster)?;
     } else if put_back || !change.server.is_empty() {
@@ -104,9 +104,6 @@ fn attempt_managed(
 }
 
 /// Restores a managed server's own settings, even after a failed or killed experiment; restarts it if needed.
-///
-/// # Errors
-/// When the server does not start again.
 pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, Error> {
     if !cluster.put_settings_back()? {
         return Ok(Effort::None);
@@ -120,9 +117,6 @@ pub fn restore_managed(cluster: &mut Cluster) -> Result<Effort, Error> {
 }
 
 /// As [`restore_managed`], without starting a stopped server. Returns whether anything had to be done.
-///
-/// # Errors
-/// When the file cannot be written, or the server does not start again.
 pub fn mend_managed(cluster: &mut Cluster) -> Result<bool, Error> {
     if cluster.pid().is_none() {
         return cluster.put_settings_back();

@@ -30,7 +30,6 @@ pub struct Refusal {
     pub error: Error,
 }
 
-/// A setting that nobody can change.
 pub(super) fn fixed(name: &str) -> Error {
     let what = format!(
         "setting {name} is fixed when the server is built or its data is made; it cannot be a factor"

@@ -44,9 +44,6 @@ pub use safety::weakens;
 pub type Wanted = BTreeMap<String, String>;
 
 /// Computes every value that is a share of the machine.
-///
-/// # Errors
-/// Which setting, and why.
 pub fn resolve_all(wanted: &Wanted, machine: Machine) -> Result<Wanted, Error> {
     wanted
         .iter()

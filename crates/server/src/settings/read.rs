@@ -16,18 +16,12 @@ use crate::error::sql_error;
 const MOST_NAMED: usize = 5;
 
 /// All settings as this connection sees them.
-///
-/// # Errors
-/// When the server refuses.
 pub fn catalog(sql: &mut dyn Sql) -> Result<Catalog, Error> {
     let rows = sql.rows(Catalog::QUERY).map_err(|error| sql_error("reading settings", error))?;
     Ok(Catalog::of_rows(&rows))
 }
 
 /// All settings as stored with a run, without values that may be secret.
-///
-/// # Errors
-/// When the server refuses.
 pub fn recorded(sql: &mut dyn Sql) -> Result<Vec<spec::Setting>, SqlError> {
     let query = "SELECT name, pg_catalog.current_setting(name, true), source FROM pg_catalog.pg_settings ORDER BY name";
     let rows = sql.rows(query)?;

@@ -23,9 +23,6 @@ const FOR_ALL: [(&str, &str); 3] = [
 ];
 
 /// The settings that our role may not change for the whole server.
-///
-/// # Errors
-/// When a query fails.
 pub fn without_right(
     control: &mut Control,
     catalog: &Catalog,

@@ -22,7 +22,6 @@ const LISTS: [&str; 6] = [
     "unix_socket_directories",
 ];
 
-/// `ALTER SYSTEM SET`, in the form for the setting's kind.
 pub(super) fn set(name: &str, value: &str) -> String {
     let value = if LISTS.contains(&name.to_lowercase().as_str()) && !value.trim().is_empty() {
         let items = value.split(',').map(|item| quote_literal(item.trim().trim_matches(['"', '\''])));
@@ -33,7 +32,6 @@ pub(super) fn set(name: &str, value: &str) -> String {
     format!("ALTER SYSTEM SET {} = {value}", quote_identifier(name))
 }
 
-/// `ALTER SYSTEM RESET`.
 pub(super) fn reset(name: &str) -> String {
     format!("ALTER SYSTEM RESET {}", quote_identifier(name))
 }

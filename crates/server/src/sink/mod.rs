@@ -52,9 +52,6 @@ pub struct Sink {
 
 impl Sink {
     /// Starts one.
-    ///
-    /// # Errors
-    /// When it does not come up.
     pub fn start(home: &Home, program: &Path, watchdog: &Watchdog, delay: Delay) -> Result<Self, Error> {
         let failed = |why: String| Error::new(Class::Child, format!("the sink did not start: {why}"));
         // It stores nothing but its socket, whose folder is named after this path.
@@ -93,9 +90,6 @@ impl Sink {
 
     /// Times from reading a request to writing its reply, as the sink measured them, since the last call:
     /// they lie within the times its clients measured.
-    ///
-    /// # Errors
-    /// When it is gone.
     pub fn figures(&self) -> Result<Histogram, Error> {
         let gone = |why: String| Error::new(Class::Child, format!("the sink is gone: {why}"));
         let mut control =

@@ -49,9 +49,6 @@ struct Sink {
 }
 
 /// Serves a new socket at `path` until the process ends.
-///
-/// # Errors
-/// When the socket cannot be made, or the system cannot wait.
 pub(super) fn serve(path: &Path, delay: Delay) -> io::Result<()> {
     let listener = UnixListener::bind(path)?;
     listener.set_nonblocking(true)?;

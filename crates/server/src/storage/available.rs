@@ -41,9 +41,6 @@ pub fn available(ground: &Ground) -> Result<Available, Unavailable> {
 }
 
 /// As [`available`], with filesystems made in a certain home.
-///
-/// # Errors
-/// As [`available`].
 pub fn available_below(home: &Home, ground: &Ground) -> Result<Available, Unavailable> {
     let label = match ground {
         Ground::Folder(folder) => check_folder(folder),
@@ -277,8 +274,8 @@ mod tests {
             (Kind::Zfs { recordsize_bytes: None, compression: None }, "zpool is missing; install zfs-fuse"),
         ];
         for (kind, wanted) in kinds {
-            let said = check_tools(kind.name(), needed(&kind), &none).unwrap_err().to_string();
-            assert!(said.contains(wanted), "{said}");
+            let message = check_tools(kind.name(), needed(&kind), &none).unwrap_err().to_string();
+            assert!(message.contains(wanted), "{message}");
         }
         assert!(check_loop("ext4", &none).unwrap_err().to_string().contains("/dev/loop-control"));
     }
@@ -303,8 +300,11 @@ mod tests {
     fn folders_are_looked_at() {
         let folder = tempfile::tempdir().unwrap();
         let at = |path: &Path| available_below(&Home::at(folder.path()), &Ground::Folder(path.to_owned()));
-        let said = at(&folder.path().join("none")).unwrap_err().to_string();
-        assert!(said.starts_with("folder ") && said.contains("make it, or mount its disk"), "{said}");
+        let message = at(&folder.path().join("none")).unwrap_err().to_string();
+        assert!(
+            message.starts_with("folder ") && message.contains("make it, or mount its disk"),
+            "{message}"
+        );
         assert!(at(Path::new("x")).unwrap_err().reason.contains("whole path"));
         std::fs::write(folder.path().join("file"), "").unwrap();
         assert!(at(&folder.path().join("file")).unwrap_err().reason.contains("not a folder"));

@@ -40,8 +40,8 @@ pub(super) fn failed(what: impl Into<String>) -> Error {
 }
 
 /// A tool failed, with its output or exit status.
-pub(super) fn tool_failed(tool: &str, said: impl Display) -> Error {
-    failed(format!("{tool} failed: {said}"))
+pub(super) fn tool_failed(tool: &str, output: impl Display) -> Error {
+    failed(format!("{tool} failed: {output}"))
 }
 
 /// A tool exceeded its timeout.

@@ -27,13 +27,13 @@ pub(crate) fn storage_keeper_main(args: &[OsString]) -> i32 {
     let order = args.first().and_then(|text| serde_json::from_str::<Order>(text.to_str()?).ok());
     let Some((order, made)) = order.and_then(|order| Made::at(&order.folder).map(|made| (order, made)))
     else {
-        tell(&lifeline, &Err("a keeper without an order".to_owned()));
+        send_result(&lifeline, &Err("a keeper without an order".to_owned()));
         return 1;
     };
     match begin(&made) {
         Ok(_lock) => keep(&lifeline, &order, &made),
         Err(error) => {
-            tell(&lifeline, &Err(error.to_string()));
+            send_result(&lifeline, &Err(error.to_string()));
             1
         }
     }
@@ -60,25 +60,30 @@ fn keep(lifeline: &File, order: &Order, made: &Made) -> i32 {
     if let Err(error) = make(made, order, &tools) {
         // Nobody uses it yet.
         let left = dismantle(made, Deadline::lost());
-        tell(lifeline, &Err([error.to_string()].into_iter().chain(left).collect::<Vec<_>>().join("; ")));
+        send_result(
+            lifeline,
+            &Err([error.to_string()].into_iter().chain(left).collect::<Vec<_>>().join("; ")),
+        );
         return 1;
     }
-    let mut heard = tell(lifeline, &Ok(()));
+    let mut delivered = send_result(lifeline, &Ok(()));
     let reading = lifeline.try_clone();
     for line in
         reading.into_iter().flat_map(|lifeline| BufReader::new(lifeline).lines().map_while(Result::ok))
     {
         match line.as_str() {
-            AGAIN => heard = tell(lifeline, &again(made, &tools).map_err(|error| error.to_string())),
+            AGAIN => {
+                delivered = send_result(lifeline, &again(made, &tools).map_err(|error| error.to_string()))
+            }
             REMOVE => {
                 let left = dismantle(made, Deadline::asked());
                 let failed = !left.is_empty();
-                tell(lifeline, &if failed { Err(left.join("; ")) } else { Ok(()) });
+                send_result(lifeline, &if failed { Err(left.join("; ")) } else { Ok(()) });
                 return i32::from(failed);
             }
             _ => {}
         }
-        if !heard {
+        if !delivered {
             break;
         }
     }
@@ -86,7 +91,7 @@ fn keep(lifeline: &File, order: &Order, made: &Made) -> i32 {
 }
 
 /// Sends pgdyno the result; false if it is gone.
-fn tell(mut lifeline: &File, done: &Result<(), String>) -> bool {
+fn send_result(mut lifeline: &File, done: &Result<(), String>) -> bool {
     let line = match done {
         Ok(()) => format!("{DONE}\n"),
         Err(why) => format!("{FAILED}{}\n", why.replace('\n', " ")),

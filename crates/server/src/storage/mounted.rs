@@ -123,12 +123,12 @@ impl Mounted {
     /// # Errors
     /// What is left, and why. If the user did not wait, its keeper removes the rest within 10 s.
     pub fn remove(self) -> Result<(), Error> {
-        self.take_away()
+        self.remove_all()
     }
 
-    fn take_away(&self) -> Result<(), Error> {
+    fn remove_all(&self) -> Result<(), Error> {
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(mut keeper) = keeper else { return self.take_away_ourselves() };
+        let Some(mut keeper) = keeper else { return self.remove_without_keeper() };
         let (stop, start) = (Stop::of_process(), Instant::now());
         let presses = stop.presses();
         let parting = |_: &Keeper| stop.presses() > presses || (stop.soon() && start.elapsed() >= PARTING);
@@ -136,12 +136,12 @@ impl Mounted {
             Ok(()) => Ok(()),
             Err(Unanswered::Failed(left)) => Err(self.not_removed(&[left])),
             // A keeper that was killed has removed nothing, or not all.
-            Err(Unanswered::Unheard(_)) => self.take_away_ourselves(),
+            Err(Unanswered::Unheard(_)) => self.remove_without_keeper(),
             Err(Unanswered::GivenUp) => Err(Error::stopped()),
         }
     }
 
-    fn take_away_ourselves(&self) -> Result<(), Error> {
+    fn remove_without_keeper(&self) -> Result<(), Error> {
         if !self.made.folder.exists() {
             return Ok(());
         }
@@ -162,14 +162,14 @@ impl Drop for Mounted {
         let is_kept = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         if is_kept || self.made.folder.exists() {
             // The next pgdyno removes the rest.
-            let _ = self.take_away();
+            let _ = self.remove_all();
         }
     }
 }
 
 /// A keeper could not be started or its answer not be read.
-fn keeper_failed(folder: &Path, said: impl Display) -> Error {
-    failed(format!("the keeper of the filesystem below {}: {said}", folder.display()))
+fn keeper_failed(folder: &Path, answer: impl Display) -> Error {
+    failed(format!("the keeper of the filesystem below {}: {answer}", folder.display()))
 }
 
 /// Why a keeper did not carry out an order.
@@ -186,7 +186,7 @@ impl Unanswered {
     fn error(self, folder: &Path) -> Error {
         match self {
             Self::Failed(why) => failed(why),
-            Self::Unheard(said) => keeper_failed(folder, said),
+            Self::Unheard(answer) => keeper_failed(folder, answer),
             Self::GivenUp => Error::stopped(),
         }
     }

@@ -69,11 +69,11 @@ impl<'a> Tools<'a> {
     }
 
     fn run_command(&self, command: Command, tool: &str, bound: Duration) -> Result<String, Error> {
-        let (status, said, why) = self.run_to_end(command, tool, bound)?;
+        let (status, output, why) = self.run_to_end(command, tool, bound)?;
         if status.success() {
-            return Ok(said);
+            return Ok(output);
         }
-        let why = if why.trim().is_empty() { said } else { why };
+        let why = if why.trim().is_empty() { output } else { why };
         let why = if why.trim().is_empty() { status.to_string() } else { why };
         Err(tool_failed(tool, quoted(&why)))
     }
@@ -108,7 +108,7 @@ impl<'a> Tools<'a> {
     ) -> Result<String, Error> {
         let mut command = self.command(tool)?;
         command.args(args);
-        self.run_to_end(command, tool, bound).map(|(_, said, why)| said + &why)
+        self.run_to_end(command, tool, bound).map(|(_, output, why)| output + &why)
     }
 
     fn run_to_end(

@@ -199,9 +199,9 @@ pub(super) fn start_daemon(home: &Home, tools: &Tools<'_>) -> Result<(), Error> 
         if daemons(home).is_empty() && start.elapsed() > Duration::from_secs(1)
             || start.elapsed() > START_BOUND
         {
-            let said = folder.read_text(LOG).unwrap_or_default();
-            let said = format!("it does not answer on {SOCKET} {}", said.trim());
-            return Err(tool_failed("zfs-fuse", said));
+            let output = folder.read_text(LOG).unwrap_or_default();
+            let output = format!("it does not answer on {SOCKET} {}", output.trim());
+            return Err(tool_failed("zfs-fuse", output));
         }
         std::thread::sleep(PAUSE);
     }

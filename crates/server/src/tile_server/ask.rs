@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn answers_are_read_and_what_is_none_is_told() {
-        for (said, wanted) in [
+        for (text, wanted) in [
             ("HTTP/1.1 200 OK\r\nServer: x\r\n\r\n{}", Some((200, "{}"))),
             ("HTTP/1.0 404 Not Found\r\n\r\nno\nsuch\ttable ", Some((404, "no such table"))),
             ("HTTP/1.1 204 \r\n\r\n", Some((204, ""))),
@@ -58,8 +58,8 @@ mod tests {
             ("+PONG\r\n\r\n\r\n", None),
             ("", None),
         ] {
-            let got = answer(said.as_bytes()).map(|answer| (answer.status, answer.first_words()));
-            assert_eq!(got, wanted.map(|(status, words)| (status, words.to_owned())), "{said:?}");
+            let got = answer(text.as_bytes()).map(|answer| (answer.status, answer.first_words()));
+            assert_eq!(got, wanted.map(|(status, words)| (status, words.to_owned())), "{text:?}");
         }
     }
 

@@ -112,7 +112,7 @@ fn in_folder(kind: Kind, named: &Path) -> PathBuf {
 }
 
 fn usual(kind: Kind) -> Vec<PathBuf> {
-    let tools = built_beside().into_iter().chain([PathBuf::from(TOOLS)]);
+    let tools = built_tools().into_iter().chain([PathBuf::from(TOOLS)]);
     match kind {
         // A Python in PATH rarely has it, and is asked last.
         Kind::Tipg => {
@@ -125,7 +125,7 @@ fn usual(kind: Kind) -> Vec<PathBuf> {
 }
 
 /// `tools` in the folder that our executable was built in (`target/release/pgdyno`).
-fn built_beside() -> Option<PathBuf> {
+fn built_tools() -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let profile = own
         .ancestors()

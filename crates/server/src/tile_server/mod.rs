@@ -228,9 +228,6 @@ const SCHEMAS: &str = "SELECT nspname FROM pg_catalog.pg_namespace WHERE pg_cata
                        AND nspname ~ '^[[:alnum:]_]+$' AND nspname !~ '^(pg_|pgdyno|information_schema$)' ORDER BY nspname";
 
 /// The schemas of a database that tile servers publish.
-///
-/// # Errors
-/// When the server refuses, or is gone.
 pub fn schemas(sql: &mut dyn Sql) -> Result<Vec<String>, SqlError> {
     let results = sql.query(SCHEMAS)?;
     let rows = results.into_iter().flat_map(|result| result.rows);

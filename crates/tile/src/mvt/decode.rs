@@ -48,17 +48,11 @@ pub enum Kind {
 }
 
 /// Decodes all layers without attributes. No bytes are a tile without layers.
-///
-/// # Errors
-/// [`Broken`]: why the bytes are not a tile.
 pub fn decode(bytes: &[u8]) -> Result<Vec<Layer>, Broken> {
     layers(bytes, false)
 }
 
 /// Decodes all layers with attributes.
-///
-/// # Errors
-/// [`Broken`]: why the bytes are not a tile.
 pub fn decode_with_attributes(bytes: &[u8]) -> Result<Vec<Layer>, Broken> {
     layers(bytes, true)
 }

@@ -2,7 +2,6 @@
 
 use super::{Kind, Value};
 
-/// A feature to write.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Made {
     pub(crate) id: Option<u64>,

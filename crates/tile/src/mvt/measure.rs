@@ -36,9 +36,6 @@ impl Measured {
 }
 
 /// Counts a tile's contents, in the order of its layers.
-///
-/// # Errors
-/// [`Broken`]: why the bytes are not a tile.
 pub fn measure(bytes: &[u8]) -> Result<Measured, Broken> {
     signature::refuse(bytes)?;
     let mut measured = Measured::default();

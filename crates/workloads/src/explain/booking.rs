@@ -47,7 +47,7 @@ pub(super) fn book(plan: &mut StatementPlan, counted: &[Calls], scales: &[f64]) 
     }
     shares.iter_mut().for_each(|share| share.ms *= scales[share.node]);
     within_own_times(plan, &mut shares);
-    tell(plan, counted, &shares);
+    list_functions(plan, counted, &shares);
     tiles_apart(plan, counted);
 }
 
@@ -102,15 +102,15 @@ fn within_own_times(plan: &mut StatementPlan, shares: &mut [Share]) {
     }
 }
 
-fn tell(plan: &mut StatementPlan, counted: &[Calls], shares: &[Share]) {
-    let told = counted.iter().enumerate().map(|(function, calls)| FunctionTime {
+fn list_functions(plan: &mut StatementPlan, counted: &[Calls], shares: &[Share]) {
+    let functions = counted.iter().enumerate().map(|(function, calls)| FunctionTime {
         name: calls.name.clone(),
         calls: calls.calls,
         self_ms: calls.self_ms,
         part: Part::of_function(&calls.name),
         booked_ms: shares.iter().filter(|share| share.function == function).map(|share| share.ms).sum(),
     });
-    plan.functions = told.collect();
+    plan.functions = functions.collect();
 }
 
 /// The rest of an aggregate that makes tiles is its own work. Workers are not counted: if they had all rows,

@@ -12,6 +12,8 @@ const ENOUGH_MS: f64 = 10_000.0;
 pub(super) const LONG_MS: f64 = 300.0;
 /// SQLSTATE of a timeout.
 const TIMED_OUT: &str = "57014";
+/// Executions of a prepared statement with custom plans before the server considers a generic one.
+pub(crate) const CUSTOM_PLANS: usize = 5;
 /// SQLSTATE of a write in a read-only transaction.
 pub(crate) const READ_ONLY: &str = "25006";
 

@@ -37,9 +37,6 @@ pub(super) enum Counting {
 
 impl Counting {
     /// Finds out what the session may do.
-    ///
-    /// # Errors
-    /// When the connection fails.
     pub(super) fn open(sql: &mut dyn Sql) -> Result<Self, SqlError> {
         let former = sql.scalar("SHOW track_functions")?.unwrap_or_else(|| "none".to_owned());
         if former == "all" {
@@ -74,12 +71,12 @@ impl Counting {
 }
 
 fn refused(error: &SqlError) -> String {
-    let said = error.text.lines().next().unwrap_or_default().trim_start_matches("ERROR:").trim();
+    let reason = error.text.lines().next().unwrap_or_default().trim_start_matches("ERROR:").trim();
     let hint = match error.is(NO_PRIVILEGE) {
         true => "; a superuser may, and from PostgreSQL 15 on who has GRANT SET ON PARAMETER track_functions",
         false => "",
     };
-    format!("functions are not told apart: {said}{hint}")
+    format!("functions are not told apart: {reason}{hint}")
 }
 
 /// SQLSTATE of a missing privilege.

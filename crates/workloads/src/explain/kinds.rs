@@ -4,12 +4,12 @@ use serde_json::Value;
 use spec::Part;
 
 /// A text field of a node; empty if missing.
-pub(super) fn text<'v>(said: &'v Value, name: &str) -> &'v str {
-    said.get(name).and_then(Value::as_str).unwrap_or_default()
+pub(super) fn text<'v>(fields: &'v Value, name: &str) -> &'v str {
+    fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-pub(super) fn part(said: &Value) -> Part {
-    match text(said, "Node Type") {
+pub(super) fn part(fields: &Value) -> Part {
+    match text(fields, "Node Type") {
         "Index Scan" | "Index Only Scan" | "Bitmap Index Scan" | "BitmapAnd" | "BitmapOr" => Part::Index,
         "Bitmap Heap Scan" | "Tid Scan" | "Tid Range Scan" => Part::Heap,
         "Seq Scan" | "Sample Scan" => Part::SeqScan,
@@ -24,9 +24,9 @@ pub(super) fn part(said: &Value) -> Part {
 }
 
 /// PostgreSQL's title in the text format.
-pub(super) fn title(said: &Value) -> String {
-    let node = text(said, "Node Type");
-    let strategy = text(said, "Strategy");
+pub(super) fn title(fields: &Value) -> String {
+    let node = text(fields, "Node Type");
+    let strategy = text(fields, "Strategy");
     let named = match node {
         "Aggregate" => match strategy {
             "Sorted" => "GroupAggregate".to_owned(),
@@ -35,19 +35,19 @@ pub(super) fn title(said: &Value) -> String {
             _ => node.to_owned(),
         },
         "SetOp" if strategy == "Hashed" => "HashSetOp".to_owned(),
-        "ModifyTable" => text(said, "Operation").to_owned(),
-        "Custom Scan" => format!("Custom Scan ({})", text(said, "Custom Plan Provider")),
-        "Index Scan" | "Index Only Scan" if text(said, "Scan Direction") == "Backward" => {
+        "ModifyTable" => text(fields, "Operation").to_owned(),
+        "Custom Scan" => format!("Custom Scan ({})", text(fields, "Custom Plan Provider")),
+        "Index Scan" | "Index Only Scan" if text(fields, "Scan Direction") == "Backward" => {
             format!("{node} Backward")
         }
-        "Nested Loop" | "Hash Join" | "Merge Join" => join(node, text(said, "Join Type")),
+        "Nested Loop" | "Hash Join" | "Merge Join" => join(node, text(fields, "Join Type")),
         _ => node.to_owned(),
     };
-    let partly = match text(said, "Partial Mode") {
+    let partly = match text(fields, "Partial Mode") {
         mode @ ("Partial" | "Finalize") => format!("{mode} "),
         _ => String::new(),
     };
-    let parallel = if said.get("Parallel Aware") == Some(&Value::Bool(true)) { "Parallel " } else { "" };
+    let parallel = if fields.get("Parallel Aware") == Some(&Value::Bool(true)) { "Parallel " } else { "" };
     format!("{parallel}{partly}{named}")
 }
 
@@ -61,11 +61,11 @@ fn join(node: &str, kind: &str) -> String {
 }
 
 /// What it reads or changes, with a schema other than the usual.
-pub(super) fn relation(said: &Value) -> String {
+pub(super) fn relation(fields: &Value) -> String {
     const NAMES: [&str; 5] =
         ["Relation Name", "Function Name", "CTE Name", "Table Function Name", "Tuplestore Name"];
-    let name = NAMES.iter().map(|name| text(said, name)).find(|name| !name.is_empty()).unwrap_or_default();
-    match text(said, "Schema") {
+    let name = NAMES.iter().map(|name| text(fields, name)).find(|name| !name.is_empty()).unwrap_or_default();
+    match text(fields, "Schema") {
         schema if schema.is_empty() || schema == "public" || schema == "pg_catalog" => name.to_owned(),
         // Another one for each session.
         schema if schema.starts_with("pg_temp") => format!("pg_temp.{name}"),
@@ -74,8 +74,8 @@ pub(super) fn relation(said: &Value) -> String {
 }
 
 /// Its output (with VERBOSE only), conditions, sort and group keys.
-pub(super) fn expressions(said: &Value) -> Vec<&str> {
-    let of_node = said.as_object().into_iter().flatten().filter(|(name, _)| is_expression(name));
+pub(super) fn expressions(fields: &Value) -> Vec<&str> {
+    let of_node = fields.as_object().into_iter().flatten().filter(|(name, _)| is_expression(name));
     let texts = of_node.flat_map(|(_, value)| match value {
         Value::String(text) => vec![text.as_str()],
         Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),

@@ -21,13 +21,13 @@ use spec::{PlanNode, StatementPlan};
 use self::counted::Calls;
 use self::tree::Tree;
 
-pub(crate) use self::budget::READ_ONLY;
 pub use self::budget::{Budget, refused};
+pub(crate) use self::budget::{CUSTOM_PLANS, READ_ONLY};
 pub use self::session::{Session, Unexplained};
 
 /// Why a text is not an explanation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("what EXPLAIN said is not understood: {0}")]
+#[error("EXPLAIN's answer is not understood: {0}")]
 pub struct ExplainError(String);
 
 impl ExplainError {
@@ -79,19 +79,19 @@ fn read_counted(json: &str, counted: Option<&[Calls]>) -> Result<StatementPlan, 
             .map(|(at, (node, ms))| PlanNode {
                 depth: node.depth,
                 role: node.role(),
-                node_type: kinds::title(node.said),
-                relation: kinds::relation(node.said),
-                index: kinds::text(node.said, "Index Name").to_owned(),
-                part: kinds::part(node.said),
+                node_type: kinds::title(node.fields),
+                relation: kinds::relation(node.fields),
+                index: kinds::text(node.fields, "Index Name").to_owned(),
+                part: kinds::part(node.fields),
                 own_ms: ms,
-                rows: number(node.said, &["Actual Rows"]).unwrap_or(0.0) * node.loops,
+                rows: number(node.fields, &["Actual Rows"]).unwrap_or(0.0) * node.loops,
                 loops: node.loops,
                 hit_blocks: tree.own_blocks(at, &["Shared Hit Blocks", "Local Hit Blocks"]),
                 read_blocks: tree
                     .own_blocks(at, &["Shared Read Blocks", "Local Read Blocks", "Temp Read Blocks"]),
                 dirtied_blocks: tree.own_blocks(at, &["Shared Dirtied Blocks", "Local Dirtied Blocks"]),
                 io_ms: tree.own_io_ms(at),
-                functions: functions::of(&kinds::expressions(node.said)),
+                functions: functions::of(&kinds::expressions(node.fields)),
                 functions_ms: 0.0,
             })
             .collect(),

@@ -87,7 +87,7 @@ enum Reference {
 
 impl Reference {
     fn of(asked_for: &Node<'_>) -> Self {
-        let name = text(asked_for.said, "Subplan Name");
+        let name = text(asked_for.fields, "Subplan Name");
         if let Some(cte) = name.strip_prefix("CTE ") {
             return Self::Cte(cte.to_owned());
         }
@@ -107,10 +107,10 @@ impl Reference {
     fn is_in(&self, node: &Node<'_>) -> bool {
         match self {
             Self::Cte(cte) => {
-                text(node.said, "Node Type") == "CTE Scan" && text(node.said, "CTE Name") == cte
+                text(node.fields, "Node Type") == "CTE Scan" && text(node.fields, "CTE Name") == cte
             }
             Self::Names(names) => {
-                expressions(node.said).iter().any(|text| names.iter().any(|name| names_it(text, name)))
+                expressions(node.fields).iter().any(|text| names.iter().any(|name| names_it(text, name)))
             }
         }
     }

@@ -86,8 +86,8 @@ impl Session {
         let Some(counting) = self.counting.around(&statement) else {
             return Ok((text(long(sql).rows(&statement)?), None));
         };
-        let (said, calls) = split(long(sql).query(&counting)?).ok_or_else(ExplainError::no_counts)?;
-        Ok((text(said.rows), Some(calls)))
+        let (result, calls) = split(long(sql).query(&counting)?).ok_or_else(ExplainError::no_counts)?;
+        Ok((text(result.rows), Some(calls)))
     }
 
     fn explaining(&self, clocks: &str, query: &str) -> String {
@@ -102,8 +102,8 @@ fn text(rows: Vec<Vec<Option<String>>>) -> String {
 
 /// From an explanation without timing.
 fn execution_ms(json: &str) -> Option<f64> {
-    let said: Value = serde_json::from_str(json).ok()?;
-    said.get(0)?.get("Execution Time")?.as_f64()
+    let result: Value = serde_json::from_str(json).ok()?;
+    result.get(0)?.get("Execution Time")?.as_f64()
 }
 
 #[cfg(test)]

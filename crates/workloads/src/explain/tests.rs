@@ -155,14 +155,14 @@ fn what_the_server_tells_beside_nodes_is_kept() {
 
 #[test]
 fn what_is_no_explanation_says_so() {
-    for (said, wanted) in [
+    for (json, wanted) in [
         ("Seq Scan on t", "expected value"),
         ("[]", "explains no statement"),
         ("[{}]", "no plan"),
         (r#"[{"Plan": {"Node Type": "Result"}}]"#, "Execution Time is missing"),
         (r#"[{"Plan": {"Node Type": "Result"}, "Execution Time": 1.0}]"#, "time of a node is missing"),
     ] {
-        let error = read(said).unwrap_err().to_string();
-        assert!(error.contains(wanted), "{said}: {error}");
+        let error = read(json).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{json}: {error}");
     }
 }

@@ -6,7 +6,7 @@ use super::kinds::text;
 
 /// A node in the server's answer.
 pub(super) struct Node<'v> {
-    pub(super) said: &'v Value,
+    pub(super) fields: &'v Value,
     pub(super) parent: Option<usize>,
     pub(super) depth: u32,
     pub(super) loops: f64,
@@ -20,18 +20,18 @@ impl Node<'_> {
     /// The name of the subplan that begins here, if any.
     pub(super) fn role(&self) -> String {
         // Until 16: `InitPlan 1 (returns $0)`.
-        let name = text(self.said, "Subplan Name");
+        let name = text(self.fields, "Subplan Name");
         name.split_once(" (returns").map_or(name, |(name, _)| name).to_owned()
     }
 
     /// Whether it runs when its result is first needed, perhaps by another node than its parent: CTEs and
     /// plans that do not depend on rows.
     pub(super) fn is_asked_for(&self) -> bool {
-        text(self.said, "Parent Relationship") == "InitPlan"
+        text(self.fields, "Parent Relationship") == "InitPlan"
     }
 
     pub(super) fn is_gather(&self) -> bool {
-        matches!(text(self.said, "Node Type"), "Gather" | "Gather Merge")
+        matches!(text(self.fields, "Node Type"), "Gather" | "Gather Merge")
     }
 }
 
@@ -48,18 +48,18 @@ impl<'v> Tree<'v> {
         Some(tree)
     }
 
-    fn add(&mut self, said: &'v Value, parent: Option<usize>) -> Option<()> {
-        let loops = said.get("Actual Loops")?.as_f64()?;
-        let per_loop_ms = said.get("Actual Total Time").and_then(Value::as_f64)?;
+    fn add(&mut self, fields: &'v Value, parent: Option<usize>) -> Option<()> {
+        let loops = fields.get("Actual Loops")?.as_f64()?;
+        let per_loop_ms = fields.get("Actual Total Time").and_then(Value::as_f64)?;
         let depth = parent.map_or(0, |parent| self.nodes[parent].depth + 1);
-        let mut node = Node { said, parent, depth, loops, processes: 1.0, passed_ms: 0.0 };
+        let mut node = Node { fields, parent, depth, loops, processes: 1.0, passed_ms: 0.0 };
         node.processes = parent.map_or(1.0, |parent| self.processes(&node, &self.nodes[parent]));
         // Loops and times are sums over all processes.
         node.passed_ms = per_loop_ms * loops / node.processes;
         let at = self.nodes.len();
         self.nodes.push(node);
-        let below = said.get("Plans").and_then(Value::as_array);
-        below.into_iter().flatten().try_for_each(|said| self.add(said, Some(at)))
+        let below = fields.get("Plans").and_then(Value::as_array);
+        below.into_iter().flatten().try_for_each(|fields| self.add(fields, Some(at)))
     }
 
     /// Below a Gather, the processes of each of its loops: the launched workers, and usually the leader.
@@ -94,9 +94,9 @@ impl<'v> Tree<'v> {
     /// Time in a node and those below it, without the workers' times (which need VERBOSE).
     fn leader_ms(&self, at: usize) -> f64 {
         let node = &self.nodes[at];
-        let workers = node.said.get("Workers").and_then(Value::as_array);
-        let ms = |said: &Value| {
-            Some(said.get("Actual Total Time")?.as_f64()? * said.get("Actual Loops")?.as_f64()?)
+        let workers = node.fields.get("Workers").and_then(Value::as_array);
+        let ms = |fields: &Value| {
+            Some(fields.get("Actual Total Time")?.as_f64()? * fields.get("Actual Loops")?.as_f64()?)
         };
         let of_workers: f64 = workers.into_iter().flatten().filter_map(ms).sum();
         (node.passed_ms * node.processes - of_workers).max(0.0)
@@ -106,7 +106,7 @@ impl<'v> Tree<'v> {
     /// and not there.
     pub(super) fn own_blocks(&self, at: usize, names: &[&str]) -> u64 {
         let all = |at: usize| -> u64 {
-            names.iter().filter_map(|name| self.nodes[at].said.get(name)?.as_u64()).sum()
+            names.iter().filter_map(|name| self.nodes[at].fields.get(name)?.as_u64()).sum()
         };
         all(at).saturating_sub(self.below(at).map(all).sum())
     }
@@ -115,7 +115,7 @@ impl<'v> Tree<'v> {
     /// report it.
     pub(super) fn own_io_ms(&self, at: usize) -> Option<f64> {
         let all = |at: usize| {
-            let times = IO_TIMES.iter().filter_map(|name| self.nodes[at].said.get(name)?.as_f64());
+            let times = IO_TIMES.iter().filter_map(|name| self.nodes[at].fields.get(name)?.as_f64());
             times.reduce(|sum, ms| sum + ms)
         };
         let below: f64 = self.below(at).filter_map(all).sum();

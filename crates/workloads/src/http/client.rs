@@ -12,10 +12,8 @@ use script::Random;
 use super::accept::Accept;
 use super::connection::{ClientConnection, Ended};
 use super::requests::{Request, Requests};
+use crate::link::MOST_MESSAGES;
 use crate::views::Visit;
-
-/// Most failures with a message; the others are only counted.
-const MOST_MESSAGES: u32 = 3;
 
 /// Common to all clients of a run.
 #[derive(Debug)]
@@ -47,7 +45,7 @@ pub(super) struct HttpClient {
     outcome: Outcome,
     /// The server has answered once: later failures count, and are no reason to give up.
     answered: bool,
-    told: u32,
+    reported: u32,
 }
 
 impl HttpClient {
@@ -66,7 +64,7 @@ impl HttpClient {
             busy: 0,
             outcome,
             answered: false,
-            told: 0,
+            reported: 0,
         }
     }
 
@@ -158,7 +156,8 @@ impl HttpClient {
         self.outcome.returned.bytes += bytes;
         let connection = &self.connections[link];
         if let Some(fault) = fault {
-            let words = (self.told < MOST_MESSAGES).then(|| connection.seen(self.path(link)).in_words(fault));
+            let words =
+                (self.reported < MOST_MESSAGES).then(|| connection.seen(self.path(link)).in_words(fault));
             self.failed(words, io);
         } else {
             self.outcome.returned.rows += u64::from(bytes > 0);
@@ -180,8 +179,8 @@ impl HttpClient {
     /// The transaction fails; its other requests are still sent.
     fn failed(&mut self, words: Option<String>, io: &mut Io<'_>) {
         self.outcome.failure = Some(Failure::Other);
-        if let Some(words) = words.filter(|_| self.told < MOST_MESSAGES) {
-            self.told += 1;
+        if let Some(words) = words.filter(|_| self.reported < MOST_MESSAGES) {
+            self.reported += 1;
             io.message(format!("client {}: {words}", self.number));
         }
     }

@@ -54,17 +54,11 @@ impl Options {
     }
 
     /// The parsed URL.
-    ///
-    /// # Errors
-    /// [`WorkloadError::Option`].
     pub fn parsed(&self) -> Result<Url, WorkloadError> {
         Url::parse(&self.url).map_err(|error| WorkloadError::option("http.url", error.to_string()))
     }
 
     /// Checks values.
-    ///
-    /// # Errors
-    /// [`WorkloadError::Option`].
     pub fn validate(&self) -> Result<(), WorkloadError> {
         let url = self.parsed()?;
         let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("http.{key}"), problem));

@@ -112,7 +112,7 @@ fn responses_are_told_apart_whatever_their_pieces() {
 }
 
 #[test]
-fn the_first_failures_are_told_in_words() {
+fn the_first_failures_are_reported_in_words() {
     let page = "<html>\n<title>404 Not\tFound</title>";
     let reply = format!("HTTP/1.1 404 Not Found\r\nContent-Length: {}\r\n\r\n{page}", page.len());
     let measured = run(&options("http://me:geheim@127.0.0.1:3000/x"), &mut Same::new(&reply));
@@ -148,9 +148,9 @@ fn connections_are_made_as_they_are_wanted() {
         let what = format!("{reply} {:?}", measured.aborts);
         assert_eq!((totals.ok, totals.failed, totals.rows, totals.bytes), (4, 0, 4, 20), "{what}");
         assert_eq!(server.attempts.len(), connections, "{what}");
-        let says = if options.keepalive { "Connection: keep-alive" } else { "Connection: close" };
+        let header = if options.keepalive { "Connection: keep-alive" } else { "Connection: close" };
         assert!(
-            server.received.contains(says)
+            server.received.contains(header)
                 && server.received.contains("GET / HTTP/1.1\r\nHost: 127.0.0.1:3000\r\n")
         );
     }
@@ -245,8 +245,8 @@ fn connections_that_are_closed_within_a_view_are_made_again() {
     let mut requests = Requests::new();
     requests.add(0, None, |out| web.write("/", out));
     let clients = web.clients(&Arc::new(requests), 3, WANTED).unwrap();
-    let told = simulate(&plan(4, 1), clients, &mut server, &mut (), &Stop::new()).unwrap_err().to_string();
-    assert!(told.contains("is a web server running there?"), "{told}");
+    let message = simulate(&plan(4, 1), clients, &mut server, &mut (), &Stop::new()).unwrap_err().to_string();
+    assert!(message.contains("is a web server running there?"), "{message}");
 }
 
 #[test]

@@ -65,18 +65,12 @@ impl Web {
     }
 
     /// Looks its host up for all runs, and checks that something accepts connections there.
-    ///
-    /// # Errors
-    /// When it cannot be reached.
     pub fn check(&mut self, site: &Site<'_>) -> Result<(), WorkloadError> {
         self.addresses = site.http()?.look_up(&self.url).map_err(WorkloadError::http)?;
         self.control(site).map(drop)
     }
 
     /// A connection outside the timed part.
-    ///
-    /// # Errors
-    /// When it cannot be reached.
     pub fn control<'s>(&self, site: &Site<'s>) -> Result<Box<dyn Control + 's>, WorkloadError> {
         site.http()?.control(&self.url, self.tls.as_ref()).map_err(WorkloadError::http)
     }

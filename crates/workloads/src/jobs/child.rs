@@ -33,7 +33,6 @@ pub struct ChildInput {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
     Stdout,
-    /// Standard error.
     Stderr,
 }
 

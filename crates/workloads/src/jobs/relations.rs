@@ -24,9 +24,6 @@ FROM relation r JOIN relation t ON t.oid = r.table_oid
 ORDER BY t.bytes DESC, t.name, r.relkind DESC, r.bytes DESC, r.name";
 
 /// Sizes of all users' tables and their indexes.
-///
-/// # Errors
-/// When the server refuses.
 pub fn relation_sizes(sql: &mut dyn Sql) -> Result<Vec<Relation>, WorkloadError> {
     let rows = sql.rows(SIZES).map_err(WorkloadError::sql("reading the sizes of tables and indexes"))?;
     let text = |value: Option<&Option<String>>| value.cloned().flatten().unwrap_or_default();

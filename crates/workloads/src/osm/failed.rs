@@ -17,10 +17,10 @@ pub(super) fn error_text(error: Option<&str>, log: &str) -> Option<String> {
     Some(option.map_or(error, str::trim).to_owned())
 }
 
-/// In words.
-pub(super) fn why(said: Option<&str>, end: &ChildEnd, style: Option<&Path>) -> String {
-    let what = said.map_or_else(|| how_it_ended(end), str::to_owned);
-    let line = said.zip(style).and_then(|(said, style)| line_of_style(said, style)).unwrap_or_default();
+pub(super) fn why(message: Option<&str>, end: &ChildEnd, style: Option<&Path>) -> String {
+    let what = message.map_or_else(|| how_it_ended(end), str::to_owned);
+    let line =
+        message.zip(style).and_then(|(message, style)| line_of_style(message, style)).unwrap_or_default();
     let is_server = what.contains("Database error");
     let no_memory = !is_server && NO_MEMORY.iter().any(|words| what.contains(words));
     let advice = match end.signal {
@@ -44,12 +44,12 @@ fn how_it_ended(end: &ChildEnd) -> String {
 }
 
 /// The line of the style that an error refers to, if any: ` (line 2 of x.lua: local x = ()`.
-fn line_of_style(said: &str, style: &Path) -> Option<String> {
+fn line_of_style(message: &str, style: &Path) -> Option<String> {
     let name = file_name(style);
     let text = spec::given::read_text(style).ok()?;
-    let number = number_after(said, &format!("{name}:"))
-        .or_else(|| number_after(said, "style file line "))
-        .or_else(|| line_with_type(said, &text))?;
+    let number = number_after(message, &format!("{name}:"))
+        .or_else(|| number_after(message, "style file line "))
+        .or_else(|| line_with_type(message, &text))?;
     let lines: Vec<&str> = text.lines().collect();
     // The end of a file is reported as the line after its last one.
     let number = number.min(lines.len());
@@ -57,14 +57,14 @@ fn line_of_style(said: &str, style: &Path) -> Option<String> {
     Some(format!(" (line {number} of {name}: {line})"))
 }
 
-fn number_after(said: &str, words: &str) -> Option<usize> {
-    let (_, rest) = said.split_once(words)?;
+fn number_after(message: &str, words: &str) -> Option<usize> {
+    let (_, rest) = message.split_once(words)?;
     rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
 }
 
 /// The first line with a type that the server does not know.
-fn line_with_type(said: &str, text: &str) -> Option<usize> {
-    let (_, rest) = said.split_once("type \"")?;
+fn line_with_type(message: &str, text: &str) -> Option<usize> {
+    let (_, rest) = message.split_once("type \"")?;
     let name = rest.split_once("\" does not exist")?.0;
     let has_it = |line: &str| {
         let code = line.split('#').next().unwrap_or_default();
@@ -77,7 +77,7 @@ fn line_with_type(said: &str, text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn said(error: &str, style: &str, text: &str) -> String {
+    fn message(error: &str, style: &str, text: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(style);
         std::fs::write(&path, text).unwrap();
@@ -100,26 +100,28 @@ mod tests {
         let lua = "local t = {}\nlocal x = (\n";
         let error = "ERROR: Error loading lua config: /a/b/s.lua:3: unexpected symbol near <eof>.";
         assert_eq!(
-            said(error, "s.lua", lua),
+            message(error, "s.lua", lua),
             format!("osm2pgsql failed: {error} (line 2 of s.lua: local x = ()")
         );
         let style = "# a remark\nnode,way amenity text\nnode nowhere nonsense # why\n";
         let error = "ERROR: Error reading style file line 2 (fields=2).";
-        assert!(said(error, "s.style", style).ends_with("(line 2 of s.style: node,way amenity text)"));
+        assert!(message(error, "s.style", style).ends_with("(line 2 of s.style: node,way amenity text)"));
         let error = "ERROR: Database error: ERROR:  type \"nonsense\" does not exist";
-        assert!(said(error, "s.style", style).ends_with("(line 3 of s.style: node nowhere nonsense # why)"));
+        assert!(
+            message(error, "s.style", style).ends_with("(line 3 of s.style: node nowhere nonsense # why)")
+        );
         let other = "ERROR: Connecting to database failed.";
-        assert_eq!(said(other, "s.style", style), format!("osm2pgsql failed: {other}"));
-        assert_eq!(said(other, "s.style", ""), format!("osm2pgsql failed: {other}"));
+        assert_eq!(message(other, "s.style", style), format!("osm2pgsql failed: {other}"));
+        assert_eq!(message(other, "s.style", ""), format!("osm2pgsql failed: {other}"));
     }
 
     /// It has no last line.
     #[test]
     fn an_empty_style_has_no_line_to_show() {
         let error = "ERROR: Error loading lua config: /a/b/s.lua:1: unexpected symbol near <eof>.";
-        assert_eq!(said(error, "s.lua", ""), format!("osm2pgsql failed: {error}"));
+        assert_eq!(message(error, "s.lua", ""), format!("osm2pgsql failed: {error}"));
         assert_eq!(
-            said("ERROR: style file line 0", "s.style", "a\n"),
+            message("ERROR: style file line 0", "s.style", "a\n"),
             "osm2pgsql failed: ERROR: style file line 0"
         );
     }

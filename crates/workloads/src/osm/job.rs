@@ -24,7 +24,6 @@ use crate::jobs::{ChildEnd, Inputs, Job, JobReport, JobSite, file_name};
 #[derive(Debug)]
 pub struct Load {
     options: Options,
-    /// The name of its record.
     name: String,
     /// Names of its files' contents, in order.
     files: Vec<String>,

@@ -230,9 +230,6 @@ impl Options {
     }
 
     /// Checks values.
-    ///
-    /// # Errors
-    /// [`WorkloadError::Option`].
     pub fn validate(&self) -> Result<(), WorkloadError> {
         let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("osm.{key}"), problem));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -418,14 +415,16 @@ mod tests {
     fn a_load_is_of_a_file_or_of_a_scale() {
         let synthetic =
             |scale: &str, seed| Options { scale: Some(scale.parse().unwrap()), seed, ..Options::new("") };
-        let said =
+        let problem =
             |options: &Options| options.validate().err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(said(&Options::new("")).starts_with("osm.extract: is missing"));
-        assert_eq!(said(&synthetic("0.1", None)), "");
+        assert!(problem(&Options::new("")).starts_with("osm.extract: is missing"));
+        assert_eq!(problem(&synthetic("0.1", None)), "");
         let both = Options { extract: "a.osm.pbf".into(), ..synthetic("1", None) };
-        assert!(said(&both).starts_with("osm.scale: cannot stand with extract"));
-        assert!(said(&Options { seed: Some(1), ..Options::new("a") }).starts_with("osm.seed: needs scale"));
-        assert!(said(&synthetic("1", Some(u64::MAX))).starts_with("osm.seed: is above"));
+        assert!(problem(&both).starts_with("osm.scale: cannot stand with extract"));
+        assert!(
+            problem(&Options { seed: Some(1), ..Options::new("a") }).starts_with("osm.seed: needs scale")
+        );
+        assert!(problem(&synthetic("1", Some(u64::MAX))).starts_with("osm.seed: is above"));
         // Only its contents count, and no file of the user's is read for it.
         let of = synthetic("0.1", None);
         assert_eq!(of.portable(), synthetic("0.1", Some(1)).portable());

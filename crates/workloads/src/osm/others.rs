@@ -31,7 +31,7 @@ pub(super) struct Other {
     /// Whether an earlier load of ours made it.
     loaded: bool,
     /// Whether that load belongs to the same preparation.
-    beside: bool,
+    same_preparation: bool,
 }
 
 /// The tables that a load could drop, except for those that it may replace: `measured` ones are not needed,
@@ -45,7 +45,7 @@ pub(super) fn others(
     let own = if measured { "(l.measured OR c.relname = 'osm2pgsql_properties')" } else { "true" };
     // Their records name their tables; a list of those exists once a job is done.
     let earlier: Vec<String> = earlier.iter().map(|job| quote_literal(job)).collect();
-    let beside = match earlier.is_empty() {
+    let same_preparation = match earlier.is_empty() {
         true => "false".to_owned(),
         false => format!(
             "EXISTS (SELECT FROM pgdyno.prepared p WHERE p.job IN ({}) AND (p.record::json -> 'tables')::jsonb ? \
@@ -59,19 +59,19 @@ pub(super) fn others(
     };
     let ask = format!(
         "SELECT format('%I.%I', n.nspname, c.relname), \
-                CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname END, EXISTS ({loaded}), {beside} \
+                CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname END, EXISTS ({loaded}), {same_preparation} \
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
          WHERE c.relkind IN ('r', 'p') AND n.nspname NOT IN ('pgdyno', 'pg_catalog', 'information_schema') \
            AND n.nspname NOT LIKE 'pg\\_%' AND pg_catalog.pg_has_role(c.relowner, 'USAGE') \
            AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') \
-           AND (NOT EXISTS ({loaded} AND {own}) OR {beside}) ORDER BY 1"
+           AND (NOT EXISTS ({loaded} AND {own}) OR {same_preparation}) ORDER BY 1"
     );
     let rows = sql.rows(&ask).map_err(WorkloadError::sql(DOING))?;
     let read = |row: Vec<Option<String>>| {
         let mut row = row.into_iter();
         let (name, bare) = (row.next()??, row.next()?);
         let mut is = || row.next().flatten().as_deref() == Some("t");
-        Some(Other { name, bare, loaded: is(), beside: is() })
+        Some(Other { name, bare, loaded: is(), same_preparation: is() })
     };
     Ok(rows.into_iter().filter_map(read).collect())
 }
@@ -98,7 +98,7 @@ fn would_replace(found: &[&Other]) -> WorkloadError {
             "where it keeps what all its loads in this database have in common; pgdyno did not make it",
             "load into another database, or allow it: replace = true (--replace)",
         ),
-        _ if found.iter().any(|other| other.beside) => (
+        _ if found.iter().any(|other| other.same_preparation) => (
             "which another load of this preparation made",
             "give one of them another prefix (or other names, or another schema, in its style)",
         ),
@@ -153,7 +153,7 @@ pub(super) fn kept<T>(
     match touched {
         Some(name) => {
             let known = others.iter().find(|other| other.name == name).cloned();
-            let other = known.unwrap_or(Other { name, bare: None, loaded: false, beside: false });
+            let other = known.unwrap_or(Other { name, bare: None, loaded: false, same_preparation: false });
             Err(would_replace(&[&other]))
         }
         None => Ok(given),

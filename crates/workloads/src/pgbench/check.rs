@@ -147,15 +147,15 @@ impl Vacuuming<'_> {
 
 /// Brings pgbench's tables into the state for a run; with `accounts` it vacuums and analyzes those too
 /// (pgbench's `-v`). Failures are reported and ignored, as in pgbench.
-pub fn vacuum(sql: &mut dyn Sql, accounts: bool, tell: &mut dyn FnMut(Vacuuming<'_>)) {
+pub fn vacuum(sql: &mut dyn Sql, accounts: bool, report: &mut dyn FnMut(Vacuuming<'_>)) {
     let mut run = |begins: &'static str, statements: &[&str]| {
-        tell(Vacuuming::Begins(begins));
+        report(Vacuuming::Begins(begins));
         for statement in statements {
             if let Err(error) = long(sql).execute(statement) {
-                tell(Vacuuming::Failed(&error));
+                report(Vacuuming::Failed(&error));
             }
         }
-        tell(Vacuuming::Ends);
+        report(Vacuuming::Ends);
     };
     let small = ["vacuum pgbench_branches", "vacuum pgbench_tellers", "truncate pgbench_history"];
     run("starting vacuum...", &small);
@@ -172,7 +172,7 @@ pub(super) fn vacuum_quietly(sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadE
         return Ok(Vec::new());
     }
     let (mut remarks, mut lost) = (Vec::new(), None);
-    vacuum(sql, false, &mut |told| match told {
+    vacuum(sql, false, &mut |event| match event {
         Vacuuming::Failed(error) if error.sqlstate.is_some() => {
             remarks.push(format!("{error} {}", Vacuuming::DETAIL));
         }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_tables_are_told_in_pgbench_s_words() {
+    fn missing_tables_are_reported_in_pgbench_s_words() {
         let text = "ERROR:  relation \"pgbench_branches\" does not exist";
         let found = |sqlstate: &str| {
             let mut sql = FakeSql::new();
@@ -250,11 +250,11 @@ mod tests {
     fn vacuuming_goes_on_after_an_error() {
         let mut sql = FakeSql::new();
         sql.refuse("vacuum pgbench_tellers", "42501", "ERROR:  permission denied");
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         vacuum(&mut sql, true, &mut |event| {
-            told.push(format!("{event:?}").chars().take(30).collect::<String>())
+            events.push(format!("{event:?}").chars().take(30).collect::<String>())
         });
-        insta::assert_snapshot!(told.join("\n"), @r#"
+        insta::assert_snapshot!(events.join("\n"), @r#"
         Begins("starting vacuum...")
         Failed(SqlError { sqlstate: So
         Ends

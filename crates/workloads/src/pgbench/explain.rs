@@ -14,11 +14,8 @@ use super::prepare::Program;
 use super::trial::{AsWritten, Asking, Trial, pasted};
 use crate::answers::SAMPLE;
 use crate::error::WorkloadError;
-use crate::explain::{Budget, Session, Unexplained, refused};
+use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained, refused};
 use crate::plans::Explained;
-
-/// Executions of a prepared statement with custom plans before the server considers a generic one.
-const CUSTOM_PLANS: usize = 5;
 
 /// Explains the scripts. The connection cannot be used for anything else afterwards.
 ///
@@ -115,7 +112,6 @@ impl Explaining {
         Ok(())
     }
 
-    /// Explains a query.
     fn query(&mut self, sql: &mut dyn Sql, query: &str, line: usize) -> Result<(), SqlError> {
         match self.session.explain(sql, query) {
             Ok((plan, json)) => {

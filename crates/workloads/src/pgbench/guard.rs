@@ -45,9 +45,6 @@ pub(super) fn first_execution(
 
 /// Runs every script that can be chosen several times, without allowing writes. Each time has separate random
 /// numbers, equal for equal seeds however many the scripts draw.
-///
-/// # Errors
-/// As [`first_execution`].
 pub(super) fn sample(
     program: &Program,
     sql: &mut dyn Sql,

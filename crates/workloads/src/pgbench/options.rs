@@ -129,9 +129,6 @@ impl Options {
     }
 
     /// Checks values.
-    ///
-    /// # Errors
-    /// [`WorkloadError::Option`].
     pub fn validate(&self) -> Result<(), WorkloadError> {
         if self.scale == Some(0) {
             return Err(WorkloadError::option("pgbench.scale", "must be at least 1"));

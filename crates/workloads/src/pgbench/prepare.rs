@@ -150,7 +150,6 @@ impl Program {
         Some(format!("{}, line {}: {}", script.name, command.line, command.summary))
     }
 
-    /// Number of measured scripts.
     pub(super) fn measured(&self) -> usize {
         self.startup.unwrap_or(self.scripts.scripts().len())
     }

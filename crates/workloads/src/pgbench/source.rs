@@ -32,7 +32,6 @@ pub enum ScriptSource {
     },
 }
 
-/// A script's text.
 pub(super) struct Loaded {
     pub(super) name: String,
     pub(super) text: Vec<u8>,
@@ -102,14 +101,14 @@ fn read_file(path: &Path) -> Result<Vec<u8>, WorkloadError> {
 
 /// Reads anything, even a pipe, as pgbench does, with its messages.
 fn read_anything(path: &Path, shown: &str) -> Result<Vec<u8>, WorkloadError> {
-    let told = |what: &str, error: &std::io::Error| {
+    let failed = |what: &str, error: &std::io::Error| {
         WorkloadError::Script(format!(
             "could not {what} file \"{shown}\": {}",
             protocol::wording::system(error)
         ))
     };
-    let mut file = std::fs::File::open(path).map_err(|error| told("open", &error))?;
+    let mut file = std::fs::File::open(path).map_err(|error| failed("open", &error))?;
     let mut text = Vec::new();
-    file.read_to_end(&mut text).map_err(|error| told("read", &error))?;
+    file.read_to_end(&mut text).map_err(|error| failed("read", &error))?;
     Ok(text)
 }

@@ -13,9 +13,6 @@ use protocol::postgres::sql::{ResultSet, Sql, SqlError, long};
 /// Runs the statements of a trial, in the script's order.
 pub(super) trait Asking {
     /// Runs a statement; returns as much of its results as the script needs.
-    ///
-    /// # Errors
-    /// Of the server or the connection.
     fn ask(
         &mut self,
         sql: &mut dyn Sql,
@@ -46,7 +43,6 @@ pub(super) fn pasted(statement: &Statement, variables: &Variables) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// An error of a command.
 enum Problem {
     Script {
         text: String,

@@ -59,9 +59,6 @@ impl Pgbench {
     }
 
     /// Runs these scripts, in this order, instead of those in `options`.
-    ///
-    /// # Errors
-    /// As [`Pgbench::open`].
     pub fn with_scripts(options: &Options, sources: &[ScriptSource]) -> Result<Self, WorkloadError> {
         Ok(Self::new(options, Program::load(options, sources)?))
     }
@@ -282,12 +279,12 @@ mod tests {
         };
         let by_scale =
             "\\set aid random(1, 100000 * :scale)\nSELECT 1 FROM pgbench_accounts WHERE aid = :aid;";
-        let said = remark(Some(20), by_scale, "2");
-        assert!(said.starts_with(":scale is 20, but pgbench's tables have scale 2 "), "{said}");
-        let said = remark(None, by_scale, "20");
+        let text = remark(Some(20), by_scale, "2");
+        assert!(text.starts_with(":scale is 20, but pgbench's tables have scale 2 "), "{text}");
+        let text = remark(None, by_scale, "20");
         assert!(
-            said.starts_with(":scale is 1 (no scale was given), but pgbench's tables have scale 20"),
-            "{said}"
+            text.starts_with(":scale is 1 (no scale was given), but pgbench's tables have scale 20"),
+            "{text}"
         );
         assert_eq!(remark(Some(20), by_scale, "20"), "");
         // The scale does not matter for other tables, or without the variable.

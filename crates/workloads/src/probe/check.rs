@@ -43,9 +43,6 @@ pub(super) struct Server {
 
 impl Server {
     /// Asks the server.
-    ///
-    /// # Errors
-    /// When the server refuses, or is too old.
     pub(super) fn ask(sql: &mut dyn Sql, options: &Options) -> Result<Self, WorkloadError> {
         let rows = sql.rows(ASK).map_err(WorkloadError::sql("asking what may be done"))?;
         let row: Vec<String> =

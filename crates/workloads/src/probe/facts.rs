@@ -74,8 +74,8 @@ fn settings(sql: &mut dyn Sql) -> Vec<Fact> {
         row.get(1).cloned().flatten().filter(|value| !value.is_empty())
     };
     // If the server reports the state, that replaces the wish.
-    let told = |name: &&&str| **name != "huge_pages" || value("huge_pages_status").is_none();
-    SETTINGS.iter().filter(told).filter_map(|name| Some(Fact::known(name, value(name)?))).collect()
+    let is_wanted = |name: &&&str| **name != "huge_pages" || value("huge_pages_status").is_none();
+    SETTINGS.iter().filter(is_wanted).filter_map(|name| Some(Fact::known(name, value(name)?))).collect()
 }
 
 /// Why files of the host cannot be read, asked without causing an error in the server's log.
@@ -137,15 +137,14 @@ impl Host {
         match load {
             Ok(text) => {
                 self.load = text.split_whitespace().next().and_then(|load| load.parse().ok());
-                let told = text.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
-                facts.push(Fact::known("load", format!("{told} (1, 5 and 15 minutes, before the probe)")));
+                let load = text.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
+                facts.push(Fact::known("load", format!("{load} (1, 5 and 15 minutes, before the probe)")));
             }
             Err(why) => facts.push(Fact::unknown("load", why)),
         }
         facts
     }
 
-    /// CPU time so far.
     pub(super) fn ticks(&self, sql: &mut dyn Sql) -> Result<Ticks, String> {
         match &self.closed {
             Some(why) => Err(why.clone()),
@@ -249,10 +248,10 @@ mod tests {
         sql.answer("pg_settings", &[&["huge_pages", "try"], &["fsync", "on"], &["ssl", ""]]);
         let (host, facts) = read(&mut sql);
         assert_eq!((host.cpus, host.cache_bytes, host.load), (Some(1), Some(32 << 20), Some(0.5)));
-        let told: Vec<String> =
+        let shown: Vec<String> =
             facts.iter().map(|fact| format!("{}: {}", fact.name, fact.value.as_deref().unwrap())).collect();
         assert_eq!(
-            told,
+            shown,
             [
                 "server: PostgreSQL 17.2",
                 "CPU: Xeon, 32 MB of cache",

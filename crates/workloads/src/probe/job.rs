@@ -196,7 +196,7 @@ mod tests {
             dbname: String::new(),
             password: None,
         };
-        let mut told = Vec::new();
+        let mut progress = Vec::new();
         let report = probe.run(&mut JobSite {
             sql: &mut server.clone(),
             runtime: server,
@@ -205,9 +205,9 @@ mod tests {
             cpus: 1,
             extracts: std::path::Path::new("nowhere"),
             remark: &mut |_| {},
-            doing: &mut |what| told.push(what),
+            doing: &mut |what| progress.push(what),
         });
-        (probe, report.unwrap(), told)
+        (probe, report.unwrap(), progress)
     }
 
     fn is_writing(asked: &str) -> bool {
@@ -217,8 +217,8 @@ mod tests {
     #[test]
     fn a_standby_is_asked_nothing_that_writes() {
         let server = Server { standby: true, ..Server::default() };
-        let (_, report, told) = probe(&server);
-        assert_eq!(told.len(), 3, "a line for each part: {told:?}");
+        let (_, report, progress) = probe(&server);
+        assert_eq!(progress.len(), 3, "a line for each part: {progress:?}");
         let asked = server.asked.lock().unwrap();
         assert!(!asked.iter().any(|asked| is_writing(asked)), "{asked:#?}");
         let shots: Vec<_> = asked.iter().filter(|asked| asked.starts_with("BEGIN")).collect();

@@ -34,9 +34,9 @@ pub(super) fn sweep(sql: &mut dyn Sql) -> Vec<String> {
             return vec![format!("what earlier probes may have left was not looked for: {}", error.text)];
         }
     };
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     for (name, is_at_work) in found {
-        told.push(if is_at_work {
+        remarks.push(if is_at_work {
             format!(
                 "another probe is at work in this database (schema {name}), or was killed just now: the figures of both suffer"
             )
@@ -50,7 +50,7 @@ pub(super) fn sweep(sql: &mut dyn Sql) -> Vec<String> {
             }
         });
     }
-    told
+    remarks
 }
 
 #[cfg(test)]
@@ -63,12 +63,12 @@ mod tests {
         let mut sql = FakeSql::new();
         sql.answer("pg_namespace n", &[&["pgdyno_probe_a", "t"], &["pgdyno_probe_b", "f"]]);
         sql.refuse("\"pgdyno_probe_c\"", "2BP01", "ERROR:  other objects depend on it");
-        let told = sweep(&mut sql);
+        let remarks = sweep(&mut sql);
         assert!(
-            told[0].starts_with("another probe is at work in this database (schema pgdyno_probe_a)"),
-            "{told:?}"
+            remarks[0].starts_with("another probe is at work in this database (schema pgdyno_probe_a)"),
+            "{remarks:?}"
         );
-        assert_eq!(told[1], "schema pgdyno_probe_b, which an earlier probe had left, was dropped");
+        assert_eq!(remarks[1], "schema pgdyno_probe_b, which an earlier probe had left, was dropped");
         let drops: Vec<_> = sql.asked.iter().filter(|asked| asked.contains("DROP")).collect();
         assert_eq!(drops.len(), 1, "{drops:?}");
         assert!(!drops[0].contains("CASCADE") && drops[0].contains("\"pgdyno_probe_b\""), "{drops:?}");

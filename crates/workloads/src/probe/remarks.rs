@@ -14,9 +14,9 @@ const STEAL_PCT: f64 = 2.0;
 
 /// Other sessions and load before the probe.
 pub(super) fn busy(server: &Server, host: &Host) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     if server.active > 0 {
-        told.push(format!(
+        remarks.push(format!(
             "{} at work on the server when the probe began: its figures are what they left",
             match server.active {
                 1 => "another backend was".to_owned(),
@@ -27,12 +27,12 @@ pub(super) fn busy(server: &Server, host: &Host) -> Vec<String> {
     if let (Some(load), Some(cpus)) = (host.load, host.cpus)
         && load > f64::from(cpus) / 2.0
     {
-        told.push(format!(
+        remarks.push(format!(
             "the host had a load of {load} on {} when the probe began: an idle one may be worth more",
             spec::count(cpus.into(), "CPU")
         ));
     }
-    told
+    remarks
 }
 
 /// The steal during the probe, with a remark.
@@ -41,12 +41,12 @@ pub(super) fn steal(before: Result<Ticks, String>, after: Result<Ticks, String>)
     match (before, after) {
         (Ok(before), Ok(after)) => match after.steal_pct_since(before) {
             Some(pct) => {
-                let told = format!(
+                let remark = format!(
                     "the hypervisor took {pct:.1} % of the CPUs meanwhile: the same machine can be worth more, or less"
                 );
                 (
                     Fact::known(NAME, format!("{pct:.1} % during the probe")),
-                    (pct >= STEAL_PCT).then_some(told),
+                    (pct >= STEAL_PCT).then_some(remark),
                 )
             }
             None => (Fact::unknown(NAME, "no time passed"), None),
@@ -71,17 +71,17 @@ pub(super) fn flush(found: &mut [Found]) {
 pub(super) fn doubtful(found: &[Found], facts: &[Fact]) -> Vec<String> {
     let set = |name: &str| facts.iter().find(|fact| fact.name == name)?.value.as_deref().ok();
     let median = |name: &str| found.iter().find(|found| found.name == name)?.spread();
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     let commits = median(COMMIT).zip(median(COMMIT_ASYNC));
     if set("fsync") == Some("off") {
-        told.push(
+        remarks.push(
             "fsync is off: commits reach no disk, and a crash of the host may lose the whole database"
                 .to_owned(),
         );
     } else if let Some((waited, not)) = commits
         && waited.median - not.median < TOO_FAST_US
     {
-        told.push(format!(
+        remarks.push(format!(
             "a commit waits {:.0} µs for the disk, less than writing to one takes: a cache that keeps its power, or a \
              (virtual) disk that says it has written when it has not; only pulling the plug tells which",
             (waited.median - not.median).max(0.0)
@@ -89,7 +89,7 @@ pub(super) fn doubtful(found: &[Found], facts: &[Fact]) -> Vec<String> {
     }
     let (one, all) = (median(CPU_ONE), median(CPU_ALL));
     if let Some(one) = one.filter(|one| one.shots >= 5 && one.high > one.low * APART) {
-        told.push(format!(
+        remarks.push(format!(
             "the same work took a backend {:.1} times as long in one moment as in another: others, or a throttle, took CPU \
              time meanwhile; probe again, at several hours",
             one.high / one.low
@@ -97,22 +97,22 @@ pub(super) fn doubtful(found: &[Found], facts: &[Fact]) -> Vec<String> {
     } else if let Some((one, all)) = one.zip(all)
         && all.median < one.median * 0.9
     {
-        told.push(
+        remarks.push(
             "all backends together computed less than one alone: others took CPU time meanwhile".to_owned(),
         );
     }
     if let (Some(standbys), Some(_)) = (set("synchronous_standby_names"), commits) {
-        told.push(format!(
+        remarks.push(format!(
             "commits wait for standbys as well as for the disk: synchronous_standby_names = {standbys}"
         ));
     }
     if set("server").is_some_and(|version| version.contains("Alpine") || version.contains("musl")) {
-        told.push(
+        remarks.push(
             "the server is built with musl, whose memcmp is slow: its memory figures are no match for those of others"
                 .to_owned(),
         );
     }
-    told
+    remarks
 }
 
 #[cfg(test)]
@@ -133,9 +133,9 @@ mod tests {
         };
         let host = |load| Host { cpus: Some(2), load: Some(load), ..Host::default() };
         assert_eq!(busy(&server(0), &host(1.0)), [""; 0]);
-        let told = busy(&server(1), &host(1.5));
-        assert!(told[0].starts_with("another backend was at work"), "{told:?}");
-        assert!(told[1].starts_with("the host had a load of 1.5 on 2 CPUs"), "{told:?}");
+        let remarks = busy(&server(1), &host(1.5));
+        assert!(remarks[0].starts_with("another backend was at work"), "{remarks:?}");
+        assert!(remarks[1].starts_with("the host had a load of 1.5 on 2 CPUs"), "{remarks:?}");
     }
 
     #[test]
@@ -153,11 +153,12 @@ mod tests {
             ),
         ];
         for (one, all, wanted) in cases {
-            let told = doubtful(&[of(CPU_ONE, &one), of(CPU_ALL, &all)], &[]);
-            let told = told.first().map(String::as_str);
+            let remarks = doubtful(&[of(CPU_ONE, &one), of(CPU_ALL, &all)], &[]);
+            let remarks = remarks.first().map(String::as_str);
             assert!(
-                told.is_some() == wanted.is_some() && told.unwrap_or("").starts_with(wanted.unwrap_or("")),
-                "{told:?}"
+                remarks.is_some() == wanted.is_some()
+                    && remarks.unwrap_or("").starts_with(wanted.unwrap_or("")),
+                "{remarks:?}"
             );
         }
     }
@@ -192,9 +193,12 @@ mod tests {
             ),
         ];
         for (sync, facts, wanted) in cases {
-            let told = doubtful(&found(sync), &facts);
-            assert_eq!(told.len(), wanted.len(), "{told:?}");
-            assert!(told.iter().zip(wanted).all(|(told, wanted)| told.starts_with(wanted)), "{told:?}");
+            let remarks = doubtful(&found(sync), &facts);
+            assert_eq!(remarks.len(), wanted.len(), "{remarks:?}");
+            assert!(
+                remarks.iter().zip(wanted).all(|(remark, wanted)| remark.starts_with(wanted)),
+                "{remarks:?}"
+            );
         }
     }
 }

@@ -11,11 +11,9 @@ use super::keys::{Keys, Values};
 use super::options::{Command, Options};
 use super::scripts::Scripts;
 use super::wire::Wire;
-use crate::link::address;
+use crate::link::{MOST_MESSAGES, address};
 
 const LINK: usize = 0;
-/// Most failures with a message; the others are only counted.
-const MOST_MESSAGES: u32 = 3;
 
 #[derive(Debug)]
 pub(super) struct RedisClient {
@@ -36,7 +34,7 @@ pub(super) struct RedisClient {
     batch: Batch,
     /// The requested keys, in order.
     asked: Vec<u64>,
-    told: u32,
+    reported: u32,
 }
 
 /// The pending commands, and the results of the others.
@@ -77,7 +75,7 @@ impl RedisClient {
             replies: Replies::new(),
             batch: Batch::default(),
             asked: Vec::with_capacity(options.pipeline as usize),
-            told: 0,
+            reported: 0,
         }
     }
 
@@ -132,7 +130,7 @@ impl RedisClient {
             (false, Reply::Nil) if self.may_miss => self.batch.misses += 1,
             _ => {
                 self.batch.failed += 1;
-                if self.told < MOST_MESSAGES && self.batch.problem.is_none() {
+                if self.reported < MOST_MESSAGES && self.batch.problem.is_none() {
                     self.batch.problem = Some(self.problem(reply, self.asked[at as usize]));
                 }
             }
@@ -159,7 +157,7 @@ impl RedisClient {
     fn end(&mut self, io: &mut Io<'_>) -> Step {
         let (_, bytes) = self.replies.take_counts();
         if let Some(problem) = self.batch.problem.take() {
-            self.told += 1;
+            self.reported += 1;
             io.message(format!("client {}: {problem}", self.number));
         }
         let Batch { writes, hits, written, failed, .. } = self.batch;

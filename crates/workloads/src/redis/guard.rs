@@ -89,9 +89,6 @@ fn look(
 }
 
 /// Keys in the database; `None` where the server does not report it.
-///
-/// # Errors
-/// When it does not answer.
 pub fn number_of_keys(control: &mut dyn Control) -> Result<Option<u64>, WorkloadError> {
     match control.one(&[b"DBSIZE"])? {
         Answer::Done(count) => Ok(count.parse().ok()),

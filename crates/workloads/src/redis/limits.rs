@@ -25,8 +25,7 @@ impl Memory {
         self.0
     }
 
-    /// # Errors
-    /// The accepted form.
+    /// The error gives the accepted form.
     fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("\"{text}\" is no size of memory; write e.g. \"64MB\" or \"2GB\"");
         let word = text.trim();

@@ -163,9 +163,6 @@ impl Options {
     }
 
     /// Checks ranges.
-    ///
-    /// # Errors
-    /// [`WorkloadError::Option`].
     pub fn validate(&self) -> Result<(), WorkloadError> {
         self.value_bytes.validate().map_err(|problem| WorkloadError::option("redis.value_bytes", problem))?;
         within("redis.keys", self.keys, 1, 1_000_000_000)?;

@@ -20,7 +20,7 @@ const BATCH: usize = 256 * 1024;
 /// When Redis does not answer or refuses, for example because it is out of memory.
 pub(super) fn begin(options: &Options, site: &Site<'_>, seed: u64) -> Result<(), WorkloadError> {
     let mut control = site.redis()?;
-    bring_limits(options, site, &mut *control)?;
+    set_limits(options, site, &mut *control)?;
     if options.fills() { fill(options, &mut *control, seed) } else { Ok(()) }
 }
 
@@ -30,7 +30,7 @@ pub(super) fn begin(options: &Options, site: &Site<'_>, seed: u64) -> Result<(),
 /// As [`begin`].
 pub(super) fn again(options: &Options, site: &Site<'_>, seed: u64) -> Result<(), WorkloadError> {
     let mut control = site.redis()?;
-    bring_limits(options, site, &mut *control)?;
+    set_limits(options, site, &mut *control)?;
     if options.fills() && (options.begins_anew() || !is_filled(options, &mut *control)?) {
         fill(options, &mut *control, seed)?;
     }
@@ -38,9 +38,6 @@ pub(super) fn again(options: &Options, site: &Site<'_>, seed: u64) -> Result<(),
 }
 
 /// After the last run: restores our Redis' initial limits.
-///
-/// # Errors
-/// When it does not answer or refuses.
 pub(super) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
     match site.limits_at_start() {
         Some(at_start) => limits::set(&mut *site.redis()?, at_start).map(drop),
@@ -49,7 +46,7 @@ pub(super) fn put_back(site: &Site<'_>) -> Result<(), WorkloadError> {
 }
 
 /// Sets the limits of the workload. Where memory is limited, data of others would use a part of it.
-fn bring_limits(options: &Options, site: &Site<'_>, control: &mut dyn Control) -> Result<(), WorkloadError> {
+fn set_limits(options: &Options, site: &Site<'_>, control: &mut dyn Control) -> Result<(), WorkloadError> {
     let Some(at_start) = site.limits_at_start() else {
         return match options.memory {
             None => Ok(()),

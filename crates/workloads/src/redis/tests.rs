@@ -95,7 +95,7 @@ fn replies_are_told_apart_whatever_their_pieces() {
 }
 
 #[test]
-fn the_first_failures_are_told_in_words() {
+fn the_first_failures_are_reported_in_words() {
     let (measured, _) = run(&small(Command::Get), &[NONE], 4096);
     assert_eq!(measured.messages.len(), 3);
     assert!(
@@ -296,14 +296,14 @@ fn keys_are_filled_before_they_are_read() {
 }
 
 #[test]
-fn a_redis_that_is_full_is_told_with_figures() {
+fn a_redis_that_is_full_is_reported_with_figures() {
     let server = Remembering::ours(2);
     let mut site = Site { redis: Some(&server), ..Site::default() };
     let options =
         |memory: &str| Options { memory: Some(serde_json::from_str(memory).unwrap()), ..small(Command::Get) };
-    let told = Redis::open(&options("\"2MB\"")).unwrap().prepare(&mut site, 1).unwrap_err().to_string();
+    let message = Redis::open(&options("\"2MB\"")).unwrap().prepare(&mut site, 1).unwrap_err().to_string();
     assert_eq!(
-        told,
+        message,
         "Redis is full: its memory (maxmemory) is 2.00 MB, and 3 keys of 5 bytes take 15 bytes for the values alone; it \
          refused after 2 of them: OOM command not allowed when used memory > 'maxmemory'.; give redis.memory more, take \
          fewer redis.keys or smaller redis.value_bytes, or let it evict: redis.eviction = \"allkeys-lru\""
@@ -346,8 +346,8 @@ fn limits_are_those_of_each_workload_and_put_back() {
     // A server that somebody else started is not limited.
     let theirs = Remembering::default();
     let mut site = Site { redis: Some(&theirs), ..Site::default() };
-    let told = limited.prepare(&mut site, 1).unwrap_err().to_string();
-    assert!(told.contains("is not its own; write managed = { redis = true }"), "{told}");
+    let message = limited.prepare(&mut site, 1).unwrap_err().to_string();
+    assert!(message.contains("is not its own; write managed = { redis = true }"), "{message}");
 }
 
 #[test]

@@ -9,7 +9,6 @@ use super::options::Options;
 /// Digits of a key's number.
 const DIGITS: usize = 12;
 
-/// The commands of a workload.
 #[derive(Debug, Clone)]
 pub(super) struct Wire {
     /// Up to the number of the key.

@@ -26,9 +26,6 @@ pub struct Redis {
 
 impl Redis {
     /// A workload with these options.
-    ///
-    /// # Errors
-    /// When they are out of range.
     pub fn open(options: &Options) -> Result<Self, WorkloadError> {
         options.validate()?;
         Ok(Self { options: options.clone(), seed: 1 })

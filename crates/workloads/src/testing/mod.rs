@@ -48,7 +48,7 @@ pub(crate) struct FakePostgres<F> {
     pub(crate) full_at: usize,
     pub(crate) down: std::ops::Range<usize>,
     /// These connections get an error (SQLSTATE), and the server leaves them open.
-    pub(crate) turned_away: (std::ops::Range<usize>, &'static str),
+    pub(crate) refused_connections: (std::ops::Range<usize>, &'static str),
     /// Servers in this folder are in hot standby.
     pub(crate) standby: Option<&'static str>,
     pub(crate) addresses: Vec<Address>,
@@ -85,7 +85,7 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
             known_already: Vec::new(),
             full_at: usize::MAX,
             down: 0..0,
-            turned_away: (0..0, ""),
+            refused_connections: (0..0, ""),
             standby: None,
             addresses: Vec::new(),
             connections: HashMap::new(),
@@ -157,8 +157,8 @@ impl<F: FnMut(usize, &str) -> Vec<Answer>> FakePostgres<F> {
             Request::Startup => {
                 backend.started = true;
                 self.log.push("C".into());
-                if self.turned_away.0.contains(&connection) {
-                    return error(&mut out.bytes, "FATAL", self.turned_away.1, "not now");
+                if self.refused_connections.0.contains(&connection) {
+                    return error(&mut out.bytes, "FATAL", self.refused_connections.1, "not now");
                 }
                 let standby = self.standby.is_some_and(|folder| match &self.addresses[connection] {
                     Address::Unix(path) => path.starts_with(folder),

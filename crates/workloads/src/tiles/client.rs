@@ -9,12 +9,10 @@ use script::Random;
 use tile::Tile;
 
 use super::atlas::{Atlas, Pick};
-use crate::link::{NotConnected, PgLink, Progress, endpoint, returned};
+use crate::link::{MOST_MESSAGES, NotConnected, PgLink, Progress, endpoint, returned};
 use crate::statement_names::StatementNames;
 use crate::views::Visit;
 
-/// Most failures with a message; the others are only counted.
-const MOST_MESSAGES: u32 = 3;
 /// OID of type integer.
 pub(super) const INT4: u32 = 23;
 
@@ -54,7 +52,7 @@ pub(super) struct TileClient {
     failure: Option<Failure>,
     /// Decimal digits of z, x and y, in reused memory.
     digits: [Vec<u8>; 3],
-    told: u32,
+    reported: u32,
 }
 
 impl TileClient {
@@ -85,7 +83,7 @@ impl TileClient {
             returned: Returned::default(),
             failure: None,
             digits: Default::default(),
-            told: 0,
+            reported: 0,
         }
     }
 
@@ -200,8 +198,8 @@ impl TileClient {
                 _ => Failure::Other,
             };
             self.failure.get_or_insert(failure);
-            if self.told < MOST_MESSAGES {
-                self.told += 1;
+            if self.reported < MOST_MESSAGES {
+                self.reported += 1;
                 io.message(format!("client {}, tile {}: {error}", self.number, pick.tile));
             }
         } else if let Some(item) = pick.item {

@@ -8,12 +8,9 @@ use super::guard::Part;
 use super::layer::Style;
 use crate::answers::SAMPLE;
 use crate::error::WorkloadError;
-use crate::explain::{Budget, Session, Unexplained};
+use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained};
 use crate::plans::{Explained, Kept};
 use crate::workload::TileItem;
-
-/// Executions of a prepared statement with custom plans before the server considers a generic one.
-const CUSTOM_PLANS: usize = 5;
 
 /// Explains tiles of each layer and zoom. The connection cannot be used for anything else afterwards.
 ///

@@ -47,11 +47,11 @@ impl Fetch for FromDatabase<'_> {
     /// A function's work is unknown.
     fn features_in(&mut self, layer: &Layer, tile: Tile) -> Result<Option<u64>, WorkloadError> {
         let query = format!("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON) {}", layer.literal(tile, self.style));
-        let said = long(self.sql)
+        let lines = long(self.sql)
             .rows(&query)
             .map_err(WorkloadError::sql(format!("explaining tile {tile} of {}", layer.shown)))?;
-        let said: Vec<String> = said.into_iter().flatten().flatten().collect();
-        let plan = crate::explain::read(&said.join("\n")).ok();
+        let lines: Vec<String> = lines.into_iter().flatten().flatten().collect();
+        let plan = crate::explain::read(&lines.join("\n")).ok();
         Ok(plan.and_then(|plan| plan.rows_into("st_asmvt")).map(|rows| rows.round() as u64))
     }
 }

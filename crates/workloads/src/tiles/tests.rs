@@ -115,17 +115,17 @@ fn a_table_of_several_srids_is_refused() {
     assert!(refused.contains("of several SRIDs: 5000 in 4326, 70 in 3857; bring them into one"), "{refused}");
 }
 
-/// That small polygons are left out stood in the statement only.
+/// Only the statement showed that small polygons are left out.
 #[test]
-fn what_is_left_out_is_told() {
-    for (min_pixels, told) in [(4.0, true), (0.0, false)] {
+fn what_is_left_out_is_remarked() {
+    for (min_pixels, is_remarked) in [(4.0, true), (0.0, false)] {
         let (mut sql, options) = (database(), Options { min_pixels, ..options("planet_osm_polygon") });
         let mut workload = open(&options);
         let mut site = Site::postgres(&mut sql);
         workload.prepare(&mut site, 1).unwrap();
         let notes = workload.guard(&mut site, 1).unwrap().notes;
         let left_out = "smaller than 4 square pixels on the map are left out";
-        assert_eq!(notes.iter().any(|note| note.contains(left_out)), told, "{notes:?}");
+        assert_eq!(notes.iter().any(|note| note.contains(left_out)), is_remarked, "{notes:?}");
     }
 }
 
@@ -152,7 +152,7 @@ fn traces_are_read_line_by_line() {
     assert!(with("\n").unwrap_err().contains("names no tile"));
 }
 
-/// What a Redis server was told; it takes all of it.
+/// The input of a Redis server that accepts everything.
 #[derive(Default)]
 struct Told(RefCell<Vec<u8>>);
 
@@ -282,7 +282,7 @@ impl Server for TileServer {
     }
 }
 
-/// They were refused: users were to be had by SQL only.
+/// They were refused: only SQL had users.
 #[test]
 fn users_see_the_same_views_by_sql_and_from_a_tile_server() {
     let sessions = Sessions { viewport: [600, 400], views: 3, links: 1, count: 2 };
@@ -318,6 +318,6 @@ fn users_see_the_same_views_by_sql_and_from_a_tile_server() {
     assert_eq!(single, by_http.queries, "each tile has its own figures");
 
     let options = Options { via: Via::Redis, picker: Picker::Sessions(sessions), ..options("t") };
-    let told = Tiles::open(&options, std::path::Path::new(".")).map(drop).unwrap_err().to_string();
-    assert!(told.contains("tiles.via: a client asks the cache for one tile at a time"), "{told}");
+    let message = Tiles::open(&options, std::path::Path::new(".")).map(drop).unwrap_err().to_string();
+    assert!(message.contains("tiles.via: a client asks the cache for one tile at a time"), "{message}");
 }

@@ -12,9 +12,6 @@ use crate::error::WorkloadError;
 
 impl Options {
     /// Checks values.
-    ///
-    /// # Errors
-    /// [`WorkloadError::Option`].
     pub fn validate(&self) -> Result<(), WorkloadError> {
         let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("tiles.{key}"), problem));
         let given = [

@@ -12,7 +12,7 @@ use spec::{Artifact, Counts, MapPart, TextKind, TileSample};
 use tile::Tile;
 
 use super::atlas::{Atlas, zooms_in};
-use super::cache::{self, CachedClient, Keys, Shared, bring_limits, put_back};
+use super::cache::{self, CachedClient, Keys, Shared, put_back, set_limits};
 use super::client::TileClient;
 use super::explain::explain;
 use super::fetch::{Fetch, FromDatabase, FromWeb};
@@ -330,14 +330,14 @@ impl Workload for Tiles {
     fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
         if self.options.via == Via::Redis {
             let mut control = site.redis()?;
-            bring_limits(&self.options, site, &mut *control)?;
+            set_limits(&self.options, site, &mut *control)?;
             let (atlas, mut cache) = (self.atlas(), std::mem::take(&mut self.cache));
             let layers: Vec<&Layer> = self.picked.iter().map(|(layer, _)| layer).collect();
             let state = site.state.clone();
             let mut from = FromDatabase { sql: site.sql()?, style: self.style };
-            let brought = cache.bring(&self.options, &state, &atlas, &layers, &mut from, &mut *control);
+            let prepared = cache.prepare(&self.options, &state, &atlas, &layers, &mut from, &mut *control);
             self.cache = cache;
-            brought?;
+            prepared?;
         }
         Ok(Vec::new())
     }
@@ -403,7 +403,7 @@ impl Workload for Tiles {
         self.is_picked()?;
         if !self.options.via.is_sql() {
             let way = self.options.via.words();
-            return Ok(Explained::not(format!("what asks the database stands behind {way}")));
+            return Ok(Explained::not(format!("the database is queried behind {way}")));
         }
         let named = self.probes().into_iter().map(|part| {
             // The database was not asked for cached tiles.

@@ -75,7 +75,6 @@ pub(in crate::driver) mod tests {
         (listener, endpoint)
     }
 
-    /// The options as read back from a socket.
     pub(in crate::driver) fn options_of(fd: &OwnedFd) -> TcpOptions {
         let keepalive = sockopt::socket_keepalive(fd).unwrap().then(|| Keepalive {
             idle: Some(sockopt::tcp_keepidle(fd).unwrap()),

@@ -25,7 +25,6 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// The group's number.
     pub(super) const GROUP: u16 = 0;
 
     /// Registers as many buffers as connections may be readable at once, up to a limit.

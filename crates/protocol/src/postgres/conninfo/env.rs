@@ -104,7 +104,6 @@ impl Env {
         self.user.as_deref()
     }
 
-    /// A path below the user's home.
     pub(crate) fn in_home(&self, path: &str) -> Option<PathBuf> {
         self.home.as_ref().map(|home| home.join(path))
     }

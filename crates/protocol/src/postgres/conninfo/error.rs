@@ -10,10 +10,8 @@ pub enum ConnInfoError {
     UnknownKeyword {
         /// Number of the option in the string, from 1, if known.
         number: Option<usize>,
-        /// The most similar option.
         nearest: Option<&'static str>,
     },
-    /// A keyword without `=` and value.
     #[error("missing \"=\" after {after} in connection info string")]
     MissingEquals {
         /// The option, or the word's number when the word may be part of a password.
@@ -28,10 +26,8 @@ pub enum ConnInfoError {
     /// A value that looks like a piece of a connection string and so may contain a password.
     #[error("invalid {keyword} value: {}", misplaced(keyword))]
     Misplaced { keyword: &'static str },
-    /// Two options that contradict each other.
     #[error("{0}")]
     Conflict(String),
-    /// An option of libpq that pgdyno does not have.
     #[error("connection option \"{keyword}\" is not supported: {reason}")]
     Unsupported {
         keyword: &'static str,
@@ -48,7 +44,6 @@ pub enum ConnInfoError {
         /// The list that must match: hosts, or hostaddr values.
         to: &'static str,
     },
-    /// The operating system does not know the current user's name either.
     #[error(
         "no PostgreSQL user name specified and the operating system user is unknown; give one with user="
     )]
@@ -68,7 +63,6 @@ pub enum ConnInfoError {
 /// Why a URI is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UriError {
-    /// `[` without `]`.
     #[error("end of string reached when looking for matching \"]\" in IPv6 host address")]
     UnclosedBracket,
     /// `[]`.

@@ -32,7 +32,6 @@ const ALPN: &[u8] = b"postgresql";
 pub enum TlsError {
     #[error("could not read {what} file \"{}\": {error}", .path.display())]
     File { what: &'static str, path: PathBuf, error: String },
-    /// The sslmode needs a root certificate and the file does not exist.
     #[error(
         "root certificate file \"{}\" does not exist; either provide the file, use the system's trusted roots with \
          sslrootcert=system, or change sslmode to disable server certificate verification",
@@ -59,7 +58,6 @@ pub enum TlsError {
     /// rustls rejects the TLS versions.
     #[error("could not set up TLS: {0}")]
     Library(String),
-    /// A certificate cannot contain the host's name.
     #[error(
         "host \"{0}\" is neither a DNS name nor an address, so no certificate can be for it; use another name of the server, \
          or sslmode verify-ca, which does not verify the name"

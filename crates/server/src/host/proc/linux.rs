@@ -6,7 +6,6 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::{CpuTicks, Process};
 
-/// CPU time of the machine.
 pub(in crate::host) fn cpu_ticks() -> Option<CpuTicks> {
     Some(CpuTicks::from(&KernelStats::current().ok()?.total))
 }
@@ -43,7 +42,6 @@ pub(in crate::host) fn disk_bytes(pid: u32) -> Option<(u64, u64)> {
     Some((io.read_bytes, io.write_bytes))
 }
 
-/// All visible processes.
 pub(crate) fn processes() -> impl Iterator<Item = Process> {
     let all = procfs::process::all_processes().into_iter().flatten();
     all.filter_map(|process| read(&process.ok()?))

@@ -69,7 +69,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// An empty journal of this process.
     pub(super) fn new(dsn: &str) -> Self {
         Self {
             format: FORMAT,
@@ -133,7 +132,6 @@ impl JournalFile {
         Self { folder: folder.clone(), name: name.into() }
     }
 
-    /// From the watchdog's argument.
     pub(super) fn at(path: &Path) -> Result<Self, Error> {
         let parts = path.parent().zip(path.file_name().and_then(|name| name.to_str()));
         let (folder, name) = parts.ok_or_else(no_home)?;
@@ -161,7 +159,6 @@ impl JournalFile {
         self.folder.remove_file(&self.name)
     }
 
-    /// Removes an incomplete file.
     pub(super) fn remove_half(&self) {
         let _ = self.folder.remove_file(format!("{}.new", self.name));
     }

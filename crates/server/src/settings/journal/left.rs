@@ -202,9 +202,6 @@ pub fn left_behind(control: &mut Control) -> Result<Vec<Left>, Error> {
 }
 
 /// As [`left_behind`], without a connection; one is made only if a journal may be about the server.
-///
-/// # Errors
-/// As [`left_behind`].
 pub fn left_behind_at(place: &Place) -> Result<Vec<Left>, Error> {
     let Ok(home) = Home::locate() else { return Ok(Vec::new()) };
     if !may_be_left_at(&home, &place.address)? {

@@ -66,9 +66,6 @@ pub struct Journal {
 
 impl Journal {
     /// An empty journal for the server at `dsn` (without password); its watchdog logs in with `access`.
-    ///
-    /// # Errors
-    /// When there can be no journal.
     pub(crate) fn new(home: &Home, dsn: &str, access: Access, watchdog: &Watchdog) -> Result<Self, Error> {
         let folder = home.make_part(Part::Journal, Account::unprivileged().ok().flatten().as_ref())?;
         let file = JournalFile::new(&folder, format!("{}.json", uuid::Uuid::new_v4().simple()));
@@ -126,11 +123,11 @@ impl Journal {
     /// another pgdyno has changed this server: nothing may be changed then.
     pub fn note(&mut self, control: &mut Control, server: &Wanted, known: &Catalog) -> Result<(), Error> {
         debug_assert!(!self.has_settings(), "what an earlier arm changed is undone first");
-        let standing = auto_conf(control).map_err(former_unknown)?;
+        let entries = auto_conf(control).map_err(former_unknown)?;
         self.write_down(control, |entry| {
             for (name, value) in server {
                 let changed = ChangedSetting {
-                    former: standing.get(&name.to_lowercase()).cloned(),
+                    former: entries.get(&name.to_lowercase()).cloned(),
                     ours: value.clone(),
                     in_force: known.get(name).map(|entry| entry.setting.clone()),
                 };

@@ -153,9 +153,6 @@ pub(crate) fn recover_private(cluster: &Cluster, watchdog: &Watchdog) -> Result<
 
 /// Undoes the changes on a private server on request: a stopped server is started for it, and stopped again.
 /// `None` when there is nothing to undo.
-///
-/// # Errors
-/// When the server does not start.
 pub fn mend_changes(cluster: &mut Cluster, watchdog: &Watchdog) -> Result<Option<Recovered>, Error> {
     if !cluster.journal().exists() {
         return Ok(None);
@@ -174,18 +171,15 @@ fn unreadable(file: &JournalFile, reason: String) -> Recovered {
     Recovered::Pending { left, error: unreadable_error(&file.path(), &reason), here: false }
 }
 
-/// The journal cannot be read.
 fn unreadable_error(journal: &Path, reason: &str) -> Error {
     Error::new(Class::BadInput, format!("the journal {} cannot be read: {reason}", journal.display()))
 }
 
-/// The server does not identify itself.
 fn identity_error(error: SqlError) -> Error {
     server_error(format!("the server does not say who it is: {error}"), error)
 }
 
-/// Undoes one journal, over a connection to its server if there is one; `None` when there is nothing to
-/// report.
+/// Undoes one journal, over a connection to its server if there is one; `None` when there is nothing to report.
 fn recover_one(
     file: &JournalFile,
     entry: &Entry,
@@ -212,8 +206,8 @@ fn recover_one(
             });
         }
         Claimed::Held => {
-            let told = here.is_some() || scope == Scope::Asked;
-            return told.then(|| Recovered::InUse(Left::of(entry, LeftBy::Living(entry.pid))));
+            let is_reported = here.is_some() || scope == Scope::Asked;
+            return is_reported.then(|| Recovered::InUse(Left::of(entry, LeftBy::Living(entry.pid))));
         }
         Claimed::Unreadable(reason) => return Some(unreadable(file, reason)),
     };
@@ -237,7 +231,7 @@ pub(super) fn undo_over(
     undoing: &Undoing<'_>,
 ) -> Result<Undone, Error> {
     let server = ServerId::ask(control).map_err(identity_error)?;
-    if is_beside(&claim.file().path(), &server)
+    if is_in_folder_of(&claim.file().path(), &server)
         && claim.entry.server.system_identifier == server.system_identifier
     {
         claim.entry.moved_to(&server);
@@ -280,7 +274,7 @@ pub(super) fn undo_over(
 }
 
 /// Whether a journal is in a private server's folder, next to its data: no other server works there.
-fn is_beside(journal: &Path, server: &ServerId) -> bool {
+fn is_in_folder_of(journal: &Path, server: &ServerId) -> bool {
     let data = server.data_directory.as_ref().map(Path::new);
     server.machine.as_deref() == Some(HERE)
         && data.zip(journal.parent()).is_some_and(|(data, folder)| data.parent() == Some(folder))

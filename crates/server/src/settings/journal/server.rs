@@ -70,9 +70,6 @@ fn machine_behind(address: &Address, server_end: Option<&str>) -> String {
 
 impl ServerId {
     /// Asks the server.
-    ///
-    /// # Errors
-    /// When it refuses.
     pub fn ask(control: &mut Control) -> Result<Self, SqlError> {
         const QUESTION: &str = "SELECT (SELECT system_identifier::text FROM pg_catalog.pg_control_system()), \
              pg_catalog.current_setting('port'), \

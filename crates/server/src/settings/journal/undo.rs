@@ -65,7 +65,7 @@ pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, Error
     let now = auto_conf(control).map_err(failed)?;
     let mut undone = Undone::default();
     for (name, changed) in &entry.settings {
-        match standing(&now, name, changed) {
+        match file_entry(&now, name, changed) {
             FileEntry::Ours => {
                 let sql = match &changed.former {
                     Some(value) => statements::set(name, value),
@@ -87,7 +87,7 @@ pub(super) fn undo(control: &mut Control, entry: &Entry) -> Result<Undone, Error
     Ok(undone)
 }
 
-fn standing(now: &BTreeMap<String, String>, name: &str, changed: &ChangedSetting) -> FileEntry {
+fn file_entry(now: &BTreeMap<String, String>, name: &str, changed: &ChangedSetting) -> FileEntry {
     let now = now.get(&name.to_lowercase());
     let is = |value: &String| now.is_some_and(|now| same(now, value));
     if changed.former.as_ref().map_or(now.is_none(), is) {
@@ -99,9 +99,9 @@ fn standing(now: &BTreeMap<String, String>, name: &str, changed: &ChangedSetting
     }
 }
 
-fn same(standing: &str, ours: &str) -> bool {
+fn same(file_entry: &str, ours: &str) -> bool {
     let plain = |value: &str| value.replace(['"', '\'', ' '], "").to_lowercase();
-    plain(standing) == plain(ours)
+    plain(file_entry) == plain(ours)
 }
 
 /// The server still shows another value than the former one.
@@ -113,7 +113,7 @@ fn not_put_back(names: &[String]) -> Error {
 /// The file must have its former entries, and our values must not be in force any more.
 fn verify(control: &mut Control, entry: &Entry, settled: &[String]) -> Result<(), Error> {
     let now = auto_conf(control).map_err(|error| sql_error("reading settings back", error))?;
-    let not_in_file = |name: &&String| standing(&now, name, &entry.settings[*name]) != FileEntry::Former;
+    let not_in_file = |name: &&String| file_entry(&now, name, &entry.settings[*name]) != FileEntry::Former;
     let wrong: Vec<String> = settled.iter().filter(not_in_file).cloned().collect();
     if !wrong.is_empty() {
         return Err(not_put_back(&wrong));
@@ -178,7 +178,7 @@ mod tests {
             (Some("9min"), Some("9min"), FileEntry::Former),
         ];
         for (former, now, wanted) in cases {
-            let found = standing(&file(now), "Checkpoint_Timeout", &changed(former));
+            let found = file_entry(&file(now), "Checkpoint_Timeout", &changed(former));
             assert_eq!(found, wanted, "before {former:?}, now {now:?}");
         }
     }

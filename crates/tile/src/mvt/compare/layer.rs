@@ -13,7 +13,6 @@ use crate::mvt::Layer;
 /// Which features may match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Partners {
-    /// Features with the same attributes.
     Alike,
     Any,
 }
@@ -102,7 +101,7 @@ impl Search<'_, '_> {
         let same = self.whole(Partners::Alike);
         let compared_all = !self.work.gave_up;
         self.by_parts(Partners::Alike);
-        if self.ids_tell(&same) {
+        if self.ids_identify(&same) {
             self.by_id();
         }
         if compared_all {
@@ -194,7 +193,7 @@ impl Search<'_, '_> {
     }
 
     /// Whether ids identify features: not if equal features have different ids, such as row numbers.
-    fn ids_tell(&self, same: &[[usize; 2]]) -> bool {
+    fn ids_identify(&self, same: &[[usize; 2]]) -> bool {
         let with_ids = same.iter().filter_map(|&pair| {
             let [own, base] = self.of_pair(pair).map(|known| known.feature.id);
             Some(own? == base?)

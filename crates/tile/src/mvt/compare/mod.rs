@@ -107,17 +107,11 @@ pub enum Incomparable {
 }
 
 /// Compares two tiles within [`TOLERANCE_PX`].
-///
-/// # Errors
-/// [`Incomparable`]: one of them is not a tile.
 pub fn compare(own: &[u8], base: &[u8]) -> Result<TileDifference, Incomparable> {
     compare_within(own, base, TOLERANCE_PX)
 }
 
 /// Compares two tiles within a tolerance in pixels (256 per tile), limited to 0..64.
-///
-/// # Errors
-/// [`Incomparable`]: one of them is not a tile.
 pub fn compare_within(own: &[u8], base: &[u8], tolerance_px: f64) -> Result<TileDifference, Incomparable> {
     let ours = decode_with_attributes(own).map_err(Incomparable::Own)?;
     let theirs = decode_with_attributes(base).map_err(Incomparable::Base)?;

@@ -206,7 +206,7 @@ fn street(houses: i32, by: i32, with_attributes: bool, with_ids: bool) -> Vec<Ma
     (0..houses).map(house).collect()
 }
 
-/// Nine of ten were told to be where they were, with other attributes.
+/// Nine of ten were reported as unmoved, with other attributes.
 #[test]
 fn a_moved_house_is_not_its_neighbour_with_other_attributes() {
     let compared = |own: &[Made], base: &[Made]| compare(&tile(own), &tile(base)).unwrap().total;

@@ -13,7 +13,6 @@ use crate::pgbench::prepare::Program;
 /// contended, and it is only taken when there is more than one script.
 pub(super) type SharedStream = Arc<Mutex<Random>>;
 
-/// Scripts and their weights.
 #[derive(Debug)]
 pub(super) struct Choice {
     chooser: ScriptChooser,
@@ -44,7 +43,6 @@ impl Choice {
     }
 }
 
-/// A client's draws.
 #[derive(Debug)]
 pub(super) struct Draws {
     choice: Arc<Choice>,

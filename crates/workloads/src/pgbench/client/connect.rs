@@ -20,7 +20,7 @@ impl PgbenchClient {
             Ok(Progress::Step(step)) => step,
             Ok(Progress::Up) => self.up(link, io),
             Err(why) if self.comes_back() && self.conns[link].link.may_succeed() => {
-                self.turned_away(link, &why.message, io)
+                self.not_accepted(link, &why.message, io)
             }
             Err(why) => self.cannot_connect(why, io),
         }
@@ -31,7 +31,7 @@ impl PgbenchClient {
         self.conns[link].came_up(io);
         if self.comes_back() && !self.conns[link].suits() {
             frontend::terminate(io.out(link));
-            return self.turned_away(link, "the server is not of the kind that is wanted", io);
+            return self.not_accepted(link, "the server is not of the kind that is wanted", io);
         }
         self.conns[link].fresh = true;
         self.exchange.connected();
@@ -67,7 +67,6 @@ impl PgbenchClient {
         self.advance(io)
     }
 
-    /// The startup script ended.
     pub(super) fn started_up(&mut self, io: &mut Io<'_>) -> Step {
         if self.in_block() {
             let abort = self.position().aborted(BLOCK_OPEN);
@@ -187,7 +186,7 @@ impl PgbenchClient {
     }
 
     /// A server does not accept the connection; the next one may.
-    fn turned_away(&mut self, link: Link, reason: &str, io: &mut Io<'_>) -> Step {
+    fn not_accepted(&mut self, link: Link, reason: &str, io: &mut Io<'_>) -> Step {
         io.lost(link);
         self.conns.next_server(link, io);
         self.leave(link, reason, io)

@@ -179,7 +179,6 @@ impl Exchange {
         }
     }
 
-    /// Stores the captured row.
     fn store(
         &mut self,
         (command, prefix): (&'static str, &[u8]),
@@ -202,7 +201,6 @@ impl Exchange {
 /// How the extended protocol refers to a statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Asked<'a> {
-    /// Its prepared name.
     Name(&'a str),
     Text(&'a [u8]),
 }

@@ -175,7 +175,6 @@ impl PgbenchClient {
         self.advance(io)
     }
 
-    /// All commands are done.
     fn end_script(&mut self, io: &mut Io<'_>) -> Step {
         if !self.pipeline.is_off() {
             let abort = self.position().aborted("end of script reached with pipeline open");

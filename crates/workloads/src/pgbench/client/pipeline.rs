@@ -9,7 +9,6 @@ const HELD_BACK: usize = 65_536;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stage {
-    /// There is none.
     #[default]
     Off,
     /// Statements are sent without waiting for their results.
@@ -81,7 +80,6 @@ impl Pipeline {
         self.sent.front().copied()
     }
 
-    /// A result arrived.
     pub(super) fn result(&mut self) {
         self.sent.pop_front();
     }

@@ -17,7 +17,6 @@ use crate::pgbench::options::Mode;
 enum Flow {
     /// Continue with the next command, with the value of a condition.
     Next(bool),
-    /// Wait.
     Pause(Step),
     Abort(Box<Abort>),
 }

@@ -28,7 +28,6 @@ impl Reporter {
         Self { client, debug: drop_in_options.debug, verbose: drop_in_options.verbose_errors }
     }
 
-    /// A debug message.
     #[inline]
     pub(super) fn debug(self, what: Arguments<'_>, io: &mut Io<'_>) {
         if self.debug {

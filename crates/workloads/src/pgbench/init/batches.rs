@@ -45,11 +45,11 @@ impl Batches<'_> {
         loop {
             let mut transaction = None;
             let mut made = 0;
-            let result = self.transaction(sql, batch, &mut transaction, &mut |told| {
-                if let Note::Rows(rows) = told {
+            let result = self.transaction(sql, batch, &mut transaction, &mut |report| {
+                if let Note::Rows(rows) = report {
                     made += rows;
                 }
-                note(told);
+                note(report);
             });
             let Err(fault) = result else { return Ok(()) };
             if !fault.is_passing() {

@@ -9,30 +9,24 @@ use protocol::postgres::sql::SqlError;
 /// Why the tables were not made.
 #[derive(Debug)]
 pub enum InitError {
-    /// An option is out of range.
     Options(WorkloadError),
     /// The server refused a statement, or was lost during it.
     Query {
         sql: String,
         error: SqlError,
-        /// The current state.
         state: Box<DatabaseState>,
     },
     /// A further connection could not be opened, after all tries.
     Connect {
-        /// The last error.
         error: SqlError,
-        /// The current state.
         state: Box<DatabaseState>,
     },
     /// It is unknown whether a batch was committed.
     Unknown {
         /// In words.
         what: String,
-        /// The current state.
         state: Box<DatabaseState>,
     },
-    /// It was asked to stop.
     Stopped(Box<DatabaseState>),
 }
 
@@ -117,9 +111,7 @@ impl DatabaseState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remark {
     Error,
-    /// More about it.
     Detail,
-    /// What to try.
     Hint,
 }
 

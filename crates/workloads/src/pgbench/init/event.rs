@@ -107,7 +107,6 @@ impl fmt::Display for Summary {
 
 /// Receives events, in order.
 pub trait Listener {
-    /// One thing happened.
     fn event(&mut self, event: &Event);
 }
 

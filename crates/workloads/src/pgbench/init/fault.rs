@@ -5,9 +5,7 @@ use protocol::postgres::sql::SqlError;
 
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// As requested.
     Stopped,
-    /// A statement failed.
     Query {
         sql: String,
         error: SqlError,

@@ -34,7 +34,10 @@ pub(super) fn is_worthwhile(options: &InitOptions, loading: &Loading, sql: &mut 
 }
 
 /// Does `work` while the log is written.
-pub(super) fn beside(runtime: &dyn Runtime, work: impl FnOnce() -> Result<u64, Fault>) -> Result<u64, Fault> {
+pub(super) fn while_flushing(
+    runtime: &dyn Runtime,
+    work: impl FnOnce() -> Result<u64, Fault>,
+) -> Result<u64, Fault> {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| keep_flushing(runtime, &done));

@@ -23,7 +23,7 @@ impl Work<'_> {
     pub(super) fn generate(&mut self, on_server: bool) -> Result<u64, Fault> {
         let (options, loading, runtime) = (self.options, self.loading, self.runtime);
         if flush::is_worthwhile(options, loading, self.sql()) {
-            flush::beside(runtime, || self.make_rows(on_server))
+            flush::while_flushing(runtime, || self.make_rows(on_server))
         } else {
             self.make_rows(on_server)
         }
@@ -98,7 +98,7 @@ impl Work<'_> {
         let mut meter = Meter::new(table.name, (0, total), self.options.quiet, runtime.now_us());
         let mut next = Some(Stretch::up_to(total));
         let (sql, listener) = (&mut self.connections[0], &mut *self.listener);
-        let mut note = |told| match told {
+        let mut note = |report| match report {
             // As in pgbench: the server reports nothing while it makes rows.
             Note::Rows(rows) if !on_server => {
                 meter.add(rows, runtime.now_us(), &mut |event| listener.event(event))
@@ -107,7 +107,7 @@ impl Work<'_> {
         };
         let result = source.load(&mut **sql, &mut || next.take(), runtime, &mut note);
         self.listener.event(&Event::Filled);
-        self.hear();
+        self.pass_on_notices();
         result.map(|()| total)
     }
 
@@ -128,7 +128,7 @@ impl Work<'_> {
         }
         let mut meter = Meter::new(ACCOUNTS_ROWS.name, (there, total), self.options.quiet, runtime.now_us());
         let listener = &mut *self.listener;
-        let mut note = |told| match told {
+        let mut note = |report| match report {
             Note::Rows(rows) => meter.add(rows, runtime.now_us(), &mut |event| listener.event(event)),
             Note::Committed(rows) => there += rows,
             Note::Event(event) => listener.event(&event),
@@ -141,7 +141,7 @@ impl Work<'_> {
         };
         self.part = Part::Rows { there, total };
         self.listener.event(&Event::Filled);
-        self.hear();
+        self.pass_on_notices();
         self.connections.truncate(1);
         result.map(|()| total)
     }

@@ -30,9 +30,6 @@ struct Layout {
 
 impl Layouts {
     /// Asks the catalog. A server that refuses the query is filled in the plainest way.
-    ///
-    /// # Errors
-    /// When the connection is lost.
     pub(super) fn ask(sql: &mut dyn Sql) -> Result<Self, SqlError> {
         let answers = sql
             .scalar("show server_version_num")

@@ -40,7 +40,7 @@ impl Meter {
     }
 
     /// Adds rows, or subtracts them where a transaction was lost.
-    pub(super) fn add(&mut self, rows: i64, now_us: u64, tell: &mut dyn FnMut(&Event)) {
+    pub(super) fn add(&mut self, rows: i64, now_us: u64, report: &mut dyn FnMut(&Event)) {
         self.done = self.done.saturating_add_signed(rows);
         if rows <= 0 {
             return;
@@ -49,13 +49,13 @@ impl Meter {
         if self.quiet {
             let through = self.done == self.total && self.total.is_multiple_of(ROUND);
             if through || elapsed_us >= self.due_us {
-                tell(&Event::Progress(self.progress(self.done, elapsed_us)));
+                report(&Event::Progress(self.progress(self.done, elapsed_us)));
                 self.due_us = elapsed_us.div_ceil(MESSAGE_US).max(1) * MESSAGE_US;
             }
             return;
         }
         while self.due_rows <= self.done {
-            tell(&Event::Progress(self.progress(self.due_rows, elapsed_us)));
+            report(&Event::Progress(self.progress(self.due_rows, elapsed_us)));
             self.due_rows += MESSAGE_ROWS;
         }
     }
@@ -72,7 +72,7 @@ impl Meter {
 mod tests {
     use super::*;
 
-    fn told(quiet: bool, before: u64, total: u64, steps: &[(i64, u64)]) -> Vec<String> {
+    fn printed(quiet: bool, before: u64, total: u64, steps: &[(i64, u64)]) -> Vec<String> {
         let mut meter = Meter::new("pgbench_accounts", (before, total), quiet, 1_000);
         let mut lines = Vec::new();
         for (rows, now_s) in steps {
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn every_hundred_thousand_rows() {
         assert_eq!(
-            told(false, 0, 300_000, &[(99_999, 1), (2, 2), (199_999, 6)]),
+            printed(false, 0, 300_000, &[(99_999, 1), (2, 2), (199_999, 6)]),
             [
                 "100000 of 300000 tuples (33%) of pgbench_accounts done (elapsed 2.00 s, remaining 4.00 s)",
                 "200000 of 300000 tuples (66%) of pgbench_accounts done (elapsed 6.00 s, remaining 3.00 s)",
@@ -95,15 +95,15 @@ mod tests {
 
     #[test]
     fn every_five_seconds_and_at_the_end() {
-        let lines = told(true, 0, 1_000, &[(100, 4), (100, 5), (100, 6), (100, 11), (600, 12)]);
+        let lines = printed(true, 0, 1_000, &[(100, 4), (100, 5), (100, 6), (100, 11), (600, 12)]);
         let shown: Vec<_> = lines.iter().map(|line| line.split(' ').next().unwrap()).collect();
         assert_eq!(shown, ["200", "300", "400", "1000"]);
-        assert_eq!(told(true, 0, 50, &[(50, 1)]), Vec::<String>::new());
+        assert_eq!(printed(true, 0, 50, &[(50, 1)]), Vec::<String>::new());
     }
 
     #[test]
     fn time_left_counts_only_what_was_made_here() {
-        let lines = told(false, 250_000, 400_000, &[(50_000, 10), (-20_000, 11), (30_000, 12)]);
+        let lines = printed(false, 250_000, 400_000, &[(50_000, 10), (-20_000, 11), (30_000, 12)]);
         assert_eq!(
             lines,
             ["300000 of 400000 tuples (75%) of pgbench_accounts done (elapsed 10.00 s, remaining 20.00 s)"]

@@ -83,9 +83,6 @@ impl InitOptions {
     }
 
     /// Checks ranges.
-    ///
-    /// # Errors
-    /// [`WorkloadError::Option`].
     pub fn validate(&self) -> Result<(), WorkloadError> {
         let wrong = |key: &str, problem: &str| Err(WorkloadError::option(format!("pgbench.{key}"), problem));
         if !(1..=LARGEST_SCALE).contains(&self.scale) {
@@ -151,9 +148,6 @@ impl Loading {
     }
 
     /// Checks ranges.
-    ///
-    /// # Errors
-    /// [`WorkloadError::Option`].
     pub fn validate(&self) -> Result<(), WorkloadError> {
         if !(1..=Self::MOST_JOBS).contains(&self.jobs) {
             let problem = format!("is not within 1..{}", Self::MOST_JOBS);

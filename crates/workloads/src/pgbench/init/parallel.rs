@@ -106,7 +106,7 @@ impl Parallel<'_> {
         let (mut result, mut through) = (Ok(()), 0);
         while through < workers {
             match inbox.recv() {
-                Ok(Report::Note(told)) => note(told),
+                Ok(Report::Note(report)) => note(report),
                 Ok(Report::Through(outcome)) => {
                     through += 1;
                     if let Err(fault) = outcome {
@@ -132,11 +132,11 @@ impl Parallel<'_> {
     ) {
         // A coordinator that is gone needs no report.
         let mut made = 0;
-        let mut note = |told| {
-            if let Note::Rows(rows) = told {
+        let mut note = |report| {
+            if let Note::Rows(rows) = report {
                 made += rows.unsigned_abs();
             }
-            let _ = reports.send(Report::Note(told));
+            let _ = reports.send(Report::Note(report));
         };
         let loaded = match self.batch {
             Some(rows) => {

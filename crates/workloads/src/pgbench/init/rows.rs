@@ -5,7 +5,6 @@ use std::io::Write;
 use super::tables::ACCOUNTS_TABLE;
 use super::{ACCOUNTS, TELLERS};
 
-/// The value of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value {
     /// The row's number.
@@ -87,7 +86,6 @@ impl Writer {
         matches!(self, Self::Binary(_))
     }
 
-    /// Writes the header.
     pub(super) fn begin(&self, out: &mut Vec<u8>) {
         if self.is_binary() {
             out.extend_from_slice(b"PGCOPY\n\xff\r\n\0");
@@ -96,7 +94,6 @@ impl Writer {
         }
     }
 
-    /// Writes the trailer.
     pub(super) fn end(&self, out: &mut Vec<u8>) {
         if self.is_binary() {
             out.extend_from_slice(&(-1_i16).to_be_bytes());

@@ -38,7 +38,6 @@ impl Source {
         Self { table, writer: Some(layouts.writer(table, rows)), freeze }
     }
 
-    /// Rows made by the server.
     pub(super) fn on_server(table: &'static Table) -> Self {
         Self { table, writer: None, freeze: false }
     }

@@ -7,7 +7,7 @@ use super::*;
 use crate::jobs::JobReport;
 
 /// Runs the steps; what was said, and how it ended.
-fn told(
+fn run_steps(
     server: &FakeServer,
     options: &InitOptions,
     loading: Loading,
@@ -32,7 +32,7 @@ fn remarks(error: &InitError) -> String {
 #[test]
 fn the_default_steps() {
     let server = FakeServer::default();
-    let (lines, report) = told(&server, &InitOptions::at_scale(2), Loading::default());
+    let (lines, report) = run_steps(&server, &InitOptions::at_scale(2), Loading::default());
     insta::assert_snapshot!("default_statements", server.state().asked.join("\n"));
     insta::assert_snapshot!("default_messages", lines.concat());
     let report = report.unwrap();
@@ -62,7 +62,7 @@ fn every_option_is_used() {
         index_tablespace: Some("faster".into()),
         ..options("t Gpf", 1)
     };
-    let (lines, report) = told(&server, &options, Loading::default());
+    let (lines, report) = run_steps(&server, &options, Loading::default());
     report.unwrap();
     insta::assert_snapshot!("all_options", server.state().asked.join("\n"));
     insta::assert_snapshot!("all_options_messages", lines.concat());
@@ -84,7 +84,7 @@ fn plain_tables_of_known_columns_take_the_fast_way() {
     server.state().answers = answers.map(|(part, rows)| (part.to_owned(), rows)).to_vec();
     // The server for tests reads no binary rows: what matters is how the copy begins.
     server.state().troubles.push((4, Trouble::Refused));
-    let (_, result) = told(&server, &options("g", 1), Loading::default());
+    let (_, result) = run_steps(&server, &options("g", 1), Loading::default());
     result.unwrap_err();
     let wanted = "copy pgbench_branches from stdin with (format binary, freeze on)";
     assert!(server.state().asked.iter().any(|sql| sql == wanted), "{:?}", server.state().asked);
@@ -96,7 +96,7 @@ fn much_log_is_written_out_by_another_connection() {
     let helped = |answer, options: &InitOptions, loading| {
         let server = FakeServer::default();
         server.state().answers.push(answer);
-        told(&server, options, loading).1.unwrap();
+        run_steps(&server, options, loading).1.unwrap();
         let asked = &server.state().asked;
         asked.iter().any(|sql| sql.starts_with("set local synchronous_commit = local;"))
     };
@@ -125,10 +125,10 @@ fn wrong_steps_are_named() {
 }
 
 #[test]
-fn a_refusal_is_told_as_pgbench_does() {
+fn a_refusal_is_reported_as_pgbench_does() {
     let server = FakeServer::default();
     server.state().troubles.push((0, Trouble::Refused));
-    let (_, result) = told(&server, &InitOptions::default(), Loading::default());
+    let (_, result) = run_steps(&server, &InitOptions::default(), Loading::default());
     insta::assert_snapshot!("refusal", remarks(&result.unwrap_err()));
 }
 
@@ -139,13 +139,13 @@ fn who_stops_learns_what_is_there() {
     for at in [0, 2, 6, 11, 14, 18] {
         let server = FakeServer::default();
         server.state().troubles.push((at, Trouble::Stop));
-        let (_, result) = told(&server, &InitOptions::at_scale(1), Loading::default());
+        let (_, result) = run_steps(&server, &InitOptions::at_scale(1), Loading::default());
         texts.push(format!("{}:\n{}", server.state().asked[at], remarks(&result.unwrap_err())));
     }
     let server = FakeServer::default();
     server.state().troubles.push((15, Trouble::Stop));
     let batches = Loading { batch: Some(30_000), ..Loading::default() };
-    let (_, result) = told(&server, &options("g", 1), batches);
+    let (_, result) = run_steps(&server, &options("g", 1), batches);
     texts.push(format!("{}:\n{}", server.state().asked[15], remarks(&result.unwrap_err())));
     insta::assert_snapshot!("stopped", texts.join("\n\n"));
 }
@@ -154,7 +154,7 @@ fn who_stops_learns_what_is_there() {
 fn a_commit_without_an_answer_is_no_refusal() {
     let server = FakeServer::default();
     server.state().troubles.push((7, Trouble::After));
-    let (_, result) = told(&server, &options("g", 1), Loading::default());
+    let (_, result) = run_steps(&server, &options("g", 1), Loading::default());
     assert_eq!(server.state().asked[7], "commit");
     insta::assert_snapshot!("unknown_commit", remarks(&result.unwrap_err()));
 }
@@ -164,7 +164,7 @@ fn a_lost_connection_is_made_again() {
     let server = FakeServer::default();
     server.state().troubles = vec![(9, Trouble::Before), (16, Trouble::After)];
     let batches = Loading { batch: Some(40_000), ..Loading::default() };
-    let (lines, result) = told(&server, &options("g", 1), batches);
+    let (lines, result) = run_steps(&server, &options("g", 1), batches);
     result.unwrap();
     assert_eq!(server.state().accounts, (1..=100_000).collect());
     insta::assert_snapshot!("reconnecting", lines.concat());
@@ -174,14 +174,14 @@ fn a_lost_connection_is_made_again() {
 fn several_connections_commit_together_or_not_at_all() {
     let jobs = Loading { jobs: 3, ..Loading::default() };
     let server = FakeServer::default();
-    let (_, result) = told(&server, &options("g", 4), jobs);
+    let (_, result) = run_steps(&server, &options("g", 4), jobs);
     assert_eq!(result.unwrap().phases[0].count, Some(400_044));
     assert_eq!(server.state().accounts, (1..=400_000).collect());
 
     let server = FakeServer::default();
     // One of the copies of accounts, whichever it is.
     server.state().troubles.push((10, Trouble::Refused));
-    let (_, result) = told(&server, &options("g", 4), jobs);
+    let (_, result) = run_steps(&server, &options("g", 4), jobs);
     let error = result.unwrap_err();
     assert!(remarks(&error).contains("disk full"), "{error}");
     assert!(remarks(&error).contains("0 of 400000 rows"), "{error}");
@@ -207,12 +207,12 @@ proptest! {
         };
         server.state().troubles = troubles.into_iter().map(|(at, number)| (at, kind(number))).collect();
         let loading = Loading { jobs, batch: Some(batch) };
-        let (_, mut result) = told(&server, &options("g", 2), loading);
+        let (_, mut result) = run_steps(&server, &options("g", 2), loading);
         for _ in 0..6 {
             if result.is_ok() {
                 break;
             }
-            result = told(&server, &options("g", 2), loading).1;
+            result = run_steps(&server, &options("g", 2), loading).1;
         }
         result.unwrap();
         prop_assert!(server.state().accounts == (1..=200_000).collect());

@@ -15,11 +15,11 @@ use protocol::postgres::sql::Sql;
 pub(super) struct Work<'a> {
     pub(super) options: &'a InitOptions,
     pub(super) loading: &'a Loading,
-    /// The first one runs all statements; there are others only while accounts are brought in.
+    /// The first one runs all statements; there are others only while accounts are loaded.
     pub(super) connections: Vec<Connection>,
     pub(super) runtime: &'a dyn Runtime,
     pub(super) listener: &'a mut dyn Listener,
-    /// What is there of the step that runs.
+    /// The state of the current step.
     pub(super) part: Part,
 }
 
@@ -52,7 +52,7 @@ pub fn run(
 }
 
 impl Work<'_> {
-    /// Runs one step; gives the rows it made, where it makes rows.
+    /// Runs one step; returns the number of rows it made, if it makes rows.
     fn step(&mut self, step: Step) -> Result<Option<u64>, Fault> {
         self.listener.event(&Event::Begun(step));
         self.part = if step.generates() || step == Step::Drop { Part::Nothing } else { Part::Statements };
@@ -84,16 +84,16 @@ impl Work<'_> {
         &mut *self.connections[0]
     }
 
-    /// Runs one statement, and hears what the server remarks.
+    /// Runs one statement, and passes on the notices of the server.
     pub(super) fn statement(&mut self, text: &str) -> Result<(), Fault> {
         let runtime = self.runtime;
         let result = run_statement(self.sql(), text, runtime);
-        self.hear();
+        self.pass_on_notices();
         result
     }
 
-    /// Passes on what the server remarked.
-    pub(super) fn hear(&mut self) {
+    /// Passes on the notices of the server.
+    pub(super) fn pass_on_notices(&mut self) {
         for connection in &mut self.connections {
             for notice in connection.take_notices() {
                 self.listener.event(&Event::Notice(notice));

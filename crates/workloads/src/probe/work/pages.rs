@@ -196,8 +196,8 @@ impl Origin {
             true => (beyond, "from beyond shared_buffers"),
             false => (1.0 - beyond, "from shared_buffers"),
         };
-        let told = format!("{:.0} % of the pages {place}", share * 100.0);
-        if share >= MOSTLY { Ok(told) } else { Err(format!("only {told}")) }
+        let detail = format!("{:.0} % of the pages {place}", share * 100.0);
+        if share >= MOSTLY { Ok(detail) } else { Err(format!("only {detail}")) }
     }
 }
 

@@ -11,14 +11,12 @@ use script::Random;
 use super::super::atlas::{Atlas, Pick};
 use super::super::client::{INT4, write_number};
 use super::keys::Keys;
-use crate::link::{NotConnected, PgLink, Progress, address, endpoint, returned};
+use crate::link::{MOST_MESSAGES, NotConnected, PgLink, Progress, address, endpoint, returned};
 use crate::statement_names::StatementNames;
 use crate::views::Visit;
 
 const CACHE: Link = 0;
 const DATABASE: Link = 1;
-/// Most failures with a message; the others are only counted.
-const MOST_MESSAGES: u32 = 3;
 
 /// Common to all clients of a run.
 #[derive(Debug)]
@@ -61,7 +59,7 @@ pub(in crate::tiles) struct CachedClient {
     error: Option<Box<ServerError>>,
     key: Vec<u8>,
     digits: [Vec<u8>; 3],
-    told: u32,
+    reported: u32,
 }
 
 impl CachedClient {
@@ -89,7 +87,7 @@ impl CachedClient {
             error: None,
             key: Vec::new(),
             digits: Default::default(),
-            told: 0,
+            reported: 0,
         }
     }
 
@@ -243,8 +241,8 @@ impl CachedClient {
     fn failed(&mut self, problem: String, failure: Failure, io: &mut Io<'_>) -> Step {
         let made = self.state != State::LookingUp;
         self.state = State::Idle;
-        if self.told < MOST_MESSAGES {
-            self.told += 1;
+        if self.reported < MOST_MESSAGES {
+            self.reported += 1;
             io.message(format!("client {}, tile {}: {problem}", self.number, self.pick.tile));
         }
         self.end(made, Some(failure))

@@ -12,4 +12,4 @@ mod state;
 pub(super) use self::client::{CachedClient, Shared};
 pub(super) use self::keys::Keys;
 pub(super) use self::options::validate;
-pub(super) use self::state::{State, bring_limits, clear, put_back};
+pub(super) use self::state::{State, clear, put_back, set_limits};

@@ -31,7 +31,7 @@ pub(in crate::tiles) struct State {
 impl State {
     /// Sets the cache's state before a run: of this workload's tiles only those that fill it, as the database
     /// makes them in this `state`.
-    pub(in crate::tiles) fn bring(
+    pub(in crate::tiles) fn prepare(
         &mut self,
         options: &Options,
         state: &str,
@@ -64,7 +64,7 @@ fn length(filled: &Filled) -> usize {
 }
 
 /// Sets the requested memory limits, or those of its start.
-pub(in crate::tiles) fn bring_limits(
+pub(in crate::tiles) fn set_limits(
     options: &Options,
     site: &Site<'_>,
     control: &mut dyn Control,

@@ -251,7 +251,7 @@ mod tests {
 
     /// It suggested loading an extract for it.
     #[test]
-    fn a_function_without_its_parentheses_is_told() {
+    fn a_function_without_its_parentheses_is_found() {
         use crate::testing::sql::FakeSql;
 
         for (there, wanted) in [
@@ -260,8 +260,11 @@ mod tests {
         ] {
             let mut sql = FakeSql::new();
             sql.answer("FROM pg_proc", &[&[there]]);
-            let told = feature_table(&mut sql, "My_tiles").unwrap_err().to_string();
-            assert!(told.contains("table My_tiles does not exist") && told.contains(wanted), "{told}");
+            let message = feature_table(&mut sql, "My_tiles").unwrap_err().to_string();
+            assert!(
+                message.contains("table My_tiles does not exist") && message.contains(wanted),
+                "{message}"
+            );
             assert!(sql.asked.iter().any(|asked| asked.contains("'my_tiles' IN (quote_ident(p.proname)")));
         }
     }

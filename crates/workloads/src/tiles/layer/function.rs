@@ -55,7 +55,6 @@ pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, WorkloadErro
     Ok(Layer { shown, made: Made::Statement(statement), feature_tables: Vec::new(), remarks: Vec::new() })
 }
 
-/// A function in the catalog.
 struct Found {
     schema: String,
     name: String,

@@ -36,7 +36,6 @@ pub(super) struct Layer {
     made: Made,
     /// Tables whose features select tiles; of all layers in one tile.
     pub(super) feature_tables: Vec<FeatureTable>,
-    /// Remarks for the user.
     pub(super) remarks: Vec<String>,
 }
 

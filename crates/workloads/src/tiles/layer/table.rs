@@ -71,7 +71,6 @@ impl Table {
         })
     }
 
-    /// What the user should know.
     pub(super) fn remarks(&self, options: &Options) -> Vec<String> {
         let FeatureTable { shown, srid, geometry, is_indexed, .. } = &self.feature_table;
         let transformed = (*srid != WEB_MERCATOR).then(|| {

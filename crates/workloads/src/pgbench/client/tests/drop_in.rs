@@ -20,8 +20,8 @@ fn a_transaction_without_a_connection_ends_its_client() {
     let options = Options { reconnect: true, ..Options::default() };
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     server.full_at = 1;
-    let (heard, measured) = drop_in(&options, DropInOptions::default(), "select 1;", 3, &mut server);
-    insta::assert_snapshot!(heard.join("\n"), @r#"
+    let (messages, measured) = drop_in(&options, DropInOptions::default(), "select 1;", 3, &mut server);
+    insta::assert_snapshot!(messages.join("\n"), @r#"
     abort: connection to server on socket "/simulated/.s.PGSQL.5432" failed: connection refused
     	Is the server running locally and accepting connections on that socket?
     client 0 aborted while establishing connection
@@ -60,8 +60,8 @@ fn the_startup_script_runs_once_per_connection_and_disturbs_nothing() {
     };
     let run = |options: &Options, drop_in_options| {
         let mut server = FakePostgres::new(answer);
-        let (heard, measured) = drop_in(options, drop_in_options, script, 2, &mut server);
-        assert_eq!(heard, [""; 0]);
+        let (messages, measured) = drop_in(options, drop_in_options, script, 2, &mut server);
+        assert_eq!(messages, [""; 0]);
         let asked: Vec<_> = server.asked().iter().map(|sql| (*sql).to_owned()).collect();
         (asked, measured)
     };

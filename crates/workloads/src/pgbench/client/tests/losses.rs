@@ -13,7 +13,7 @@ fn again(mode_used: Mode) -> Options {
     Options { reconnect_lost: true, ..mode(mode_used) }
 }
 
-fn telling() -> DropInOptions {
+fn verbose() -> DropInOptions {
     DropInOptions { verbose_errors: true, ..DropInOptions::default() }
 }
 
@@ -60,8 +60,9 @@ fn the_open_transaction_fails_and_the_client_goes_on() {
 fn failures_come_when_they_happen_and_with_their_command() {
     let mut server = FakePostgres::new(losing(1, Answer::Lost));
     server.down = 1..4;
-    let (heard, measured) = drop_in(&again(Mode::Simple), telling(), "select 1;\nselect 2;", 2, &mut server);
-    insta::assert_snapshot!(heard.join("\n"), @r#"
+    let (messages, measured) =
+        drop_in(&again(Mode::Simple), verbose(), "select 1;\nselect 2;", 2, &mut server);
+    insta::assert_snapshot!(messages.join("\n"), @r#"
     info: client 0 lost its connection; connection reset
     info: client 0 could not connect again; connection to server on socket "/simulated/.s.PGSQL.5432" failed: connection refused
     	Is the server running locally and accepting connections on that socket?
@@ -107,7 +108,7 @@ fn a_connection_that_ends_while_the_client_sleeps_is_made_again_at_once() {
 fn servers_that_turn_clients_away_are_asked_again_with_pauses() {
     for code in ["53300", "57P03", "57P01", "08P01"] {
         let mut server = FakePostgres::new(losing(2, KILLED));
-        server.turned_away = (1..6, code);
+        server.refused_connections = (1..6, code);
         let (_, measured) =
             drop_in(&again(Mode::Simple), DropInOptions::default(), "select 1;", 5, &mut server);
         assert_eq!((measured.totals().ok, measured.totals().failed), (4, 1), "{code}");
@@ -121,10 +122,10 @@ fn servers_that_turn_clients_away_are_asked_again_with_pauses() {
 #[test]
 fn answers_that_will_not_change_end_the_client() {
     let mut server = FakePostgres::new(losing(2, KILLED));
-    server.turned_away = (1..9, "28P01");
-    let (heard, measured) =
+    server.refused_connections = (1..9, "28P01");
+    let (messages, measured) =
         drop_in(&again(Mode::Simple), DropInOptions::default(), "select 1;", 5, &mut server);
-    insta::assert_snapshot!(heard.join("\n"), @r#"
+    insta::assert_snapshot!(messages.join("\n"), @r#"
     abort: connection to server on socket "/simulated/.s.PGSQL.5432" failed: FATAL:  not now
     client 0 aborted while establishing connection
     "#);
@@ -145,7 +146,7 @@ fn a_connection_that_is_refused_at_the_start_ends_the_run() {
 fn with_a_connection_for_each_transaction_that_one_fails() {
     let options = Options { reconnect: true, ..again(Mode::Prepared) };
     let mut server = FakePostgres::new(losing(3, Answer::Lost));
-    (server.down, server.turned_away) = (1..3, (6..8, "53300"));
+    (server.down, server.refused_connections) = (1..3, (6..8, "53300"));
     let (_, measured) = drop_in(&options, startup("select 9;"), "select 1;", 6, &mut server);
     let totals = measured.totals();
     // One is refused, one loses its connection and one is turned away: three fail, however long that lasts.
@@ -284,9 +285,9 @@ fn a_run_that_is_over_does_not_wait_for_those_who_are_away() {
     let places = places();
     let until = engine::Until::Elapsed(2_000_000_000);
     let plan = engine::Plan { until, drain: u64::MAX / 4, count_drained: true, ..plan(1, 1) };
-    let mut heard = MessageLog::default();
+    let mut messages = MessageLog::default();
     let clients = workload.clients(&places, load(3)).unwrap();
-    let measured = server.run_plan(clients, &plan, &mut heard).unwrap();
+    let measured = server.run_plan(clients, &plan, &mut messages).unwrap();
     assert_eq!((measured.totals().failed, measured.totals().unfinished), (1, 0));
     let outage = measured.outages[0];
     assert_eq!((outage.over, outage.clients, outage.to_ns), (false, 1, measured.elapsed as i64));
@@ -314,7 +315,7 @@ proptest::proptest! {
             _ => usual(sql),
         });
         server.piece = piece;
-        (server.down, server.turned_away) = (down.0..down.0 + down.1, (away.0..away.0 + away.1, "53300"));
+        (server.down, server.refused_connections) = (down.0..down.0 + down.1, (away.0..away.0 + away.1, "53300"));
         let options = Options { reconnect, ..again(mode_used) };
         let drop_in_options = if started { startup("select 8;\nset a = 1;") } else { DropInOptions::default() };
         let pipeline = "\\startpipeline\nselect 4;\nselect 5;\n\\endpipeline\n";

@@ -2,9 +2,9 @@
 
 use super::*;
 
-/// Last words of the one client.
+/// The last message of the only client.
 fn last_message(options: &Options, script: &str, answer: impl FnMut(usize, &str) -> Vec<Answer>) -> String {
-    said(options, script, answer).last().cloned().unwrap_or_default()
+    messages_of(options, script, answer).last().cloned().unwrap_or_default()
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn rows_that_do_not_fit_end_the_client() {
         assert_eq!(words, format!("{cause}\n{last}"));
     }
     let none = |_: usize, _: &str| vec![Answer::Rows(vec!["a"], vec![])];
-    assert_eq!(said(&simple, "select 1 as a \\aset", none), [""; 0]);
+    assert_eq!(messages_of(&simple, "select 1 as a \\aset", none), [""; 0]);
 }
 
 /// Equal causes are recognised by their code: texts contain numbers of clients.
@@ -127,7 +127,7 @@ fn a_variable_without_text_has_no_message_in_pgbench() {
     let options = Options { define: [("x".to_owned(), String::new())].into(), ..Options::default() };
     let script = "\\set y :x + 1";
     let last = "client 0 aborted in command 0 (set) of script 0; evaluation of meta-command failed";
-    assert_eq!(said(&options, script, |_, _| one("1")), [format!("abort: {last}")]);
+    assert_eq!(messages_of(&options, script, |_, _| one("1")), [format!("abort: {last}")]);
     let (_, measured) = play(&options, script, 1, |_, _| one("1"));
     assert_eq!(measured.aborts[0].causes, ["variable \"x\" is empty"]);
 }
@@ -144,9 +144,9 @@ fn the_transaction_that_leaves_a_block_open_counts() {
 fn the_drop_in_tells_what_cannot_be_prepared_and_uses_it() {
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     server.unparsable = vec!["bad"];
-    let (heard, _) =
+    let (messages, _) =
         drop_in(&mode(Mode::Prepared), DropInOptions::default(), "select 1;\nbad;", 1, &mut server);
-    insta::assert_snapshot!(heard.join("\n"), @r#"
+    insta::assert_snapshot!(messages.join("\n"), @r#"
     error: ERROR:  syntax error
     abort: client 0 script 0 aborted in command 1 query 0: ERROR:  prepared statement "P_1" does not exist
     "#);
@@ -156,7 +156,7 @@ fn the_drop_in_tells_what_cannot_be_prepared_and_uses_it() {
 #[test]
 fn the_server_s_own_words_are_passed_on() {
     let noticing = |_: usize, _: &str| vec![Answer::Notice("hello"), Answer::Done("DO")];
-    assert_eq!(said(&Options::default(), "do 1;", noticing), ["plain: NOTICE:  hello"]);
+    assert_eq!(messages_of(&Options::default(), "do 1;", noticing), ["plain: NOTICE:  hello"]);
 }
 
 #[test]
@@ -166,10 +166,10 @@ fn a_connection_that_ends_between_statements_is_told_at_the_next_one() {
         sql => usual(sql),
     };
     let script = "select 1;\n\\sleep 20 ms\nselect 2;";
-    let heard = said(&Options::default(), script, answer);
+    let messages = messages_of(&Options::default(), script, answer);
     let wanted = "client 0 script 0 aborted in command 2 query 0: FATAL:  terminating connection due to administrator command";
-    assert_eq!(heard, [format!("abort: {wanted}")]);
-    insta::assert_snapshot!(said(&mode(Mode::Prepared), script, answer).join("\n"), @r"
+    assert_eq!(messages, [format!("abort: {wanted}")]);
+    insta::assert_snapshot!(messages_of(&mode(Mode::Prepared), script, answer).join("\n"), @r"
     abort: FATAL:  terminating connection due to administrator command
     server closed the connection unexpectedly
     	This probably means the server terminated abnormally
@@ -182,11 +182,11 @@ fn a_connection_that_ends_between_statements_is_told_at_the_next_one() {
 fn steps_are_told_when_asked_for() {
     let debug = || DropInOptions { debug: true, ..DropInOptions::default() };
     let script = "\\set v random(1, 1)\n\\sleep 1 us\nselect :v as w;";
-    let tell = |mode_used| {
+    let output = |mode_used| {
         let mut server = FakePostgres::new(|_, _: &str| one("1"));
         drop_in(&mode(mode_used), debug(), script, 1, &mut server).0.join("\n")
     };
-    insta::assert_snapshot!(tell(Mode::Simple), @r#"
+    insta::assert_snapshot!(output(Mode::Simple), @r#"
     debug: client 0 executing script "script0"
     debug: client 0 executing \set v
     debug: client 0 executing \sleep 1 us
@@ -194,7 +194,7 @@ fn steps_are_told_when_asked_for() {
     debug: client 0 receiving
     debug: client 0 receiving
     "#);
-    insta::assert_snapshot!(tell(Mode::Prepared), @r#"
+    insta::assert_snapshot!(output(Mode::Prepared), @r#"
     debug: client 0 executing script "script0"
     debug: client 0 executing \set v
     debug: client 0 executing \sleep 1 us
@@ -205,8 +205,8 @@ fn steps_are_told_when_asked_for() {
     "#);
     let mut server = FakePostgres::new(|_, _: &str| one("1"));
     let script = "\\startpipeline\nselect 1;\n\\syncpipeline\nselect 2;\n\\endpipeline";
-    let heard = drop_in(&mode(Mode::Extended), debug(), script, 1, &mut server).0;
-    insta::assert_snapshot!(heard.join("\n"), @r#"
+    let messages = drop_in(&mode(Mode::Extended), debug(), script, 1, &mut server).0;
+    insta::assert_snapshot!(messages.join("\n"), @r#"
     debug: client 0 executing script "script0"
     debug: client 0 executing \startpipeline
     debug: client 0 sending select 1;

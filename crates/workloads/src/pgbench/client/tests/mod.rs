@@ -55,13 +55,17 @@ fn drop_in<F: FnMut(usize, &str) -> Vec<Answer>>(
     let workload = Pgbench::with_drop_in_options(options, &sources(&[script]), drop_in_options).unwrap();
     let places = places();
     let clients = workload.clients(&places, load(1)).unwrap();
-    let mut heard = MessageLog::default();
-    let measured = server.run_plan(clients, &plan(transactions, 1), &mut heard).unwrap();
-    (heard.0, measured)
+    let mut messages = MessageLog::default();
+    let measured = server.run_plan(clients, &plan(transactions, 1), &mut messages).unwrap();
+    (messages.0, measured)
 }
 
 /// The drop-in's output for one script and one transaction.
-fn said(options: &Options, script: &str, answer: impl FnMut(usize, &str) -> Vec<Answer>) -> Vec<String> {
+fn messages_of(
+    options: &Options,
+    script: &str,
+    answer: impl FnMut(usize, &str) -> Vec<Answer>,
+) -> Vec<String> {
     drop_in(options, DropInOptions::default(), script, 1, &mut FakePostgres::new(answer)).0
 }
 

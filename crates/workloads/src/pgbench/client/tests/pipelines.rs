@@ -69,8 +69,8 @@ fn pipelines_are_prepared_before_they_begin() {
 #[test]
 fn what_is_prepared_in_a_pipeline_fails_as_in_pgbench() {
     let script = "\\startpipeline\nselect 1;\n\\if false\n\\endpipeline\n\\endif\nselect 2;\n\\endpipeline";
-    let heard = said(&mode(Mode::Prepared), script, |_, _| one("1"));
-    insta::assert_snapshot!(heard.join("\n"), @r#"
+    let messages = messages_of(&mode(Mode::Prepared), script, |_, _| one("1"));
+    insta::assert_snapshot!(messages.join("\n"), @r#"
     error: synchronous command execution functions are not allowed in pipeline mode
     abort: client 0 script 0 aborted in command 6 query 0: ERROR:  prepared statement "P_1" does not exist
     "#);
@@ -101,15 +101,15 @@ fn misuse_of_pipelines_ends_the_client() {
         ),
     ];
     for (script, wanted) in cases {
-        let heard = said(&mode(Mode::Extended), script, |_, _| one("1"));
-        assert_eq!(heard, [format!("abort: client 0 aborted in {wanted}")]);
+        let messages = messages_of(&mode(Mode::Extended), script, |_, _| one("1"));
+        assert_eq!(messages, [format!("abort: client 0 aborted in {wanted}")]);
     }
-    let heard = said(&mode(Mode::Extended), "\\startpipeline\nselect 1;", |_, _| one("1"));
-    assert_eq!(heard, ["abort: client 0 aborted: end of script reached with pipeline open"]);
-    let heard = said(&mode(Mode::Simple), "\\startpipeline\nselect 1;", |_, _| one("1"));
+    let messages = messages_of(&mode(Mode::Extended), "\\startpipeline\nselect 1;", |_, _| one("1"));
+    assert_eq!(messages, ["abort: client 0 aborted: end of script reached with pipeline open"]);
+    let messages = messages_of(&mode(Mode::Simple), "\\startpipeline\nselect 1;", |_, _| one("1"));
     let wanted = "abort: client 0 aborted in command 0 (startpipeline) of script 0; cannot use pipeline mode with the \
                   simple query protocol";
-    assert_eq!(heard, [wanted]);
+    assert_eq!(messages, [wanted]);
 }
 
 #[test]
@@ -125,10 +125,10 @@ fn the_query_of_a_pipeline_s_error_counts_syncs() {
     ];
     for (body, query, command) in cases {
         let script = format!("\\startpipeline\n{body}\\endpipeline");
-        let heard = said(&mode(Mode::Extended), &script, failing);
+        let messages = messages_of(&mode(Mode::Extended), &script, failing);
         let wanted =
             format!("client 0 script 0 aborted in command {command} query {query}: ERROR:  syntax error");
-        assert_eq!(heard, [format!("abort: {wanted}")], "{script}");
+        assert_eq!(messages, [format!("abort: {wanted}")], "{script}");
     }
 }
 

@@ -80,8 +80,8 @@ fn errors_are_told_with_what_becomes_of_the_transaction() {
         }
         sql => usual(sql),
     });
-    let (heard, measured) = drop_in(&options, verbose(), "begin;\nupdate t;\nend;", 1, &mut server);
-    insta::assert_snapshot!(heard.join("\n"), @r"
+    let (messages, measured) = drop_in(&options, verbose(), "begin;\nupdate t;\nend;", 1, &mut server);
+    insta::assert_snapshot!(messages.join("\n"), @r"
     info: client 0 got an error in command 1 (SQL) of script 0; ERROR:  could not serialize access
     info: client 0 repeats the transaction after the error (try 1/2, 10.003% of the maximum time of tries was used)
     info: client 0 got an error in command 1 (SQL) of script 0; ERROR:  could not serialize access
@@ -103,8 +103,8 @@ fn without_a_bound_tries_are_only_numbered() {
         }
         usual(sql)
     });
-    let (heard, measured) = drop_in(&options, verbose(), "update t;", 1, &mut server);
-    insta::assert_snapshot!(heard.join("\n"), @r"
+    let (messages, measured) = drop_in(&options, verbose(), "update t;", 1, &mut server);
+    insta::assert_snapshot!(messages.join("\n"), @r"
     info: client 0 got an error in command 0 (SQL) of script 0; ERROR:  deadlock detected
     info: client 0 repeats the transaction after the error (try 1)
     info: client 0 got an error in command 0 (SQL) of script 0; ERROR:  deadlock detected
@@ -120,8 +120,8 @@ fn errors_after_which_the_client_goes_on_are_a_kind_of_their_own() {
         "bad;" => vec![Answer::Error("23505", "duplicate key")],
         sql => usual(sql),
     });
-    let (heard, measured) = drop_in(&options, verbose(), "begin;\nbad;\nend;", 2, &mut server);
-    insta::assert_snapshot!(heard.join("\n"), @r"
+    let (messages, measured) = drop_in(&options, verbose(), "begin;\nbad;\nend;", 2, &mut server);
+    insta::assert_snapshot!(messages.join("\n"), @r"
     info: client 0 got an error in command 1 (SQL) of script 0; ERROR:  duplicate key
     info: client 0 ends the failed transaction (try 1/3)
     info: client 0 got an error in command 1 (SQL) of script 0; ERROR:  duplicate key
@@ -149,7 +149,7 @@ fn a_rollback_that_fails_ends_the_client() {
             "ROLLBACK" => vec![last.clone()],
             sql => usual(sql),
         };
-        assert_eq!(said(&options, "begin;\nupdate t;\nend;", answer), [wanted]);
+        assert_eq!(messages_of(&options, "begin;\nupdate t;\nend;", answer), [wanted]);
     }
 }
 
@@ -160,7 +160,7 @@ fn a_connection_that_ends_with_a_retryable_error_is_not_retried() {
         vec![Answer::Fatal("40001", "terminating connection due to conflict with recovery")]
     };
     assert_eq!(
-        said(&options, "select 1;", answer),
+        messages_of(&options, "select 1;", answer),
         [
             "abort: perhaps the backend died while processing\nclient 0 aborted while receiving the transaction status"
         ]

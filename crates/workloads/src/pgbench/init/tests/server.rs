@@ -1,4 +1,4 @@
-//! A server for tests: keeps the accounts that are committed, and loses connections when told to.
+//! A server for tests: keeps the accounts that are committed, and loses connections on request.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
