@@ -21,7 +21,7 @@ pub(super) struct ControlArm {
 }
 
 /// How the control itself changed from one experiment to the other.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Control {
     pub arm: String,
     /// Whether it is the base of both.
@@ -29,7 +29,6 @@ pub struct Control {
     pub cells: Vec<CellComparison>,
     /// One figure over them; `None` without a valid run in both.
     pub figure: Option<Figure>,
-    #[serde(skip)]
     which: ControlArm,
 }
 
