@@ -216,8 +216,7 @@ pub fn ladder(data: &ReportData) -> Table {
     table
 }
 
-/// The ladders for people: of each its rungs, and what is to be said of it. `judged_only` leaves out those that nothing was
-/// promised of.
+/// The ladders for people: the rungs of each, and where quality breaks. `judged_only` leaves out ladders without a promise.
 #[must_use]
 pub fn ladders_in_words(data: &ReportData, judged_only: bool) -> Vec<Block> {
     let shown = ladders(data).into_iter().filter(|ladder| ladder.is_judged() || !judged_only);

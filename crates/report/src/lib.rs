@@ -35,7 +35,6 @@ mod spread;
 mod stages;
 pub mod tables;
 pub mod tile;
-mod worth;
 mod zooms;
 
 pub use alone::{Alone, Picture, PictureError, charts};

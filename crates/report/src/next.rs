@@ -9,7 +9,7 @@ use stats::TooFew;
 
 use crate::numbers;
 
-/// What to type; the command that measured it, changed, else one that runs its file. `None` where no command does it.
+/// The command that measured it, changed; else a command that runs its file. `None` where no command does it.
 pub(crate) fn command(data: &ReportData, next: &Next) -> Option<Command> {
     let of_file = || match next.step {
         Step::MoreRounds { rounds, .. } => {

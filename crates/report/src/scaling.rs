@@ -220,7 +220,7 @@ fn with_interval(value: f64, interval: Option<(f64, f64)>) -> String {
     format!("{}{}", figure(value), around.unwrap_or_default())
 }
 
-/// The parameters of each fit for people, with what is to be said of it.
+/// The parameters and limits of each fit, for people.
 #[must_use]
 pub fn scalings_in_words(data: &ReportData) -> Vec<Block> {
     blocks(&laws(data))

@@ -15,8 +15,8 @@ pub use crate::sections::load::sizes;
 pub use crate::sections::runs::runs;
 pub use crate::sections::verdicts::{below, compared, compared_in_words};
 pub use crate::sections::workloads::{amounts, cells, jobs, jobs_in_words, scripts};
+pub use crate::sections::worth::{settings, settings_in_words};
 pub use crate::spread::{below_spread, repeats, spread, spread_in_words};
-pub use crate::worth::{settings, settings_in_words};
 pub use crate::zooms::{
     MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile, tiles, tiles_in_words,
 };

@@ -209,8 +209,7 @@ impl Table {
         self
     }
 
-    /// Whether a column's values are numbers, which are aligned to the right: as its kind says, or every value is a number or
-    /// absent, and one is a number.
+    /// Whether a column is aligned to the right: its kind says so, or it has numbers and nothing else.
     #[must_use]
     pub fn is_numeric(&self, at: usize) -> bool {
         match self.columns[at].kind {

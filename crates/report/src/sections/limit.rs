@@ -56,7 +56,7 @@ fn arms<'a>(limits: &'a Limits<'a>, cell: &'a Found<'a>) -> impl Iterator<Item =
     cell.limit.arms.iter().map(move |limit| Arm { limit, found: found(limit) })
 }
 
-/// What is to be said of a cell, a sentence each.
+/// What was found for a cell, a sentence each.
 fn cell_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
     let limit = &cell.limit;
     let arms: Vec<Arm<'_>> = arms(limits, cell).collect();

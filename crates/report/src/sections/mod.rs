@@ -15,7 +15,7 @@ mod slow;
 pub(crate) mod tiles;
 pub(crate) mod verdicts;
 pub(crate) mod workloads;
-mod worth;
+pub(crate) mod worth;
 mod zooms;
 
 use crate::block::Block;

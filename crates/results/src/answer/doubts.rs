@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use spec::{Reason, Run, Validity, count, figures};
 
 use crate::data::ReportData;
 
 /// How many runs of some are suspect, where that is a third or more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SuspectRuns {
     pub suspect: usize,
     pub runs: usize,

@@ -1,7 +1,6 @@
 //! The verdicts of a comparison: a line per arm, or per workload, script or cell where these differ, and what all lines together come
 //! to.
 
-use serde::Serialize;
 use spec::{Experiment, Run};
 use stats::{Estimate, Verdict};
 
@@ -14,7 +13,7 @@ use crate::ladder::{self, Ladder};
 use crate::limits::{Came, Limits, RatioVerdict};
 
 /// The verdicts of a comparison; every output and the exit code take them from here.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Verdicts {
     /// By arm in file order; within an arm by workload, then by cell.
     pub lines: Vec<Line>,
@@ -22,7 +21,7 @@ pub struct Verdicts {
 }
 
 /// A verdict, and the figures that it rests on.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Line {
     pub arm: String,
     pub part: Part,
@@ -38,7 +37,7 @@ pub struct Line {
 }
 
 /// The cells and scripts that a line covers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     /// All cells of an arm.
     Whole,
@@ -61,7 +60,7 @@ impl Part {
 }
 
 /// What an answer comes to: all lines of a comparison, or searches for limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Every line is decided, and none is slower.
     NothingSlower,

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use stats::{Estimate, Verdict};
 
 use super::pairs::{Cell, CellRuns, Level, least_error};
@@ -11,7 +10,7 @@ use super::{CellComparison, Figure, Judge, Metric, Way, lines, unpaired};
 use spec::{ControlArm, Experiment};
 
 /// How the control itself changed from one experiment to the other.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Control {
     pub arm: String,
     /// Whether it is the base of both.
@@ -19,7 +18,6 @@ pub struct Control {
     pub cells: Vec<CellComparison>,
     /// One figure over them; `None` without a valid run in both.
     pub figure: Option<Figure>,
-    #[serde(skip)]
     which: ControlArm,
 }
 

@@ -11,7 +11,7 @@ use spec::{Experiment, Run, RunKind, Validity};
 const RATE: &str = "rate";
 
 /// Mean, least, most and count of some values.
-#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Summary {
     pub n: usize,
     /// Arithmetic; `None` without values, as the others.

@@ -8,7 +8,7 @@ use super::pairs::{Cell, by_cell_and_arm};
 use spec::{Run, figures};
 
 /// A cell and arm whose runs fall into two groups by their throughput.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Grouped {
     pub cell: Cell,
     pub arm: Option<String>,
@@ -21,7 +21,7 @@ pub struct Grouped {
 }
 
 /// How often a client thread and a busy backend had the same CPU in the runs of two groups, percent of the looks.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SameCpu {
     /// Mean of the slower runs.
     pub low_pct: f64,

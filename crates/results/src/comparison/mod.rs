@@ -38,7 +38,7 @@ pub use taken_apart::{Setting, TakenApart};
 use spec::{Experiment, OrderScheme, Run, Validity};
 
 /// The figure that is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
     Tps,
     P50,
@@ -119,7 +119,7 @@ impl Metric {
 }
 
 /// An arm against the base in one cell.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone)]
 pub struct CellComparison {
     pub cell: Cell,
     /// The cell's figure in the base arm: [`Metric::of_runs`] over all its runs that are not invalid.
@@ -147,7 +147,7 @@ pub struct CellComparison {
 }
 
 /// What the rank-based estimate says where it differs.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SecondOpinion {
     /// Hodges-Lehmann.
     pub change_pct: f64,
@@ -156,7 +156,7 @@ pub struct SecondOpinion {
 }
 
 /// One figure over several cells.
-#[derive(Debug, Clone, Copy, serde::Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Figure {
     pub grid: GridEstimate,
     pub verdict: Verdict,
@@ -173,7 +173,7 @@ impl Figure {
 }
 
 /// An arm against the base in all cells.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone)]
 pub struct ArmComparison {
     pub arm: String,
     /// What in it (and not in the base) weakens crash safety.
@@ -181,7 +181,6 @@ pub struct ArmComparison {
     /// Cells in the order of their names.
     pub cells: Vec<CellComparison>,
     /// Scripts of the workloads whose runs mix several, by workload and name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<ScriptComparison>,
     /// One figure per workload, over the cells that are averaged.
     pub workloads: BTreeMap<String, Figure>,
@@ -194,7 +193,7 @@ pub struct ArmComparison {
 }
 
 /// All arms against the base, by one metric.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone)]
 pub struct Comparison {
     pub metric: Metric,
     pub base: String,
@@ -207,14 +206,13 @@ pub struct Comparison {
     /// Which verdicts an estimate may have.
     pub judge: Judge,
     /// What the arms of two experiments are compared relative to, where both have an arm in common.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
     /// The other arms, in file order.
     pub arms: Vec<ArmComparison>,
 }
 
 /// How many cells have which verdict.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     pub faster: usize,
     pub slower: usize,
@@ -419,7 +417,7 @@ fn estimates_rest_on(arms: &[ArmComparison]) -> usize {
 }
 
 /// Which verdicts an estimate may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judge {
     /// As the estimate says: arms were measured together, or relative to a control.
     Estimate,

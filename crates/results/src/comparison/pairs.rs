@@ -6,7 +6,7 @@ use super::{Metric, TooFew};
 use spec::{Reason, Run, RunKind, Validity};
 
 /// One combination of the factors that are not compared.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cell {
     pub workload: String,
     /// All other factors; numbers sort as numbers.
@@ -14,7 +14,7 @@ pub struct Cell {
 }
 
 /// A level of a factor, ordered as a number where it is one.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Level(pub String);
 
 impl Ord for Level {
@@ -57,7 +57,7 @@ impl Cell {
 }
 
 /// A pair of runs that does not count, and the reason.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excluded {
     pub round: u32,
     pub why: String,

@@ -12,7 +12,7 @@ use super::{ArmComparison, Cell, Metric, Way, pairs_of};
 const FEWEST_OF_ROUND: u64 = 5;
 
 /// One script of a workload, in an arm against the base.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone)]
 pub struct ScriptComparison {
     pub workload: String,
     /// File or builtin name, as both arms have it.

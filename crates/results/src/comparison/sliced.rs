@@ -8,7 +8,7 @@ use spec::Run;
 pub const CORRELATED: f64 = 0.3;
 
 /// How two arms of a cell took turns, over all its rounds.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sliced {
     pub rounds: usize,
     /// Length of a slice in the round where it was shortest, ms; it follows from each round's warm-up.

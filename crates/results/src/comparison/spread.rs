@@ -10,7 +10,7 @@ use crate::answer::SuspectRuns;
 const FAR: f64 = 0.03;
 
 /// The runs of one cell that is measured in no arm.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone)]
 pub struct Spread {
     pub cell: Cell,
     /// Whether they are jobs: values are then seconds.

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
 use spec::{Arm, Experiment};
 
 /// In place of the value of a setting that only the base sets.
 const NOT_SET: &str = "not set";
 
 /// An arm that others take apart.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TakenApart {
     /// The arm that has all of them.
     pub whole: String,
@@ -18,7 +17,7 @@ pub struct TakenApart {
 }
 
 /// One of its settings.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     pub name: String,
     pub value: String,

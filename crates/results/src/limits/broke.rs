@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use spec::{Arrivals, AskedLimit, Reason, Run, WAITS, WAITS_UNIT, figures};
 
 use super::{ArmLimit, GeneratorLimit};
@@ -12,8 +11,7 @@ const LEAST_WAIT: f64 = 0.03;
 const MOST_WAITS: usize = 4;
 
 /// What broke first, as far as that can be told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// The load generator or its host: it had no time left, started arrivals late, or took the CPU time that the server lacked.
     Client,
@@ -31,7 +29,7 @@ pub enum Cause {
 }
 
 /// A term of the promise that was broken, over all the trials at this rate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BrokenTerm {
     /// As it was written.
     pub term: String,
@@ -44,7 +42,7 @@ pub struct BrokenTerm {
 }
 
 /// What server processes at work waited for, as samples of them saw it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Waited {
     /// `Lock:transactionid`; `CPU` where it waited for nothing.
     pub what: String,
@@ -53,7 +51,7 @@ pub struct Waited {
 }
 
 /// What was seen at the lowest rate that does not keep the promise.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Broke {
     pub rate_per_s: f64,
     pub cause: Cause,

@@ -1,6 +1,5 @@
 //! What a limit is worth under rates that change: trials like those of the search, once it ended.
 
-use serde::Serialize;
 use spec::{Profile, Run, figures};
 use stats::{LimitClass, LimitGoal};
 
@@ -10,7 +9,7 @@ use super::{counted, kept};
 const MOST_TRIALS: usize = 10;
 
 /// A rate that changes, around a limit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Shaped {
     /// As it was asked for, in shares of the limit.
     pub shares: Profile,

@@ -1,6 +1,5 @@
 //! Whether it was the load generator that ended a search: then the server can take at least what was found, and perhaps more.
 
-use serde::Serialize;
 use spec::figures::{self, Figure};
 use spec::{AskedLimit, Run, Term};
 
@@ -13,7 +12,7 @@ const HOST_BUSY_PCT: f64 = 95.0;
 const TAKEN_PCT: f64 = 10.0;
 
 /// What the generator lacked at the lowest rate that does not keep the promise.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct GeneratorLimit {
     /// Transactions per second.
     pub rate_per_s: f64,

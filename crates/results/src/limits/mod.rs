@@ -10,7 +10,6 @@ mod search;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use spec::{AskedLimit, Experiment, Reason, Run, RunKind, figures};
 use stats::{LimitClass, LimitEnded, Trial};
 
@@ -44,7 +43,7 @@ pub struct Found<'r> {
 }
 
 /// The limit of an arm over that of the base.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Ratio {
     pub arm: String,
     /// Of the middles between the bounds.
@@ -55,8 +54,7 @@ pub struct Ratio {
 }
 
 /// What a ratio of limits says, by its bounds and a margin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RatioVerdict {
     Same,
     Higher,

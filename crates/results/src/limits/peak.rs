@@ -1,13 +1,12 @@
 //! Why a closed load did far more than the limit that was found.
 
-use serde::Serialize;
 use spec::{AskedLimit, Run, figures};
 
 /// A peak that is at most so many times the upper bound needs no explanation: most limits are somewhat below it.
 const FAR: f64 = 1.5;
 
 /// A peak far above a limit, and what explains it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FarPeak {
     /// The peak over the upper bound.
     pub times: f64,
@@ -15,8 +14,7 @@ pub struct FarPeak {
 }
 
 /// Why clients that wait for each answer do far more than the limit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum WhyFar {
     /// At that speed they did not keep the promise either.
     BrokenThere {

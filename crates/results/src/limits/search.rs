@@ -65,8 +65,7 @@ pub enum LimitNext {
 }
 
 /// What became of the search for one arm's limit.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-#[serde(rename_all = "snake_case", tag = "state")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LimitState {
     Searching,
     Ended(LimitEnded),

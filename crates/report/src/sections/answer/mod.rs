@@ -11,7 +11,7 @@ use results::ReportData;
 use results::answer::Answer;
 use results::limits::Limits;
 
-/// The answer, and what it is told with.
+/// The answer, with the data that it is rendered from.
 pub(crate) struct Told<'a> {
     pub(crate) data: &'a ReportData,
     pub(crate) answer: Answer,

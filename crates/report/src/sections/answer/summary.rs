@@ -3,13 +3,13 @@
 use results::comparison::Comparison;
 
 use super::super::limit;
+use super::super::worth::{told, worth};
 use super::Told;
 use crate::compared::{Part, but, tally, verdict};
 use crate::explained;
 use crate::format::markdown_text;
 use crate::next::{command, looked, sentence};
 use crate::visible;
-use crate::worth::{told, worth};
 use crate::zooms;
 use results::ReportData;
 

@@ -225,7 +225,7 @@ impl<'a> Told<'a> {
         self.answer.doubts.trends.iter().filter_map(said).collect()
     }
 
-    /// How two experiments differ besides, and what tiles say nothing of.
+    /// What else differs between two experiments, and which tiles came from a cache.
     pub(super) fn notes(&self) -> Vec<String> {
         let cached = self.answer.remarks.from_caches.iter().map(from_cache);
         self.data.notes.iter().cloned().chain(cached).collect()
@@ -234,7 +234,7 @@ impl<'a> Told<'a> {
     /// Throughput that is of something else than transactions of the database, and what was noticed before anything was timed.
     pub(super) fn units(&self) -> Vec<String> {
         let remarks = &self.answer.remarks;
-        // A longer pipeline is no slower for having fewer transactions.
+        // A longer pipeline has fewer transactions, and need not be slower.
         let pipelines = remarks.pipelines.iter().map(|name| {
             format!(
                 "{name}: a transaction is a pipeline of several commands; throughput is compared in commands per second."
@@ -289,7 +289,7 @@ impl<'a> Told<'a> {
         lines
     }
 
-    /// Cells and arms; the trials of a search stand below its answer, rate by rate.
+    /// Cells and arms. The trials of a search are listed below its answer, rate by rate.
     fn loads(&self) -> impl Iterator<Item = &'a CellFigures> {
         self.data.grid.iter().filter(|_| self.limits.is_none())
     }

@@ -56,7 +56,7 @@ fn of_workload(data: &ReportData, workload: &str) -> Vec<Block> {
 
 /// The charts of each combination of the factors other than clients, and how throughput grows with these.
 fn curves(data: &ReportData, workload: &str, cells: &[CellFigures]) -> (Vec<Vec<LineChart>>, Vec<Law>) {
-    // A trial of a search is a point of the charts over rates; one of its own says nothing more.
+    // A trial of a search is a point of the charts over rates, and needs no further chart.
     let searched = data.limits().is_some();
     let is_trial = |cell: &CellFigures| {
         searched && cell.changing_rate.is_none() && cell.cell.factors.contains_key("rate")

@@ -6,8 +6,7 @@ use spec::{MapPart, Run, TileSample, figures};
 use stats::Histogram;
 
 /// Which answers, by whether a cache in front gave them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Which {
     /// All of them, from a cache or not.
     All,
@@ -16,7 +15,7 @@ pub enum Which {
 }
 
 /// A layer at a zoom. Of a layer not its name, but its place among those of the run: arms may call it otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// From 0, in the order of the workload.
     pub layer: usize,

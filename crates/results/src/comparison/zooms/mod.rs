@@ -20,7 +20,7 @@ pub const FEWEST: u64 = 20;
 const FEWEST_OF_ROUND: u64 = 5;
 
 /// A layer and zoom of a cell, in an arm against the base.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone)]
 pub struct ZoomComparison {
     pub cell: Cell,
     pub arm: String,
