@@ -191,7 +191,7 @@ fn what_stands_in_a_folder_stays_there_until_it_is_destroyed() {
         std::fs::rename(&ours, &away).unwrap();
         let gone = open(&place, &storage).unwrap_err();
         assert_eq!(gone.class(), Class::Missing);
-        assert!(gone.to_string().contains("which is not there; mount its disk"), "{gone}");
+        assert!(gone.to_string().contains("which does not exist; mount its disk"), "{gone}");
         std::fs::rename(&away, &ours).unwrap();
 
         Cluster::open(&place.home, "main", &watchdog(), &Stop::new()).unwrap().destroy().unwrap();
