@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use stats::Histogram;
 
-use crate::experiment::{Experiment, OrderScheme};
+use crate::experiment::Experiment;
+use crate::plan::OrderScheme;
 use crate::run::{Load, Run, RunKind, ScriptRecord};
 
 /// Figure of a run: commands that each of its transactions has, where these are several.
