@@ -278,7 +278,7 @@ fn remember(sql: &mut dyn Sql, name: &str, print: &str, record: &JobRecord) -> R
     if !record.tables.is_empty() {
         let tables: Vec<String> = record.tables.iter().map(|table| quote_literal(table)).collect();
         sql.execute(&format!(
-            "DELETE FROM pgdyno.prepared WHERE job <> {} AND (spec::json -> 'tables')::jsonb ?| ARRAY[{}]",
+            "DELETE FROM pgdyno.prepared WHERE job <> {} AND (record::json -> 'tables')::jsonb ?| ARRAY[{}]",
             quote_literal(name),
             tables.join(", ")
         ))?;

@@ -183,7 +183,7 @@ mod tests {
         {
             assert!(bench.contains(words), "{words}:\n{bench}");
         }
-        let start = of("pgdyno-server-start");
+        let start = of("pgdyno-target-start");
         assert!(start.contains("pgdyno target start"), "{start}");
         // The drop-in's options are not clap's, and described all the same.
         let pgbench = of("pgdyno-pgbench");
