@@ -2,8 +2,9 @@
 
 use stats::Histogram;
 
-use crate::experiment::{Experiment, OrderScheme};
+use crate::experiment::Experiment;
 use crate::figures::{self, Counter, Counters};
+use crate::plan::OrderScheme;
 use crate::run::{Load, Run, RunKind, ScriptRecord};
 
 impl Experiment {

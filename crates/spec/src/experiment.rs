@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plan::Recorded;
+use crate::plan::{OrderScheme, Recorded};
+use crate::surroundings::Target;
 
 /// An experiment: the plan it expanded to, and the file it came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,22 +48,6 @@ pub struct ControlArm {
     pub is_base: bool,
 }
 
-/// How arms are interleaved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OrderScheme {
-    /// Nothing is compared.
-    Single,
-    /// The arms of a cell next to each other, their order swapped every round.
-    Pairs,
-    /// All cells in one arm, then in the next; the order of the arms is swapped every round.
-    HalfRounds,
-    /// No pgdyno planned the runs: they were brought in from elsewhere, and do not alternate.
-    Imported,
-    /// Never stored: two experiments, each measured at its own time, are compared.
-    Apart,
-}
-
 /// One level of the compared factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arm {
@@ -74,45 +59,4 @@ pub struct Arm {
     /// What is measured, where the arms are on their own servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
-}
-
-/// The machine that pgdyno (and a managed target) ran on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Host {
-    /// Stable identity of the machine (hash of the machine id, never the id itself).
-    pub uuid: String,
-    pub name: String,
-    pub cpu: String,
-    /// Logical CPUs usable by this process.
-    pub cores: u32,
-    /// Memory usable by this process (the cgroup's limit where there is one), bytes.
-    pub memory_bytes: u64,
-    /// Operating system, kernel, virtualisation and other facts, by name.
-    pub facts: BTreeMap<String, String>,
-}
-
-/// What was measured. Never holds a password.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
-    /// `managed`, `url`, `sink` (no server: the load generator's own) or `imported`.
-    pub kind: String,
-    /// Connection string without secrets.
-    pub dsn_redacted: String,
-    /// `server_version`, e.g. `15.18 (Debian 15.18-0+deb12u1)`.
-    pub server_version: String,
-    /// `postgis_full_version()`, where there is PostGIS.
-    pub postgis_version: Option<String>,
-    /// Versions of other programs (osm2pgsql, redis, pgdyno itself) by name.
-    pub versions: BTreeMap<String, String>,
-}
-
-/// One setting as the server reported it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
-    /// Name in `pg_settings`.
-    pub name: String,
-    /// Value as `SHOW` prints it.
-    pub value: String,
-    /// Where it came from (`pg_settings.source`).
-    pub source: String,
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use stats::Histogram;
 
-use crate::experiment::Setting;
 use crate::explained::StatementPlan;
 use crate::figures::{self, Counters, Figures};
 use crate::job::{Phase, Relation};
@@ -13,6 +12,7 @@ use crate::map::{MapPart, TileFigures, TileSample};
 use crate::profile::Profile;
 use crate::sample::Sample;
 use crate::slice::Slice;
+use crate::surroundings::Setting;
 use crate::verdict::{Doubt, Reason, Validity};
 
 /// One measurement of one cell and arm, or one job; stored as it ends.

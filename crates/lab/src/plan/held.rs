@@ -4,12 +4,12 @@ use super::{CACHE, Content, PlannedLoad, Slices};
 use crate::factors::PLACEMENT;
 use crate::measure::SHORTEST;
 
-/// Whether slices could be had, wherever arms stand.
+/// Whether slices are possible, wherever the arms are.
 pub(super) fn may_be_sliced(content: &Content) -> bool {
     why_never(content).is_none()
 }
 
-/// Why nothing of this experiment is cut.
+/// Why no run of this experiment is measured in slices.
 pub(super) fn why_never(content: &Content) -> Option<String> {
     let measure = &content.measure;
     if measure.slices == Some(Slices::Never) {

@@ -26,7 +26,7 @@ pub(super) fn identity(content: &Content) -> Value {
         *target = target.identity();
     }
     let mut value = serde_json::to_value(&content).expect("plans are plain data");
-    // Where a build lies is no part of what it is.
+    // The folder of a build does not identify it.
     for name in content.named.builds.keys() {
         value["builds"][name]["bin"] = Value::Null;
     }

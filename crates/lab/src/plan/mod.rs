@@ -1,7 +1,7 @@
 //! The plan: an experiment file expanded to a flat, ordered list of runs, before anything starts.
 //!
-//! Plain data. The same file on the same machine always gives the same plan, and a plan says by its [`hash`]
-//! which experiment it is: rounds, names and comments do not count, everything else does.
+//! Plain data. The same file on the same machine always gives the same plan. The [`hash`] of its content
+//! identifies the experiment: rounds, names and comments do not count, everything else does.
 
 pub(crate) mod burden;
 pub(crate) mod cells;

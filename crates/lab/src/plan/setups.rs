@@ -9,7 +9,7 @@ use super::{Generator, Plan, PlannedRun, cells, levels, workload};
 use crate::setup::{AskedDriver, At, Connection, Server, Setup, Waiting, driver_choice};
 use crate::target_spec::TargetSpec;
 
-/// A run that no file planned: the one cell of its own.
+/// A run that no file planned: the only cell of its experiment.
 #[must_use]
 pub fn single_run(setup: &Setup) -> PlannedRun {
     let (workload, clients) = (setup.workload.clone(), setup.clients.to_string());
@@ -73,7 +73,7 @@ pub(crate) fn sites(plan: &Plan) -> Vec<At> {
     sites
 }
 
-/// Two arms between which there is no difference in any cell: A against A.
+/// Two arms that are equal in every cell: A against A.
 #[must_use]
 pub fn equal_arms(plan: &Plan) -> Option<[String; 2]> {
     let arms: Vec<String> = plan.content.arm_names().into_iter().flatten().collect();

@@ -13,7 +13,7 @@ use super::{Content, Copies, Facts, Slices, Standing, burden, cells, held, level
 use crate::factors::{SETTINGS, STORAGE};
 use crate::target_spec::TargetSpec;
 
-/// How the arms of a plan are wanted to stand where there is room; `None` where the question does not arise.
+/// Where the arms of a plan should be if there is room; `None` where there is nothing to decide.
 pub(super) fn wanted(content: &Content, facts: &Facts) -> Option<Standing> {
     content.compare.as_ref()?;
     if content.measure.search.is_some() {
@@ -53,7 +53,7 @@ pub(super) fn why_apart(copies: &Copies) -> String {
     because_of_background(&copies.apart, &copies.background)
 }
 
-/// Whether a server that arms may stand on is ours to copy.
+/// Whether pgdyno owns, and so can copy, a server of the arms.
 fn has_ours(content: &Content) -> bool {
     let is_ours = |spec: &TargetSpec| matches!(spec, TargetSpec::Managed { .. });
     match content.factors.get("server") {

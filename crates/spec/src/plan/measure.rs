@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AskedDriver, Waiting};
-use crate::{AskedLimit, OrderScheme};
+use crate::AskedLimit;
 
 /// What all runs have in common.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -114,4 +114,20 @@ impl From<Scheme> for OrderScheme {
             Scheme::HalfRounds => Self::HalfRounds,
         }
     }
+}
+
+/// How the arms of a stored experiment are interleaved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OrderScheme {
+    /// Nothing is compared.
+    Single,
+    /// The arms of a cell next to each other, their order swapped every round.
+    Pairs,
+    /// All cells in one arm, then in the next; the order of the arms is swapped every round.
+    HalfRounds,
+    /// No pgdyno planned the runs: they were brought in from elsewhere, and do not alternate.
+    Imported,
+    /// Never stored: two experiments, each measured at its own time, are compared.
+    Apart,
 }

@@ -22,7 +22,7 @@ pub use content::{Arm, Beside, CACHE, Content, SETTINGS, STORAGE};
 pub use cpus::Cpus;
 pub use expanded::{NotRun, PLACEMENT, Plan};
 pub use generator::{AskedDriver, Generator, Waiting};
-pub use measure::{CellOrder, PlannedComparison, PlannedLoad, PlannedMeasure, Scheme, Slices};
+pub use measure::{CellOrder, OrderScheme, PlannedComparison, PlannedLoad, PlannedMeasure, Scheme, Slices};
 pub use named::Named;
 pub use placement::{ChosenPlacement, Placement};
 pub use recorded::{CalibrationPlan, Recorded, SingleEnd, SingleLoad, SinglePlan};
