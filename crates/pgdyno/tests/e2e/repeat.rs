@@ -227,15 +227,16 @@ fn scripts_of_a_single_run_are_kept_as_they_are() {
 fn an_experiment_can_be_sent_to_others_without_its_values() {
     let place = Place::new();
     let server = Server::start();
-    place.write("one.sql", "-- for geheim\n\\set a 4711\nSELECT 'geheim', :a, :b WHERE 4711 > 0;\n");
+    place
+        .write("one.sql", "-- for geheim\n\\set a 471147110\nSELECT 'geheim', :a, :b WHERE 471147110 > 0;\n");
     let url = server.network_url("scram", "geheim", "?sslmode=disable");
-    let variable = "b=4711";
+    let variable = "b=471147110";
     place.run(["bench", "-f", "one.sql", "-n", "-t", "2", "-D", variable, &url]).expect(0);
     place.write(
         "two.toml",
         format!(
             "question = \"?\" # geheim\n[target]\nurl = \"{url}\"\nchange_server = true\n\
-             [workload.w]\npgbench = {{ files = [\"one.sql\"], define = {{ b = 4711 }}, vacuum = false }}\n\
+             [workload.w]\npgbench = {{ files = [\"one.sql\"], define = {{ b = 471147110 }}, vacuum = false }}\n\
              [change.c.x]\n[change.c.y]\ndo = \"SELECT 'geheim' AS geheime_namen\"\n\
              undo = {{ command = \"true geheim\" }}\n[factors]\nc = [\"x\", \"y\"]\n\
              [measure]\nwarmup = \"0s\"\nduration = \"200ms\"\nrounds = 1\n"
@@ -253,7 +254,7 @@ fn an_experiment_can_be_sent_to_others_without_its_values() {
         for format in ["text", "json", "md"] {
             let args = ["export", "experiment", experiment, "-", "--redact", "--format", format];
             let shown = place.run(args).expect(0).stdout;
-            for private in ["'geheim", "geheim'", "geheim\"", "4711", "127.0.0.1", "scram"] {
+            for private in ["'geheim", "geheim'", "geheim\"", "471147110", "127.0.0.1", "scram"] {
                 assert!(!shown.contains(private), "{private} in {format}\n{shown}");
             }
             assert!(shown.contains("SELECT 'x', :a, :b WHERE 0 > 0;"), "{shown}");

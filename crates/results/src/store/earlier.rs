@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, Transaction, params_from_iter};
 use spec::{Class, Error};
 
 use super::import::Failure;
-use super::schema::{self, LAST_EARLIER, State};
+use super::schema::{self, COPIED, State};
 use super::{ExperimentId, Sqlite, Store};
 use crate::error::{damaged, not_results};
 
@@ -23,14 +23,14 @@ type Numbers = HashMap<String, HashMap<i64, i64>>;
 pub struct Earlier(Store);
 
 impl Earlier {
-    /// Opens a file of the last schema before the present one.
+    /// Opens a file of one of the schemas that differ from the present one in views alone.
     ///
     /// # Errors
     /// When it cannot be read, or is another file.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let (store, state) = Store::open_existing(path)?;
         match state {
-            State::Earlier(LAST_EARLIER) => {}
+            State::Earlier(found) if COPIED.contains(&found) => {}
             State::Present => {
                 return Err(Error::new(
                     Class::BadInput,
@@ -140,6 +140,7 @@ mod tests {
 
     use rusqlite::Connection;
 
+    use super::super::schema::LAST_UNMARKED;
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};
     use crate::table::Value::Int;
@@ -166,10 +167,12 @@ mod tests {
         path
     }
 
-    /// Marks a file as one of an earlier build with this schema; the last has the tables of the present one.
+    /// Marks a file as one of an earlier build with this schema.
     fn mark_as(version: u32, path: &Path) {
         let connection = Connection::open(path).unwrap();
-        connection.pragma_update(None, "application_id", 0).unwrap();
+        if version <= LAST_UNMARKED {
+            connection.pragma_update(None, "application_id", 0).unwrap();
+        }
         connection.pragma_update(None, "user_version", version).unwrap();
     }
 
@@ -178,7 +181,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let earlier = file(folder.path(), "earlier.sqlite");
         let wanted = Store::open_read_only(&earlier).unwrap();
-        mark_as(LAST_EARLIER, &earlier);
+        mark_as(*COPIED.end(), &earlier);
         // Its numbers are taken in the file that it goes into.
         let mut store = Store::create_or_open(&file(folder.path(), "present.sqlite")).unwrap();
         let [copied] = store.import_earlier(&Earlier::open(&earlier).unwrap()).unwrap()[..] else {
@@ -203,8 +206,6 @@ mod tests {
     fn files_of_earlier_builds_are_not_opened() {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), "my runs.sqlite");
-        mark_as(LAST_EARLIER, &path);
-        let before = std::fs::read(&path).unwrap();
         let open = || {
             [
                 Store::open_read_only(&path).map(drop),
@@ -212,12 +213,16 @@ mod tests {
                 Store::try_out(&path),
             ]
         };
-        for error in open().map(Result::unwrap_err) {
-            let command = format!("pgdyno import '{}' --results new.sqlite", path.display());
-            assert!(error.to_string().ends_with(&command), "{error}");
+        for version in COPIED.rev() {
+            mark_as(version, &path);
+            let before = std::fs::read(&path).unwrap();
+            for error in open().map(Result::unwrap_err) {
+                let command = format!("pgdyno import '{}' --results new.sqlite", path.display());
+                assert!(error.to_string().ends_with(&command), "{error}");
+            }
+            assert_eq!(std::fs::read(&path).unwrap(), before, "nothing was written");
         }
-        assert_eq!(std::fs::read(&path).unwrap(), before, "nothing was written");
-        mark_as(LAST_EARLIER - 1, &path);
+        mark_as(LAST_UNMARKED - 1, &path);
         for error in open().map(Result::unwrap_err) {
             assert!(error.to_string().contains("too old (schema 7)"), "{error}");
         }
@@ -234,13 +239,13 @@ mod tests {
             assert!(error.to_string().contains(wanted), "{error}");
         };
         refused("a results file of this version");
-        mark_as(LAST_EARLIER - 1, &other);
+        mark_as(LAST_UNMARKED - 1, &other);
         refused("(schema 7)");
-        mark_as(LAST_EARLIER, &other);
+        mark_as(LAST_UNMARKED, &other);
         let harmful = "ALTER TABLE look RENAME TO looks; CREATE VIEW look AS SELECT 1 AS experiment_id, 2 AS runs, '' AS looked_at";
         Connection::open(&other).unwrap().execute_batch(harmful).unwrap();
         refused("look is not a table as pgdyno makes it");
-        mark_as(LAST_EARLIER + 1, &other);
+        mark_as(LAST_UNMARKED + 1, &other);
         refused("not a results file");
         std::fs::remove_file(&other).unwrap();
         refused("no results file there");

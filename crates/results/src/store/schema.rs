@@ -2,6 +2,7 @@
 //! come from somebody else, and a view or a trigger in it would run whenever the file is read or written.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use rusqlite::config::DbConfig;
@@ -19,10 +20,13 @@ const SCHEMA: &str = include_str!("../schema.sql");
 const APPLICATION: u32 = 0x7067_6479;
 
 /// SQLite's `user_version` of a results file.
-pub(super) const VERSION: u32 = 9;
+pub(super) const VERSION: u32 = 10;
 
 /// The last version without an `application_id`. It has the same tables and columns.
-pub(super) const LAST_EARLIER: u32 = 8;
+pub(super) const LAST_UNMARKED: u32 = 8;
+
+/// Versions with the tables and columns of the present one: `import` copies their files.
+pub(super) const COPIED: RangeInclusive<u32> = LAST_UNMARKED..=VERSION - 1;
 
 /// Tables that `ANALYZE` makes.
 const STATISTICS: [&str; 2] = ["sqlite_stat1", "sqlite_stat4"];
@@ -34,7 +38,7 @@ pub(super) enum State {
     Empty,
     Present,
     Newer(u32),
-    /// Made by a build that did not set [`APPLICATION`], with this schema.
+    /// Made by an earlier build, with this schema.
     Earlier(u32),
     Foreign,
 }
@@ -54,8 +58,11 @@ impl State {
                 Ok(match version {
                     _ if tables == 0 => Self::Empty,
                     VERSION if is_marked => Self::Present,
+                    version if is_marked && version > LAST_UNMARKED && version < VERSION => {
+                        Self::Earlier(version)
+                    }
                     _ if is_marked => Self::Newer(version),
-                    1..=LAST_EARLIER if application == 0 && meta > 0 => Self::Earlier(version),
+                    1..=LAST_UNMARKED if application == 0 && meta > 0 => Self::Earlier(version),
                     _ => Self::Foreign,
                 })
             })
@@ -67,7 +74,7 @@ impl State {
         Err(match self {
             Self::Empty | Self::Present => return Ok(()),
             Self::Newer(found) => newer(path, found, VERSION),
-            Self::Earlier(LAST_EARLIER) => earlier(path),
+            Self::Earlier(found) if COPIED.contains(&found) => earlier(path),
             Self::Earlier(found) => too_old(path, found),
             Self::Foreign => not_results(path),
         })
