@@ -184,7 +184,7 @@ fn what_is_no_tile_is_told_before_anything_is_timed() {
         "127.0.0.1 - - [23/Nov/2026:10:00:00 +0000] \"GET /a/14/99999/1.pbf HTTP/1.1\" 200 9\n",
     );
     let refused = [
-        ("query = 'no-places.sql'", "no-places.sql: asks for the same whatever the tile"),
+        ("query = 'no-places.sql'", "no-places.sql: does not depend on the tile"),
         ("query = 'text.sql'", "the first column of text.sql, words, is text, and a tile is bytea"),
         ("query = 'rows.sql'", "rows.sql returned"),
         ("function = 'no_tiles'", "returns text, and a tile is bytea"),
@@ -197,7 +197,7 @@ fn what_is_no_tile_is_told_before_anything_is_timed() {
         ("table = 'areas', picker = { trace = 'access.log' }", "access.log: names no tile"),
         ("table = 'areas', via = 'tipg'", "goes through tipg, and the target has none"),
         ("table = 'areas', via = { http = 'http://127.0.0.1:1/{z}/{x}/{y}' }", "127.0.0.1:1"),
-        ("table = 'areas', cache_ttl_s = 9", "there is no cache"),
+        ("table = 'areas', cache_ttl_s = 9", "needs a cache"),
     ];
     for (tiles, wanted) in refused {
         let done = experiment(&place, "", tiles, "");

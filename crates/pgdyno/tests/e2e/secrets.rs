@@ -246,8 +246,12 @@ fn a_results_file_of_somebody_else_forges_no_line_and_no_command() {
     let words = String::from_utf8(words.stdout).unwrap();
     let words: Vec<&str> = words.trim_end_matches('\0').split('\0').collect();
     assert_eq!(words[..3], ["pgdyno", "run", &format!("{FORGED}.toml")], "{hint}");
+    let page = shown(&["report", "-o", "-"]);
+    let next = page.split_once("<div class=\"next\">").expect("the next step").1;
     assert!(
-        shown(&["compare"]).contains(hint) && shown(&["report", "-o", "-"]).contains("pre class=\"next\"")
+        shown(&["compare"]).contains(hint)
+            && next.starts_with("<p class=\"next\">")
+            && next.contains("<pre>")
     );
 
     let folder = place.path().join("again");

@@ -147,8 +147,8 @@ fn what_cannot_be_asked_for_is_told_with_what_to_try() {
         (&["a_text()"], 68, "returns text, and a tile is bytea"),
         (&["none()"], 68, "function none() does not exist in this database; make it by --sql FILE"),
         (&["spot_tile()"], 68, "name a table with --pick-from, or give --trace FILE"),
-        (&["constant.sql"], 65, "LAYER: constant.sql: asks for the same whatever the tile"),
-        (&["spots", "--against", "constant.sql"], 65, "--against: constant.sql: asks for the same"),
+        (&["constant.sql"], 65, "LAYER: constant.sql: does not depend on the tile"),
+        (&["spots", "--against", "constant.sql"], 65, "--against: constant.sql: does not depend on the tile"),
         (
             &["spots", "--trace", "off.txt"],
             65,

@@ -47,7 +47,7 @@ pub(super) struct CopyOf {
     pub(super) template: String,
     /// Its purpose and source, as identified by its maker.
     pub(super) made_for: String,
-    /// Permanent changes since; see [`super::Cluster::done_for_good`].
+    /// Permanent changes since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) done: Option<String>,
 }

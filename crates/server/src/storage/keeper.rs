@@ -1,6 +1,6 @@
 //! The keeper process: makes a filesystem, mounts it again on request, and removes it at its end.
 //!
-//! Standard input is the lifeline: it gets lines of [`super::order`], and answers go back; its end means that
+//! Standard input is the lifeline: it gets lines (`made::Order`), and answers go back; its end means that
 //! pgdyno is gone, at any step.
 
 use std::ffi::OsString;

@@ -18,7 +18,7 @@ use spec::plan::storage::Filesystem;
 /// Folders that this process made. In a container a pgdyno often has the pid of a killed one.
 static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// A folder `PID-N` in [`Home::storage`], named after its pgdyno. Its keeper holds the lock in it. Everything
+/// A folder `PID-N` in the storage part of the home, named after its pgdyno. Its keeper holds the lock in it. Everything
 /// outside of it can be found by it: a loop device by its image, a pool by its name and image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Made {
