@@ -100,7 +100,7 @@ impl Response {
         }
     }
 
-    /// At 0.5, 0.95 or 0.99, ns; `None` where there are too few transactions for it.
+    /// At 0, 0.5, 0.9, 0.95, 0.99, … or 1, ns; `None` where there are too few transactions for it.
     #[must_use]
     pub fn ns(&self, quantile: f64) -> Option<f64> {
         debug_assert!(QUANTILES.contains(&quantile));
