@@ -1,5 +1,6 @@
-//! Several pgdyno that measure one machine or one server at once: the later one waits for the earlier one, or goes on where the user said
-//! so, and the runs of both say that they were not alone.
+//! Several pgdyno processes that measure one machine or one server at the same time. The later one waits for
+//! the earlier one, or continues if the user allowed it; then the runs of both record that they were not
+//! alone.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +12,10 @@ use crate::error::LabError;
 use crate::event::{Progress, Tell};
 use crate::validity::worst;
 
-/// The longest wait for another pgdyno.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// This process measures, and others see it, until this is dropped.
+/// While this exists, other pgdyno processes see that this one measures.
 #[derive(Debug)]
 pub struct Measuring(());
 
@@ -26,21 +25,22 @@ impl Drop for Measuring {
     }
 }
 
-/// Shows others on this machine that a command is going to measure. It waits for the earlier ones once its server is reached, unless it
-/// `goes_on` next to them.
+/// Announces to others on this machine that a command is going to measure. Once its server is reached, it
+/// waits for the earlier ones, unless it `goes_on` next to them.
 pub fn announce(command: &str, goes_on: bool, mut progress: &mut dyn Progress) -> Measuring {
     if let Err(error) = measuring::announce(command, goes_on) {
-        // It keeps nobody from measuring alone.
+        // Not fatal: a measurement without others does not need this.
         progress.note(format!("other pgdyno processes cannot be seen: {error}"));
     }
     Measuring(())
 }
 
-/// Waits for those on this machine that came first; from then on this process measures. Nothing where it did not announce itself, or
-/// measures already. What refuses a command at once is looked at before.
+/// Waits for the processes on this machine that came first; from then on this process measures. Does nothing
+/// if this process did not announce itself or measures already. Checks that refuse a command at once come
+/// before.
 ///
 /// # Errors
-/// When another one still measures after ten minutes, or the user has seen enough.
+/// When another one still measures after ten minutes, or the user stopped.
 pub(crate) fn take_turn(progress: &mut dyn Progress, stop: &Stop) -> Result<(), LabError> {
     if measuring::is_waiting() {
         let before = || measuring::before_us().iter().map(Other::words).collect();
@@ -50,7 +50,6 @@ pub(crate) fn take_turn(progress: &mut dyn Progress, stop: &Stop) -> Result<(), 
     Ok(())
 }
 
-/// Waits until nobody else measures there.
 pub(crate) fn wait(
     place: &str,
     look: impl FnMut() -> Vec<String>,
@@ -97,7 +96,8 @@ fn wait_for(
     }
 }
 
-/// Marks a run under which others measured: those on this machine that were seen, and the ones of other machines on its server.
+/// Marks a run during which others measured: processes on this machine, and those on other machines with the
+/// same server.
 pub(crate) fn mark(run: &mut Run, on_server: Vec<String>) {
     measuring::look();
     let others: Vec<String> = measuring::seen().iter().map(Other::words).chain(on_server).collect();

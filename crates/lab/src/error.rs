@@ -1,4 +1,4 @@
-//! Why an experiment or a run could not be done: what happened, where, and what to try.
+//! Why an experiment or a run failed: what happened, where, and what to try.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,53 +16,46 @@ use crate::experiment::{FileProblems, ReadError};
 use crate::measure::NotStarted;
 use crate::words;
 
-/// Why an experiment or a run could not be done.
+/// Why an experiment or a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// The experiment file has mistakes.
     #[error("{0}")]
     File(#[from] FileProblems),
-    /// The experiment is finished already.
     #[error("experiment {name} is finished: {} in {}", words::count_of_all(*runs), results.display())]
     Finished {
         name: String,
         called: String,
-        /// How many runs it has; those of the plan, or more where it was extended.
+        /// Its number of runs; more than planned if it was extended.
         runs: usize,
-        /// Whether it looked for limits, and so repeats its runs by itself.
+        /// Whether it searched for limits, and so repeats its runs automatically.
         searched: bool,
         results: PathBuf,
     },
-    /// Two runs in a row were invalid for the same cause: what is left of their kind waits for somebody to look.
+    /// Two consecutive runs were invalid for the same cause: the remaining runs of their kind are suspended
+    /// until the user acts.
     #[error("{}; {}", what.join("\n"), set_aside(*kept, *again, *planned))]
     SetAside {
-        /// Where the runs are in the results file.
         experiment: ExperimentId,
-        /// What waits, and why; never empty.
+        /// What is suspended, and why; never empty.
         what: Vec<String>,
-        /// What to do about the cause; empty where nothing can be said of it.
+        /// How to fix the cause; empty if unknown.
         advice: String,
-        /// Runs that are stored and done, earlier sessions included.
+        /// Stored valid runs, of earlier invocations too.
         kept: usize,
-        /// Runs that are stored too, but are to be measured again: they are invalid, or took turns with one that is.
+        /// Runs that are stored too, but are to be measured again: they are invalid, or took turns with an
+        /// invalid one.
         again: usize,
-        /// Runs of the whole plan.
         planned: usize,
     },
-    /// Anything that needs no further structure.
     #[error(transparent)]
     Failed(#[from] Error),
-    /// One's own change could not be made or undone, or its check does not hold.
     #[error(transparent)]
     OwnChange(Box<OwnChangeError>),
-    /// Stopped from outside.
     #[error("stopped{}", kept_runs(*kept, *planned))]
     Interrupted {
-        /// Runs stored so far, earlier sessions included.
         kept: usize,
-        /// Runs of the whole plan.
         planned: usize,
-        /// Whether a finished experiment was being measured again: what goes on with it does not begin it again.
+        /// Whether a finished experiment was being repeated: the next command continues the repetition.
         again: bool,
     },
 }
@@ -84,24 +77,22 @@ fn kept_runs(kept: usize, planned: usize) -> String {
     if planned == 0 { String::new() } else { format!("; {kept} of {}", words::count_kept(planned)) }
 }
 
-/// Why one's own change could not be made or undone, and which.
+/// Why a user's change could not be made or undone, and which.
 #[derive(Debug, thiserror::Error)]
 #[error("{}[change.{name}.{level}] {source}{}", at.as_deref().unwrap_or_default(), still(left.as_deref()))]
 pub struct OwnChangeError {
-    /// File and line, as `x.toml:7: `, once they are known.
+    /// File and line, as `x.toml:7: `, once known.
     pub(crate) at: Option<String>,
-    /// Its factor.
     pub(crate) name: String,
     pub(crate) level: String,
     pub(crate) class: Class,
-    /// What to try; empty when there is nothing to advise.
+    /// May be empty.
     pub(crate) hint: &'static str,
-    /// What of it is on the server still.
+    /// What remains of the change on the server.
     pub(crate) left: Option<String>,
     pub(crate) source: Error,
 }
 
-/// That what a change did is there still, where it is.
 fn still(left: Option<&str>) -> String {
     let told = |left| format!("\nwhat {left} did is still there, so nothing more is measured on that server");
     left.map(told).unwrap_or_default()
@@ -159,7 +150,7 @@ impl LabError {
         Error::new(class, what).with_hint(hint).into()
     }
 
-    /// A file of the user's that could not be read or written: `cannot DOING PATH: …`.
+    /// A user's file that could not be read or written: `cannot DOING PATH: …`.
     pub(crate) fn io(doing: &str, path: &Path, source: io::Error) -> Self {
         let missing = source.kind() == io::ErrorKind::NotFound;
         let full = is_disk_full(&source);
@@ -174,7 +165,7 @@ impl LabError {
         }
     }
 
-    /// The same kind of error and advice in other words.
+    /// An error of the same kind and advice with another text.
     #[must_use]
     pub(crate) fn told_as(self, what: String) -> Self {
         match self {
@@ -187,7 +178,7 @@ impl LabError {
         .into()
     }
 
-    /// Kind of the error.
+    /// The class of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -200,7 +191,7 @@ impl LabError {
         }
     }
 
-    /// What to try, where there is advice.
+    /// What to try, if there is advice.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -229,11 +220,10 @@ impl LabError {
     }
 }
 
-/// What came of something that the user may have ended: then that is the reason, whatever was seen of servers and
-/// programs.
+/// If the user may have stopped the operation, the stop is the reason, whatever servers and programs report.
 ///
 /// # Errors
-/// That of `result`, or [`LabError::Interrupted`].
+/// The error of `result`, or [`LabError::Interrupted`].
 pub(crate) fn explain<T>(stop: &server::Stop, result: Result<T, LabError>) -> Result<T, LabError> {
     match result {
         Err(error) if stop.ends_waits() && is_of_others(error.class()) => {
@@ -243,7 +233,7 @@ pub(crate) fn explain<T>(stop: &server::Stop, result: Result<T, LabError>) -> Re
     }
 }
 
-/// Whether servers or programs gave the reason, and not a file or a mistake.
+/// Whether the error comes from a server or program, and not from a file or a mistake.
 fn is_of_others(class: Class) -> bool {
     matches!(class, Class::Unreachable | Class::Refused | Class::Missing | Class::Guard | Class::Child)
 }
@@ -264,7 +254,7 @@ mod tests {
         assert_eq!((error.to_string().as_str(), error.class()), ("in other words", Class::Missing));
     }
 
-    /// Four of twelve were said to be kept where eight were stored.
+    /// Four of twelve were reported as kept although eight were stored.
     #[test]
     fn what_is_set_aside_adds_up() {
         let told = |kept, again, planned| set_aside(kept, again, planned);

@@ -1,4 +1,4 @@
-//! What the program is told while an experiment runs. Only the program prints.
+//! Events of an experiment in progress. Only the program prints.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,46 +8,36 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use spec::{Arrivals, Doubt, Promise, Run, Validity, figures};
 use stats::Histogram;
 
-/// A named step of an experiment. The first six come once (a guard for each workload, copies only where arms stand
-/// side by side), the next eight for each run (settings and changes only when these change, cache only where it is a
-/// factor), the last two at the end.
+/// A named step of an experiment. The first six come once (a guard for each workload; copies only if arms
+/// have their own servers), the next eight for each run (settings and changes only when these change, cache
+/// only as a factor), the last two at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// Make, start or reach the servers.
     Target,
-    /// Open the results file and find what is stored already.
     Results,
-    /// Load the data.
     Prepare,
-    /// Copy a prepared server, for arms that stand side by side.
+    /// Copy a prepared server for arms with separate servers.
     Copy,
-    /// Start such a copy.
     Start,
-    /// See that each workload has what it needs and does something.
+    /// Check that each workload has what it needs and does something.
     Guard,
-    /// Bring the server to the settings of an arm.
     Settings,
-    /// Do what one's own factor asks for, such as making an index.
     Change,
-    /// Bring data, checkpoints and autovacuum into the state every run starts from.
+    /// Bring data, checkpoints and autovacuum to the same state before every run.
     Reset,
-    /// Start the server again with its data in memory or not, where a factor says so.
+    /// Restart the server with its data in memory or not, if a factor requires it.
     Cache,
-    /// Load that does not count.
     WarmUp,
-    /// Load that counts.
     Measure,
-    /// Read counters and judge the run.
     Collect,
     Store,
-    /// Put the server's own settings back.
     Restore,
     Stop,
 }
 
 impl Step {
-    /// All steps in the order they come.
+    /// All steps in order.
     pub const ALL: [Self; 16] = [
         Self::Target,
         Self::Results,
@@ -67,7 +57,7 @@ impl Step {
         Self::Stop,
     ];
 
-    /// One word, as the program shows it.
+    /// One word for display.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -97,76 +87,59 @@ impl fmt::Display for Step {
     }
 }
 
-/// Version of [`LabEvent`] as it is serialised: raised when a name in it changes or goes.
+/// Version of the serialised [`LabEvent`]: raised when a name in it changes or is removed.
 pub const EVENTS_VERSION: u32 = 1;
 
-/// What happens, told as it happens; serialised, each is an object with the kind of event under `event`.
+/// An event, sent as it happens. Serialised, each is an object with its kind under `event`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum LabEvent {
     Step {
         step: Step,
-        /// What is done, in words.
         what: String,
     },
-    /// Something worth knowing came out of a step.
     Note {
-        /// In words.
         text: String,
     },
-    /// Something the user should know or change.
     Warning {
-        /// In words.
         text: String,
     },
     Begin {
-        /// Runs of the whole plan.
         planned: usize,
-        /// Of these, stored by earlier sessions.
+        /// Runs stored by earlier invocations.
         stored: usize,
-        /// Expected time for the rest; 0 where nothing is known of it yet. At least, where `left_at_most` says more.
+        /// Expected remaining time; 0 if unknown. A lower bound if `left_at_most` is set.
         left: Duration,
-        /// The most that the rest takes as a rule, where that is not known better.
+        /// Usual upper bound of the remaining time, if the exact one is unknown.
         #[serde(default)]
         left_at_most: Option<Duration>,
         results: PathBuf,
     },
     RunStarted {
-        /// Its number in the plan, from 1.
         number: usize,
-        /// Runs of the whole plan.
         planned: usize,
-        /// In words, e.g. `polygons, 4 clients, gis, round 3`.
+        /// Text, e.g. `polygons, 4 clients, gis, round 3`.
         what: String,
-        /// Warm-up and measured part together.
         takes: Duration,
-        /// What comes after it.
         next: Option<String>,
-        /// Expected time from now to the end of the experiment.
         left: Duration,
     },
-    /// A second of load is over.
     Second {
         run: String,
         /// µs from the start of the measured part; negative during warm-up.
         start_us: i64,
         /// µs; the last one may be shorter than a second.
         length_us: u64,
-        /// One entry per script.
         scripts: Vec<ScriptSecond>,
     },
-    /// A run was judged and stored.
     RunFinished {
         run: String,
-        /// Its number in the plan, from 1.
         number: usize,
-        /// Runs of the whole plan.
         planned: usize,
-        /// In words.
         what: String,
-        /// Successful transactions per second; 0 of a job.
+        /// Successful transactions per second; 0 for a job.
         tps: f64,
-        /// How long a job took, seconds.
+        /// Duration of a job, seconds.
         #[serde(default)]
         took_s: Option<f64>,
         /// Mean response time, ms; `None` without a success.
@@ -176,60 +149,51 @@ pub enum LabEvent {
         /// Whether it took turns with other arms, so that response times are from slices.
         #[serde(default)]
         sliced: bool,
-        /// Commands per second, where a transaction is a pipeline of several.
+        /// Commands per second, if a transaction is a pipeline of several.
         #[serde(default)]
         commands_per_s: Option<f64>,
-        /// Share of what was looked for in a cache and found there, percent, where it may be missing.
+        /// Cache hits as a share of lookups, percent, if the data may be missing there.
         #[serde(default)]
         hit_pct: Option<f64>,
-        /// What became of its arrivals; open load only.
+        /// Open load only.
         arrivals: Option<Box<Arrivals>>,
-        /// How its promise was kept; only where there is one.
         promise: Option<Promise>,
-        /// Of a trial of a search that counts.
+        /// For a trial of a search that counts.
         #[serde(default)]
         trial: Option<Trial>,
-        /// Whether it can be believed.
         validity: Validity,
         doubts: Vec<Doubt>,
-        /// Expected time to the end of the experiment.
         left: Duration,
     },
-    /// A preparation job is over.
     JobFinished {
-        /// In words.
         what: String,
-        /// How long it took, when it was done.
+        /// When it was done.
         took: Duration,
-        /// Whether its result was there already.
         reused: bool,
     },
 }
 
-/// What became of one script in one second.
+/// Counts of one script in one second.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ScriptSecond {
-    /// Succeeded within the promise; all successes, when there is none.
+    /// Succeeded within the promise; without a promise, all successes.
     pub ok: u64,
     pub late: u64,
-    /// Failed after their last try.
     pub failed: u64,
     pub skipped: u64,
-    /// Tried again, whatever became of them.
+    /// Transactions with at least one further try, whatever the outcome.
     #[serde(default)]
     pub retried: u64,
-    /// Tries beyond the first.
     #[serde(default)]
     pub retries: u64,
-    /// Sum of the lags of what succeeded, ns.
+    /// Sum of the lags of successful transactions, ns.
     #[serde(default)]
     pub lag_ns: f64,
-    /// Response times of what succeeded.
     #[serde(serialize_with = "encode", deserialize_with = "decode")]
     pub response: Histogram,
 }
 
-/// V2 of HdrHistogram with its exact sums, which the encoding does not hold.
+/// HdrHistogram V2 with exact sums, which the encoding does not hold.
 #[derive(Serialize, Deserialize)]
 struct Encoded {
     v2: Vec<u8>,
@@ -253,7 +217,7 @@ fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Histogram, D::Er
 }
 
 impl LabEvent {
-    /// A second of load, of the run of this identity.
+    /// A second of load, for the run with this identity.
     pub(crate) fn second(run: &str, second: &engine::Second) -> Self {
         let script = |figures: &engine::ScriptFigures| ScriptSecond {
             ok: figures.in_time(),
@@ -305,23 +269,23 @@ fn trial(run: &Run) -> Option<Trial> {
     })
 }
 
-/// How a trial of a search kept the promise.
+/// How well a trial of a search kept the promise.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Trial {
     pub kept: bool,
-    /// Share of what was offered that broke the term which was kept worst, percent.
+    /// Share of the offered transactions that broke the worst kept term, percent.
     pub bad_pct: f64,
-    /// Share of arrivals that still waited at the end or were skipped, percent, where that alone breaks every promise.
+    /// Share of arrivals that still waited at the end or were skipped, percent, if that alone breaks every
+    /// promise.
     pub left_pct: Option<f64>,
 }
 
-/// Is told what happens.
+/// Receives events.
 pub trait Progress {
-    /// Called on the thread that runs the experiment; what takes long here delays it.
+    /// Called on the thread that runs the experiment; a slow receiver delays it.
     fn event(&mut self, event: LabEvent);
 }
 
-/// Hears nothing.
 impl Progress for () {
     fn event(&mut self, _event: LabEvent) {}
 }
@@ -332,7 +296,6 @@ impl<F: FnMut(LabEvent)> Progress for F {
     }
 }
 
-/// Shorthands for the events that are told often.
 pub(crate) trait Tell {
     fn step(&mut self, step: Step, what: impl Into<String>);
     fn note(&mut self, text: impl Into<String>);

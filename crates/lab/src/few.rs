@@ -1,4 +1,5 @@
-//! Whether runs have enough transactions to be judged: said before the first run where a rate tells, else after it.
+//! Whether runs have enough transactions to be judged: reported before the first run if the rate is known,
+//! else after it.
 
 use spec::{Reason, Run, count, figures};
 use stats::TooFew;
@@ -6,10 +7,10 @@ use stats::TooFew;
 use crate::plan::{Plan, PlannedLoad, PlannedRun};
 use crate::validity::FEW;
 
-/// So many times the transactions that are needed are aimed at: speed varies from run to run.
+/// Target, as a multiple of the required transactions: speed varies from run to run.
 const AMPLE: f64 = 1.5;
 
-/// Of a plan whose rates are known: which offer too few transactions for the p99 that is compared, a line each.
+/// Lines on a plan with known rates: which offer too few transactions for the p99 that is compared.
 pub(crate) fn planned(plan: &Plan) -> Vec<String> {
     let measure = &plan.content.measure;
     if plan.content.compare.is_none() || measure.load != PlannedLoad::Rate || measure.search.is_some() {
@@ -27,14 +28,14 @@ pub(crate) fn planned(plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// Of a run that is over: that it has too few transactions to be judged.
+/// A note on a finished run with too few transactions to be judged.
 pub(crate) fn seen(run: &Run, compares: bool) -> Option<String> {
     let done = run.count(figures::OK) + run.count(figures::LATE);
     if run.doubts.iter().any(|doubt| doubt.reason == Reason::TooShort) {
         let why = format!("{} in a run, at least {FEW} are needed", count(done, "transaction"));
         return Some(told(&run.workload, &why, longer(FEW, done)));
     }
-    // Response times answer where a schedule sets the throughput.
+    // Response times decide where a schedule sets the throughput.
     let few = for_p99(run.response().count()).filter(|_| compares && run.is_open() && !run.is_sliced())?;
     Some(told(&run.workload, &few.to_string(), longer(few.needed, few.count)))
 }
@@ -63,7 +64,7 @@ mod tests {
         Run { counts: [(figures::OK, ok)].into(), ..Run::new(RunKind::Client, key) }
     }
 
-    /// Nobody heard of it before all rounds were measured.
+    /// It was not reported before all rounds were measured.
     #[test]
     fn runs_that_are_too_short_are_told_after_the_first() {
         assert_eq!(seen(&run(4), true), None, "what counts is the verdict of the run");

@@ -1,31 +1,31 @@
-//! A query of fixed cost, to see whether the server's processor still runs as fast as before. It needs nothing but a
-//! connection, touches no table, and takes no memory that a setting could deny it.
+//! A query of fixed cost, to check whether the server's processor is as fast as before. It needs only a
+//! connection, reads no table, and uses no memory that a setting could limit.
 
 use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::Sql;
 
-/// How often the idle server is asked around a short run, and around one of ten seconds or more: then for long enough to
-/// be held up by a quota or a hypervisor that lets it run for a tenth of a second at full speed.
+/// How often the idle server is queried around a short run, and around one of ten seconds or more: then long
+/// enough to hit a quota or a hypervisor that allows a tenth of a second at full speed.
 const FEW: usize = 5;
 const MANY: usize = 30;
-/// It is asked no more after that, however slow it is.
+/// No further query after that time, however slow it is.
 const BOUND: Duration = Duration::from_secs(1);
-/// Time that the server itself needs, without the way there and back.
+/// Returns the server's own time, without the network.
 const QUERY: &str = "EXPLAIN (ANALYZE, TIMING OFF, SUMMARY ON) \
      SELECT pg_catalog.sum(i) FROM (SELECT pg_catalog.generate_series(1, 30000) AS i) AS numbers";
 
-/// What the idle server needed for the query, asked several times.
+/// What the idle server needed for the query, queried several times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probe {
-    /// The least, ms: how fast its processor is, since disturbances only add.
+    /// The minimum, ms: the speed of its processor, since disturbances only add.
     pub least_ms: f64,
-    /// The mean, ms: with what held it up.
+    /// The mean, ms: includes disturbances.
     pub mean_ms: f64,
 }
 
 impl Probe {
-    /// Asks an idle server; `None` when it will not say.
+    /// Queries an idle server; `None` if it refuses.
     pub(crate) fn take(sql: &mut dyn Sql, thorough: bool) -> Option<Self> {
         let start = Instant::now();
         let mut all = Vec::new();
@@ -40,7 +40,7 @@ impl Probe {
         Some(Self { least_ms, mean_ms: all.iter().sum::<f64>() / all.len() as f64 })
     }
 
-    /// The usual one of several: the medians.
+    /// The typical one of several: the medians.
     pub(crate) fn usual(all: &[Self]) -> Option<Self> {
         let median = |of: fn(&Self) -> f64| {
             let mut sorted: Vec<f64> = all.iter().map(of).collect();
@@ -51,7 +51,6 @@ impl Probe {
     }
 }
 
-/// Asks once, ms; `None` when the server will not say.
 pub(crate) fn once_ms(sql: &mut dyn Sql) -> Option<f64> {
     let rows = sql.rows(QUERY).ok()?;
     rows.iter().flatten().flatten().find_map(|line| execution_ms(line))

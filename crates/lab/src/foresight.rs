@@ -1,4 +1,5 @@
-//! What a plan will be able to tell, from the spread of pairs that are stored already: said before anything is measured.
+//! The differences that a plan will be able to detect, from the spread of stored pairs: reported before
+//! anything is measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,20 +12,20 @@ use crate::few;
 use crate::plan::{Plan, PlannedLoad, PlannedRun, setups, turns};
 use crate::target_spec::TargetSpec;
 
-/// Fewest pairs of a set that tell a spread.
+/// Fewest pairs of a set for a spread.
 const LEAST: usize = 3;
 /// The newest sets that count: a host changes.
 const NEWEST: usize = 5;
-/// Runs that are longer or shorter than this many times the planned ones have another spread.
+/// Runs that differ in length by more than this factor have another spread.
 const ALIKE: f64 = 2.0;
-/// More rounds than this are no advice.
+/// More rounds than this are not advised.
 const MOST_ROUNDS: u32 = 1000;
 
-/// What the plan will be able to tell, in words, a line for each workload and number of clients; nothing where nothing is
-/// compared, or throughput does not decide.
+/// What the plan will be able to detect, as text, a line for each workload and number of clients; nothing
+/// without a comparison, or if throughput does not decide.
 #[must_use]
 pub fn foresee(plan: &Plan, results: &Path) -> Vec<String> {
-    // What a job's time hangs on (its extract, the options) no earlier run of that name tells.
+    // A job's time depends on its extract and options, so earlier runs of that name predict nothing.
     let only_jobs = plan.runs.iter().all(PlannedRun::is_job);
     let few = few::planned(plan);
     if !few.is_empty() {
@@ -49,14 +50,12 @@ pub fn foresee(plan: &Plan, results: &Path) -> Vec<String> {
     lines
 }
 
-/// A workload under a number of clients, as the base arm runs it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Asked {
     workload: String,
-    /// Hashes of what the base arm asks, in order.
+    /// Hashes of the base arm's scripts, in order.
     scripts: String,
     clients: u32,
-    /// Whether its arms take turns in slices.
     sliced: bool,
 }
 
@@ -79,24 +78,19 @@ fn asked(plan: &Plan) -> BTreeSet<Asked> {
     plan.runs.iter().filter(of_base).map(asked).collect()
 }
 
-/// Log ratios of one cell and arm, by what its base arm ran.
+/// Log ratios of one cell and arm, by the base arm's scripts.
 struct Set {
     experiment: i64,
-    /// Hashes of the scripts' texts, in order.
     scripts: String,
     clients: i64,
     measured_s: f64,
-    /// Whether its arms took turns in slices.
     sliced: bool,
     ratios: Vec<f64>,
 }
 
-/// Sets of pairs that are stored, newest experiments first.
 struct Seen(Vec<Set>);
 
-/// The spread of earlier pairs.
 struct Spread {
-    /// Standard deviation of log ratios.
     deviation: f64,
     pairs: usize,
 }
@@ -114,7 +108,7 @@ impl Seen {
             };
             Ok::<_, spec::Error>(sets.into_iter().filter(here).collect())
         };
-        // Only words hang on it.
+        // Only a note depends on it.
         Self(read().unwrap_or_default())
     }
 
@@ -153,8 +147,8 @@ fn is_of_same_target(store: &Store, experiment: i64, plan: &Plan) -> bool {
     }
 }
 
-/// Runs of arms on this host: experiment, cell, round, arm, whether it is the base, throughput, length, clients, scripts,
-/// whether it was cut into slices.
+/// Runs of arms on this host: experiment, cell, round, arm, whether it is the base, throughput, length,
+/// clients, scripts, whether it was cut into slices.
 fn stored_runs() -> String {
     format!(
         "SELECT r.experiment_id, r.cell_id, r.round, r.arm, r.arm = e.base,
@@ -174,7 +168,7 @@ fn sets(rows: &[Vec<Value>]) -> Vec<Set> {
     let mut found: Vec<Set> = Vec::new();
     let same_cell = |a: &[Value], b: &[Value]| a[..2] == b[..2];
     for cell in rows.chunk_by(|a, b| same_cell(a, b)) {
-        // By the other arm's name: all its rounds.
+        // By the name of the other arm: all its rounds.
         let mut arms: BTreeMap<String, Set> = BTreeMap::new();
         for round in cell.chunk_by(|a, b| a[2] == b[2]) {
             let Some(base) = round.iter().find(|run| run[4] == Value::Int(1)) else { continue };
@@ -194,7 +188,7 @@ fn sets(rows: &[Vec<Value>]) -> Vec<Set> {
 }
 
 impl Set {
-    /// Without a pair yet, by a run of its base.
+    /// A set without pairs, from a run of its base.
     fn of(base: &[Value]) -> Self {
         let whole = |at: usize| if let Value::Int(number) = base[at] { number } else { 0 };
         let measured_s = if let Value::Real(seconds) = base[6] { seconds } else { 0.0 };
@@ -241,7 +235,7 @@ mod tests {
         head.into_iter().chain(tail).chain([Value::from("ab,cd"), Value::Int(0)]).collect()
     }
 
-    /// Of two scripts that are compared it was never known what could be told: arms that are workloads are called by both.
+    /// A comparison of two scripts never got a forecast: arms that are workloads carry the names of both.
     #[test]
     fn what_the_base_arm_asks_is_looked_for() {
         let text = "question = \"?\"\n[target]\nmanaged = {}\n[workload.old]\npgbench = { builtin = \"select-only\" }\n\
@@ -263,7 +257,7 @@ mod tests {
                 run(7, round, "other", 100.0),
             ]);
         }
-        // Without its base there is no pair, and two of them tell no spread.
+        // A pair needs its base, and two pairs are too few for a spread.
         rows.extend([run(6, 1, "new", 90.0), run(6, 2, "base", 100.0), run(6, 2, "new", 90.0)]);
         let found = sets(&rows);
         let lengths: Vec<_> = found.iter().map(|set| (set.experiment, set.ratios.len())).collect();

@@ -1,5 +1,5 @@
-//! What was found out about this host once, kept in pgdyno's own folder for the runs that follow: how late it wakes up by
-//! itself, and which placement is advised.
+//! Facts about this host, found once and kept in pgdyno's own folder for later runs: its own wake-up lag, and
+//! the advised placement.
 
 use serde::{Deserialize, Serialize};
 use server::child::Account;
@@ -10,7 +10,6 @@ use server::placement::allowed;
 use crate::error::LabError;
 use crate::validity::HOST_FACTOR;
 
-/// Name of the file in pgdyno's folder.
 const FILE: &str = "host.json";
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -23,13 +22,13 @@ pub(crate) struct KnownHost {
     pub(crate) placement: Option<Advice>,
 }
 
-/// What makes a host this one: another kernel or other CPUs place and wake up otherwise.
+/// Identifies a host: another kernel or other CPUs place and wake up differently.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Machine {
     uuid: String,
     cpu: String,
     kernel: String,
-    /// CPUs that pgdyno may use; empty where the system does not tell.
+    /// CPUs that pgdyno may use; empty if the system does not report them.
     cpus: String,
 }
 
@@ -46,7 +45,6 @@ impl Lag {
         Self { p99_us, found_at: jiff::Timestamp::now().to_string() }
     }
 
-    /// In words, with what follows from it.
     pub(crate) fn words(&self) -> String {
         let from = crate::validity::LAG_US.max(HOST_FACTOR * self.p99_us);
         format!(
@@ -56,12 +54,10 @@ impl Lag {
     }
 }
 
-/// The placement that a calibration advises.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Advice {
-    /// One of pgdyno's own names.
+    /// A predefined name.
     pub(crate) level: String,
-    /// In words.
     pub(crate) why: String,
     /// UTC, RFC 3339.
     pub(crate) found_at: String,
@@ -88,8 +84,8 @@ impl Machine {
 }
 
 impl KnownHost {
-    /// What is known of this host; nothing, where it was never looked at or is another one by now. Gives the other one's
-    /// description too.
+    /// The facts about this host; empty if it was never measured or has changed. Also returns the description
+    /// of the other host.
     pub(crate) fn here() -> (Self, Option<String>) {
         let home = Home::locate().ok().and_then(|home| home.open().ok().flatten());
         Self::read(Machine::here(), home.and_then(|home| home.read(FILE).ok()))
@@ -103,7 +99,7 @@ impl KnownHost {
         }
     }
 
-    /// Adds to what is known.
+    /// Adds facts.
     ///
     /// # Errors
     /// When pgdyno's folder cannot be used.

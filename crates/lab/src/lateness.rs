@@ -1,5 +1,5 @@
-//! How late this host wakes up by itself: known from a calibration, else looked at for a second before the first run whose
-//! load is on a schedule.
+//! The wake-up lag of this host: known from a calibration, else measured for a second before the first run
+//! with a scheduled load.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::measure::Keep;
 use crate::runner::{Care, Ready, Runner, Tell};
 use crate::strategies::calibration::{Operation, disturbed, lag_us, nothing_to_do};
 
-/// Tries with nothing to do; the better one counts, since what disturbed the other is not what the host can do.
+/// Tries with nothing to do; the better one counts, since a disturbance is not a limit of the host.
 const TRIES: u32 = 2;
 const TIME: Duration = Duration::from_secs(1);
 
-/// Has schedules judged by what this host is late by itself. That is found out and kept, if it is not known yet; where it
-/// cannot be, the rules' own limits count.
+/// Judges schedules by the lag of this host. It is measured and stored if unknown; without it, the fixed
+/// limits of the rules apply.
 pub(crate) fn judge_by_host(runner: &mut Runner<'_>, seed: u64) {
     let (known, _) = KnownHost::here();
     let lag = match known.lag {
@@ -54,14 +54,15 @@ fn find_out(runner: &mut Runner<'_>, seed: u64) -> Option<Lag> {
     }
 }
 
-/// How late 1 % of the arrivals with nothing to do start, µs; `None` when the user stopped it, or others were at work.
+/// How late 1 % of the arrivals with nothing to do start, µs; `None` if the user stopped it, or other
+/// programs were active.
 fn look(runner: &mut Runner<'_>, seed: u64) -> Result<Option<f64>, LabError> {
     runner.start_sink()?;
     let idle = Operation::Nothing;
     runner.add(idle.name(), Ready::as_it_is(idle.workload()?));
     let mut tried: Vec<Run> = Vec::new();
     for _ in 0..TRIES {
-        // Its seconds look as if the database had done them.
+        // Its seconds would look like results of the database.
         let (run, setup) = nothing_to_do(seed, TIME / TRIES);
         let done = runner.run(&run, &setup, Care { seconds: false, ..Care::NONE }, Keep::Counters)?;
         if done.measured.interrupted || runner.stop().soon() {

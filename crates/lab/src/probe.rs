@@ -1,5 +1,5 @@
-//! What a server's hardware is worth: `pgdyno probe`. Stored as an experiment of one job; probing the same server again
-//! adds a round.
+//! The speed of a server's hardware: `pgdyno probe`. Stored as an experiment of one job; probing the same
+//! server again adds a round.
 
 use std::path::PathBuf;
 
@@ -15,29 +15,25 @@ use crate::jobs;
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
 use crate::target_spec::TargetAccess;
 
-/// A probe of one server.
+/// Options of a probe of one server.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub target: TargetAccess,
-    /// Folder with PostgreSQL's programs, for managed targets.
     pub pg_bin: Option<PathBuf>,
     pub probe: probe::Options,
-    /// Where it is stored.
     pub results: PathBuf,
 }
 
-/// A probe that was done.
+/// A finished probe.
 #[derive(Debug)]
 pub struct Done {
-    /// As it is stored.
     pub run: Run,
-    /// What was probed.
+    /// The probed server, without its password.
     pub server: String,
-    /// Its experiment in the results file, or why it could not be stored.
     pub stored: Result<ExperimentId, LabError>,
 }
 
-/// Probes.
+/// Probes a server.
 ///
 /// # Errors
 /// [`LabError`], with what to try.
@@ -59,11 +55,11 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
         }
         Err(error) => return Err(stage.explain(error)),
     };
-    // What was measured is kept, also if the user has seen enough.
+    // Keep what was measured even if the user stops now.
     let _concluding = stop.concluding();
     let server = at.target.dsn_redacted.clone();
     let mut block = [record.to_run(&job.name(), 0, false)];
-    // Runs of one server are rounds of one experiment, however much they were allowed to do.
+    // Runs of one server are rounds of one experiment, whatever their rights were.
     let plan = SinglePlan { target: options.target.spec.identity(), prepare: None, load: None };
     let question = format!("What is the hardware of {server} worth?");
     let identity = Identity { name: "probe", question: &question, plan: plan.into(), seed: 0 };

@@ -1,20 +1,20 @@
-//! A promise as it is written: `p99 < 250ms`, `late(1s) < 0.1%`, several joined by `and`, each of one script with its name before:
-//! `report.sql: p95 < 2s`.
+//! A promise as written: `p99 < 250ms`, `late(1s) < 0.1%`, several joined by `and`, each for one script with
+//! its name before: `report.sql: p95 < 2s`.
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use spec::Term;
 
-/// Longest time that can be promised: what histograms hold.
+/// Longest time in a promise: the range of histograms.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// Smallest share that may be late: beyond, no trial is long enough.
+/// Smallest share that may be late: below it, no trial is long enough.
 const LEAST_SHARE: f64 = 1e-6;
 
 /// The terms of a promise, at least one.
 ///
 /// # Errors
-/// In words: what is no term, or contradicts another one.
+/// As text: an invalid term, or a contradiction.
 pub fn parse(text: &str) -> Result<Vec<Term>, String> {
     let written = text.split(" and ").flat_map(|part| part.split(',')).map(str::trim);
     let terms: Vec<Term> = written.map(term).collect::<Result<_, _>>()?;
@@ -26,7 +26,7 @@ pub fn parse(text: &str) -> Result<Vec<Term>, String> {
     Ok(terms)
 }
 
-/// Whether two terms of the same script say something each.
+/// Checks that two terms of the same script do not duplicate or contradict each other.
 fn together(one: &Term, other: &Term) -> Result<(), String> {
     if one.share.total_cmp(&other.share).is_eq() {
         return Err(format!(
@@ -69,7 +69,7 @@ fn term(written: &str) -> Result<Term, String> {
             })?;
             (within(bound)?, 1.0 - percent / 100.0)
         };
-    // A share of nothing is broken by the first mishap, and one of everything by nothing.
+    // A share of 0 is broken by the first failure, and a share of 1 never.
     if !(LEAST_SHARE..1.0).contains(&share) {
         return Err(wrong("the share that may be late must be from 0.0001 % to less than 100 %"));
     }

@@ -16,68 +16,58 @@ use workloads::Clients;
 /// All that a run needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// Which of the servers is asked.
     pub server: Server,
-    /// How clients connect.
     pub connection: Connection,
-    /// Settings in force; `None` where any will do.
+    /// Settings in force; `None` for any.
     pub arm: Option<Arm>,
-    /// What one's own factors do to the server, by their names; `None` where any state will do.
+    /// Changes of users' factors, by factor; `None` for any state.
     pub changes: Option<BTreeMap<String, OwnLevel>>,
-    /// What is in memory of the data when the run begins.
     pub cache: Cache,
     pub workload: String,
-    /// Options of the workload that are others than it says itself: levels by the option's name.
+    /// Changed options of the workload: levels by the option's name.
     pub options: BTreeMap<String, String>,
-    /// How its transactions are asked for.
     pub load: Load,
     /// At least 1; 0 for a job.
     pub clients: u32,
     /// At least 1, never more than clients are used; 0 for a job.
     pub threads: u32,
-    /// Slower transactions are late; under a rate, hopeless ones are skipped.
+    /// Slower transactions are late; under a rate, transactions that are already too late are skipped.
     pub promise: Option<Duration>,
     /// The limit that this is a trial of.
     pub sought: Option<AskedLimit>,
-    /// Load before anything counts.
     pub warmup: Duration,
-    /// End of the measured part.
     pub until: Until,
     /// Whether the latency of each statement is measured.
     pub statements: bool,
     /// Whether observers get a record of each transaction.
     pub transactions: bool,
-    /// Which driver moves the bytes.
     pub driver: DriverChoice,
-    /// What a client thread does that waits for answers.
     pub waiting: Waiting,
-    /// Where client threads and servers run.
     pub placement: Placement,
     pub seed: u64,
-    /// What counts, and what is waited for.
     pub counting: Counting,
 }
 
 impl Setup {
-    /// What tells workloads apart: the name, the options that were changed, and the server.
+    /// Distinguishes workloads: the name, the changed options, and the server.
     #[must_use]
     pub fn asked(&self) -> String {
         let options = self.options.iter().map(|(option, level)| format!(" {option}={level}"));
-        // The copies of a server hold the same.
+        // The copies of a server hold the same data.
         let at =
             Some(self.at().template().to_string()).filter(|at| !at.is_empty()).map(|at| format!(" on {at}"));
         std::iter::once(self.workload.clone()).chain(options).chain(at).collect()
     }
 
-    /// Where its clients look for tables, if the arm says so: a `search_path` decides what a statement is about.
+    /// The search path of its clients, if the arm sets one: it decides what a statement refers to.
     #[must_use]
     pub fn search_path(&self) -> Option<&str> {
         let mut settings = self.arm.iter().flat_map(|arm| &arm.settings);
         settings.find(|(name, _)| name.eq_ignore_ascii_case("search_path")).map(|(_, path)| path.as_str())
     }
 
-    /// What of its arm a server may answer otherwise by, in whatever words: one's own changes, and where tables are looked for.
-    /// Other settings change no answer.
+    /// Properties of its arm that may change a server's answers, under any name: users' changes, and the
+    /// search path. Other settings change no answer.
     #[must_use]
     pub fn answered_by(&self) -> String {
         let path = self.search_path().map(|path| format!("search_path {path}"));
@@ -85,7 +75,7 @@ impl Setup {
         changes.chain(path).collect::<Vec<_>>().join("\n")
     }
 
-    /// Which of the experiment's servers it needs.
+    /// The server that it needs.
     #[must_use]
     pub fn at(&self) -> At {
         match &self.server {
@@ -94,8 +84,8 @@ impl Setup {
         }
     }
 
-    /// Transactions per second asked for, the mean over the measured part; open load only. What a run of a number of
-    /// transactions would be with a rate that changes is not known: it has the rate of the beginning.
+    /// Requested transactions per second, the mean over the measured part; open load only. For a fixed number
+    /// of transactions with a changing rate the mean is unknown: then it is the initial rate.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         let seconds = match self.until {
@@ -105,7 +95,7 @@ impl Setup {
         self.load.profile().map(|profile| profile.mean(seconds))
     }
 
-    /// How long its client threads look for news before they sleep.
+    /// How long its client threads poll before they sleep.
     #[must_use]
     pub fn spin(&self) -> Duration {
         let threads = self.clients().threads;
@@ -134,52 +124,46 @@ impl Setup {
 /// A level of a user's factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLevel {
-    /// Its name.
     pub level: String,
     pub change: Change,
 }
 
-/// What is in memory of the data when a run begins.
+/// Which data are in memory when a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Cache {
-    /// Whatever earlier runs left there; the server goes on.
+    /// Whatever earlier runs left there; the server keeps running.
     #[default]
     AsLeft,
-    /// The server is started again, its files stand in the page cache as far as memory goes, and there is a warm-up.
+    /// The server is restarted, its files are in the page cache as far as memory allows, and there is a
+    /// warm-up.
     Warm,
-    /// The server is started again, its files are in no cache of the machine, and there is no warm-up.
+    /// The server is restarted, its files are in no cache of the machine, and the warm-up is left out.
     Cold,
 }
 
 /// How clients connect.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Connection {
-    /// As the target is given.
     #[default]
     Direct,
-    /// To a managed server in this way.
     Via(Via),
-    /// Through a PgBouncer of ours.
     Pooler(pooler::Options),
 }
 
-/// Which of an experiment's servers, by levels; without any it is that of `[target]`.
+/// One of an experiment's servers, by levels; the default is the `[target]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct At {
-    /// Level of the factor `server`.
     pub server: Option<String>,
-    /// Level of the factor `version`.
     pub version: Option<String>,
-    /// Level of the factor `storage`.
     pub storage: Option<String>,
-    /// Levels of options of the preparation, by their keys (`pgbench.scale`).
+    /// Levels of preparation options, by key (`pgbench.scale`).
     pub data: BTreeMap<String, String>,
-    /// Which copy of it, from 1; `None` for the server itself.
+    /// Number of the copy, from 1; `None` for the server itself.
     pub copy: Option<u32>,
 }
 
 impl At {
-    /// What it is a copy of, or itself.
+    /// The server that it is a copy of, or itself.
     #[must_use]
     pub fn template(&self) -> Self {
         Self { copy: None, ..self.clone() }
@@ -198,16 +182,15 @@ impl fmt::Display for At {
     }
 }
 
-/// Which server the load goes to.
+/// The server of the load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Server {
-    /// One of the experiment's.
     Target(At),
-    /// A process of ours that answers at once: what is measured is the load generator.
+    /// A process of ours that answers at once: the load generator is measured.
     Sink,
 }
 
-/// The driver that an experiment asks for.
+/// The driver that an experiment requests.
 #[must_use]
 pub fn driver_choice(asked: AskedDriver) -> DriverChoice {
     match asked {
@@ -217,26 +200,24 @@ pub fn driver_choice(asked: AskedDriver) -> DriverChoice {
     }
 }
 
-/// How transactions are asked for.
+/// How transactions are started.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Load {
-    /// As fast as the clients can.
     Closed,
     /// On a schedule: transactions per second over all clients.
     Rate(Profile),
-    /// By clients that pause.
     Users {
         /// Between two transactions.
         think: Duration,
         /// Between the first starts of two clients.
         ramp: Duration,
     },
-    /// By nobody: it is done once to its end.
+    /// Without clients: it is done once to its end.
     Job,
 }
 
 impl Load {
-    /// Its rate as time goes by; open load only.
+    /// Its rate over time; open load only.
     #[must_use]
     pub fn profile(&self) -> Option<&Profile> {
         match self {
@@ -257,12 +238,11 @@ impl From<&Load> for spec::Load {
     }
 }
 
-/// What counts at the edges of a run.
+/// The rules at the edges of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counting {
-    /// Where arrivals are drawn.
     pub timeline: Timeline,
-    /// Whether the workload's own streams draw the gaps between them.
+    /// Whether the workload's own random streams draw the gaps between them.
     pub own_gaps: bool,
     /// How long transactions that are open at the end may take before they count as unfinished.
     pub drain: Duration,
@@ -272,11 +252,10 @@ pub struct Counting {
     pub connect: Duration,
 }
 
-/// Longer than any run.
 const FOR_EVER: Duration = Duration::from_nanos(u64::MAX / 4);
 
 impl Counting {
-    /// That of experiments.
+    /// For experiments.
     pub const EXPERIMENT: Self = Self {
         timeline: Timeline::Global,
         own_gaps: false,
@@ -285,11 +264,11 @@ impl Counting {
         connect: Duration::from_secs(60),
     };
 
-    /// That of a single run: pgbench's schedule, and much patience at the end.
+    /// For single runs: pgbench's schedule, and a long wait at the end.
     pub const BENCH: Self =
         Self { timeline: Timeline::PerThread, drain: Duration::from_secs(60), ..Self::EXPERIMENT };
 
-    /// pgbench's own: it waits for open transactions and for connections as long as they take.
+    /// For the drop-in: open transactions and connections are waited for without a limit, as in pgbench.
     pub const PGBENCH: Self = Self {
         timeline: Timeline::PerThread,
         own_gaps: true,
@@ -298,7 +277,7 @@ impl Counting {
         connect: FOR_EVER,
     };
 
-    /// That of calibrations: a queue at the end must show as a backlog, so no more is waited for than what is open.
+    /// For calibrations: a queue at the end must show as a backlog, so only open transactions are waited for.
     pub const CALIBRATION: Self =
         Self { drain: Duration::from_millis(20), connect: Duration::from_secs(20), ..Self::EXPERIMENT };
 }

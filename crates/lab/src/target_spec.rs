@@ -1,4 +1,4 @@
-//! The servers of an experiment: how they are reached, and which one the levels of a run ask for.
+//! The servers of an experiment: how they are reached, and which one the levels of a run select.
 
 use protocol::postgres::Env;
 use protocol::postgres::conninfo::ConnectionString;
@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 use spec::plan::storage::Storage;
 pub use spec::plan::{Build, TargetSpec};
 
-/// A target, and the address to reach it by where it is given by URL. The address may hold a password, so it is neither stored nor
-/// shown.
+/// A target, and its address if it is given by URL. The address may hold a password, so it is neither stored
+/// nor shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetAccess {
     pub spec: TargetSpec,
@@ -16,7 +16,7 @@ pub struct TargetAccess {
 }
 
 impl TargetAccess {
-    /// A server by its description: anything that libpq takes.
+    /// A server by a connection string: anything that libpq accepts.
     #[must_use]
     pub fn url(url: ConnectionString) -> Self {
         Self { spec: by_url(&url, None, false), url: Some(url) }
@@ -29,7 +29,6 @@ impl TargetAccess {
     }
 }
 
-/// What a plan keeps of a server given by URL.
 pub(crate) fn by_url(url: &ConnectionString, redis: Option<String>, change_server: bool) -> TargetSpec {
     let (shown, place) = match url.resolve(&Env::process()) {
         Ok(config) => (url.in_words(), config.place()),
@@ -53,7 +52,7 @@ pub(crate) fn with_version(server: &TargetSpec, level: &str, build: Option<&Buil
     spec
 }
 
-/// The managed server whose files stand on this, by the name of that.
+/// The managed server on this storage, by the storage's name.
 #[must_use]
 pub(crate) fn on_storage(server: &TargetSpec, level: &str, on: &Storage) -> TargetSpec {
     let mut spec = server.clone();
@@ -64,7 +63,7 @@ pub(crate) fn on_storage(server: &TargetSpec, level: &str, on: &Storage) -> Targ
     spec
 }
 
-/// The managed server that holds other data, by the key and level that tell them apart.
+/// The managed server with other data, by the key and level that distinguish them.
 #[must_use]
 pub(crate) fn with_data(server: &TargetSpec, key: &str, level: &str) -> TargetSpec {
     let mut spec = server.clone();
@@ -84,7 +83,7 @@ fn readable(level: &str) -> String {
     }
 }
 
-/// Whether what one's own change does on a server must be undone: on each that is not thrown away afterwards.
+/// Whether a user's change on a server must be undone: on each that is not thrown away afterwards.
 pub(crate) fn needs_undo(target: &TargetSpec) -> bool {
     match target {
         TargetSpec::Managed { .. } | TargetSpec::Url { .. } => true,

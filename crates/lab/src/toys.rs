@@ -1,4 +1,5 @@
-//! A toy workload, factor, strategy and collector, through nothing but the seams that real ones have: what adding one takes.
+//! A toy workload, factor, strategy and collector, through the same interfaces as real ones: an example of
+//! how to add one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +24,7 @@ use crate::strategies::{Block, Done, Next, Strategy};
 use crate::validity::Probes;
 use crate::values::whole;
 
-/// A workload that asks nobody anything: each transaction is a pause of a millisecond.
+/// A workload without a server: each transaction is a pause of a millisecond.
 struct Pauses;
 
 impl Workload for Pauses {
@@ -81,7 +82,7 @@ impl Client for Pausing {
     }
 }
 
-/// A factor: how long is measured.
+/// A factor: the length of the measured part.
 struct Length;
 
 impl Factor for Length {
@@ -100,7 +101,7 @@ impl Factor for Length {
     }
 }
 
-/// A strategy: twice as long each time, until enough was done.
+/// A strategy: twice as long each time, until enough transactions are done.
 struct Enough {
     transactions: u64,
 }
@@ -127,7 +128,6 @@ impl Strategy for Enough {
     }
 }
 
-/// A collector: counts the steps it was told of.
 #[derive(Default)]
 struct Steps {
     seen: u32,
@@ -190,7 +190,7 @@ fn what_is_new_needs_nothing_but_the_seams() {
         Length.read("length_ms", &Value::Integer(0), &Known::default()),
         Err("must be from 1 to 10000".to_owned())
     );
-    // Two clients come to 100 transactions in 50 ms at most.
+    // Two clients reach at most 100 transactions in 50 ms.
     let strategy = Enough { transactions: 110 };
     let mut done: Vec<Done> = Vec::new();
     while let Some(Block { runs }) = strategy.next(&done) {

@@ -1,11 +1,11 @@
-//! Values of an experiment file: their kinds and bounds. The error of each reader says what the value must be.
+//! Values of an experiment file: their kinds and bounds. The error of each reader says what the value must
+//! be.
 
 use std::time::Duration;
 
 use jiff::SignedDuration;
 use toml::Value;
 
-/// A text; the error says what it must be.
 pub(crate) fn text(value: &Value) -> Result<String, String> {
     value
         .as_str()
@@ -13,7 +13,7 @@ pub(crate) fn text(value: &Value) -> Result<String, String> {
         .ok_or_else(|| format!("must be a text in quotes, not {}", described(value)))
 }
 
-/// A whole number within bounds.
+/// A whole number within `least` and `most`.
 pub(crate) fn whole(value: &Value, least: u64, most: u64) -> Result<u64, String> {
     let number =
         value.as_integer().ok_or_else(|| format!("must be a whole number, not {}", described(value)))?;
@@ -21,7 +21,6 @@ pub(crate) fn whole(value: &Value, least: u64, most: u64) -> Result<u64, String>
     number.ok_or_else(|| format!("must be from {least} to {most}"))
 }
 
-/// A number within bounds, whole or not.
 pub(crate) fn number(value: &Value, least: f64, most: f64) -> Result<f64, String> {
     let number = value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
     let number = number.ok_or_else(|| format!("must be a number, not {}", described(value)))?;
@@ -45,7 +44,6 @@ pub(crate) fn time(value: &Value, least: u64, most: u64) -> Result<Duration, Str
     within.ok_or_else(|| format!("must be from {} to {}", words(least), words(most)))
 }
 
-/// What stands in the file, in words.
 pub(crate) fn described(value: &Value) -> String {
     match value {
         Value::String(text) => format!("the text \"{text}\""),

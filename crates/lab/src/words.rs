@@ -1,4 +1,4 @@
-//! Figures in words, for progress and plans.
+//! Figures as text, for progress and plans.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Where a single run goes, by what was written on the command line.
+//! The target of a single run, from the command line.
 
 use protocol::postgres::conninfo::ConnectionString;
 use protocol::postgres::{Env, Parameters};
@@ -6,11 +6,11 @@ use spec::Class;
 
 use crate::error::LabError;
 
-/// The server described by a database name, connection string or URI, with host, port and user given apart; what
-/// is not given comes from the environment, as with libpq.
+/// The server that a database name, connection string or URI describes, with host, port and user as separate
+/// options. Missing parts come from the environment, as with libpq.
 ///
 /// # Errors
-/// When host, port or user stand beside a URI, which has its own, or one of them is no description of a connection.
+/// When host, port or user are given next to a URI, which has its own, or a part is invalid.
 pub fn at(
     dsn: Option<&str>,
     host: Option<&str>,
@@ -32,7 +32,7 @@ pub fn at(
                 "write them into the URI: postgres://user@host:port/database",
             ));
         }
-        // What the string itself says counts, as with pgbench, so it comes last.
+        // The string itself wins over the options, as in pgbench, so it comes last.
         (false, string) if string.contains('=') => format!("{} {string}", apart.join(" ")),
         (false, name) => format!("{} dbname={}", apart.join(" "), quoted(name)),
     };
@@ -41,7 +41,7 @@ pub fn at(
         given.iter().try_for_each(|(name, value)| parameters.set_default(name, value.unwrap_or_default()))
     });
     read.map_err(|error| LabError::failed(Class::Usage, error.to_string(), ""))?;
-    // What cannot be meant is said now: written into a file without its secrets, nothing would be left of it but the environment.
+    // Check the string now: the stored form, without secrets, would hide the mistake.
     let wrong = |error| LabError::failed(Class::Usage, format!("connection string: {error}"), "");
     let url = ConnectionString::parse(&url).map_err(wrong)?;
     url.resolve(&Env::process()).map_err(wrong)?;

@@ -1,4 +1,4 @@
-//! Jobs by themselves: an OSM load, pgbench's tables.
+//! Single jobs: an OSM load, pgbench's tables.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,25 +19,23 @@ use crate::target_spec::TargetAccess;
 use crate::validity::{JobEvidence, Machine, judge_job};
 use server::Stop;
 
-/// A job that was done.
+/// A finished job.
 #[derive(Debug)]
 pub struct Kept {
-    /// The job as it is stored.
     pub run: Run,
-    /// Its experiment in the results file, or why it could not be stored; `None` where that was not asked for.
+    /// Its experiment in the results file, or why it could not be stored; `None` if not requested.
     pub stored: Option<Result<ExperimentId, LabError>>,
 }
 
-/// Where a job is stored.
+/// Where to store a job.
 #[derive(Debug)]
 pub struct KeepIn<'a> {
-    /// Results file; made if it is not there.
     pub results: &'a Path,
-    /// What does it, to be typed again, without passwords.
+    /// The command to repeat it, without passwords.
     pub command: Command,
 }
 
-/// Loads an OSM extract, whether it is there already or not.
+/// Loads an OSM extract, even if its data exist already.
 ///
 /// # Errors
 /// [`LabError`], with what to try.
@@ -49,7 +47,7 @@ pub fn load_osm(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Kept, LabError> {
-    // Before a server is made or started for it.
+    // Checked before a server is created or started.
     options.validate()?;
     if options.has_extract() {
         let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
@@ -65,7 +63,7 @@ pub fn load_osm(
     )
 }
 
-/// Makes and fills pgbench's tables again.
+/// Creates and fills pgbench's tables, replacing existing ones.
 ///
 /// # Errors
 /// [`LabError`], with what to try.
@@ -86,7 +84,7 @@ pub fn initialize(
     )
 }
 
-/// How long such a job took on the way to this results file.
+/// How long the same job took before, by this results file.
 fn earlier(plan: &PlannedPreparation, results: Option<&Path>) -> Option<Duration> {
     let store = Store::open_read_only(results?).ok()?;
     let bytes = input_bytes(&**jobs_of(plan).jobs().first()?);
@@ -125,7 +123,7 @@ fn single(
         let plan = SinglePlan { target: target.spec.identity(), prepare, load: None };
         let seed = block[0].run.seed;
         let identity = Identity { name, question, plan: plan.into(), seed };
-        // Only now: a job may have made the extension whose version is stored.
+        // After the job, which may have created the extension whose version is stored.
         let mut results =
             Results::next_round(path, &identity, Surroundings::of(&stage)?)?.made_by(Some(command));
         results.keep(&mut block)?;

@@ -1,5 +1,5 @@
 //! Single measurements and single jobs, without an experiment file: `pgdyno bench`, `pgdyno bench -i`,
-//! `pgdyno osm load`. Each is stored as an experiment of one cell; doing the same again adds a round.
+//! `pgdyno osm load`. Each is stored as an experiment of one cell; a repetition adds a round.
 
 mod connection;
 mod job;
@@ -31,63 +31,54 @@ use crate::runner::{
 use crate::setup::{Arm, At, Cache, Connection, Counting, Load, Placement, Server, Setup, Waiting};
 use crate::target_spec::{TargetAccess, TargetSpec};
 
-/// One run of pgbench scripts.
+/// Options of one run of pgbench scripts.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What is measured; see [`at`].
     pub target: TargetAccess,
-    /// Folder with PostgreSQL's programs, for managed targets.
     pub pg_bin: Option<PathBuf>,
-    /// Data to prepare on a managed target; existing data from the same source is kept.
+    /// Data to prepare on a managed target; existing data from the same source are kept.
     pub prepare: Preparation,
-    /// Protocol, variables, tries, vacuum and the like.
     pub workload: pgbench::Options,
-    /// The scripts in order; with none it is tpcb-like.
+    /// In order; if empty, tpcb-like.
     pub scripts: Vec<ScriptSource>,
-    /// Clients; at least 1.
+    /// At least 1.
     pub clients: u32,
-    /// Threads; at least 1, never more than clients are used.
+    /// At least 1; never more than clients are used.
     pub threads: u32,
-    /// End of the measured part.
     pub until: engine::Until,
-    /// Load before anything counts.
     pub warmup: Duration,
-    /// Open load: transactions per second; closed when `None`.
+    /// Open load: transactions per second; `None` is a closed load.
     pub rate: Option<Profile>,
-    /// Slower transactions are late; under a rate, hopeless ones are skipped.
+    /// Slower transactions are late; under a rate, transactions that are already too late are skipped.
     pub promise: Option<Duration>,
     /// Whether the latency of each statement is measured.
     pub statements: bool,
-    /// Which driver moves the bytes.
     pub driver: engine::DriverChoice,
-    /// What a client thread does that waits for answers.
     pub waiting: Waiting,
     pub seed: u64,
-    /// Where the run is stored; not at all when `None`.
+    /// Results file; `None` to store nothing.
     pub results: Option<PathBuf>,
-    /// What measures it, to be typed again, without passwords; kept with the run.
+    /// The command to repeat it, without passwords; stored with the run.
     pub command: Option<Command>,
 }
 
-/// What one run gave.
+/// The result of one run.
 #[derive(Debug)]
 pub struct Benched {
     pub run: Run,
-    /// All that was measured, statements included.
     pub measured: Measured,
-    /// The scripts, in the order of `measured.scripts`.
     pub scripts: Vec<ScriptInfo>,
-    /// The statements, in the order of `measured.statements`; empty when they were not asked for.
+    /// In the order of `measured.statements`; empty if not requested.
     pub statements: Vec<StatementInfo>,
-    /// pgbench's scale, where its tables are used, else the value given.
+    /// pgbench's scale if its tables are used, else the value given.
     pub scale: u64,
-    /// Its experiment in the results file, or why it could not be stored; `None` where that was not asked for.
+    /// Its experiment in the results file, or why it could not be stored; `None` if not requested.
     pub stored: Option<Result<ExperimentId, LabError>>,
-    /// Where in its script the first client gave up, in words.
+    /// Where in its script the first client was aborted, as text.
     pub gave_up_at: Option<String>,
-    /// Why the server could not be asked about the run: its counters are not in the result.
+    /// Why the server's counters are missing from the result.
     pub lost: Option<LabError>,
-    /// Remarks, such as tables that could not be vacuumed.
+    /// For example, tables that could not be vacuumed.
     pub remarks: Vec<String>,
 }
 
@@ -124,7 +115,7 @@ fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Resu
     }
     let keep = options.results.as_deref().map_or(Keep::Counters, Keep::Distributions);
     let Done { finished, measured, lost, .. } = runner.run(&single_run(&setup), &setup, Care::FULL, keep)?;
-    // What was measured is kept, also if the user has seen enough.
+    // Keep what was measured even if the user stops now.
     let _concluding = stop.concluding();
     let mut block = [finished];
     let stored = options.results.as_deref().map(|path| {
@@ -163,7 +154,7 @@ fn open(options: &Options) -> Result<Pgbench, LabError> {
     Ok(Pgbench::with_scripts(&options.workload, &options.scripts)?)
 }
 
-/// What makes it this run and no other.
+/// The content of the plan identifies the run.
 fn plan(
     options: &Options,
     scripts: &[ScriptInfo],
@@ -175,10 +166,11 @@ fn plan(
     SinglePlan { prepare: prepared.then(|| preparation::portable(prepare)), ..plan }
 }
 
-/// Most clients that the default `max_connections` of a private server allows; pgdyno and superusers use the rest.
+/// Most clients that the default `max_connections` of a private server allows; pgdyno and superusers use the
+/// rest.
 const ROOM: u32 = 90;
 
-/// Raises `max_connections` of a private server where there are more clients; other servers stay unchanged.
+/// Raises `max_connections` of a private server if there are more clients; other servers stay unchanged.
 fn room(options: &Options) -> Option<Arm> {
     let is_managed = matches!(options.target.spec, TargetSpec::Managed { .. });
     (is_managed && options.clients > ROOM).then(|| Arm {
@@ -188,7 +180,7 @@ fn room(options: &Options) -> Option<Arm> {
     })
 }
 
-/// As pgbench does it: a timeline per thread, and transactions that are open at the end are waited for.
+/// As in pgbench: a timeline per thread, and transactions that are open at the end are completed.
 fn setup(options: &Options, scripts: &[ScriptInfo]) -> Setup {
     let names: Vec<_> = scripts.iter().map(|script| script.name.as_str()).collect();
     Setup {

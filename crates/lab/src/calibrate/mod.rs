@@ -1,9 +1,9 @@
 //! What this host can do as a load generator: `pgdyno calibrate`.
 //!
-//! The cost of an operation and the lateness of wake-ups against a [`Sink`](server::sink) and a private server, how late
-//! scheduled arrivals start, with nothing to do and with something, and up to which rate all of that is in order; before
-//! all that, what the placement of client and server does. Every
-//! measurement is an ordinary run, judged by the rules of all runs, and stored.
+//! It measures placements of client and server first. Then come the cost of an operation and the lateness of
+//! wake-ups against a [`Sink`](server::sink) and a private server, how late scheduled arrivals start, idle
+//! and under load, and the highest rate without a fault. Every measurement is an ordinary run, judged by the
+//! rules of all runs, and stored.
 
 mod placements;
 
@@ -35,83 +35,67 @@ use crate::strategies::{Done, Strategy};
 use crate::target_spec::TargetAccess;
 pub use crate::validity::HOST_FACTOR;
 
-/// The private server that is measured; it stays for the next time.
+/// The private server to measure; kept for the next calibration.
 const SERVER: &str = "calibrate";
-/// What the results of a calibration answer.
 const QUESTION: &str =
     "What does an operation cost this load generator, how punctual is it, and where does it end?";
 
-/// How to calibrate.
+/// Options of a calibration.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Which driver moves the bytes.
     pub driver: DriverChoice,
-    /// About how long all measurements together take.
+    /// Approximate time of all measurements together.
     pub time: Duration,
-    /// Numbers of clients; each at least 1.
+    /// Each at least 1.
     pub clients: Vec<u32>,
-    /// Folder with PostgreSQL's programs.
     pub pg_bin: Option<PathBuf>,
-    /// Where the runs are stored.
     pub results: PathBuf,
     pub seed: u64,
 }
 
-/// Least and almost greatest of a distribution, µs.
+/// Quantiles of a distribution, µs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lateness {
-    /// Median.
     pub p50_us: f64,
-    /// 99th percentile.
     pub p99_us: f64,
 }
 
-/// What was found for one kind of operation and one number of clients.
+/// Result for one kind of operation and one number of clients.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// What was asked, e.g. `null sink, simple`.
     pub what: &'static str,
-    /// Clients, on one thread.
+    /// All on one thread.
     pub clients: u32,
     pub driver: String,
-    /// Client CPU per operation, µs, as fast as it goes; `None` where only arrivals were scheduled.
+    /// Client CPU per operation, µs, at full speed; `None` if arrivals were scheduled.
     pub cpu_us: Option<f64>,
-    /// Operations per second.
     pub per_second: Option<f64>,
-    /// Share of the time the load thread was running, percent.
+    /// Share of the time in which the load thread ran, percent.
     pub busy_pct: Option<f64>,
-    /// Arrivals per second of what follows.
+    /// Arrivals per second for `wakeup` and `start_lag`.
     pub rate: Option<f64>,
-    /// How late the thread woke up for an arrival.
     pub wakeup: Option<Lateness>,
     /// How late arrivals started that found a free client.
     pub start_lag: Option<Lateness>,
-    /// Whether the runs behind the row can be believed.
     pub validity: Validity,
     pub doubts: Vec<Doubt>,
 }
 
-/// Everything that was found.
+/// The result of a calibration.
 #[derive(Debug)]
 pub struct Calibrated {
-    /// Cost and lateness, by what was asked and clients.
     pub rows: Vec<Row>,
     pub placements: Vec<Placed>,
-    /// Placements that were not measured, each with why.
     pub not_placed: Vec<(&'static str, String)>,
-    /// Which placement is advised; `None` where none was measured.
     pub advised: Option<Advised>,
-    /// Start lag at [`LAG_RATE`] of arrivals with nothing to do, the better of two tries: this host's own.
+    /// Start lag at [`LAG_RATE`] of arrivals with nothing to do, the better of two tries: the lag of the host
+    /// itself.
     pub idle: Row,
-    /// Start lag at [`LAG_RATE`].
     pub start_lag: Row,
-    /// The highest clean rate, and the highest that is kept as well as the host can.
+    /// The highest clean rate, and the highest rate that is kept as well as the host can.
     pub limit: Limit,
-    /// Its experiment in the results file.
     pub stored: ExperimentId,
-    /// Why the rest of its runs could not be stored there.
     pub not_stored: Option<LabError>,
-    /// What could not be measured, and why.
     pub remarks: Vec<String>,
 }
 
@@ -127,7 +111,7 @@ fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Res
     let mut remarks = Vec::new();
     try_results(Some(&options.results), &mut *progress)?;
     let mut stage = server(options, &mut *progress, stop, &mut remarks)?;
-    // Without a server there is nothing else that would wait.
+    // Without a server nothing else waits.
     beside::take_turn(&mut *progress, stop)?;
     if let Some(stage) = &mut stage {
         let control = stage.control()?;
@@ -153,15 +137,13 @@ fn calibrate(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Res
     session.conclude(remarks)
 }
 
-/// A calibration under way.
 struct Calibrating<'a> {
     options: &'a Options,
     strategy: &'a WithPlacements,
     results: Results,
     done: Vec<Done>,
-    /// Placements that cannot be had, each with why.
     not_placed: Vec<(&'static str, String)>,
-    /// Why no more runs are stored: what is measured is told all the same.
+    /// Why no more runs are stored; results are reported nevertheless.
     not_stored: Option<LabError>,
 }
 
@@ -177,9 +159,9 @@ impl Calibrating<'_> {
             left_at_most: None,
             results,
         });
-        // The group of runs under the same words that is measured: its number, its words, its first run.
+        // The group of runs with the same description: its number, description and first run.
         let mut group: Option<(usize, String, usize)> = None;
-        // What of it is not stored yet: a group is stored whole, except for a search, whose trials are stored one by one.
+        // Runs that are not stored yet. A group is stored as a whole, but the trials of a search one by one.
         let mut pending: Vec<results::Finished> = Vec::new();
         let mut begun = None;
         while let Some(block) = self.strategy.next(&self.done) {
@@ -216,7 +198,7 @@ impl Calibrating<'_> {
                 if next.number == planned {
                     self.store(&mut pending);
                 } else {
-                    // One press lets the others of its group come to their end.
+                    // After the first interrupt the other runs of the group still finish.
                     begun.get_or_insert_with(|| runner.stop().measuring());
                 }
                 if let Some(words) = self.strategy.calibration.trial_words(self.strategy.parts(&self.done).1)
@@ -231,14 +213,14 @@ impl Calibrating<'_> {
         Ok(())
     }
 
-    /// Unlike an experiment it does not go on where it stopped: the machine may be another one by then.
+    /// A stopped calibration starts again from the beginning: the machine may have changed.
     fn stopped(&self, stop: bool, number: usize) -> Result<(), LabError> {
         let are = if number == 2 { "is" } else { "are" };
         let what = format!("stopped; {} of {} measurements {are} kept", number - 1, self.strategy.planned());
         if stop { Err(LabError::failed(Class::Interrupted, what, "")) } else { Ok(()) }
     }
 
-    /// Stores runs that belong together, unless some before could not be.
+    /// Stores runs that belong together, unless storing failed before.
     fn store(&mut self, pending: &mut Vec<results::Finished>) {
         if self.not_stored.is_none() && !pending.is_empty() {
             self.not_stored = self.results.keep(pending).err();
@@ -246,7 +228,7 @@ impl Calibrating<'_> {
         pending.clear();
     }
 
-    /// Tells of a group of runs by its first, or by the best of a search.
+    /// Reports a group of runs by its first run, or by the best of a search.
     fn tell_finished(&self, runner: &mut Runner<'_>, group: &(usize, String, usize), left: Duration) {
         let (number, what, first) = group;
         let planned = self.strategy.planned();
@@ -305,7 +287,7 @@ impl Calibrating<'_> {
     }
 }
 
-/// Keeps what the runs to come go by: the advice, and how late this host is by itself.
+/// Stores what later runs use: the advised placement and the lag of this host.
 fn keep(advised: Option<&Advised>, idle: Option<&Run>) -> Result<(), LabError> {
     let advice = advised.map(|Advised { level, why }| Advice::now(level, why));
     let lag = idle.and_then(lag_us).map(Lag::now);
@@ -315,7 +297,6 @@ fn keep(advised: Option<&Advised>, idle: Option<&Run>) -> Result<(), LabError> {
     })
 }
 
-/// Starts the sink, and makes every operation ready.
 fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), LabError> {
     runner.start_sink()?;
     for operation in Operation::costly(server).chain([Operation::Nothing]) {
@@ -329,7 +310,7 @@ fn get_ready(runner: &mut Runner<'_>, server: bool) -> Result<(), LabError> {
     Ok(())
 }
 
-/// One more round of the experiment of the same options.
+/// One more round of the experiment with the same options.
 fn results(options: &Options, stage: Option<&Stage>) -> Result<Results, LabError> {
     let at = match stage {
         Some(stage) => Surroundings::of(stage)?,
@@ -346,7 +327,6 @@ fn results(options: &Options, stage: Option<&Stage>) -> Result<Results, LabError
     Results::next_round(&options.results, &identity, at)
 }
 
-/// What is measured where there is no PostgreSQL.
 fn without_server() -> Target {
     Target {
         kind: "sink".to_owned(),
@@ -357,7 +337,7 @@ fn without_server() -> Target {
     }
 }
 
-/// The private server with small tables; `None`, and a remark, where there is no PostgreSQL.
+/// The private server with small tables; `None`, and a remark, if PostgreSQL is not installed.
 fn server(
     options: &Options,
     mut progress: &mut dyn Progress,
@@ -368,7 +348,7 @@ fn server(
     let target = TargetAccess::managed(SERVER, &[]);
     let mut stage = match Stage::open(&target, options.pg_bin.clone(), progress, stop) {
         Ok(stage) => stage,
-        // A machine that only makes load need not have a server.
+        // A machine that only generates load need not have a server.
         Err(error) if error.class() == Class::Missing && options.pg_bin.is_none() => {
             remarks.push(format!("no server was measured: {error}"));
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Which placements can be measured here.
+//! Which placements can be measured on this host.
 
 use server::host;
 use server::placement::allowed;
@@ -7,10 +7,9 @@ use crate::factors::{PLACES, own_placement};
 use crate::runner::Stage;
 use crate::strategies::calibration::{Level, Placements};
 
-/// More would not all get a connection to a server as it comes.
+/// More would exceed the connections of a server with default settings.
 const MOST_CLIENTS: u32 = 64;
 
-/// The placements that can be had, and why the others cannot.
 pub(super) fn available(stage: Option<&Stage>) -> (Placements, Vec<(&'static str, String)>) {
     let why_none = match (stage, allowed()) {
         (None, _) => Some("there is no server here".to_owned()),
@@ -34,6 +33,6 @@ pub(super) fn available(stage: Option<&Stage>) -> (Placements, Vec<(&'static str
             Err(why) => not.push((name, why)),
         }
     }
-    // As many clients as CPUs: all of these are busy, and nobody waits long for one.
+    // As many clients as CPUs: all CPUs are busy, and no client waits long for one.
     (Placements { levels, clients: vec![1, host::cores().clamp(2, MOST_CLIENTS)] }, not)
 }

@@ -1,4 +1,4 @@
-//! Whether clients that were to connect by TLS did: the server's word on their connections, once a run.
+//! Whether clients that should use TLS did: the server's view of their connections, once per run.
 
 use std::time::Duration;
 
@@ -9,30 +9,28 @@ use spec::figures::Figures;
 
 use super::Collector;
 
-/// Connections of others than pgdyno itself, which takes the socket of its own server; 18 lists those that log in
-/// before it knows how they are encrypted.
+/// Excludes pgdyno's own connection, which uses the socket of its server. PostgreSQL 18 lists sessions that
+/// log in before it knows whether they are encrypted.
 const SEEN: &str = "SELECT count(*), count(*) FILTER (WHERE ssl), \
      coalesce(string_agg(DISTINCT version || ', ' || cipher, '; ') FILTER (WHERE ssl), '') \
      FROM pg_catalog.pg_stat_activity JOIN pg_catalog.pg_stat_ssl USING (pid) \
      WHERE backend_type = 'client backend' AND datname = pg_catalog.current_database() AND client_addr IS NOT NULL \
      AND state IS DISTINCT FROM 'starting'";
 
-/// Clients that connect again for each transaction may all be away at a look.
+/// Clients that connect again for each transaction may all be absent at one check.
 const LOOKS: usize = 20;
 const BETWEEN: Duration = Duration::from_millis(5);
 
-/// What the server said of the load's connections.
+/// The server's report on the connections of the load.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Encryption {
-    /// Connections that were seen.
     pub connections: u64,
-    /// Of these, encrypted ones.
     pub encrypted: u64,
     /// Versions and ciphers: `TLSv1.3, TLS_AES_256_GCM_SHA384`.
     pub by: String,
 }
 
-/// A look at the connections of a server of ours, over the connection `sql`.
+/// Checks the connections to a server over the connection `sql`.
 pub struct Look<'a> {
     pub sql: &'a mut dyn Sql,
     pub seen: &'a mut Encryption,
@@ -64,10 +62,10 @@ impl Collector for Look<'_> {
 }
 
 impl Encryption {
-    /// In words.
+    /// As text.
     ///
     /// # Errors
-    /// That a connection which was seen has no TLS, or that none was seen.
+    /// A connection without TLS was seen, or none was seen.
     pub fn words(&self) -> Result<String, String> {
         let Self { connections, encrypted, by } = self;
         match (*connections, connections - encrypted) {

@@ -9,22 +9,18 @@ use spec::{Sample, Scope};
 
 use super::Collector;
 
-/// A shorter rest at the end of a run has no samples: shares of so little say nothing.
+/// A shorter rest at the end of a run gets no samples: its shares would be noise, µs.
 const SHORTEST_US: i64 = 100_000;
 
-/// The machine's counters.
 pub(super) struct Host {
     server: Option<u32>,
-    /// Processes of all servers under test, where they are known.
     under_test: Option<Vec<u32>>,
     seen: Option<Seen>,
 }
 
 struct Seen {
-    /// As the measured part began.
     began: HostSample,
     others: Option<OtherPrograms>,
-    /// At the end of the last step, and when that was.
     last: HostSample,
     last_us: i64,
 }
@@ -40,7 +36,6 @@ impl Host {
 }
 
 impl Seen {
-    /// What happened since the last step, up to `now`.
     fn step(&mut self, now: HostSample, time_us: i64, samples: &mut Vec<Sample>) {
         samples.extend(now.figures_since(&self.last).iter().map(|(name, value)| Sample {
             scope: Scope::Run,

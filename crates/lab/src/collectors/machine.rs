@@ -1,5 +1,5 @@
-//! The machine under the test, seen through its server: the query of fixed cost now and then, and, where the server is
-//! elsewhere and the role may read its files, what its kernel counts.
+//! The machine under test, seen through its server: the query of fixed cost from time to time and, for a
+//! remote server whose files the role may read, the counters of its kernel.
 
 use protocol::postgres::sql::{Sql, quote_literal};
 use server::host::{HostSample, quota_files};
@@ -8,33 +8,30 @@ use spec::{Sample, Scope};
 
 use crate::fixed_cost;
 
-/// Between two looks, µs.
 const EVERY_US: i64 = 10_000_000;
-/// The query is asked so rarely that it takes no more than this share of the time.
+/// The query takes at most this share of the time.
 const SHARE: f64 = 0.001;
 pub(super) const NAME: &str = "machine";
-/// Longest part of a file that is read.
+/// Most bytes read of a file.
 const LONGEST: u32 = 4096;
 
-/// What is seen while a run lasts.
 pub(super) struct Machine {
     files: Option<Files>,
     began: Option<HostSample>,
     last: Option<HostSample>,
     next_us: i64,
-    /// Statements so far: they are in the server's own counters.
+    /// Statements so far, which the server's own counters include.
     pub(super) asked: u32,
 }
 
 impl Machine {
-    /// The measured part begins; `elsewhere` means that the server's machine cannot be looked at but through it.
+    /// Starts the measured part; `elsewhere` means that the server's machine is visible only through it.
     pub(super) fn begin(sql: &mut dyn Sql, elsewhere: bool) -> Self {
         let files = if elsewhere { Files::of(sql) } else { None };
         let began = files.as_ref().and_then(|files| files.read(sql));
         Self { files, began, last: began, next_us: EVERY_US, asked: 0 }
     }
 
-    /// A step is over.
     pub(super) fn tick(&mut self, sql: &mut dyn Sql, time_us: i64, samples: &mut Vec<Sample>) {
         if time_us < self.next_us {
             return;
@@ -56,14 +53,13 @@ impl Machine {
         self.next_us = time_us + EVERY_US.max(seldom_us as i64);
     }
 
-    /// The load is over.
     pub(super) fn end(&mut self, sql: &mut dyn Sql) -> Figures {
         let now = self.files.as_ref().and_then(|files| files.read(sql));
         now.zip(self.began).map(|(now, began)| of_server(&now, &began)).unwrap_or_default()
     }
 }
 
-/// Figures of this machine, and the same of the server's.
+/// Figures of this machine, and the matching ones of the server's.
 const OF_SERVER: [(Figure, Figure); 5] = [
     (figures::STEAL_PCT, figures::SERVER_STEAL_PCT),
     (figures::IOWAIT_PCT, figures::SERVER_IOWAIT_PCT),
@@ -77,13 +73,12 @@ fn of_server(now: &HostSample, before: &HostSample) -> Figures {
     OF_SERVER.into_iter().filter_map(|(here, of)| Some((of, seen.get(here)?))).collect()
 }
 
-/// The kernel's files on the server's machine.
 struct Files {
     query: String,
 }
 
 impl Files {
-    /// Those that the role may read; `None` where it may read none.
+    /// The files that the role may read; `None` if there are none.
     fn of(sql: &mut dyn Sql) -> Option<Self> {
         let may = "SELECT pg_catalog.pg_has_role('pg_read_server_files', 'USAGE') AND \
                    pg_catalog.has_function_privilege('pg_catalog.pg_read_file(text, bigint, bigint, boolean)', 'EXECUTE')";
@@ -104,7 +99,7 @@ impl Files {
     }
 }
 
-/// The beginning of a file as text; NULL where there is none.
+/// The beginning of a file as text; NULL if missing.
 fn read(file: &str) -> String {
     format!("pg_catalog.pg_read_file({}, 0, {LONGEST}, true)", quote_literal(file))
 }
@@ -115,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// A server elsewhere; each look finds a second more on its clock.
+    /// A remote server; at each reading its clock is a second further.
     struct Elsewhere {
         may: bool,
         looks: u64,
@@ -188,7 +183,7 @@ mod tests {
         assert!(here.asked.is_empty(), "this machine is looked at without the server");
     }
 
-    /// 4 ms every 10 s is 0.04 %; on a slow or a busy server it is asked less often.
+    /// 4 ms every 10 s is 0.04 %; a slow or busy server is asked less often.
     #[test]
     fn the_query_takes_less_than_a_thousandth_of_the_time() {
         struct Slow(f64);

@@ -1,8 +1,8 @@
-//! What watches servers and hosts while a run is measured: a file for each collector, and the list.
+//! Observes servers and hosts during a run: a file for each collector, and the list.
 //!
-//! A collector is told when the measured part begins, at the end of each step of its series, and when the load is over.
-//! Between two steps it may leave samples (`spec::Sample`), in the end figures of the whole. Shared statistics are
-//! never reset: snapshots are subtracted.
+//! A collector is called at the start of the measured part, at the end of each step of its series, and after
+//! the load. Between two steps it may add samples (`spec::Sample`), at the end the figures of the whole.
+//! Shared statistics are never reset: snapshots are subtracted.
 
 mod encryption;
 mod host;
@@ -23,56 +23,53 @@ use protocol::postgres::sql::{Sql, SqlError};
 use spec::Sample;
 use spec::figures::Figures;
 
-/// Watches a run.
+/// Observes a run.
 pub trait Collector {
     fn name(&self) -> &'static str;
 
     /// The measured part begins.
     ///
     /// # Errors
-    /// When nothing can be seen; the run goes on without.
+    /// When nothing can be observed; the run continues without this collector.
     fn begin(&mut self) -> Result<(), SqlError>;
 
-    /// A step is over, `time_us` since the start of the measured part.
     fn tick(&mut self, time_us: i64, samples: &mut Vec<Sample>) {
         let _ = (time_us, samples);
     }
 
-    /// The load is over: figures of the measured part, and the samples of what was left of it.
+    /// The load has ended: returns the figures of the measured part and adds the last samples.
     ///
     /// # Errors
-    /// When nothing can be seen any more.
+    /// When nothing can be observed any more.
     fn end(&mut self, measured: &Measured, samples: &mut Vec<Sample>) -> Result<Figures, SqlError>;
 }
 
-/// What can be watched.
+/// What can be observed.
 #[derive(Default)]
 pub struct Watched<'a> {
-    /// A control connection to the PostgreSQL server, where its counters are wanted.
     pub sql: Option<&'a mut dyn Sql>,
-    /// The Redis that is asked, where its counters belong to this run alone.
+    /// The Redis under load, if its counters belong to this run alone.
     pub redis: Option<&'a Address>,
-    /// Process id of the server, where it is known to be on this machine.
+    /// Process id of the server, if it is known to be on this machine.
     pub server: Option<u32>,
     pub managed: bool,
-    /// Processes of all servers under test, where they are all known to be on this machine: what else runs there are other programs.
+    /// Processes of all servers under test, if all are known to be on this machine; other processes are
+    /// foreign.
     pub under_test: Option<Vec<u32>>,
-    /// Whether the server's machine cannot be looked at but through the server.
+    /// Whether the server's machine is visible only through the server.
     pub elsewhere: bool,
-    /// Whether the load works all the time: then the server can be asked meanwhile.
+    /// Whether the load runs without pauses: then the server can be queried during the load.
     pub uncut: bool,
-    /// Where clients were to connect by TLS: a connection to see whether they did, and what was seen.
+    /// If clients should use TLS: a connection for the check, and its result.
     pub encryption: Option<Look<'a>>,
-    /// Whether it is to be seen what server processes wait for.
     pub waits: bool,
-    /// Load before the measured part.
     pub warmup: Duration,
 }
 
-/// The list: every collector for what is there.
+/// Every collector that applies.
 #[must_use]
 pub fn all(watched: Watched<'_>) -> Vec<Box<dyn Collector + '_>> {
-    // The host first: its counters run on while others ask.
+    // The host first: its counters continue while others query.
     let mut list: Vec<Box<dyn Collector>> =
         vec![Box::new(host::Host::new(watched.server, watched.under_test))];
     if let Some(server) = watched.server.filter(|_| watched.managed) {

@@ -1,4 +1,4 @@
-//! Where client threads and busy backends were: on one CPU or on several, and how often they moved.
+//! Where client threads and busy backends ran: on one CPU or several, and how often they moved.
 
 use engine::Measured;
 use protocol::postgres::sql::SqlError;
@@ -8,9 +8,7 @@ use spec::figures::{self, Figures};
 
 use super::Collector;
 
-/// A look at a local server's backends from time to time.
 pub(super) struct Placement {
-    /// The postmaster.
     server: u32,
     watch: Option<Watch>,
 }

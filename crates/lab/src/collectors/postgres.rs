@@ -1,5 +1,5 @@
-//! The server's own counters, before and after. Columns moved between versions, so they are read by name, and what is not there
-//! is left out.
+//! The server's own counters, before and after. Columns differ between versions, so they are read by name,
+//! and missing ones are left out.
 
 use std::time::{Duration, Instant};
 
@@ -12,26 +12,21 @@ use spec::figures::{self, Figure, Figures};
 use super::machine::Machine;
 use super::{Collector, waits};
 
-/// The server's counters over one run, and the machine behind it.
 pub(super) struct Postgres<'a> {
     sql: &'a mut dyn Sql,
     manner: Manner,
     machine: Option<Machine>,
     before: Option<Counters>,
-    /// How often it was asked what its processes wait for.
     looks: u32,
 }
 
-/// What is asked of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Manner {
-    /// Whether its machine cannot be looked at but through it.
+    /// Whether its machine is visible only through it.
     pub(super) elsewhere: bool,
-    /// Whether it can be asked while the load lasts.
+    /// Whether it can be queried during the load.
     pub(super) uncut: bool,
-    /// Whether it is to be seen what its processes wait for.
     pub(super) waits: bool,
-    /// Load before the measured part.
     pub(super) warmup: Duration,
 }
 
@@ -47,7 +42,7 @@ impl Collector for Postgres<'_> {
     }
 
     fn begin(&mut self) -> Result<(), SqlError> {
-        // First: what it asks is none of the run's.
+        // First, so that its own queries do not count for the run.
         self.machine = Some(Machine::begin(self.sql, self.manner.elsewhere));
         self.before = Some(Counters::take(self.sql)?);
         Ok(())
@@ -63,8 +58,8 @@ impl Collector for Postgres<'_> {
         }
     }
 
-    /// After an outage the server may have begun again, and our connection may be gone with the clients': then nothing is
-    /// known.
+    /// After an outage the server may have restarted, and our connection may be closed like the clients':
+    /// then nothing is known.
     fn end(&mut self, measured: &Measured, _samples: &mut Vec<Sample>) -> Result<Figures, SqlError> {
         let Some(before) = self.before.as_ref().filter(|_| measured.outages.is_empty()) else {
             return Ok(Figures::default());
@@ -76,7 +71,7 @@ impl Collector for Postgres<'_> {
             figures.get_mut(of).into_iter().for_each(|all| *all *= share);
         }
         if let Some(machine) = &mut self.machine {
-            // What was asked meanwhile was committed, too.
+            // Queries of collectors are commits too.
             let asked = share * f64::from(machine.asked + self.looks);
             figures.get_mut(figures::COMMITS).into_iter().for_each(|all| *all -= asked.min(*all));
             figures.append(machine.end(self.sql));
@@ -85,12 +80,10 @@ impl Collector for Postgres<'_> {
     }
 }
 
-/// A view with counters.
 struct Source {
     view: &'static str,
-    /// Which of its rows, if it has several.
+    /// Selects one row if the view has several.
     condition: &'static str,
-    /// Its columns, each with its figure.
     columns: &'static [(&'static str, Figure)],
 }
 
@@ -114,7 +107,7 @@ const SOURCES: [Source; 4] = [
         ],
     },
     Source {
-        // Up to 16 checkpoints are counted here.
+        // Checkpoints up to PostgreSQL 16.
         view: "pg_catalog.pg_stat_bgwriter",
         condition: "",
         columns: &[
@@ -128,7 +121,7 @@ const SOURCES: [Source; 4] = [
         ],
     },
     Source {
-        // From 17 on here.
+        // From PostgreSQL 17.
         view: "pg_catalog.pg_stat_checkpointer",
         condition: "",
         columns: &[
@@ -140,7 +133,7 @@ const SOURCES: [Source; 4] = [
         ],
     },
     Source {
-        // From 14 on.
+        // From PostgreSQL 14.
         view: "pg_catalog.pg_stat_wal",
         condition: "",
         columns: &[
@@ -151,8 +144,8 @@ const SOURCES: [Source; 4] = [
     },
 ];
 
-/// Counters that server processes hand in about once a second, and when they end: what they did in the last part of the warm-up
-/// is in the difference, and so is what was drained.
+/// Counters that server processes report about once a second, and when they end. The difference includes the
+/// last part of the warm-up and the drain.
 const HANDED_IN_LATE: [Figure; 12] = [
     figures::COMMITS,
     figures::ROLLBACKS,
@@ -167,31 +160,32 @@ const HANDED_IN_LATE: [Figure; 12] = [
     figures::TEMP_BYTES,
     figures::WAL_RECORDS,
 ];
-/// A server process hands in no sooner than this after the last time: of a shorter warm-up it hands in nothing before the measured
-/// part, of a longer one all but half of this on average.
+/// Minimum interval between two reports of a server process. After a shorter warm-up it reports nothing
+/// before the measured part; after a longer one it has reported all but half of this on average.
 const HAND_IN: Duration = Duration::from_secs(1);
 
-/// The share of such counters that belongs to the transactions that throughput counts, where transactions of warm-up and drain are
-/// like those.
+/// The share of such counters that belongs to the transactions in the throughput. It assumes that
+/// transactions of warm-up and drain are like the measured ones.
 fn measured_share(measured: &Measured, warmup: Duration) -> f64 {
     let late_s = if warmup < HAND_IN { warmup } else { HAND_IN / 2 }.as_secs_f64();
     let (completed, elapsed_s) = (measured.completed() as f64, measured.elapsed as f64 / 1e9);
     let drained = (measured.totals().processed() as f64 - completed).max(0.0);
     let all = completed + drained + completed / elapsed_s * late_s;
-    // NaN where nothing was measured.
+    // NaN if nothing was measured.
     if completed > 0.0 && all.is_finite() { completed / all } else { 1.0 }
 }
 
-/// The position in the WAL, bytes; exact at every moment, unlike statistics. Not on a standby.
+/// The position in the WAL, bytes; always exact, unlike statistics. Not on a standby.
 const WAL_POSITION: &str = "SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN \
      pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0') END";
 
-/// For an index of blocks the server counts ten entries for each block, however many rows are read: no number of rows.
+/// For a BRIN index the server counts ten entries per block, however many rows are read: not a number of
+/// rows.
 const HAS_BRIN: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_am a ON a.oid = c.relam \
      WHERE a.amname = 'brin' AND c.relkind IN ('i', 'I'))";
 
-/// Waits until the load's connections are gone, for at most half a second: a server process hands in its counts
-/// when it ends.
+/// Waits until the load's connections are closed, for at most half a second: a server process reports its
+/// counts when it ends.
 fn await_clients_gone(sql: &mut dyn Sql) -> Result<(), SqlError> {
     let others = "SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend' \
                   AND datname = current_database() AND usename = current_user \
@@ -205,8 +199,8 @@ fn await_clients_gone(sql: &mut dyn Sql) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Has the server count what our own connection did so far, such as reading all settings, which can take temporary files:
-/// else it is counted at some later time, in a run. From PostgreSQL 15 on.
+/// Makes the server count now what our own connection did, such as reading all settings, which can use
+/// temporary files. Otherwise it is counted later, during a run. PostgreSQL 15 and later.
 fn hand_in_own(sql: &mut dyn Sql) -> Result<(), SqlError> {
     let there = "SELECT to_regprocedure('pg_catalog.pg_stat_force_next_flush()')";
     if permitted(sql.scalar(there))?.flatten().is_some() {
@@ -215,17 +209,17 @@ fn hand_in_own(sql: &mut dyn Sql) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Counters at one moment, each as the figure of its difference.
+/// Counters at one time, each under the figure of its difference.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Counters(Figures);
 
 impl Counters {
-    /// Reads what this server has. What it does not have, or does not show us, is left out.
+    /// Reads the counters that this server has and lets us read.
     pub(crate) fn take(sql: &mut dyn Sql) -> Result<Self, SqlError> {
         let mut counters = Figures::default();
         hand_in_own(sql)?;
         for Source { view, condition, columns } in &SOURCES {
-            // Asking first keeps the server's log free of errors about views that other versions have.
+            // A check first keeps errors about missing views out of the server's log.
             if permitted(sql.scalar(&format!("SELECT to_regclass('{view}')")))?.flatten().is_none() {
                 continue;
             }
@@ -251,7 +245,7 @@ impl Counters {
         Ok(Self(counters))
     }
 
-    /// What was counted since `before`. A counter that went back (statistics reset by somebody else) is left out.
+    /// The difference to `before`. A counter that decreased (statistics were reset) is left out.
     pub(crate) fn since(&self, before: &Self) -> Figures {
         let mut figures = Figures::default();
         let counted = SOURCES.iter().flat_map(|source| source.columns).map(|(_, of)| *of);
@@ -275,7 +269,7 @@ impl Counters {
     }
 }
 
-/// `None` where the server has no such view or does not let us see it; other errors stay errors.
+/// `None` if the server lacks the view or denies access; other errors remain.
 fn permitted<T>(result: Result<T, SqlError>) -> Result<Option<T>, SqlError> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -291,7 +285,6 @@ mod tests {
 
     use super::*;
 
-    /// Answers queries that name a view with one row of it.
     struct Server(Vec<(&'static str, Vec<(&'static str, &'static str)>)>);
 
     impl Sql for Server {
@@ -348,7 +341,7 @@ mod tests {
             assert_eq!(figures[figures::WAL_BYTES], 200.0);
             assert_eq!(figures[figures::CHECKPOINTS], 6.0);
             assert_eq!(figures[figures::CACHE_HIT_PCT], 75.0);
-            // Somebody reset the statistics in between.
+            // The statistics were reset in between.
             assert!(before.since(&after).get(figures::COMMITS).is_none());
         }
     }
@@ -366,7 +359,8 @@ mod tests {
         assert!((measured_share(&Measured::default(), HAND_IN) - 1.0).abs() < 1e-9);
     }
 
-    /// The server counts ten entries for each block of a BRIN index: it "scanned six times less" than a btree.
+    /// The server counts ten entries for each block of a BRIN index, which seemed to scan six times less than
+    /// a btree.
     #[test]
     fn entries_of_an_index_of_blocks_are_no_rows() {
         for (has, scanned) in [("f", Some(7.0)), ("t", None)] {

@@ -1,4 +1,4 @@
-//! What Redis counts while it is asked: keys evicted and expired, and the memory it takes.
+//! Counters of Redis during a run: keys evicted and expired, and memory.
 
 use engine::Measured;
 use protocol::Address;
@@ -10,14 +10,12 @@ use spec::figures::{self, Figure, Figures};
 
 use super::Collector;
 
-/// Counters that grow, each with its figure.
 const COUNTERS: [(&str, Figure); 2] =
     [("evicted_keys", figures::REDIS_EVICTED_KEYS), ("expired_keys", figures::REDIS_EXPIRED_KEYS)];
-/// What it holds, at both ends.
 const MEMORY: (&str, [Figure; 2]) =
     ("used_memory", [figures::REDIS_MEMORY_BEFORE_BYTES, figures::REDIS_MEMORY_AFTER_BYTES]);
 
-/// `INFO` at both ends; a Redis that does not answer leaves its figures out, and its run as it is.
+/// `INFO` at start and end; without an answer the figures are missing, and the run is valid.
 pub(super) struct Redis<'a> {
     address: &'a Address,
     before: Option<Info>,
@@ -49,7 +47,7 @@ impl Collector for Redis<'_> {
     }
 }
 
-/// A server that was started again meanwhile counts from 0 again: then nothing is known.
+/// A restarted server counts from 0: then nothing is known.
 fn figures(before: &Info, after: &Info) -> Figures {
     if before.text("run_id") != after.text("run_id") {
         return Figures::default();

@@ -1,10 +1,10 @@
-//! What server processes wait for while they are at work: `pg_stat_activity`, looked at once a step.
+//! What server processes wait for while they work: `pg_stat_activity`, sampled once a step.
 
 use protocol::postgres::sql::Sql;
 use spec::{Sample, Scope, WAITS, WAITS_UNIT};
 
-/// Processes of clients at work, by what they wait for: those that wait for nothing have a processor, or would have one;
-/// those that wait for their client wait for us.
+/// Active client backends by wait event. Backends without one use a CPU or are ready to; backends that wait
+/// for the client wait for pgdyno.
 const WAITING: &str = "SELECT coalesce(wait_event_type || ':' || wait_event, 'CPU'), pg_catalog.count(*) \
      FROM pg_catalog.pg_stat_activity \
      WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_catalog.pg_backend_pid() \
@@ -12,7 +12,7 @@ const WAITING: &str = "SELECT coalesce(wait_event_type || ':' || wait_event, 'CP
      GROUP BY 1";
 
 pub(super) fn look(sql: &mut dyn Sql, time_us: i64, samples: &mut Vec<Sample>) {
-    // A server that does not answer now is told of by others.
+    // Other collectors report a server that does not answer.
     let Ok(rows) = sql.rows(WAITING) else { return };
     samples.extend(rows.iter().filter_map(|row| {
         let [Some(what), Some(count)] = &row[..] else { return None };

@@ -1,4 +1,5 @@
-//! What this machine and a server have of what commands need: `pgdyno doctor`. Nothing is changed, made or started.
+//! Which prerequisites of commands this machine and a server meet: `pgdyno doctor`. Nothing is changed,
+//! created or started.
 
 mod programs;
 mod server;

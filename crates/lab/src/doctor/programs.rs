@@ -1,4 +1,4 @@
-//! Programs that commands start, and the package that brings each.
+//! Programs that commands start, and the package of each.
 
 use server::Stop;
 use server::child::Watchdog;
@@ -9,25 +9,22 @@ use server::tile_server::{self, Installed, Kind};
 /// A program that some commands need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// What it is called.
     pub name: &'static str,
-    /// Its versions, or where it is if it tells none; `None` where it is missing.
+    /// Its version, or its path if it reports none; `None` if missing.
     pub found: Option<String>,
     pub needed_for: &'static str,
-    /// What installs it, where it is missing.
     pub install: Install,
 }
 
-/// What installs a program.
+/// How to install a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Install {
     Package(String),
     Command(&'static str),
-    /// This system is not known, or has no such package.
     Unknown,
 }
 
-/// A program that a package brings: names of the program, then the packages of Debian, Fedora, Alpine, Arch and Homebrew.
+/// A packaged program: its names, then the packages of Debian, Fedora, Alpine, Arch and Homebrew.
 struct Known {
     name: &'static str,
     programs: &'static [&'static str],
@@ -83,7 +80,7 @@ const KNOWN: [Known; 7] = [
 const POSTGRES: [&str; 5] = ["postgresql", "postgresql-server", "postgresql", "postgresql", "postgresql"];
 const POSTGIS: [&str; 5] = ["postgresql-postgis", "postgis", "postgis", "postgis", "postgis"];
 
-/// All of them, found or not.
+/// All programs, found or not.
 #[must_use]
 pub fn programs() -> Vec<Program> {
     let system = Packages::here();
@@ -160,7 +157,8 @@ fn package(system: Packages, [debian, fedora, alpine, arch, brew]: [&str; 5]) ->
     if name.is_empty() { Install::Unknown } else { Install::Package(name.to_owned()) }
 }
 
-/// The commands that install what is missing on this system: one for all packages, and one for each program that has none.
+/// Commands that install the missing programs on this system: one for all packages, and one for each program
+/// without a package.
 #[must_use]
 pub fn install(programs: &[Program]) -> Vec<String> {
     commands(programs, Packages::here().command())

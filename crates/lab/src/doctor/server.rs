@@ -1,4 +1,4 @@
-//! What a role may do on a server, and which commands work there with it.
+//! What a role may do on a server, and which commands work with it.
 
 use protocol::postgres::conninfo::ConnectionString;
 use protocol::postgres::sql::{Sql, SqlError};
@@ -10,31 +10,25 @@ use spec::Class;
 
 use crate::error::LabError;
 
-/// A server and a role, examined.
+/// The result for a server and a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examined {
-    /// The server in one line: version, database, role, and the service or pooler where one is seen.
     pub server: String,
-    /// What the role may and may not do.
     pub rights: Vec<Right>,
-    /// Which commands work.
     pub uses: Vec<Use>,
 }
 
 /// A right of the role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Right {
-    /// What it is called.
     pub name: &'static str,
-    /// Whether the role has it.
     pub has: bool,
-    /// What pgdyno does with it.
     pub allows: &'static str,
-    /// What gives it to the role, or why nobody can.
+    /// How to grant it, or why that is impossible.
     pub grant: String,
 }
 
-/// A command, or a part of one.
+/// A command, or a part of one, and how far it works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Use {
     pub command: &'static str,
@@ -44,16 +38,15 @@ pub struct Use {
 /// How far a command works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doubt {
-    /// It works.
     None,
-    /// It works without something.
+    /// It works in part; the text names what is missing.
     Partly(String),
-    /// It does not work, and what would help.
+    /// It does not work; the text says what would help.
     Fails(String),
 }
 
 impl Doubt {
-    /// In a word.
+    /// One word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -73,7 +66,7 @@ impl Doubt {
     }
 }
 
-/// Looks at a server; nothing is changed there.
+/// Examines a server without changes.
 ///
 /// # Errors
 /// [`LabError`], when it cannot be reached or refuses.
@@ -91,7 +84,7 @@ pub fn examine(url: &ConnectionString) -> Result<Examined, LabError> {
     Ok(Examined { server: facts.words() + &pooler, rights: facts.rights(), uses: facts.uses() })
 }
 
-/// Roles that services give out, and what each service is.
+/// Roles that cloud services provide, and the service of each.
 const SERVICES: [(&str, &str); 8] = [
     ("rds_superuser", "Amazon RDS or Aurora"),
     ("cloudsqlsuperuser", "Google Cloud SQL"),
@@ -103,11 +96,9 @@ const SERVICES: [(&str, &str); 8] = [
     ("doadmin", "DigitalOcean"),
 ];
 
-/// Facts about server, database and role.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Facts {
     version: String,
-    /// `server_version_num`.
     number: u32,
     role: String,
     database: String,
@@ -115,16 +106,15 @@ struct Facts {
     standby: bool,
     read_only: bool,
     monitor: bool,
-    /// May it make schemas, and temporary tables?
+    /// Whether the role may create schemas and temporary tables.
     create: bool,
     temporary: bool,
-    /// May it make tables in the schema that comes first?
+    /// Whether the role may create tables in the first schema of the search path.
     create_tables: bool,
     checkpoint: bool,
     reload: bool,
     alter_system: bool,
     read_files: bool,
-    /// Of PostGIS, in the database and on the server.
     postgis: Option<String>,
     postgis_available: bool,
     service: Option<&'static str>,
@@ -138,7 +128,7 @@ impl Facts {
         let may_run = |function: &str| {
             format!("coalesce(has_function_privilege(to_regprocedure('{function}')::oid, 'EXECUTE'), false)")
         };
-        // Only superusers could before 15.
+        // Before 15 only superusers could.
         let alter_system = match number >= 150_000 {
             true => {
                 "EXISTS (SELECT FROM pg_settings WHERE context IN ('sighup', 'user', 'superuser') \
@@ -205,7 +195,6 @@ impl Facts {
         format!("PostgreSQL {version}{standby}{service}; database {database}, role {role}")
     }
 
-    /// What gives a right: the statement, or what the service says.
     fn grant(&self, statement: String) -> String {
         match self.service {
             Some(_) if statement.is_empty() => "the service gives it to nobody".to_owned(),
@@ -298,7 +287,6 @@ impl Facts {
         ]
     }
 
-    /// Why nothing can be written.
     fn writes_nothing(&self) -> Option<&'static str> {
         match (self.standby, self.read_only) {
             (true, _) => Some("a standby is read-only"),

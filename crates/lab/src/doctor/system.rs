@@ -1,4 +1,4 @@
-//! What pgdyno uses of the system, and does without where it must.
+//! Features of the system that pgdyno uses if available.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -7,18 +7,16 @@ use rustix::fs::{Access, access};
 use server::child::Account;
 use server::home::Home;
 
-/// One part of the system.
+/// One feature of the system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// What it is called.
     pub name: &'static str,
-    /// Whether it is as it should be.
     pub is_well: bool,
-    /// How it is; where it is not well, what follows.
+    /// The state; if not well, also the consequence.
     pub state: String,
 }
 
-/// All parts of this system.
+/// All features, checked on this system.
 #[must_use]
 pub fn parts() -> Vec<Part> {
     let mut parts = vec![home()];
@@ -35,7 +33,6 @@ fn part(name: &'static str, state: Result<String, String>) -> Part {
     Part { name, is_well, state: state.unwrap_or_else(|why| why) }
 }
 
-/// Where servers, extracts and journals are kept.
 fn home() -> Part {
     let state = match Home::locate() {
         Ok(home) => written_to(home.folder()),
@@ -56,7 +53,7 @@ fn written_to(folder: &Path) -> Result<String, String> {
     }
 }
 
-/// Who runs servers where we are root.
+/// The account that runs servers when pgdyno runs as root.
 fn account() -> Option<Part> {
     match Account::unprivileged() {
         Ok(None) => None,
@@ -75,7 +72,7 @@ fn io_uring() -> Part {
     )
 }
 
-/// PostgreSQL has dynamic shared memory there, for parallel queries.
+/// PostgreSQL puts dynamic shared memory there, for parallel queries.
 fn shared_memory(folder: &Path) -> Part {
     const LEAST: u64 = 256 << 20;
     let name = "/dev/shm";

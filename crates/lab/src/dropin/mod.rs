@@ -1,5 +1,5 @@
-//! What a drop-in for pgbench needs beside the workload: shell commands, and a run as pgbench counts it, which does nothing
-//! that pgbench does not do unless it is to be stored.
+//! Needs of a pgbench drop-in besides the workload: shell commands, and a run with pgbench's counting rules.
+//! It does only what pgbench does, unless the run is to be stored.
 
 mod shell;
 mod stored;

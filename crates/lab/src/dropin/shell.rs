@@ -1,4 +1,5 @@
-//! Runs the commands of `\shell` and `\setshell`, each on its own thread, so that no load thread waits for one.
+//! Runs the commands of `\shell` and `\setshell`, each on its own thread, so that no load thread waits for
+//! one.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -9,16 +10,17 @@ use std::thread;
 
 use workloads::pgbench::{Shell, ShellCommand, ShellDone, WhenDone};
 
-/// How much of a command's first line is wanted; pgbench looks at 63 bytes of it.
+/// Bytes kept of a command's first line; pgbench reads 63.
 const LINE: u64 = 64;
 
-/// The system's shell, `sh`. A client runs one command at a time, so there are never more threads than clients.
+/// The system's shell, `sh`. A client runs one command at a time, so there are never more threads than
+/// clients.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ShellRunner;
 
 impl Shell for ShellRunner {
     fn start(&self, command: ShellCommand, done: WhenDone) {
-        // Kept where it can still be called when there is no thread to call it.
+        // Kept so that it can still be called if no thread can be created.
         let done = Arc::new(Mutex::new(Some(done)));
         let tell = {
             let done = Arc::clone(&done);
@@ -37,14 +39,14 @@ impl Shell for ShellRunner {
     }
 }
 
-/// Runs a command to its end. As in pgbench, one that prints more than its first line may find nobody reading it.
+/// Runs a command until it ends. As in pgbench, output after the first line may find a closed pipe.
 fn run(command: &ShellCommand) -> ShellDone {
     let output = if command.capture { Stdio::piped() } else { Stdio::inherit() };
     let child = Command::new("sh").arg("-c").arg(OsStr::from_bytes(&command.text)).stdout(output).spawn();
     let Ok(mut child) = child else { return ShellDone::NotStarted };
     let mut line = Vec::new();
     if let Some(stdout) = child.stdout.take() {
-        // What was read before an error counts.
+        // Bytes read before an error count.
         let _ = BufReader::new(stdout.take(LINE)).read_until(b'\n', &mut line);
     }
     let success = child.wait().is_ok_and(|status| status.success());
@@ -69,7 +71,7 @@ mod tests {
         let ended = |success, output: &[u8]| ShellDone::Ended { success, output: output.to_vec() };
         assert_eq!(outcome(b"true", false), ended(true, b""));
         assert_eq!(outcome(b"exit 3", false), ended(false, b""));
-        // How it ends depends on whether its second line comes before nobody reads any more.
+        // The exit status depends on whether its second line comes before the pipe is closed.
         let ShellDone::Ended { output, .. } = outcome(b"echo 5; echo 6", true) else { panic!("ran") };
         assert_eq!(output, b"5\n");
         assert_eq!(outcome(b"printf 7", true), ended(true, b"7"));

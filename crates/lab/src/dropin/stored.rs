@@ -1,4 +1,4 @@
-//! A run of the drop-in in a results file: what watches it, a verdict, a record.
+//! A run of the drop-in in a results file: collectors, a verdict, a record.
 
 use std::path::{Path, PathBuf};
 
@@ -35,13 +35,13 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Connects once more to the server of `dsn`, to read its settings now and its counters around the run. The command that makes the
-    /// run is kept with it.
+    /// Opens one more connection to the server of `dsn`, to read its settings now and its counters around the
+    /// run. The command is stored with the run.
     ///
     /// # Errors
     /// When the server or the results file refuses.
     pub fn open(path: &Path, dsn: &str, command: Command) -> Result<Self, LabError> {
-        // Early: a file that cannot be used is better known before the run.
+        // Report an unusable file before the run.
         Store::try_out(path)?;
         let target = TargetAccess::url(bench::at(Some(dsn), None, None, None)?);
         let mut stage = Stage::beside(&target)?;
@@ -50,10 +50,10 @@ impl Recorder {
         Ok(Self { path: path.to_owned(), target, stage, at, settings, command })
     }
 
-    /// What is kept of the run's seconds, and what watches it.
+    /// How the seconds of the run are kept, and its collectors.
     ///
     /// # Errors
-    /// When the server is gone.
+    /// When the connection is lost.
     pub fn watch(&mut self) -> Result<(Keep<'_>, Vec<Box<dyn Collector + '_>>), LabError> {
         let sql = self.stage.control()?;
         Ok((
@@ -62,10 +62,10 @@ impl Recorder {
         ))
     }
 
-    /// Stores the run; gives its experiment, and why it may not be believed.
+    /// Stores the run; returns its experiment, and why the run is doubtful, if so.
     ///
     /// # Errors
-    /// When the server is gone or the file cannot be written.
+    /// When the connection is lost or the file cannot be written.
     pub fn store(
         self,
         workload: &Pgbench,
@@ -74,7 +74,7 @@ impl Recorder {
         mut measured: Measured,
     ) -> Result<(ExperimentId, Vec<Doubt>), LabError> {
         let stop = Stop::of_process();
-        // What was measured is kept, also if the user has seen enough.
+        // Keep what was measured even if the user stops now.
         let _concluding = stop.concluding();
         if let Some(trouble) = measured.trouble.take().filter(|_| !stop.at_once()) {
             return Err(trouble.into());
@@ -82,7 +82,7 @@ impl Recorder {
         let mut run = planned(&single_run(setup), setup);
         run.settings = self.settings;
         let scripts = workload.scripts();
-        // It is pgbench's own load, whatever comes of it.
+        // The load is pgbench's own, so its results are never rejected.
         let host_lag_us = KnownHost::here().0.lag.map(|lag| lag.p99_us);
         let judged = Judged {
             changed: None,

@@ -1,4 +1,4 @@
-//! Whether the arms of an experiment can be had from a server, asked before anything is prepared.
+//! Whether a server can provide the arms of an experiment, checked before the preparation.
 
 use spec::Class;
 
@@ -9,7 +9,8 @@ use crate::setup::Arm;
 use server::control::Control;
 use server::settings::{Catalog, Means, Refusal, catalog, check, is_in_force, without_right};
 
-/// Reads what the server knows and tells every setting of every arm that it cannot be brought to, each with its line.
+/// Reads the server's catalog and reports every setting of every arm that it cannot apply, each with its
+/// line.
 pub(super) fn check_arms(
     file: &ExperimentFile,
     plan: &Plan,
@@ -42,7 +43,7 @@ pub(super) fn check_arms(
     }
 }
 
-/// Refuses an arm whose settings are in force in the base already: A would be compared with A.
+/// Refuses an arm whose settings the base has already: A would be compared with A.
 fn differs(known: &Catalog, base: &Arm, arm: &Arm) -> Result<(), LabError> {
     let is_same = |(name, value): (&String, &String)| match base.settings.get(name) {
         Some(own) => own == value,

@@ -1,5 +1,5 @@
-//! What of a plan cannot be had on this machine, as far as that can be known without a server: runs that need it are left
-//! out, and said to be.
+//! Parts of a plan that are not available on this machine, as far as known without a server: runs that need
+//! them are left out, and this is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,10 +20,10 @@ use crate::runner::load_of;
 use crate::setup::{At, Cache, Connection, Setup};
 use crate::target_spec::TargetSpec;
 
-/// Leaves out of a plan what is not available here. A dry run executes no program that the file names.
+/// Removes runs from a plan that are not possible here. A dry run executes no program that the file names.
 ///
 /// # Errors
-/// [`Class::Missing`] when nothing is left to be run or, where arms are compared, to be compared.
+/// [`Class::Missing`] when no run is left or, for a comparison, nothing to compare.
 pub fn leave_out(
     plan: &mut Plan,
     file: &ExperimentFile,
@@ -40,7 +40,7 @@ pub fn leave_out(
     let mut kept = found.iter().map(Option::is_none);
     plan.keep(|_| kept.next().unwrap_or(true));
     if plan.content.compare.is_some() {
-        // What the base has nobody left to be compared with in says nothing.
+        // A base run without another arm to compare with is useless.
         let cell = |run: &PlannedRun| (run.round, run.factors.clone());
         let mut arms: BTreeMap<_, usize> = BTreeMap::new();
         plan.runs.iter().for_each(|run| *arms.entry(cell(run)).or_default() += 1);
@@ -54,7 +54,6 @@ pub fn leave_out(
     })
 }
 
-/// What is the matter with what is left, if anything.
 fn nothing_left(plan: &Plan) -> Option<&'static str> {
     let arms: BTreeSet<&String> = plan.runs.iter().filter_map(|run| run.arm.as_ref()).collect();
     match &plan.content.compare {
@@ -65,14 +64,12 @@ fn nothing_left(plan: &Plan) -> Option<&'static str> {
     }
 }
 
-/// What was found of this machine so far.
 struct Looked<'a> {
     plan: &'a Plan,
     file: &'a ExperimentFile,
     pg_bin: Option<&'a Path>,
     dry_run: bool,
     stop: &'a Stop,
-    /// Why a server cannot be had, by its levels.
     installed: BTreeMap<At, Option<String>>,
     pooler: Option<Result<pooler::Version, String>>,
 }
@@ -96,7 +93,7 @@ impl Looked<'_> {
             return known.clone();
         }
         let why = match levels::target(&self.plan.content, at) {
-            // Without levels the server's own start says what is the matter, and how to mend it.
+            // Without levels the start of the server itself reports the reason and the fix.
             TargetSpec::Managed { .. } if *at == At::default() => None,
             TargetSpec::Managed { version, bin, extensions, storage, .. } => {
                 let lacks_storage = storage.and_then(|storage| available(&storage.on).err());
@@ -119,7 +116,6 @@ impl Looked<'_> {
         why
     }
 
-    /// Why the load cannot go through the pooler that it is to go through.
     fn without_pooler(&mut self, setup: &Setup) -> Option<String> {
         let Connection::Pooler(options) = &setup.connection else { return None };
         let version = self.pooler.get_or_insert_with(|| find_pooler(self.stop)).clone();
@@ -137,7 +133,7 @@ impl Looked<'_> {
 }
 
 impl Looked<'_> {
-    /// Why its server cannot be started again with its files in memory or not.
+    /// Why its server cannot be restarted with its files in memory or not.
     fn without_cache(&self, setup: &Setup) -> Option<String> {
         if setup.cache == Cache::AsLeft {
             return None;
@@ -154,7 +150,7 @@ impl Looked<'_> {
                     None => vec![&home],
                     Some(Storage { holds: Holds::Data, on: Ground::Folder(folder) }) => vec![folder],
                     Some(Storage { on: Ground::Folder(folder), .. }) => vec![folder, &home],
-                    // A filesystem of ours is mounted again, and its image lies there.
+                    // pgdyno mounts its own filesystem again; the image is in its home.
                     Some(_) => vec![&home],
                 };
                 places.into_iter().find_map(|place| page_cache::can_drop(place).err()).map(|kept| kept.to_string())
@@ -169,12 +165,13 @@ fn lacks(found: &Installation, extensions: &[String]) -> Option<String> {
     Some(format!("PostgreSQL {version} in {bin} has no extension {lacking}"))
 }
 
-/// The same of a build whose programs must not be executed: as far as its files tell. Which version it is stays unknown.
+/// The same for a build whose programs must not be executed: only its files are checked, and its version
+/// stays unknown.
 fn lacks_unasked(bin: &Path, extensions: &[String]) -> Option<String> {
     if !["initdb", "postgres"].iter().all(|program| bin.join(program).is_file()) {
         return Some(no_server_in(bin).to_string());
     }
-    // A folder of the usual layout of a build; elsewhere only `pg_config` knows.
+    // The usual layout of a build; for others only `pg_config` knows.
     let near = ["../share/extension", "../share/postgresql/extension"].map(|folder| bin.join(folder));
     let folder = near.into_iter().find(|folder| folder.join("plpgsql.control").is_file())?;
     let lacking = extensions.iter().find(|name| !folder.join(format!("{name}.control")).is_file())?;
@@ -203,7 +200,7 @@ mod tests {
         create_dir_all(&bin).unwrap();
         write(bin.join("initdb"), "").unwrap();
         assert!(lacks(&[]).unwrap().ends_with("holds no PostgreSQL server (initdb and postgres)"));
-        // It could not be executed either.
+        // It cannot be executed.
         write(bin.join("postgres"), "").unwrap();
         assert_eq!(lacks(&["postgis"]), None, "where its extensions are is not known");
         let extensions = top.path().join("pg/share/extension");

@@ -23,7 +23,8 @@ use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
 use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
 
-/// Connections that are left for clients, except for two of our own: of the server, and of a role and a database that let in fewer.
+/// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
+/// limit.
 const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_setting('max_connections')::int \
      - pg_catalog.current_setting('superuser_reserved_connections')::int - seen.all_there, \
      CASE WHEN r.rolsuper OR r.rolconnlimit < 0 THEN NULL ELSE r.rolconnlimit - seen.of_role END, \
@@ -34,49 +35,42 @@ const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_setting('max_c
      FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend') seen \
      WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()";
 
-/// A run that was carried out, to be stored, and why it is invalid.
 type Taken = (Finished, Option<Cause>);
 
-/// An experiment under way.
 pub(super) struct Experiment<'a> {
     file: &'a ExperimentFile,
     plan: &'a Plan,
-    /// What earlier invocations measured and set aside, since the machine disturbed it.
+    /// Runs of earlier invocations that were excluded because the machine disturbed them.
     superseded: &'a [RunKey],
     runner: Runner<'a>,
     results: Results,
     pace: Pace,
-    /// Runs that are stored, earlier invocations included.
     done: Vec<Done>,
-    /// Of these, the ones of earlier invocations.
+    /// Number of `done` runs from earlier invocations.
     before: usize,
-    /// The round that is on; 0 before the first.
+    /// The current round; 0 before the first.
     round: u32,
-    /// The copy that is at work while the others rest.
+    /// The copy that runs while the others are stopped.
     alone: Option<At>,
-    /// Stored runs that are to be measured again.
     marked: BTreeSet<i64>,
-    /// Why disturbed blocks were measured again, by their runs as they were when that was decided.
+    /// Why disturbed blocks were measured again, by their runs at that time.
     again_because: BTreeMap<RunKey, String>,
-    /// Runs that count no more for that, now.
+    /// Excluded runs of this invocation.
     repeated: usize,
-    /// Whether it was said that no more may be measured again.
+    /// Whether the limit of repetitions was reported.
     said_enough: bool,
     remarks: Remarks,
-    /// Workloads of which it was said that their runs have too few transactions.
     few: BTreeSet<String>,
     began: Instant,
-    /// How long it took until its first run, before that is stored.
+    /// Time until the first run, before that is stored.
     setup: Option<Duration>,
-    /// Whether a finished experiment is measured again.
     again: bool,
-    /// Why what waits does, in words, and what to do about the first of it.
+    /// Reasons of suspended runs, as text, and advice for the first.
     waiting: Vec<String>,
     advice: &'static str,
 }
 
 impl<'a> Experiment<'a> {
-    /// On servers that are open and prepared.
     pub(super) fn begin(
         file: &'a ExperimentFile,
         stored: &'a Stored,
@@ -113,7 +107,7 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Stores the jobs of the preparation; one done in an earlier invocation is in the experiment already.
+    /// Stores the preparation jobs; jobs of an earlier invocation are in the experiment already.
     pub(super) fn keep_jobs(&mut self, jobs: &[(At, Vec<Prepared>)]) -> Result<(), LabError> {
         let stored = self.results.finished()?;
         for (at, jobs) in jobs {
@@ -131,7 +125,6 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    /// Guards, and does every run that is not stored.
     pub(super) fn carry_out(&mut self) -> Result<Outcome, LabError> {
         let most_clients = self.clients_let_in()?;
         let course = strategies::of(self.plan, self.superseded, most_clients);
@@ -171,7 +164,7 @@ impl<'a> Experiment<'a> {
         })
     }
 
-    /// How many clients the server lets in beside those that are there, where a search is to use as many as it takes.
+    /// How many further clients the server accepts, for a search without a limit of clients.
     fn clients_let_in(&mut self) -> Result<Option<u32>, LabError> {
         if !self.plan.content.measure.search.as_ref().is_some_and(|asked| asked.grow_clients) {
             return Ok(None);
@@ -185,7 +178,6 @@ impl<'a> Experiment<'a> {
         Ok(least)
     }
 
-    /// Runs that are stored and need not be measured again.
     fn kept(&self) -> usize {
         self.done.len() - self.marked.len() - self.repeated
     }
@@ -206,7 +198,7 @@ impl<'a> Experiment<'a> {
         let is_known = course.left(&self.done).iter().all(|run| self.pace.knows(run));
         let planned = course.planned(&self.done);
         let left = if is_known { self.left(course, &[]) } else { Duration::ZERO };
-        // Of a search nobody knows beforehand how many trials it takes.
+        // The number of trials of a search is not known beforehand.
         let [least, most] = course.usual(&self.done).map(|runs| runs.saturating_sub(self.before) as f64);
         let by_run = left.as_secs_f64() / (planned - self.before).max(1) as f64;
         let [left, at_most] = match least < most {
@@ -229,7 +221,6 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    /// How long jobs take, from what the results file knows of such.
     fn learn_from_earlier(&mut self, left: &[PlannedRun]) -> Result<(), LabError> {
         let jobs: BTreeMap<&String, &PlannedRun> =
             left.iter().filter(|run| run.is_job()).map(|run| (&run.workload, run)).collect();
@@ -243,7 +234,7 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    /// The runs of a block, then all of them into the results file; false when it was given up.
+    /// Measures the runs of a block and stores them together; false when interrupted.
     fn block(&mut self, course: &dyn Course, block: &Block) -> Result<bool, LabError> {
         let start = Instant::now();
         self.take_places(&block.runs[0].run, &block.runs[0].setup)?;
@@ -272,7 +263,7 @@ impl<'a> Experiment<'a> {
         Ok(true)
     }
 
-    /// Each run of a block by itself; `None` when it was given up.
+    /// Runs of a block one after the other; `None` when interrupted.
     fn one_after_the_other(
         &mut self,
         course: &dyn Course,
@@ -280,12 +271,12 @@ impl<'a> Experiment<'a> {
     ) -> Result<Option<Vec<Taken>>, LabError> {
         let stop = self.runner.stop();
         let mut all = Vec::with_capacity(block.runs.len());
-        // Once one of them is measured, one press lets all of them come to their end: a part would not be kept.
+        // Once one is measured, the first interrupt lets all of them finish: a part would not be stored.
         let mut begun = None;
         for (position, next) in block.runs.iter().enumerate() {
             self.tell_started(course, block, position);
             let start = Instant::now();
-            // The block took its places for the first of them.
+            // The servers are placed for the first run.
             let moves = position > 0 && self.plan.content.varies_storage();
             if moves {
                 self.take_places(&next.run, &next.setup)?;
@@ -307,7 +298,7 @@ impl<'a> Experiment<'a> {
         Ok(Some(all))
     }
 
-    /// All runs of a block at once, taking turns; `None` when it was given up.
+    /// All runs of a block in turns; `None` when interrupted.
     fn in_turn(
         &mut self,
         course: &dyn Course,
@@ -336,7 +327,7 @@ impl<'a> Experiment<'a> {
         Ok(Some(all))
     }
 
-    /// Takes the last of these runs of a block; `None` when it was given up.
+    /// Measures the last of these runs of a block; `None` when interrupted.
     fn take(
         &mut self,
         course: &dyn Course,
@@ -345,7 +336,7 @@ impl<'a> Experiment<'a> {
         took: Duration,
     ) -> Result<Option<Taken>, LabError> {
         let Some(next) = over.last() else { return Ok(None) };
-        // What another command would take before its first run.
+        // Another invocation would need this time before its first run.
         let setup = self.setup.take().map(|setup| (figures::SETUP_S, setup.as_secs_f64()));
         done.finished.run.figures.extend(setup);
         let arm = next.run.arm.clone().unwrap_or_default();
@@ -368,14 +359,14 @@ impl<'a> Experiment<'a> {
         }
         self.pace.ran(&next.run, took);
         self.tell_few(&done.finished.run);
-        // Told even where it cannot be stored: nobody shall have waited for nothing.
+        // Report it even if it cannot be stored, so that no result is lost.
         let left = self.left(course, over);
         let (run, planned) = (&done.finished.run, course.planned(&self.done));
         self.runner.progress.event(LabEvent::finished(run, next.number, planned, next.what.clone(), left));
         Ok(Some((done.finished, done.cause)))
     }
 
-    /// The first run of a workload that has too few transactions: the others will have no more.
+    /// Reports the first run of a workload with too few transactions: the others will not have more.
     fn tell_few(&mut self, run: &Run) {
         let content = &self.plan.content;
         // A search tries other rates.
@@ -386,7 +377,8 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Copies are started again each round; all are at work, except for a run that is to be alone. On several storages each run is.
+    /// Restarts copies each round; all run, unless a run needs to be alone. With several storages this holds
+    /// for each run.
     fn take_places(&mut self, run: &PlannedRun, setup: &Setup) -> Result<(), LabError> {
         if self.plan.content.varies_storage() {
             return self.runner.start_alone(&setup.at());
@@ -426,7 +418,8 @@ impl<'a> Experiment<'a> {
         });
     }
 
-    /// What was invalid twice in a row waits, and those two runs are to be measured again; `before` waited already.
+    /// Suspends what was invalid twice in a row and marks those two runs to be measured again; `before` was
+    /// suspended already.
     fn set_aside(&mut self, before: usize) -> Result<(), LabError> {
         for waits in &Aside::of(&self.done).waits[before..] {
             let last = self.done.iter().find(|done| done.number == waits.seen);
@@ -450,7 +443,7 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    /// What the machine disturbed is measured again, and was of no use; `before` was decided already.
+    /// Measures disturbed runs again and excludes them; `before` was decided already.
     fn measure_again(&mut self, course: &dyn Course, before: usize) -> Result<(), LabError> {
         let again = course.again(&self.done);
         for Repeated { runs, why } in &again.repeated[before..] {
@@ -469,7 +462,6 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
-    /// How long the rest takes once these are over as well.
     fn left(&self, course: &dyn Course, over: &[Next]) -> Duration {
         let over: BTreeSet<u32> = over.iter().map(|next| next.run.sequence).collect();
         let left = course.left(&self.done);
@@ -491,7 +483,7 @@ impl<'a> Experiment<'a> {
         self.pace.left(left.iter(), switches)
     }
 
-    /// Puts settings back and stops what was started; copies stay where the experiment `goes_on` another time.
+    /// Restores settings and stops what was started; copies are kept if the experiment `goes_on` later.
     pub(super) fn close(mut self, goes_on: bool) -> Result<(), LabError> {
         let file = self.file;
         let removed = if goes_on { Ok(()) } else { self.runner.remove_copies() };
@@ -499,7 +491,7 @@ impl<'a> Experiment<'a> {
     }
 }
 
-/// A run without what only the file keeps.
+/// A run without the data that only the file keeps.
 pub(super) fn light(mut run: Run) -> Run {
     (run.settings, run.scripts, run.series) = Default::default();
     (run.samples, run.artifacts, run.events) = Default::default();

@@ -1,4 +1,4 @@
-//! The ground of an experiment: servers open and prepared, and copies of them where arms stand side by side.
+//! The servers of an experiment: open and prepared, with copies if arms have separate servers.
 
 use std::collections::BTreeMap;
 
@@ -24,23 +24,18 @@ use crate::runner::{Progress, Stage, Step, Surroundings, Tell, is_as_it_was};
 use crate::setup::At;
 use crate::target_spec::{TargetSpec, needs_undo};
 
-/// Servers that are open, and what was done to have them so.
 pub(super) struct Ground {
-    /// The plan, with where its arms stand.
     pub(super) stored: Stored,
-    /// Servers that runs are done on.
     pub(super) stages: Vec<(At, Stage)>,
-    /// Servers that were copied: they are stopped, and nobody else's meanwhile.
+    /// Copied servers: stopped, and reserved.
     pub(super) templates: Vec<(At, Stage)>,
     pub(super) jobs: Vec<(At, Vec<Prepared>)>,
     pub(super) surroundings: Surroundings,
     pub(super) targets: BTreeMap<At, spec::Target>,
-    /// What the servers stand on, of those that have storage of their own, in words.
     pub(super) storages: BTreeMap<At, String>,
 }
 
 impl Ground {
-    /// Opens the servers, checks their arms, prepares them, and makes copies.
     pub(super) fn lay(
         file: &ExperimentFile,
         mut stored: Stored,
@@ -97,7 +92,6 @@ impl Ground {
         Ok(ground)
     }
 
-    /// Decides where arms stand, and makes it so.
     fn stand(&mut self, file: &ExperimentFile, mut progress: &mut dyn Progress) -> Result<(), LabError> {
         let Some(copies) = self.stored.plan.copies().cloned() else { return Ok(()) };
         let standing = match self.fits(&copies)? {
@@ -117,7 +111,7 @@ impl Ground {
         }
     }
 
-    /// What the copies take; in words why there cannot be any.
+    /// What the copies need; as an inner error, why there cannot be any.
     fn fits(&mut self, copies: &Copies) -> Result<Result<String, String>, LabError> {
         let mut takes = BTreeMap::new();
         let mut names = Vec::new();
@@ -154,10 +148,10 @@ impl Ground {
     }
 }
 
-/// Decides where arms stand as far as can be known before anything is made: by what is prepared already.
+/// Decides where arms run as far as possible before anything is created, by existing data.
 ///
 /// # Errors
-/// When they cannot stand on copies, and nothing else will do.
+/// When copies are needed but not possible.
 pub fn look_for_room(plan: Plan, file: &ExperimentFile) -> Result<Plan, LabError> {
     if let Some(Standing::AsTheyAre { why }) = &plan.standing {
         can_do_without(file, &plan, why)?;
@@ -184,7 +178,7 @@ pub fn look_for_room(plan: Plan, file: &ExperimentFile) -> Result<Plan, LabError
     Ok(revised::standing_so(plan, Some(standing)))
 }
 
-/// Removes copies that were left when pgdyno was killed behind the last run of an experiment.
+/// Removes copies left behind when pgdyno was killed after the last run of an experiment.
 pub(super) fn remove_left(plan: &Plan) -> Result<(), LabError> {
     let (home, stop) = (Home::locate()?, Stop::new());
     let Ok(watchdog) = Watchdog::current() else { return Ok(()) };
@@ -236,7 +230,7 @@ fn opened(
     Ok(stages)
 }
 
-/// A server may have its level's name in nothing but its folder.
+/// The name of the level may be visible only in the server's folder.
 fn of_level(at: &At, error: LabError) -> LabError {
     match &error {
         LabError::Failed(what) if *at != At::default() => {
@@ -256,7 +250,7 @@ fn prepared(
 ) -> Result<Vec<(At, Vec<Prepared>)>, LabError> {
     for (_, stage) in &mut *stages {
         let (control, means) = stage.control_and_means()?;
-        // Before anything is prepared, and not before the second arm.
+        // Before the preparation, and not before the second arm.
         check_arms(file, plan, control, means)?;
     }
     let jobs = stages.iter_mut().map(|(at, stage)| {
@@ -265,7 +259,7 @@ fn prepared(
     jobs.collect()
 }
 
-/// A change that nobody can undo is only for a server that is thrown away.
+/// A change that cannot be undone is allowed only on a server that is thrown away.
 fn can_do_without(file: &ExperimentFile, plan: &Plan, why: &str) -> Result<(), LabError> {
     let name = plan.content.compared();
     let without = plan.content.named.changes.get(name).into_iter().flatten();
@@ -302,7 +296,6 @@ fn nothing_to_run() -> LabError {
     LabError::failed(Class::Missing, "nothing of it can be run here", "see above why")
 }
 
-/// What is measured where.
 fn targets(stages: &[(At, Stage)]) -> Result<BTreeMap<At, spec::Target>, LabError> {
     let target = |(at, stage): &(At, Stage)| Ok((at.clone(), stage.target.record(stage.versions())?));
     stages.iter().map(target).collect()

@@ -1,4 +1,4 @@
-//! What is seen before any speed: that each workload does something, and that arms get the same answers.
+//! Checks before any measurement: that each workload does something, and that arms get the same answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,36 +13,32 @@ use crate::plan::{Plan, PlannedRun, levels, setups};
 use crate::runner::{Ready, Results, Runner, Step, Tell, changed_data, texts};
 use crate::setup::Setup;
 
-/// What is to be said with every run of an arm: by what it asks for, and the arm's name.
+/// Remarks for every run of an arm: by its requests, and the arm's name.
 pub(super) type Remarks = BTreeMap<(String, String), Vec<RunEvent>>;
 
-/// What was asked: the workload, the state of the server, and where tables are looked for.
+/// A workload, the state of the server, and the search path.
 type Asked = (String, usize, Option<String>);
 
 fn asked(setup: &Setup, state: usize) -> Asked {
     (setup.asked(), state, setup.search_path().map(str::to_owned))
 }
 
-/// Looks at the workloads of an experiment.
 pub(super) struct Guard<'g, 'a> {
     plan: &'g Plan,
     folder: &'g Path,
     runner: &'g mut Runner<'a>,
     results: &'g Results,
     pub(super) remarks: Remarks,
-    /// What the workloads ask by.
     pub(super) texts: Vec<Text>,
     samples: BTreeMap<Asked, Sampled>,
 }
 
 struct Open {
     setup: Setup,
-    /// That of the base arm's run of the same cell.
     base: Option<Setup>,
     arm: Option<String>,
 }
 
-/// Two arms that are to answer alike.
 struct Pair {
     base: Setup,
     own: Setup,
@@ -60,8 +56,9 @@ impl<'g, 'a> Guard<'g, 'a> {
         Self { plan, folder, runner, results, remarks, texts, samples }
     }
 
-    /// Opens the workloads of these runs, those of base arms too: each is checked, chooses what it will ask, and proves
-    /// that it does something; then arms are asked for the same. State by state, so that an index is made once for all.
+    /// Opens the workloads of these runs, and of their base arms: each is checked, chooses its requests, and
+    /// proves that it does something; then arms get the same requests. State by state, so that an index is
+    /// created once for all.
     pub(super) fn look(&mut self, runs: &[PlannedRun]) -> Result<(), LabError> {
         let (mut to_open, pairs) = self.needed(runs);
         let mut states: Vec<Setup> = Vec::new();
@@ -95,7 +92,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         Ok(())
     }
 
-    /// Pairs of runs of clients that are done on two servers, or in two databases, each once.
+    /// Pairs of client runs on two servers, or in two databases, each once.
     fn on_two_servers(&self, runs: &[PlannedRun]) -> Vec<Pair> {
         let (mut compared, mut pairs) = (BTreeSet::new(), Vec::new());
         for run in runs.iter().filter(|run| !run.is_job()) {
@@ -109,8 +106,8 @@ impl<'g, 'a> Guard<'g, 'a> {
         pairs
     }
 
-    /// Compares what two servers hold for a workload, and how they are set up. Other data on one of them look like another speed.
-    /// An intended difference is reported as intended.
+    /// Compares the data of two servers for a workload, and their configuration. Different data look like
+    /// different speed. An intended difference is reported as intended.
     fn compare_held(&mut self, Pair { base, own, arm }: &Pair) -> Result<(), LabError> {
         let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base).to_owned();
         let called = self.plan.content.arm_words(arm);
@@ -157,12 +154,12 @@ impl<'g, 'a> Guard<'g, 'a> {
         Ok(())
     }
 
-    /// What the server of a setup holds for its workload, or why that is not known.
+    /// The data on the server of a setup for its workload, or why they are unknown.
     fn held(&mut self, setup: &Setup) -> Result<Result<Held, String>, LabError> {
         let is_redis = matches!(levels::spec_of(&self.plan.content, setup)?, Spec::Redis(_));
         let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
         let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
-        // Commands of Redis name no tables.
+        // Redis commands name no tables.
         let texts = ready.workload.texts().into_iter().filter(|_| !is_redis);
         let texts: Vec<String> =
             texts.map(|asked| String::from_utf8_lossy(&asked.text).into_owned()).collect();
@@ -178,7 +175,6 @@ impl<'g, 'a> Guard<'g, 'a> {
         Ok(held.map_err(|error| error.to_string()))
     }
 
-    /// What is to be opened, each once, and what is to be compared.
     fn needed(&self, runs: &[PlannedRun]) -> (Vec<Open>, Vec<Pair>) {
         let (mut opened, mut compared) = (BTreeSet::new(), BTreeSet::new());
         let (mut to_open, mut pairs) = (Vec::new(), Vec::new());
@@ -189,10 +185,10 @@ impl<'g, 'a> Guard<'g, 'a> {
                     to_open.push(Open { setup: setup.clone(), base: of.cloned(), arm: run.arm.clone() });
                 }
             }
-            // Settings do not change what a server answers, except for where it looks for tables; other data are meant to.
+            // Settings do not change answers, except for the search path; other data should change them.
             let same = |base: &Setup| {
                 let by_one_text = base.asked() == own.asked() && base.search_path() == own.search_path();
-                // Nothing comes back from a job.
+                // A job returns nothing to compare.
                 run.is_job() || by_one_text && base.changes == own.changes || base.at().data != own.at().data
             };
             if let Some((base, arm)) = base.filter(|base| !same(base)).zip(run.arm.clone())
@@ -204,7 +200,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         (to_open, pairs)
     }
 
-    /// Where one's own factors change the server, a workload is looked at in the state of its arm.
+    /// If users' factors change the server, a workload is checked in the state of its arm.
     fn in_its_state(&mut self, setup: &Setup) -> Result<(), LabError> {
         if setup.changes.is_some() {
             self.runner.switch_to(setup)?;
@@ -218,13 +214,13 @@ impl<'g, 'a> Guard<'g, 'a> {
         let chosen = base.as_ref().filter(|base| {
             let by_one_rule =
                 levels::spec_of(&self.plan.content, base).is_ok_and(|of| of.chooses_like(&spec));
-            // What is there to be asked for in other data nobody knows but they.
+            // Only the other data know what can be requested from them.
             by_one_rule && base.at().data == setup.at().data
         });
         let chosen = chosen.and_then(|base| Some(self.runner.ready(&base.asked())?.prepared.clone()));
         let workload = spec.open(self.folder)?;
         if let Some(job) = workload.job() {
-            // Here, so that no run waits for it; and once more with each run, should it be gone by then.
+            // Created here, so that no run waits for it, and again before a run if it is missing then.
             let (_, progress, stop) = self.runner.on_stage(&setup.at())?;
             make_extract(job, progress, stop)?;
         }
@@ -233,7 +229,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         stage.look_by(setup.search_path())?;
         let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, chosen.as_ref(), progress)?;
         stage.look_by(None)?;
-        // What an earlier invocation chose must still be what is chosen now; its choice is with its first run.
+        // The choice of an earlier invocation, stored with its first run, must equal the present one.
         if let Some(before) = self.results.artifact(&format!("prepared/{name}"))? {
             if before.bytes != ready.prepared.json.as_bytes() {
                 return Err(changed_data(&name));
@@ -251,7 +247,6 @@ impl<'g, 'a> Guard<'g, 'a> {
         Ok(())
     }
 
-    /// Asks for a sample, the same of all arms, unless that was done.
     fn sample(&mut self, setup: &Setup, state: usize) -> Result<(), LabError> {
         let key = asked(setup, state);
         if self.samples.contains_key(&key) {
@@ -273,7 +268,8 @@ impl<'g, 'a> Guard<'g, 'a> {
         Ok(())
     }
 
-    /// Whether both arms answered alike. What differs is told before any speed, and with each run of the arm.
+    /// Whether both arms got the same answers. Differences are reported before any speed, and with each run
+    /// of the arm.
     fn compare(&mut self, Pair { base, own, arm }: &Pair, states: [usize; 2]) {
         let of = self.plan.content.compare.as_ref().map_or("", |compare| &compare.base);
         let called = self.plan.content.arm_words(arm);
@@ -304,14 +300,13 @@ impl<'g, 'a> Guard<'g, 'a> {
         }
     }
 
-    /// Keeps what is to be said with every run of an arm that asks for this.
     fn remark(&mut self, asked: &str, arm: &str, kind: &str, detail: String) {
         let event = RunEvent { time_us: 0, kind: kind.to_owned(), detail };
         self.remarks.entry((asked.to_owned(), arm.to_owned())).or_default().push(event);
     }
 }
 
-/// Which layers are not compared, where there are any; `of` is the base.
+/// Which layers are not compared, if any; `of` is the base.
 fn not_compared([own, of_base]: [Vec<&str>; 2], of: &str) -> Option<String> {
     let own = (!own.is_empty()).then(|| format!("asks for {}, which {of} does not", own.join(", ")));
     let of_base =

@@ -1,4 +1,4 @@
-//! A look at the server of an experiment, where one is at hand: nothing on it is made, started or changed.
+//! Checks against the server of an experiment, if reachable: nothing on it is created, started or changed.
 
 use std::time::Duration;
 
@@ -15,25 +15,22 @@ use server::home::Home;
 use server::managed;
 use server::settings::Means;
 
-/// Patience with a server that is only looked at.
+/// Timeout for a server that is only checked.
 const BOUND: Duration = Duration::from_secs(5);
 
-/// What a look at the settings of an experiment gave.
+/// Result of checking the settings of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Looked {
-    /// The file sets nothing.
     Nothing,
-    /// The server can be brought to all of them.
     Checked,
-    /// No server was at hand, for this reason.
     NotChecked(String),
 }
 
-/// Checks the settings of a plan against the server, as far as it can be had without doing anything: one given by URL
-/// when it answers, a managed one when it runs already.
+/// Checks the settings of a plan against the server without side effects: one given by URL if it answers, a
+/// managed one if it runs.
 ///
 /// # Errors
-/// Every setting that the server cannot be brought to, with its line in the file.
+/// Every setting that the server cannot apply, with its line in the file.
 pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, LabError> {
     if file.arms.iter().all(|arm| arm.settings.is_empty()) {
         return Ok(Looked::Nothing);
@@ -48,7 +45,8 @@ pub fn look(file: &ExperimentFile, plan: &Plan) -> Result<Looked, LabError> {
     Ok(Looked::Checked)
 }
 
-/// How large the data will be that the plan puts on its servers, a sentence each. Servers given by URL are asked for their disks.
+/// The size of the data that the plan creates on its servers, a sentence each. Servers given by URL report
+/// their disks.
 ///
 /// # Errors
 /// When the data cannot fit.
@@ -76,7 +74,7 @@ pub fn look_at_sizes(file: &ExperimentFile, plan: &Plan) -> Result<Vec<String>, 
     Ok(said)
 }
 
-/// The same before anything is made: whether the data of private servers fit on their disks.
+/// The same before anything is created: whether the data of private servers fit on their disks.
 ///
 /// # Errors
 /// When they cannot.
@@ -86,7 +84,6 @@ pub fn check_sizes(plan: &Plan) -> Result<(), LabError> {
         .map(drop)
 }
 
-/// The server, or why there is none at hand.
 fn at_hand(TargetAccess { spec, url }: &TargetAccess) -> Result<Result<(Control, Means), String>, LabError> {
     match spec {
         TargetSpec::Managed { name, .. } => {
@@ -106,7 +103,7 @@ fn at_hand(TargetAccess { spec, url }: &TargetAccess) -> Result<Result<(Control,
             let means = |control: &mut Control| Means {
                 restart: false,
                 server: *change_server,
-                // An error here comes again when the experiment begins.
+                // The same error occurs again when the experiment begins.
                 session: control.pooling().is_ok_and(|pooling| !pooling.is_shared()),
                 superuser: control.reported("is_superuser") == Some("on"),
             };

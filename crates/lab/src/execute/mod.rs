@@ -1,7 +1,7 @@
-//! Carrying out a plan: servers, data, guards, then run after run, each stored as it ends.
+//! Carries out a plan: servers, data, guards, then run after run, each stored as it ends.
 //!
-//! The steps and their order are in [`crate::runner::Step`]. Whatever happens, settings are put back, what was started is
-//! stopped, and finished runs stay in the results file; the same command goes on where it stopped.
+//! The steps and their order are in [`crate::runner::Step`]. In every case settings are restored, started
+//! servers are stopped, and finished runs stay in the results file; the same command continues.
 
 mod arms;
 mod available;
@@ -38,37 +38,31 @@ use crate::runner::{LabEvent, Progress, Results, texts};
 use crate::strategies::{self, Done};
 use spec::{Run, RunKey, RunKind};
 
-/// How an experiment is carried out.
+/// Options of carrying out an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Results file; made if it is not there.
     pub results: PathBuf,
     /// Measure a finished experiment again, as a new one.
     pub again: bool,
-    /// Folder with PostgreSQL's programs, for managed targets.
     pub pg_bin: Option<PathBuf>,
-    /// What measures it, to be typed again, without passwords; kept with the experiment.
+    /// The command to repeat it, without passwords; stored with the experiment.
     pub command: Option<spec::shell::Command>,
 }
 
-/// What became of an experiment that ran to its end.
+/// The result of a completed experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// Its number in the results file.
     pub experiment: ExperimentId,
     pub results: PathBuf,
-    /// Runs of the plan, all stored.
     pub runs: usize,
     pub done_now: usize,
-    /// Runs that the machine disturbed, that were measured again now, and count no more.
+    /// Disturbed runs that were measured again in this invocation and are excluded.
     pub repeated: usize,
-    /// Of those done now, invalid ones.
     pub invalid: usize,
-    /// Of these, suspect ones.
     pub suspect: usize,
 }
 
-/// Carries out an experiment, or what is left of it, by the plan that was made of its file.
+/// Carries out an experiment, or the rest of it, by the plan of its file.
 ///
 /// # Errors
 /// [`LabError`], with what to try; runs finished before it are stored.
@@ -81,7 +75,7 @@ pub fn run(
 ) -> Result<Outcome, LabError> {
     let began = Instant::now();
     let mut store = Store::create_or_open(&options.results)?;
-    // Till the end, and before anything is read of what is stored.
+    // Until the end, and before stored data are read.
     let _alone = store.alone_with(&identity::hash(&plan.content))?;
     let stored = stored(&store, plan, options)?;
     let ground = explain(stop, Ground::lay(file, stored, &mut store, options, progress, stop))?;
@@ -96,7 +90,7 @@ pub fn run(
     }
     let mut experiment = Experiment::begin(file, &stored, stages, results, progress, stop, began);
     let result = experiment.keep_jobs(&jobs).and_then(|()| experiment.carry_out());
-    // What waits for somebody to look may do so because of what is in the copies.
+    // Suspended runs may have their cause in the copies.
     let goes_on = matches!(&result, Err(error) if !matches!(error, LabError::SetAside { .. }));
     let closed = experiment.close(goes_on);
     drop(templates);
@@ -105,7 +99,7 @@ pub fn run(
                     pgdyno target destroy NAME";
         progress.event(LabEvent::Note { text: text.to_owned() });
     }
-    // Other errors of both are one.
+    // Otherwise report the first error.
     if let (Err(LabError::Interrupted { .. }), Err(left)) = (&result, &closed) {
         let hint = left.hint().map(|hint| format!(" (try: {hint})")).unwrap_or_default();
         progress.event(LabEvent::Warning { text: format!("{left}{hint}") });
@@ -115,17 +109,15 @@ pub fn run(
     Ok(outcome)
 }
 
-/// A plan with the randomness it began with, and what is stored of it already.
+/// A plan with the seed it began with, and what is stored of it.
 struct Stored {
     plan: Plan,
-    /// Where arms would stand if it began now.
+    /// Where arms would run if it began now.
     wanted: Option<Standing>,
-    /// Whether a finished one is measured again.
     again: bool,
     known: Option<ExperimentId>,
-    /// Runs of the plan that are stored.
     done: Vec<Done>,
-    /// Those that the machine disturbed and that do not count any more, once for each time.
+    /// Disturbed runs that are excluded, once for each repetition.
     superseded: Vec<RunKey>,
 }
 
@@ -148,7 +140,7 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
         return Ok(Stored::begun(plan, wanted, options));
     };
     let begun = store.experiment(id)?.experiment;
-    // Where its arms stand was decided when it began.
+    // Where its arms run was decided when it began.
     let before = begun.plan.plan();
     let plan = revised::sliced_so(
         revised::standing_so(
@@ -158,7 +150,7 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
         before.and_then(|plan| plan.slicing.clone()),
     );
     let done = done(store, id, &plan)?;
-    // Where clients grow, one that ended did so with those that it has.
+    // With a growing number of clients, a finished search is finished with the clients it had.
     if strategies::of(&plan, &[], None).left(&done).is_empty() {
         let results = options.results.clone();
         let plan = Plan { name: name_in_results(&plan.name, &begun.name), ..plan };
@@ -181,7 +173,7 @@ fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabErr
     Ok(Stored { known: Some(id), done, superseded, ..Stored::begun(plan, wanted, options) })
 }
 
-/// The runs of a plan that are stored, in order; of a search with their figures, since these decide what comes next.
+/// The stored runs of a plan, in order; for a search with their figures, which decide the next trials.
 fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<Done>, LabError> {
     let searches = plan.content.measure.search.is_some();
     let runs: Vec<Run> = if searches {
@@ -195,19 +187,19 @@ fn done(store: &Store, id: ExperimentId, plan: &Plan) -> Result<Vec<Done>, LabEr
     Ok(runs.into_iter().map(|run| Done { run, cause: None, number: 0, in_turn: false }).collect())
 }
 
-/// What an experiment is called in the results file, whatever the present file is called.
+/// The name of an experiment in the results file, whatever the present file is called.
 fn name_in_results(here: &str, stored: &str) -> String {
     if here == stored { stored.to_owned() } else { format!("{stored} (here {here})") }
 }
 
-/// Name and number of the experiment that goes on, where it was begun under another name.
+/// Name and number of the experiment to continue, if it began under another name.
 fn other_name(store: &Store, stored: &Stored) -> Result<Option<String>, LabError> {
     let Some(id) = stored.known else { return Ok(None) };
     let name = store.experiment(id)?.experiment.name;
     Ok((name != stored.plan.name).then(|| format!("{name}, number {}", id.0)))
 }
 
-/// What the newest experiment of the same name was, where this one is another.
+/// What differs from the newest experiment of the same name, if it is another one.
 fn changes(store: &Store, plan: &Plan) -> Option<(ExperimentId, Vec<String>)> {
     let hash = identity::hash(&plan.content);
     let known = store.experiments().ok()?;

@@ -1,11 +1,10 @@
-//! Errors of one's own changes, with the line of the file that they are about.
+//! Errors of users' changes, with the line of the file.
 
 use server::change::ChangeError;
 
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 
-/// The same error; an error of a change names file and line.
 pub(super) fn placed(file: &ExperimentFile, mut error: LabError) -> LabError {
     if let LabError::OwnChange(change) = &mut error {
         let part = change.source.cause().and_then(ChangeError::part);

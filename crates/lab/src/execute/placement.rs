@@ -1,4 +1,4 @@
-//! Which placement the runs of an experiment have whose file says nothing about it: chosen once, as it begins.
+//! The placement of an experiment whose file does not set one: chosen once, at its start.
 
 use std::path::Path;
 
@@ -12,12 +12,12 @@ use crate::plan::{ChosenPlacement, Plan, generator, identity, levels, setups};
 use crate::setup::Placement;
 use crate::target_spec::TargetSpec;
 
-/// Chooses where clients and managed servers run, alike for all arms, unless the file varies or compares that: as it was
-/// chosen when this experiment began, else as the last calibration of this host advises. Servers by URL stay where they
-/// are, and so do the clients beside them.
+/// Chooses where clients and managed servers run, the same for all arms, unless the file varies or compares
+/// that: as chosen when this experiment began, else as the last calibration of this host advises. Servers by
+/// URL stay unchanged, and so do the clients next to them.
 ///
 /// # Errors
-/// When the results file cannot be read, or the experiment began with a placement that cannot be had any more.
+/// When the results file cannot be read, or the placement of the experiment is no longer available.
 pub fn choose_placement(plan: &mut Plan, results: &Path, again: bool) -> Result<(), LabError> {
     choose(plan, results, again)?;
     *plan = generator::with_generator(plan.clone());
@@ -42,9 +42,9 @@ fn choose(plan: &mut Plan, results: &Path, again: bool) -> Result<(), LabError> 
     Ok(())
 }
 
-/// What was chosen when the experiment began, or nothing. `None` when none has begun.
+/// The choice when the experiment began, if any. The outer `None`: not begun.
 fn begun(plan: &Plan, results: &Path) -> Result<Option<Option<ChosenPlacement>>, LabError> {
-    // It is made when the first run is stored.
+    // It is created when the first run is stored.
     let Some(store) = Store::open_if_there(results)? else { return Ok(None) };
     let Some(id) = store.newest_with_hash(&identity::hash(&plan.content))? else { return Ok(None) };
     let begun = store.experiment(id)?.experiment;
@@ -67,7 +67,6 @@ fn still_to_be_had(chosen: ChosenPlacement) -> Result<ChosenPlacement, LabError>
     }
 }
 
-/// What the last calibration of this host advises.
 fn advised(plan: &Plan) -> ChosenPlacement {
     let free = |why: String| ChosenPlacement { level: FREE.to_owned(), placement: Placement::default(), why };
     let (known, other) = KnownHost::here();
@@ -134,7 +133,7 @@ mod tests {
         }
     }
 
-    /// Where clients and server are is part of what a run was, and not of which experiment it belongs to.
+    /// Placement is a property of a run, not of the identity of an experiment.
     #[test]
     fn a_chosen_placement_is_in_every_run_and_not_in_the_identity() {
         let plain = plan(&text("managed = {}", "[factors]\nclients = [1, 2]"));

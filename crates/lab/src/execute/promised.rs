@@ -1,4 +1,4 @@
-//! Whether what is promised is of something that is run.
+//! Whether the terms of a promise apply to scripts that run.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::plan::{Plan, levels, setups};
 
-/// A promise of a script that is nowhere would be kept by nothing, and one that is of no script of a workload by none of its
-/// runs. No server is asked; a workload that cannot be opened tells why when it is.
+/// A term for a missing script would always hold, and one for a script of no workload would hold for none of
+/// its runs. No server is contacted; a workload that cannot be opened reports that later.
 ///
 /// # Errors
 /// The term, or the workload, and which scripts there are.

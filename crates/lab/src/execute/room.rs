@@ -1,5 +1,5 @@
-//! Whether copies of a server fit into memory and onto the disk, so that neither arm works from another disk's speed than
-//! the other, or than it would alone.
+//! Whether copies of a server fit into memory and onto the disk, so that each arm runs as fast as it would
+//! alone.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -15,12 +15,13 @@ use crate::runner::Takes;
 use crate::setup::{Arm, At};
 use crate::target_spec::TargetSpec;
 
-/// Of memory, all servers together may take this share: the rest is for the load, and for what else is at work.
+/// All servers together may use this share of memory; the rest is for the load and other programs.
 const SHARE_PCT: u64 = 60;
-/// What stays free on the disk beside the copies, bytes, and as a share of them: servers that are written to grow.
+/// What stays free on the disk besides the copies, bytes, and as a share of them: servers that are written to
+/// grow.
 const FREE_BYTES: u64 = 1 << 30;
 const FREE_PCT: u64 = 20;
-/// What a new server has where nobody looked, bytes.
+/// Default of a new server, bytes.
 const STOCK_SHARED_BUFFERS: u64 = 128 << 20;
 const STOCK_WORK_MEM: u64 = 4 << 20;
 
@@ -28,31 +29,31 @@ const STOCK_WORK_MEM: u64 = 4 << 20;
 pub(super) struct Room {
     /// Of this machine or its control group, bytes.
     pub(super) memory: u64,
-    /// Where copies go: one, unless some files of a server stand elsewhere. None where that cannot be seen.
+    /// Disks of the copies: one, unless some files of a server are on another disk. Empty if unknown.
     pub(super) disks: Vec<Ground>,
 }
 
 /// A disk, or a filesystem made for servers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ground {
-    /// Bytes, those of copies that are there already included.
+    /// Bytes, existing copies included.
     free: u64,
-    /// Of all that copies take, this goes there: 0 to 1.
+    /// Share of the copies on this disk, 0 to 1.
     share: f64,
 }
 
 impl Room {
-    /// That of this machine; copies of these servers that are there already are not counted twice.
+    /// The space of this machine; existing copies of these servers are not counted twice.
     pub(super) fn here(templates: &[String]) -> Self {
         let disks = Home::locate().map(|home| grounds(&home, templates)).unwrap_or_default();
         Self { memory: host::memory_bytes(), disks }
     }
 }
 
-/// The disks below the files of these servers; below the home where there is none of them yet.
+/// The disks of these servers' files; the disk of the home if none of them exists.
 fn grounds(home: &Home, templates: &[String]) -> Vec<Ground> {
     let on_disk = |folder: &Path| Some(std::fs::metadata(folder).ok()?.dev());
-    // Bytes of the servers, a folder there, and bytes of their copies, by disk.
+    // By disk: bytes of the servers, a folder on it, and bytes of their copies.
     let mut disks: BTreeMap<u64, (u64, PathBuf, u64)> = BTreeMap::new();
     for name in templates {
         for (folder, bytes) in disks_of(home, name) {
@@ -79,24 +80,24 @@ fn grounds(home: &Home, templates: &[String]) -> Vec<Ground> {
     disks.into_values().filter_map(ground).collect()
 }
 
-/// Numbers of copies that are looked for.
+/// Numbers of copies that are searched.
 const MOST_COPIES: u32 = 20;
 
-/// What a server that is not open takes, as far as its folder tells.
+/// What a closed server needs, as far as its folder shows.
 pub(super) fn at_rest(spec: &TargetSpec) -> Option<Takes> {
     let TargetSpec::Managed { name, .. } = spec else { return None };
     let sizes = Home::locate().ok().and_then(|home| sizes_of(&home, name))?;
     Some(Takes { sizes, shared_buffers: STOCK_SHARED_BUFFERS, work_mem: STOCK_WORK_MEM })
 }
 
-/// What a server takes of which nothing is there yet: no more than that is certain.
+/// What a server without files needs: the certain minimum.
 pub(super) const NOTHING_YET: Takes = Takes {
     sizes: Sizes { data: 0, wal: 0 },
     shared_buffers: STOCK_SHARED_BUFFERS,
     work_mem: STOCK_WORK_MEM,
 };
 
-/// What all copies take, and whether there is room.
+/// What all copies need, and whether there is room.
 ///
 /// # Errors
 /// Why there is not, with the figures.
@@ -121,7 +122,7 @@ pub(super) fn fits(
         let most = arms.iter().map(|arm| set(arm, "work_mem", "kB").unwrap_or(takes.work_mem)).max();
         work_mem = work_mem.max(most.unwrap_or(takes.work_mem));
     }
-    // Arms take turns, so the clients of one are at work.
+    // Arms take turns, so the clients of one arm are active.
     let clients = u64::from(plan.runs.iter().map(|run| run.clients).max().unwrap_or(1));
     let sorting = clients * work_mem;
     let (needed, most) = (data + buffers + sorting, room.memory / 100 * SHARE_PCT);

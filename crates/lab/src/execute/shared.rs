@@ -1,4 +1,4 @@
-//! Arms on servers by URL that are one server: a pooler against a direct connection, or two databases.
+//! Arms by URL on one server: a pooler against a direct connection, or two databases.
 
 use protocol::postgres::sql::Sql as _;
 use server::settings::journal::ServerId;
@@ -9,18 +9,17 @@ use crate::runner::Stage;
 use crate::setup::At;
 use crate::target_spec::TargetSpec;
 
-/// A server that is open, with what it was asked for by.
 pub(super) struct Opened<'a> {
     pub(super) at: &'a At,
     pub(super) spec: &'a TargetSpec,
     pub(super) stage: &'a mut Stage,
 }
 
-/// A sentence about what two share, where they are one server. Both keep it.
+/// A sentence about what two arms share, if they are one server. Both store it.
 ///
 /// # Errors
-/// Where they cannot be two arms: one is managed, or settings of the whole server are changed (`sets`: arms set something).
-/// Also where nothing differs, unless that is meant (`same`).
+/// When they cannot be two arms: one is managed, or settings of the whole server are changed (`sets`: arms
+/// set something). Also if nothing differs, unless that is intended (`same`).
 pub(super) fn share(
     one: &mut Opened<'_>,
     other: &mut Opened<'_>,
@@ -57,7 +56,6 @@ pub(super) fn share(
     Ok(Some(words))
 }
 
-/// How clients of an arm come to their data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Way {
     database: String,
@@ -89,7 +87,6 @@ fn way(opened: &mut Opened<'_>) -> Result<Way, LabError> {
     Ok(Way { database, role, by })
 }
 
-/// What two arms share, and in what they differ.
 fn words([a, b]: [&At; 2], [one, other]: &[Way; 2]) -> String {
     let shared = match one.database == other.database {
         true => format!("one server and its database {}", one.database),

@@ -1,4 +1,4 @@
-//! What the arms of an experiment are, as it is stored.
+//! The arms of an experiment, as stored.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,9 @@ use crate::factors::{SETTINGS, STORAGE};
 use crate::plan::{Plan, setups};
 use crate::setup::{At, Connection};
 
-/// The servers of arms that have one of their own, and what they stand on, in words.
+/// Servers of the arms with their own server, and their storage as text.
 type Servers<'a> = (&'a BTreeMap<At, spec::Target>, &'a BTreeMap<At, String>);
 
-/// The arms, base first.
 pub(super) fn arms(plan: &Plan, servers: Servers<'_>, stop: &Stop) -> Result<Vec<spec::Arm>, LabError> {
     let names = plan.content.arm_names().into_iter().flatten();
     names.map(|name| arm(plan, servers, name, stop)).collect()
@@ -64,7 +63,6 @@ fn arm(
     Ok(spec::Arm { settings, unsafe_settings, target, name })
 }
 
-/// Version of the one that is installed.
 fn pgbouncer(stop: &Stop) -> Result<String, LabError> {
     let watchdog = Watchdog::current().map_err(|source| {
         LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")

@@ -1,14 +1,15 @@
-//! Settings taken apart: beside an arm of many settings there are arms that have one of them alone, and all but one.
+//! Splits settings: next to an arm of many settings come arms with only one of them, and arms without one of
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::ArmSpec;
 
-/// Adds the arms that take `whole` apart: `only NAME`, which is the base with one of its settings, and `without NAME`, which
-/// lacks one of them. Two that would be the same are one.
+/// Adds the arms that split `whole`: `only NAME`, which is the base with one of its settings, and `without
+/// NAME`, which lacks one of them. Equal arms are merged.
 ///
 /// # Errors
-/// Why it cannot be; advice follows on its own line.
+/// Why it is impossible; advice is on a separate line.
 pub(super) fn take_apart(arms: &mut Vec<ArmSpec>, base: &str, whole: &str) -> Result<(), String> {
     let of = |name: &str| arms.iter().find(|arm| arm.name == name).cloned();
     let names = || {
@@ -17,7 +18,7 @@ pub(super) fn take_apart(arms: &mut Vec<ArmSpec>, base: &str, whole: &str) -> Re
     let Some(whole) = of(whole) else {
         return Err(format!("cannot be \"{whole}\"\nthe name of a table [settings.NAME]: {}", names()));
     };
-    // One that is not there is told elsewhere.
+    // A missing base is reported elsewhere.
     let Some(base) = of(base) else { return Ok(()) };
     if whole.name == base.name {
         return Err(format!("cannot be the base\nthe name of another arm: {}", names()));
@@ -49,7 +50,6 @@ pub(super) fn take_apart(arms: &mut Vec<ArmSpec>, base: &str, whole: &str) -> Re
     Ok(())
 }
 
-/// An arm whose setting of this name is that of another one.
 fn with(arm: &ArmSpec, other: &ArmSpec, setting: &str, name: String) -> ArmSpec {
     fn put<T: Clone>(
         own: &BTreeMap<String, T>,
@@ -80,7 +80,7 @@ mod tests {
         ArmSpec { name: name.to_owned(), settings, lines: BTreeMap::new() }
     }
 
-    /// The arms that were added, as `name: setting=value`.
+    /// The added arms, as `name: setting=value`.
     fn parts(base: ArmSpec, whole: ArmSpec) -> Result<Vec<String>, String> {
         let mut arms = vec![base, whole];
         take_apart(&mut arms, "stock", "fast")?;

@@ -1,5 +1,5 @@
-//! From the tables of a file to what it asks for, with defaults filled in. What is wrong is noted in the document, and
-//! something stands in its place, so that the rest is looked at too.
+//! Builds an experiment from the tables of a file, with defaults. Mistakes are noted in the document and
+//! replaced by placeholders, so that the rest is checked too.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -41,28 +41,25 @@ const WARMUP: Duration = Duration::from_secs(2);
 const DURATION: Duration = Duration::from_secs(10);
 const ROUNDS: u32 = 8;
 const MARGIN: f64 = 0.03;
-/// How close the bounds of a limit come, as a share.
+/// Default width between the bounds of a limit, as a share.
 const WIDTH: f64 = 0.03;
-/// How close the bounds of a limit may be asked to come, as shares: nearer than the first no trial tells them apart.
+/// Least width between the bounds of a limit, as a share: trials cannot resolve less.
 const LEAST_WIDTH: f64 = 0.005;
 const MOST_WIDTH: f64 = 0.5;
-/// Above the limit a load may go to see what happens; not anywhere.
+/// A load may exceed the limit, up to this factor.
 const MOST_SHARE: f64 = 10.0;
 const CONFIRM: &str = "confirm = [\"ramp 0.5..1 over 10s\", \"spike 0.5 to 1 for 2s at 5s\"]";
 
-/// What a file is read with.
 pub(super) struct Builder<'d, 'a> {
     pub(super) document: &'d mut Document<'a>,
     pub(super) path: &'d Path,
     pub(super) variables: &'d dyn Fn(&str) -> Option<String>,
-    /// Whether the files that it names are looked at too.
     pub(super) look: bool,
-    /// Addresses of servers given by URL that were read, by the servers' names.
     pub(super) logins: BTreeMap<String, ConnectionString>,
 }
 
 impl Builder<'_, '_> {
-    /// The whole file; complete only if nothing was noted.
+    /// The whole file; complete only if no mistake was noted.
     pub(super) fn file(&mut self, kept: &str) -> ExperimentFile {
         self.tables_are_tables();
         let mut written: written::Experiment = self.document.read();
@@ -85,7 +82,7 @@ impl Builder<'_, '_> {
         let beside = written.beside.map(|beside| self.beside(beside, &known));
         let mut factors = self.factors(written.factors, &workloads, &known, beside.as_ref());
         let load = self.load(&written.load, &mut factors);
-        // Where servers are named, the target is the first of them unless it is named too.
+        // With named servers the target is the first of them, unless it is named too.
         let target = match (written.target, named.servers.values().next()) {
             (None, Some(first)) => first.clone(),
             (target, _) => self.target(&["target"], target),
@@ -138,7 +135,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Puts tables into the order of the file: it is that of arms and levels.
+    /// Puts tables into the order of the file: it is the order of arms and levels.
     fn in_order(&self, written: &mut written::Experiment) {
         let start = |path: &[&str], name: &str| self.document.start(&[path, &[name]].concat());
         written.workload.sort_by_name(|name| start(&["workload"], name));
@@ -153,10 +150,9 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// What was read at this place; if it could not be, that is noted.
     fn noted<T>(&mut self, place: &[&str], read: Result<T, String>) -> Option<T> {
         let wrong = |why: String| {
-            // Advice is on its own line.
+            // Advice is on a separate line.
             let (why, hint) = why.split_once('\n').map_or((&*why, None), |(why, hint)| (why, Some(hint)));
             let key = format!("`{}`", self.document.named(place));
             self.document.wrong_value(place, Some(key), why.to_owned(), hint);
@@ -210,7 +206,7 @@ impl Builder<'_, '_> {
         for (keys, why) in apart {
             self.document.exclusive(&table.join("."), keys, why);
         }
-        // Stands for a target that cannot be read, and has all that the rest may ask for.
+        // Placeholder for an unreadable target; has all that the rest may ask for.
         let any = TargetSpec::Managed {
             name: String::new(),
             version: None,
@@ -262,7 +258,7 @@ impl Builder<'_, '_> {
             );
         }
         let version = written.version.and_then(|version| {
-            // `15` or `"15"`.
+            // Accepts `15` or `"15"`.
             let number = version.as_str().and_then(|text| text.parse().ok()).map_or(version, Value::Integer);
             let why = |why| format!("{why}: a major version of PostgreSQL, e.g. 15");
             self.noted(&at("version"), whole(&number, 9, 99).map_err(why))
@@ -322,7 +318,8 @@ impl Builder<'_, '_> {
         }
         for (table, error) in written.problems() {
             let place: Vec<&str> = ["prepare"].into_iter().chain(table.iter().map(String::as_str)).collect();
-            // What a load lacks because a mistake was taken out of it is no second one. The only one has no place in a list.
+            // A load that lacks a key because of a removed mistake is not a second mistake. A single load has
+            // no index in a list.
             let alone =
                 place.ends_with(&["[0]"]) && self.document.value(&["prepare", "osm", "[1]"]).is_none();
             let whole = if alone { &place[..place.len() - 1] } else { &place[..] };
@@ -361,7 +358,7 @@ impl Builder<'_, '_> {
         written.into_iter().map(|(name, spec)| NamedWorkload { name, spec }).collect()
     }
 
-    /// Notes names that nobody could read in a table: empty ones, or nothing but blanks.
+    /// Notes unreadable names in a table: empty or blank.
     fn names_are_names(&mut self, table: &str, of_what: &str) {
         for name in self.document.names(&[table]).iter().filter(|name| name.trim().is_empty()) {
             let message = format!("{of_what} needs a name, not `[{table}.\"{name}\"]`");
@@ -369,7 +366,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Notes what a workload's own check found, at the key it names.
+    /// Notes an error of a workload's own check, at the key it names.
     fn workload_error(&mut self, table: &[&str], error: &WorkloadError) {
         let (paths, key, message) = match error {
             WorkloadError::Option { key, problem } => {
@@ -390,7 +387,7 @@ impl Builder<'_, '_> {
             .map(|path| [table, path].concat())
             .filter(|place| place.len() > table.len());
         let place = places.find(|place| self.document.value(place).is_some());
-        // The error of a script shows its text in their own lines.
+        // The error of a script shows its source on further lines.
         let mut lines = message.lines();
         let first = lines.next().unwrap_or_default().to_owned();
         self.document.wrong_value(place.as_deref().unwrap_or(table), key, first, lines.next());
@@ -409,7 +406,7 @@ impl Builder<'_, '_> {
                 self.document.wrong_key(&["pooler", name], error.to_string(), None);
             }
         }
-        // One that could not be read is there all the same: levels that name it are no second mistake.
+        // An unreadable pooler exists nevertheless: levels that name it are not a second mistake.
         let any = pooler::Options { pool_mode: PoolMode::Session, pool_size: 1, settings: BTreeMap::new() };
         for name in self.document.names(&["pooler"]) {
             written.entry(name).or_insert_with(|| any.clone());
@@ -434,7 +431,7 @@ impl Builder<'_, '_> {
         for (name, written) in written {
             let place = ["storage", &name, "path"];
             let folder = written.path.as_ref().map(|path| self.expanded(&place, path));
-            // One whose variable is not set was told.
+            // A folder with an unset variable was already reported.
             if folder == Some(None) {
                 continue;
             }
@@ -464,7 +461,7 @@ impl Builder<'_, '_> {
                 false => name.contains('.').then_some("a point stands between a workload and its option"),
             };
             if why.is_some() {
-                // Levels of that factor are not read as those of this change.
+                // Levels of that factor are not read as levels of this change.
                 let message = format!("a change cannot be called `{name}`");
                 self.document.wrong_key(&["change", &name], message, why);
                 continue;
@@ -472,7 +469,7 @@ impl Builder<'_, '_> {
             let levels = levels.into_iter().map(|(level, written)| {
                 let change = Change::from(written);
                 let place = ["change", &name, &level];
-                // Whether it needs an undo is a question of where it is made.
+                // Whether it needs an undo depends on where it is made.
                 if let (false, Err(error)) =
                     (self.document.is_wrong(&place), server::change::validate(&change, true))
                 {
@@ -522,7 +519,7 @@ impl Builder<'_, '_> {
         written.into_iter().map(arm).collect()
     }
 
-    /// The arms, and those that take one of them apart where that is asked for.
+    /// The arms, and the arms that split one of them if requested.
     fn taken_apart(&mut self, mut arms: Vec<ArmSpec>, compare: Option<&written::Compare>) -> Vec<ArmSpec> {
         let place = ["compare", "take_apart"];
         let Some((compare, whole)) =
@@ -538,7 +535,6 @@ impl Builder<'_, '_> {
         arms
     }
 
-    /// The value of a setting as PostgreSQL is given it.
     fn setting(&mut self, place: &[&str; 3], name: &str, written: &Value) -> Option<String> {
         let key = place[2];
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
@@ -554,12 +550,12 @@ impl Builder<'_, '_> {
             self.document.wrong_key(place, format!("`{key}` is not a setting"), Some(&hint));
             return None;
         }
-        // Any machine will do to see whether a share makes sense.
+        // Any machine will do to check a share.
         let any = Machine { memory_bytes: 1 << 30, cores: 1 };
         let value = match (written, self.document.value(place)) {
             (Value::Boolean(on), _) => if *on { "on" } else { "off" }.to_owned(),
             (Value::Integer(number), _) => number.to_string(),
-            // As it is written: 1.0 is not 1.
+            // As written: 1.0 is not 1.
             (Value::Float(_), Some(DeValue::Float(number))) => number.as_str().replace('_', ""),
             (Value::String(text), _) => match resolve(text, any) {
                 Ok(_) => text.clone(),
@@ -591,7 +587,7 @@ impl Builder<'_, '_> {
         let names =
             workloads.iter().map(|workload| &workload.name).filter(|name| !aside.contains(&name.as_str()));
         let mut factors = Factors::of(names.cloned());
-        // Servers and one's own are varied by being there.
+        // Servers and users' factors vary without being listed.
         if !known.named.servers.is_empty() {
             let mut servers: Vec<String> = known.named.servers.keys().cloned().collect();
             servers.sort_by_key(|name| self.document.start(&["server", name]));
@@ -617,7 +613,8 @@ impl Builder<'_, '_> {
         factors
     }
 
-    /// Sets the levels of a factor, or of all whose keys begin like that: `polygons.zooms = …` is a table to TOML.
+    /// Sets the levels of a factor, or of all whose keys begin like that: `polygons.zooms = …` is a table to
+    /// TOML.
     fn vary_below(&mut self, factors: &mut Factors, place: &[&str], list: &List, known: &Known<'_>) {
         match &list.0[..] {
             [Value::Table(below)] => {
@@ -633,7 +630,6 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Sets the levels of the factor of that key.
     fn vary(&mut self, factors: &mut Factors, place: &[&str], list: &List, known: &Known<'_>) {
         let key = place[1..].join(".");
         let Some(factor) = factor(&key, known).filter(|factor| factor.in_grid()) else {
@@ -668,7 +664,6 @@ impl Builder<'_, '_> {
         factors.set(&key, read);
     }
 
-    /// What is compared; its base is a level like those that are listed.
     fn compare(&mut self, written: written::Compare, known: &Known<'_>) -> Compare {
         let written::Compare { factor: key, base, margin, same, take_apart: _ } = written;
         let read = factor(&key, known).map(|factor| factor.read(&key, &base, known));
@@ -679,7 +674,6 @@ impl Builder<'_, '_> {
         Compare { factor: key, base, margin: margin.map_or(MARGIN, |margin| margin.0), same }
     }
 
-    /// Elements of a list that can be read.
     fn each<T>(
         &mut self,
         place: &[&str],
@@ -780,7 +774,6 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Rates that change, in shares of a limit.
     fn shapes(&mut self, written: &[String]) -> Vec<Profile> {
         let mut shapes = Vec::new();
         for text in written {
@@ -862,7 +855,7 @@ impl Builder<'_, '_> {
         DurationSpec::Fixed(DURATION)
     }
 
-    /// A text in which `$NAME` stands for a variable's value.
+    /// A text in which `$NAME` is a variable.
     fn expanded(&mut self, place: &[&str], text: &str) -> Option<String> {
         let name = match variables::expand(text, self.variables) {
             Ok(expanded) => return Some(expanded),
@@ -889,7 +882,6 @@ impl Builder<'_, '_> {
     }
 }
 
-/// What the file says that levels may stand for.
 pub(super) fn known<'w>(workloads: &'w [NamedWorkload], named: &'w Named) -> Known<'w> {
     let workloads = workloads.iter().map(|workload| (workload.name.as_str(), Cow::Borrowed(&workload.spec)));
     Known { workloads: workloads.collect(), named, ..Known::default() }

@@ -1,4 +1,4 @@
-//! What cannot be true together, found when the whole file is read.
+//! Contradictions, found when the whole file is read.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,6 @@ use server::change::Change;
 use server::settings::{Machine, always_needs_restart, needs_reload, resolve};
 use workloads::Spec;
 
-/// Notes everything in `file` that contradicts something else in it.
 pub(super) fn check(document: &mut Document<'_>, file: &ExperimentFile) {
     names_of_workloads(document, file);
     every_workload_is_used(document, file);
@@ -46,7 +45,8 @@ fn names_of_workloads(document: &mut Document<'_>, file: &ExperimentFile) {
 }
 
 fn every_workload_is_used(document: &mut Document<'_>, file: &ExperimentFile) {
-    // Where none is named all are used; one with a mistake in it is then missing from the list, and no second mistake.
+    // Without a list all workloads are used; one with a mistake is then missing from the list, which is not a
+    // second mistake.
     if !document.names(&["factors"]).iter().any(|key| key == "workload") {
         return;
     }
@@ -65,7 +65,6 @@ fn every_workload_is_used(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// One of these words, if there are any.
 fn one_of(document: &mut Document<'_>, key: &str, word: &str, known: &[&str]) {
     if !known.is_empty() && !known.contains(&word) {
         let message = format!("`compare.{key}` cannot be \"{word}\"");
@@ -87,7 +86,8 @@ fn arms_and_comparison(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// What is compared is there, its base is one of the arms, and every workload of the grid can tell the arms apart.
+/// Checks that what is compared exists, its base is one of the arms, and every workload of the grid can
+/// distinguish the arms.
 fn comparison(document: &mut Document<'_>, file: &ExperimentFile, compare: &Compare) {
     let key = compare.factor.as_str();
     let settings: Vec<&str> = file.arms.iter().map(|arm| arm.name.as_str()).collect();
@@ -174,13 +174,12 @@ fn memory_is_known(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// Whether a value depends on the machine.
 fn is_share(value: &str) -> bool {
     let on = |memory_bytes, cores| resolve(value, Machine { memory_bytes, cores });
     on(1 << 40, 1 << 10) != on(1 << 50, 1 << 20)
 }
 
-/// What a workload has for itself is of a workload of the grid, is not what is compared, and offers one rate.
+/// Checks that options of one workload are for a workload of the grid, are not compared, and offer one rate.
 fn workloads_have_their_own(document: &mut Document<'_>, file: &ExperimentFile) {
     let known = known(&file.workloads, &file.named);
     let compared = file.compare.as_ref().map(|compare| compare.factor.as_str());
@@ -216,7 +215,7 @@ fn workloads_have_their_own(document: &mut Document<'_>, file: &ExperimentFile) 
     }
 }
 
-/// Only managed servers can stand beside each other with other data, on other storage, or as other versions.
+/// Only managed servers can exist in several copies with other data, storage or versions.
 fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     let by_url =
         file.named.servers.values().chain([&file.target]).any(|spec| matches!(spec, TargetSpec::Url { .. }));
@@ -234,7 +233,7 @@ fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// Changes can be undone, and those of a server that is not ours are allowed.
+/// Changes can be undone, and are allowed on a server that pgdyno does not own.
 fn changes_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     if file.targets().any(needs_undo) && !are_made_on_copies(file) {
         let levels =
@@ -259,7 +258,8 @@ fn changes_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// Whether arms are changes on copies that are thrown away, if there is room for them: nobody undoes anything there.
+/// Whether arms are changes on copies that are thrown away, if there is room for them: no undo is needed
+/// there.
 fn are_made_on_copies(file: &ExperimentFile) -> bool {
     let changes = &file.named.changes;
     let compared = file.compare.as_ref().is_some_and(|compare| changes.contains_key(&compare.factor));
@@ -274,7 +274,7 @@ fn are_made_on_copies(file: &ExperimentFile) -> bool {
         && !changes.values().flat_map(BTreeMap::values).any(command)
 }
 
-/// A server given by URL is reached as that says.
+/// The URL decides how clients reach a server given by URL.
 fn connections_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     if !file.targets().any(|spec| matches!(spec, TargetSpec::Url { .. })) {
         return;
@@ -287,12 +287,12 @@ fn connections_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// What a server has where nothing is set, in PostgreSQL since 8.0.
+/// Default of a server, in PostgreSQL since 8.0.
 const MAX_CONNECTIONS: u64 = 100;
-/// What is not there for clients: three that are reserved for superusers, and pgdyno's own two.
+/// Connections not available to clients: three reserved for superusers, and pgdyno's own two.
 const NOT_FOR_CLIENTS: u64 = 5;
 
-/// Every client has its own connection to a managed server, unless it goes through a pooler.
+/// Every client has its own connection to a managed server, unless it uses a pooler.
 fn clients_fit(document: &mut Document<'_>, file: &ExperimentFile) {
     let asked = file.factors.workloads().filter_map(|name| file.workload(name));
     let asks = asked.into_iter().any(|workload| workload.spec.needs_postgres());
@@ -334,8 +334,8 @@ fn clients_fit(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// What no server given by URL can be brought to: two values of a setting that takes a restart, or a change of the
-/// whole server. One value may be in force there already; that only the server knows.
+/// Not possible on a server given by URL: two values of a setting that needs a restart, or a change of the
+/// whole server. A single value may be in force already; only the server knows.
 fn arms_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     let by_url = file.targets().filter_map(|spec| match spec {
         TargetSpec::Url { change_server, .. } => Some(*change_server),
@@ -366,7 +366,7 @@ fn arms_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// A load that is measured makes its tables again for each run, and the preparation's tables must stay.
+/// A measured load replaces its tables for each run, and the preparation's tables must stay.
 fn measured_loads_have_their_own_tables(document: &mut Document<'_>, file: &ExperimentFile) {
     for NamedWorkload { name, spec } in &file.workloads {
         let Spec::Osm(load) = spec else { continue };
@@ -379,7 +379,6 @@ fn measured_loads_have_their_own_tables(document: &mut Document<'_>, file: &Expe
     }
 }
 
-/// Most runs of an experiment.
 const MOST_RUNS: u64 = 1_000_000;
 
 fn runs_can_be_counted(document: &mut Document<'_>, file: &ExperimentFile) {
@@ -398,7 +397,7 @@ fn promise_can_be_broken(document: &mut Document<'_>, file: &ExperimentFile) {
     }
 }
 
-/// A rate whose change is over only after the run would not be what it says.
+/// A change of the rate that ends after the run would not be completed.
 fn rates_have_their_time(document: &mut Document<'_>, file: &ExperimentFile) {
     let duration = match file.measure.duration {
         DurationSpec::Fixed(duration) | DurationSpec::Sized { from: duration, .. } => duration,
@@ -411,7 +410,7 @@ fn rates_have_their_time(document: &mut Document<'_>, file: &ExperimentFile) {
             document.wrong(&["load", "search", "confirm"], message, Some(hint));
         }
     }
-    // Those of one workload alone stand below its name.
+    // Rates of a single workload are under its name.
     let keys = file.factors.all().keys().filter(|key| *key == "rate" || key.ends_with(".rate"));
     for (key, rate) in keys.flat_map(|key| file.factors.levels(key).iter().map(move |level| (key, level))) {
         let needed = rate.parse().map_or(0.0, |profile: Profile| profile.lasts_s());

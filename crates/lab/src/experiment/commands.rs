@@ -1,7 +1,7 @@
-//! What an experiment file names that needs consent: commands, programs and other code that a run executes, and what lies
+//! What in an experiment file needs consent: commands, programs and other code that a run executes, and paths
 //! outside the file's folder ([`outside`]).
 //!
-//! SQL is left out: the server executes it, with the rights of the login (docs/decisions/0029).
+//! SQL is not listed: the server executes it, with the rights of the login (docs/decisions/0029).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,10 +16,9 @@ use super::outside::outside;
 use crate::target_spec::TargetSpec;
 use spec::plan::Named;
 
-/// Longest text that is shown of a command, characters.
+/// Longest text shown of a command, characters.
 const SHOWN: usize = 1000;
 
-/// All of them, in the order of the file's lines.
 pub(super) fn commands(
     document: &Document<'_>,
     file: &ExperimentFile,
@@ -60,7 +59,7 @@ struct Found<'f, 'd> {
 }
 
 impl Found<'_, '_> {
-    /// Adds the value of a key; nobody executes what is only used.
+    /// Adds the value of a key; without `by` the value is used, not executed.
     fn add(&mut self, place: &[&str], runs: String, by: impl Into<Option<ExecutedBy>>) {
         let key = place.join(".").replace(".[", "[");
         let line = self.document.start(place).map(|start| self.document.line(start));
@@ -90,7 +89,7 @@ impl Found<'_, '_> {
         }
     }
 
-    /// A load; `factor` is what its options are called as factors.
+    /// A load; `factor` is the prefix of its options as factors.
     fn osm(&mut self, table: &[&str], factor: &str, load: &osm::Options) {
         let shown = |path: &Path| path.display().to_string();
         for (place, program) in self.values(table, factor, "program", load.program.as_deref().map(shown)) {
@@ -112,7 +111,7 @@ impl Found<'_, '_> {
         }
     }
 
-    /// What an option of a load is, and what it is as a factor, each with its place.
+    /// An option of a load, and its levels as a factor, each with its place.
     fn values(
         &self,
         table: &[&str],
@@ -132,12 +131,12 @@ impl Found<'_, '_> {
         own.into_iter().chain(levels).collect()
     }
 
-    /// Settings by which a server executes a command, or loads a library from a folder.
+    /// Settings that make a server execute a command, or load a library from a folder.
     fn settings(&mut self) {
         let file = self.file;
         for arm in &file.arms {
             for (name, value) in arm.settings.iter().filter(|(name, value)| is_code(name, value)) {
-                // An arm that takes another one apart stands nowhere in the file.
+                // An arm that splits another one is not in the file.
                 let Some(line) = arm.lines.get(name) else { continue };
                 let (key, line) = (format!("settings.{}.{name}", arm.name), Some(*line));
                 let runs = format!("the setting {name} = {}, by the server", quoted(value));
@@ -170,8 +169,8 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// Whether a server executes this value of a setting, or code from a folder that it names. A library without a
-/// folder in its name is an installed one.
+/// Whether a server executes this value of a setting, or code from a folder that it names. A library without
+/// a folder in its name is installed.
 fn is_code(name: &str, value: &str) -> bool {
     let mut parts = value.split([',', ':']).map(|part| part.trim().trim_matches(['"', '\'']));
     let is_installed = |part: &str| {

@@ -1,7 +1,9 @@
-//! An experiment file as TOML with places, read by serde into our own types with all mistakes found at once.
+//! An experiment file as TOML with positions, read by serde into our own types with all mistakes found at
+//! once.
 //!
-//! serde stops at the first mistake, and what goes on behind it (eserde) wants its own derive on every type and knows no
-//! places. So each mistake is noted, what it stands in is taken out, and the rest is read again.
+//! serde stops at the first mistake, and its variant that continues (eserde) needs its own derive on every
+//! type and has no positions. So each mistake is noted, the value around it is removed, and the rest is read
+//! again.
 
 use std::ops::Range;
 
@@ -13,16 +15,14 @@ use super::kept;
 use super::problem::{Problem, Wrong};
 use super::wording;
 
-/// The way to a value: keys, and elements of lists as `[0]`.
+/// The path to a value: keys, and elements of lists as `[0]`.
 pub(super) type Steps = Vec<String>;
 
-/// A file's text, what it says, and what is wrong with it.
 pub(super) struct Document<'a> {
     text: &'a str,
     written: Spanned<DeValue<'a>>,
-    /// Without what mistakes stand in; with `[full]` over the rest where that is read.
+    /// Without removed mistakes; with `[full]` merged over the rest when that is read.
     left: Spanned<DeValue<'a>>,
-    /// Where mistakes were.
     wrong: Vec<Steps>,
     noted: Vec<Noted>,
 }
@@ -34,7 +34,7 @@ struct Noted {
 }
 
 impl<'a> Document<'a> {
-    /// Parses a text. After the first mistake in the grammar most others only follow from it; then it reads as empty.
+    /// Parses a text. Most syntax errors after the first only follow from it, so the document is then empty.
     pub(super) fn parse(text: &'a str) -> Self {
         let (table, mistakes) = DeTable::parse_recoverable(text);
         let whole = |table| Spanned::new(0..0, DeValue::Table(table));
@@ -51,7 +51,6 @@ impl<'a> Document<'a> {
         document
     }
 
-    /// Where the key that is given a second time stands first.
     fn first_of(&self, second: &Range<usize>) -> Option<String> {
         let name = self.text.get(second.clone())?.trim_matches(['"', '\'']);
         let lines: Vec<&str> = self.text.lines().take(self.line(second.start)).collect();
@@ -61,22 +60,22 @@ impl<'a> Document<'a> {
         Some(format!("the first `{name}` is in line {}", first + 1))
     }
 
-    /// The text that is stored: without the credentials of addresses.
+    /// The stored text: without the credentials of addresses.
     pub(super) fn kept_text(&self) -> String {
         kept::text(self.text, &self.written)
     }
 
-    /// Whether the grammar is kept, so that anything can be read.
+    /// Whether the syntax is valid, so that anything can be read.
     pub(super) fn is_toml(&self) -> bool {
         self.noted.is_empty()
     }
 
-    /// All that is in the file, by its types; what is wrong is noted and left out.
+    /// The whole file by its types; mistakes are noted and left out.
     pub(super) fn read<T: DeserializeOwned + Default>(&mut self) -> T {
         self.read_at(&[]).unwrap_or_default()
     }
 
-    /// What is at a place, by its type; what is wrong is noted and left out. `None` where nothing is left.
+    /// The value at a place, by its type; mistakes are noted and left out. `None` if nothing remains.
     pub(super) fn read_at<T: DeserializeOwned>(&mut self, place: &[&str]) -> Option<T> {
         loop {
             let (_, value) = find(&self.left, place)?;
@@ -89,7 +88,7 @@ impl<'a> Document<'a> {
                 self.note(span, Wrong { said: error.message().to_owned(), ..Wrong::default() });
                 return None;
             };
-            // What a table lacks when a mistake was taken out of it is no second mistake.
+            // A key that a table lacks because a mistake was removed is not a second mistake.
             if !self.wrong.iter().any(|wrong| wrong.starts_with(&path)) {
                 let wrong = wording::of(error.message(), self.as_written(&span));
                 self.note(span, wrong);
@@ -103,17 +102,16 @@ impl<'a> Document<'a> {
         self.wrong.push(path);
     }
 
-    /// Where it stands in the file, also when `[full]` is over the rest.
+    /// The position in the file, also when `[full]` is merged over the rest.
     fn as_written(&self, span: &Range<usize>) -> Steps {
         path_at(&self.written, span).unwrap_or_default()
     }
 
-    /// The dotted path of a key as written.
     pub(super) fn named(&self, path: &[&str]) -> String {
         self.place(path).map_or_else(|| path.join("."), |(key, _)| wording::dotted(&self.as_written(&key)))
     }
 
-    /// Takes out what serde would read as a table though it is none: a list, by its order, or a date.
+    /// Removes what serde would read as a table although it is not one: a list, by its order, or a date.
     pub(super) fn must_be_table(&mut self, path: &[&str]) {
         if matches!(self.value(path), Some(DeValue::Array(_) | DeValue::Datetime(_))) {
             self.wrong(path, format!("`{}` must be a table, such as {{ … }}", self.named(path)), None);
@@ -121,7 +119,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Puts the tables of `[full]` over those of the same name.
+    /// Merges the tables of `[full]` over the tables of the same name.
     pub(super) fn put_full_over(&mut self) {
         self.left = self.written.clone();
         self.wrong.clear();
@@ -133,7 +131,7 @@ impl<'a> Document<'a> {
             let (DeValue::Table(over), span) = (over.get_ref().clone(), over.span()) else { continue };
             let below = root.entry(name).or_insert(Spanned::new(span, DeValue::Table(DeTable::new())));
             let DeValue::Table(below) = below.get_mut() else { continue };
-            // A fixed length in [full] stands for itself, also where the rest of the file has a budget.
+            // A fixed length in [full] overrides a budget in the rest of the file.
             if over.get("duration").is_some_and(|length| !length.get_ref().is_table()) {
                 below.remove("budget");
             }
@@ -144,14 +142,13 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Whether something in or below this place was wrong.
     pub(super) fn is_wrong(&self, path: &[&str]) -> bool {
         self.wrong
             .iter()
             .any(|wrong| wrong.len() >= path.len() && wrong.iter().zip(path).all(|(step, key)| step == key))
     }
 
-    /// The steps to a factor, whose name may be in quotes.
+    /// The path of a factor, whose name may be in quotes.
     pub(super) fn factor<'n>(&self, dotted: &'n str) -> Vec<&'n str> {
         let in_quotes = vec!["factors", dotted];
         match self.value(&in_quotes) {
@@ -160,12 +157,11 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The value of a dotted key.
     pub(super) fn value(&self, path: &[&str]) -> Option<&DeValue<'a>> {
         find(&self.left, path).map(|(_, value)| value.get_ref())
     }
 
-    /// Names of a table's keys in the order of the file, with mistakes in them or without.
+    /// Names of a table's keys in the order of the file, with or without mistakes.
     pub(super) fn names(&self, path: &[&str]) -> Vec<String> {
         let table = find(&self.written, path).and_then(|(_, value)| value.get_ref().as_table());
         let mut keys: Vec<_> = table.map(|table| table.keys().collect()).unwrap_or_default();
@@ -173,7 +169,7 @@ impl<'a> Document<'a> {
         keys.iter().map(|key| key.get_ref().to_string()).collect()
     }
 
-    /// The texts in a list, or the one that stands for a list, as written; those of `[full]` too.
+    /// The texts in a list, or the single one instead of a list, as written, including `[full]`.
     pub(super) fn texts_in_all(&self, path: &[&str]) -> Vec<String> {
         let in_full = [&["full"], path].concat();
         let lists = [path, &in_full].map(|path| find(&self.written, path).map(|(_, value)| value.get_ref()));
@@ -186,22 +182,19 @@ impl<'a> Document<'a> {
         lists.into_iter().flatten().flat_map(texts).collect()
     }
 
-    /// Byte at which a key stands.
     pub(super) fn start(&self, path: &[&str]) -> Option<usize> {
         find(&self.left, path).map(|(key, _)| key.start)
     }
 
-    /// Line of a byte of the text, from 1.
+    /// Line of a byte offset, from 1.
     pub(super) fn line(&self, at: usize) -> usize {
         self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
     }
 
-    /// Notes a problem with a value.
     pub(super) fn wrong(&mut self, path: &[&str], message: String, hint: Option<&str>) {
         self.wrong_value(path, None, message, hint);
     }
 
-    /// The same in a message that begins with a key, and goes on with what is said of it.
     pub(super) fn wrong_value(
         &mut self,
         path: &[&str],
@@ -213,7 +206,7 @@ impl<'a> Document<'a> {
         self.note_at(path, span, key, said, hint);
     }
 
-    /// Notes a problem with a key, or with the head of the file where it is not there.
+    /// Notes a problem with a key, or at the head of the file if the key is missing.
     pub(super) fn wrong_key(&mut self, path: &[&str], message: String, hint: Option<&str>) {
         let span = self.place(path).map_or(0..0, |(key, _)| key);
         self.note_at(path, span, None, message, hint);
@@ -235,7 +228,6 @@ impl<'a> Document<'a> {
         self.note(span, Wrong { path: steps(path), key, said, hint: hint.map(str::to_owned) });
     }
 
-    /// Notes that a key is missing in a table, unless it is there with a mistake in it.
     pub(super) fn missing(&mut self, table: &[&str], key: &str) {
         if !self.is_wrong(&[table, &[key]].concat()) {
             let (message, hint) = wording::missing(&table.join("."), key);
@@ -243,7 +235,6 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Notes that two keys of a table cannot stand together.
     pub(super) fn exclusive(&mut self, table: &str, [one, other]: [&str; 2], why: &str) {
         if self.value(&[table, one]).is_some() && self.value(&[table, other]).is_some() {
             self.wrong(&[table, other], format!("`{one}` and `{other}` cannot stand together: {why}"), None);
@@ -257,14 +248,13 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// All problems in the order of the file.
     pub(super) fn into_problems(mut self) -> Vec<Problem> {
         self.noted.sort_by_key(|noted| noted.span.start);
         self.noted.into_iter().map(|noted| Problem::at(self.text, &noted.span, noted.wrong)).collect()
     }
 }
 
-/// A value, with the place of its key. A value that stands for a list is its own first element.
+/// A value, with the position of its key. A value instead of a list is its own first element.
 fn find<'v, 'a>(
     root: &'v Spanned<DeValue<'a>>,
     path: &[&str],
@@ -280,7 +270,6 @@ fn find<'v, 'a>(
     })
 }
 
-/// The way to the innermost key or value that stands there.
 fn path_at(value: &Spanned<DeValue<'_>>, span: &Range<usize>) -> Option<Steps> {
     let through = |step: String, key: Range<usize>, value: &Spanned<DeValue<'_>>| {
         let below =
@@ -299,7 +288,7 @@ fn path_at(value: &Spanned<DeValue<'_>>, span: &Range<usize>) -> Option<Steps> {
     }
 }
 
-/// Takes out what stands there; a list of which nothing is left goes as a whole.
+/// Removes a value; a list that becomes empty is removed as a whole.
 fn take_out(value: &mut DeValue<'_>, path: &[String]) {
     let [step, rest @ ..] = path else { return };
     match value {
@@ -328,7 +317,6 @@ fn take_out(value: &mut DeValue<'_>, path: &[String]) {
     }
 }
 
-/// The index in `[0]`.
 fn element(step: &str) -> Option<usize> {
     step.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! What a file varies: factors with their levels, as plans and results keep them.
+//! The varied factors of a file with their levels, as plans and results keep them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub struct Factors(BTreeMap<String, Vec<String>>);
 
 impl Factors {
-    /// Levels of a factor; empty where it is not varied.
+    /// Levels of a factor; empty if it is not varied.
     #[must_use]
     pub fn levels(&self, name: &str) -> &[String] {
         self.0.get(name).map_or(&[], Vec::as_slice)
@@ -28,13 +28,13 @@ impl Factors {
         self.levels("workload").iter().map(String::as_str)
     }
 
-    /// How many cells there are.
+    /// Number of combinations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0.values().map(|levels| levels.len() as u64).fold(1, u64::saturating_mul)
     }
 
-    /// All of them.
+    /// All factors.
     #[must_use]
     pub fn all(&self) -> &BTreeMap<String, Vec<String>> {
         &self.0

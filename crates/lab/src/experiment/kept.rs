@@ -1,4 +1,4 @@
-//! What is kept of an experiment file: its text and its plan, without the credentials of addresses in them.
+//! The stored form of an experiment file: its text and its plan, without the credentials of addresses.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,14 +17,14 @@ pub(super) fn text(text: &str, document: &Spanned<DeValue<'_>>) -> String {
     let mut end = 0;
     for (span, shown) in found {
         kept.push_str(&text[end..span.start]);
-        // Strings of JSON are strings of TOML.
+        // JSON strings are valid TOML strings.
         kept.push_str(&Value::from(shown).to_string());
         end = span.end;
     }
     kept + &text[end..]
 }
 
-/// Texts that are addresses with credentials: where they stand, and what is kept of them.
+/// Texts that are addresses with credentials: their position, and the replacement.
 fn find_addresses(value: &Spanned<DeValue<'_>>, found: &mut Vec<(Range<usize>, String)>) {
     match value.get_ref() {
         DeValue::String(text) => {
@@ -38,7 +38,6 @@ fn find_addresses(value: &Spanned<DeValue<'_>>, found: &mut Vec<(Range<usize>, S
     }
 }
 
-/// A plan without the credentials of addresses in it.
 pub(crate) fn without_credentials(plan: &Recorded) -> Recorded {
     Recorded::read(&plain_data(&serde_json::to_value(plan).expect("plans are plain data")).to_string())
 }

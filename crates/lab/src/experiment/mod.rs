@@ -1,6 +1,6 @@
-//! The experiment file: what a user asks, in TOML, read with all its mistakes found at once.
+//! The experiment file: a user's question in TOML, read with all its mistakes found at once.
 //!
-//! `docs/experiment.md` explains every key. Nothing is decided here that needs the target.
+//! `docs/experiment.md` explains every key. This module decides nothing that needs the target.
 
 mod apart;
 mod build;
@@ -46,43 +46,41 @@ pub use written::{
 
 use crate::target_spec::{TargetAccess, TargetSpec, by_url};
 
-/// Why there is no experiment to be had from a file.
+/// Why a file has no experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The file is not there, or may not be read.
+    /// The file is missing, or not readable.
     #[error("cannot read the experiment file {}: {source}", path.display())]
     Unreadable {
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It holds no text, or is no file.
     #[error("{} is no experiment file: {source}", path.display())]
     NoExperiment {
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     #[error(transparent)]
     Mistakes(#[from] FileProblems),
 }
 
-/// How a file is read.
+/// Options for reading a file.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// Put the file's `[full]` table over the rest.
     pub full: bool,
-    /// The OSM extract that `$PGDYNO_DATA` stands for, whatever the environment says.
+    /// The OSM extract for `$PGDYNO_DATA`; overrides the environment.
     pub data: Option<String>,
 }
 
-/// The note that an odd number of rounds became an even one; `option` is the text before the number.
+/// The note that an odd number of rounds became even; `option` is the text before the number.
 #[must_use]
 pub fn balanced(option: &str, rounds: u32) -> String {
     format!("{option}{rounds}: {} rounds are measured, to keep the order balanced", rounds + 1)
 }
 
-/// Reads a whole text. The `[full]` table is checked whether it is asked for or not.
+/// Reads a whole text. The `[full]` table is always checked.
 fn assemble(
     path: &Path,
     text: &str,
@@ -101,7 +99,7 @@ fn assemble(
         checks::check(document, &file);
         file.commands = commands::commands(document, &file, variables);
         if let Some(compare) = &file.compare {
-            // The base is first everywhere, whatever the order in the file.
+            // The base is always first, whatever the order in the file.
             file.arms.sort_by_key(|arm| arm.name != compare.base);
         }
         file
@@ -128,7 +126,7 @@ fn assemble(
 }
 
 impl ExperimentFile {
-    /// Reads a file, and sees that those it names can be read; variables in it come from the environment.
+    /// Reads a file, and checks that the files it names are readable; variables come from the environment.
     ///
     /// # Errors
     /// When it cannot be read, and with all mistakes found in it.
@@ -136,10 +134,11 @@ impl ExperimentFile {
         Self::read_by(path, options, || Ok(()))
     }
 
-    /// The same for an experiment that names no file outside its folder: from now on, files below the folder are opened only inside it.
+    /// The same for an experiment without files outside its folder: from now on, files below the folder are
+    /// opened only inside it.
     ///
     /// # Errors
-    /// As of [`ExperimentFile::read`].
+    /// As for [`ExperimentFile::read`].
     pub fn read_held(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::read_by(path, options, || spec::given::hold_to(folder))
@@ -156,7 +155,7 @@ impl ExperimentFile {
             }
             _ => ReadError::NoExperiment { path: path.to_owned(), source },
         })?;
-        // What is given on the command line starts from where the user is, not from the file's folder.
+        // Paths on the command line are relative to the current folder, not to the file's.
         let data = options.data.as_ref().map(|data| {
             std::path::absolute(data)
                 .map_or_else(|_| data.clone(), |path| path.to_string_lossy().into_owned())
@@ -169,8 +168,8 @@ impl ExperimentFile {
         Ok(assemble(path, &text, options.full, &variables, true)?)
     }
 
-    /// Reads a text as if it stood in the file `path`, which need not be there; the files that it names are looked at, and
-    /// variables in it come from the environment.
+    /// Reads a text as if it were the file `path`, which need not exist; the files that it names are checked,
+    /// and variables come from the environment.
     ///
     /// # Errors
     /// All mistakes found in it.
@@ -184,20 +183,20 @@ impl ExperimentFile {
         &self.text
     }
 
-    /// The commands and programs that it names, and so runs, in the order of its lines.
+    /// The commands and programs that it names and so runs, in the order of lines.
     #[must_use]
     pub fn commands(&self) -> &[FileCommand] {
         &self.commands
     }
 
-    /// The commands and programs that a stored text names, with and without its `[full]` table. Variables keep their names,
-    /// and no file is read.
+    /// The commands and programs that a stored text names, with and without its `[full]` table. Variables
+    /// keep their names, and no file is read.
     ///
     /// # Errors
     /// All mistakes found in it.
     pub fn commands_of(text: &str) -> Result<Vec<FileCommand>, FileProblems> {
         let path = Path::new("experiment.toml");
-        // Whether a password or a service is set says nothing of whoever repeats it.
+        // Another user who repeats the experiment may have another environment.
         let variable = |name: &str| match name {
             "PGPASSWORD" | "PGSERVICE" => Some(String::new()),
             _ => Some(format!("${name}")),
@@ -212,7 +211,7 @@ impl ExperimentFile {
         Ok(found)
     }
 
-    /// The base goes first in every other round, so where arms are compared the rounds must be even.
+    /// The base goes first in every other round, so a comparison needs an even number of rounds.
     fn balance_rounds(&mut self) {
         let rounds = self.measure.rounds;
         if self.compare.is_some() && self.load.search.is_none() && rounds % 2 == 1 {
@@ -221,20 +220,20 @@ impl ExperimentFile {
         }
     }
 
-    /// Gives it another name than that of its file.
+    /// Sets a name other than the file's.
     pub fn call(&mut self, name: &str) {
         name.clone_into(&mut self.name);
     }
 
-    /// Has messages name no line of it: it stands in no file.
+    /// Removes line numbers from messages, for an experiment without a file.
     pub fn without_lines(&mut self) {
         self.arms.iter_mut().for_each(|arm| arm.lines.clear());
         self.change_lines.clear();
         self.commands.iter_mut().for_each(|command| command.line = None);
     }
 
-    /// Logs in with what these connection strings say and the file does not, such as a password: at the servers of the
-    /// file that they lead to. Neither the file nor its identity changes.
+    /// Logs in with what these connection strings contain and the file does not, such as a password: at the
+    /// servers of the file that they lead to. Neither the file nor its identity changes.
     pub fn log_in_by(&mut self, urls: &[ConnectionString]) {
         let servers = self.named.servers.iter().map(|(name, server)| (name.as_str(), server));
         for (name, target) in servers.chain([("", &self.target)]) {
@@ -245,7 +244,7 @@ impl ExperimentFile {
         }
     }
 
-    /// Reads a text as if it stood in the file `path`; the files that it names are not looked at.
+    /// Reads a text as if it were the file `path`; the files that it names are not checked.
     ///
     /// # Errors
     /// All mistakes found in it.
@@ -258,31 +257,29 @@ impl ExperimentFile {
         assemble(path, text, full, variables, false)
     }
 
-    /// The folder that relative paths in the file start from.
     pub(crate) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// Line of the file that a setting of an arm stands in, from 1.
+    /// Line of an arm's setting in the file, from 1.
     pub(crate) fn line_of(&self, arm: &str, setting: Option<&str>) -> Option<usize> {
         let arm = self.arms.iter().find(|known| known.name == arm)?;
         arm.lines.get(&setting?.to_ascii_lowercase()).copied()
     }
 
-    /// Line of the file that a part of one's own change stands in, or its table, from 1.
+    /// Line of a part of a user's change, or of its table, from 1.
     pub(crate) fn line_of_change(&self, name: &str, level: &str, part: Option<Part>) -> Option<usize> {
         let table = format!("change.{name}.{level}");
         let key = part.map(|part| format!("{table}.{part}"));
         key.and_then(|key| self.change_lines.get(&key)).or_else(|| self.change_lines.get(&table)).copied()
     }
 
-    /// The servers that it measures.
     pub(crate) fn targets(&self) -> impl Iterator<Item = &TargetSpec> {
         let own = Some(&self.target).filter(|_| self.named.servers.is_empty());
         self.named.servers.values().chain(own)
     }
 
-    /// A server of the plan with its address, where it is given by URL.
+    /// A server of the plan with its address, if given by URL.
     pub(crate) fn access(&self, spec: TargetSpec) -> TargetAccess {
         let servers = self.named.servers.iter().map(|(name, server)| (name.as_str(), server));
         let all = servers.chain([("", &self.target)]);

@@ -1,4 +1,4 @@
-//! What an experiment file says, with defaults filled in.
+//! The content of an experiment file, with defaults.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,64 +20,56 @@ use protocol::postgres::conninfo::ConnectionString;
 use server::settings::Wanted;
 use spec::plan::{AskedDriver, CellOrder, Named, TargetSpec, Waiting};
 
-/// What an experiment file asks for.
+/// An experiment as its file describes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExperimentFile {
-    /// File name without folder and ending.
+    /// File name without folder and extension.
     pub(crate) name: String,
-    /// Relative paths in the file start from its folder.
+    /// Its folder is the base of relative paths.
     pub(crate) path: PathBuf,
-    /// Its text, without passwords; with what was asked beside the file, where that was.
+    /// Its text, without passwords; includes what the command line set.
     pub(crate) text: String,
-    /// As it was written.
     pub(super) written: Experiment,
     pub(crate) question: String,
-    /// Why it is only a taste; `None` when it is a measurement.
     pub(crate) taste: Option<String>,
     /// Seed of all randomness; `None` to derive it from the plan.
     pub(crate) seed: Option<u64>,
     pub(crate) target: TargetSpec,
-    /// Addresses of the servers given by URL, by their names; that of the target has none. They may hold passwords, and are no
-    /// part of the plan.
+    /// Addresses of the servers given by URL, by name; the target's name is empty. They may hold passwords,
+    /// and are not part of the plan.
     pub(crate) logins: BTreeMap<String, ConnectionString>,
     pub(crate) prepare: Preparation,
     pub(crate) workloads: Vec<NamedWorkload>,
-    /// What is varied beside the arms.
     pub(crate) factors: Factors,
-    /// What runs once a round outside the grid: workloads and clients.
+    /// Runs once per round outside the grid: workloads and clients.
     pub(crate) beside: Option<Factors>,
     pub(crate) compare: Option<Compare>,
     /// Lines of tables and keys of changes, from 1: `change.index.with`, `change.index.with.do`.
     pub(crate) change_lines: BTreeMap<String, usize>,
-    /// What the names of levels stand for.
     pub(crate) named: Named,
-    /// Base first; empty when nothing is compared.
+    /// Base first; empty without a comparison.
     pub(crate) arms: Vec<ArmSpec>,
     pub(crate) load: LoadSpec,
     pub(crate) measure: Measure,
-    /// What machines cost.
     pub(crate) prices: Option<Prices>,
-    /// The commands and programs that it names, in the order of its lines.
     pub(crate) commands: Vec<FileCommand>,
-    /// What its author should know, such as a key with a new name.
+    /// Notes for its author, such as a renamed key.
     pub notes: Vec<String>,
-    /// Rounds that were asked for beside the file. Its own decide how long runs of a budget are.
+    /// Rounds set on the command line. The file's own rounds decide how long runs of a budget are.
     pub(crate) asked_rounds: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NamedWorkload {
     pub(crate) name: String,
-    /// Paths in it start from the file's folder.
     pub(crate) spec: Spec,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Compare {
     pub(crate) factor: String,
-    /// The level the others are compared with.
     pub(crate) base: String,
-    /// Change that counts as none, as a share.
+    /// Smallest change that matters, as a share.
     pub(crate) margin: f64,
     /// Two arms may be the same: A against A.
     pub(crate) same: bool,
@@ -88,18 +80,17 @@ pub(crate) struct ArmSpec {
     pub(crate) name: String,
     /// As written: values may be shares of the machine.
     pub(crate) settings: Wanted,
-    /// Line of the file that each setting stands in, from 1.
+    /// Line of each setting, from 1.
     pub(crate) lines: BTreeMap<String, usize>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LoadSpec {
     pub(crate) kind: LoadKind,
-    /// Slower transactions are late; in an open load, arrivals that are hopelessly late are skipped.
+    /// Slower transactions are late; in an open load, arrivals that are already too late are skipped.
     pub(crate) promise: Option<Duration>,
-    /// Share of transactions that may be late, skipped or failed before quality is said to break.
+    /// Share of transactions that may be late, skipped or failed before quality counts as broken.
     pub(crate) bound: Option<f64>,
-    /// The limit that is looked for, if one is.
     pub(crate) search: Option<AskedLimit>,
 }
 
@@ -109,42 +100,37 @@ pub(crate) enum LoadKind {
     Closed,
     /// Arrivals on a schedule; the rates are levels of a factor.
     Rate,
-    /// Clients that pause: `think` between the end of a transaction and the start of the next, `ramp` between the first
-    /// starts of two clients.
+    /// Clients that pause: `think` between the end of a transaction and the start of the next, `ramp` between
+    /// the first starts of two clients.
     Users { think: Duration, ramp: Duration },
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Measure {
-    /// Load before anything counts.
     pub(crate) warmup: Duration,
-    /// Of the measured part of a run.
     pub(crate) duration: DurationSpec,
-    /// Passes over all cells and arms.
     pub(crate) rounds: u32,
-    /// Of the load generator.
     pub(crate) threads: u32,
     pub(crate) order: CellOrder,
-    /// Whether arms take turns in slices; where it is not said, wherever they can.
+    /// Whether arms take turns in slices; `None` for wherever possible.
     pub(crate) slices: Option<Slices>,
-    /// How often a block that the machine disturbed is measured again at most, where it is said.
+    /// Most repetitions of a disturbed block; `None` for the default.
     pub(crate) repeat_disturbed: Option<u32>,
-    /// Whether a sample of transactions is explained, where it is said.
+    /// Whether a sample of transactions is explained; `None` for the default.
     pub(crate) explain: Option<bool>,
-    /// Which driver moves the bytes.
     pub(crate) driver: AskedDriver,
-    /// What a client thread does that waits for answers.
+    /// What a client thread does while it waits for answers.
     pub(crate) wait: Waiting,
 }
 
-/// What was asked for beside the file; `None` where pgdyno is to choose.
+/// The command line's choice; `None` lets pgdyno choose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AskedSlices(Option<Slices>);
 
 /// Reads `auto`, `true`, `false` or a length of time.
 ///
 /// # Errors
-/// In words, when it is none of them, or out of bounds.
+/// As text, when it is none of them, or out of bounds.
 pub fn asked_slices(text: &str) -> Result<AskedSlices, String> {
     let slices = match text {
         "auto" => None,
@@ -157,22 +143,20 @@ pub fn asked_slices(text: &str) -> Result<AskedSlices, String> {
     Ok(AskedSlices(slices))
 }
 
-/// What is asked for beside a file, and then part of the experiment.
+/// Options of the command line that become part of the experiment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AskedBeside {
-    /// Whether arms take turns in slices.
     pub slices: Option<AskedSlices>,
-    /// Rounds, at least 1.
     pub rounds: Option<u32>,
-    /// Two arms may be the same.
+    /// Two arms may be the same: A against A.
     pub same: bool,
 }
 
 impl ExperimentFile {
-    /// Asks for this instead of what the file says. The text that is stored says it too.
+    /// Overrides the file. The stored text shows the new values too.
     ///
     /// # Errors
-    /// Rounds of a search, which repeats its trials by itself.
+    /// Rounds of a search, which repeats its trials itself.
     pub fn ask(&mut self, AskedBeside { slices, rounds, same }: AskedBeside) -> Result<(), Error> {
         let before = self.written.clone();
         if let Some(AskedSlices(slices)) = slices {
@@ -200,8 +184,8 @@ impl ExperimentFile {
         Ok(())
     }
 
-    /// The text that is stored. What follows from a budget is written out where rounds were asked for: runs of another length would
-    /// be another experiment.
+    /// The stored text. With rounds from the command line the length that follows from a budget is written
+    /// out: runs of another length would be another experiment.
     pub(crate) fn text_of(&self, duration_s: f64) -> String {
         let mut file = self.clone();
         if let (Some(_), DurationSpec::Sized { .. }) = (self.asked_rounds, self.measure.duration) {
@@ -212,7 +196,7 @@ impl ExperimentFile {
         file.text
     }
 
-    /// Its text from what it says, where that is not what the file said.
+    /// Creates the text from the values, if they differ from the file.
     pub(super) fn write_anew(&mut self) {
         let text = format!(
             "# {}.toml, with the options of the command that ran it.\n{}",
@@ -229,7 +213,6 @@ impl ExperimentFile {
     }
 }
 
-/// What a file says of slices.
 pub(super) fn slices(value: &Value) -> Result<Slices, String> {
     match value {
         Value::Boolean(true) => Ok(Slices::Always),
@@ -245,7 +228,6 @@ pub(super) fn slices(value: &Value) -> Result<Slices, String> {
     }
 }
 
-/// Slices as a file has them.
 fn value_of(slices: Slices) -> Value {
     match slices {
         Slices::Always => true.into(),
@@ -254,13 +236,12 @@ fn value_of(slices: Slices) -> Value {
     }
 }
 
-/// Slices of a length of time, as it is written; `None` where it is no such length.
+/// Slices of a length of time, as written; `None` if it is not such a length.
 fn slices_of(length: &Value) -> Option<Slices> {
     let [least, most] = [SHORTEST, LONGEST].map(|bound| bound.as_micros() as u64);
     Some(Slices::Length(time(length, least, most).ok()?.as_secs_f64()))
 }
 
-/// What lengths of slices there are, in words.
 fn slice_bounds() -> String {
     format!("from {} ms to {} s", SHORTEST.as_millis(), LONGEST.as_secs())
 }
@@ -268,7 +249,7 @@ fn slice_bounds() -> String {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DurationSpec {
     Fixed(Duration),
-    /// As long as the time for all rounds allows, preparation not counted.
+    /// As long as the time for all rounds allows, without preparation.
     Sized {
         budget: Duration,
         from: Duration,

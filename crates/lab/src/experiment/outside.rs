@@ -1,5 +1,5 @@
-//! What a file uses that is the user's and lies outside the file's folder. The text of a file that a run reads is sent to the server
-//! and kept in the results, and an address decides who gets a password.
+//! What a file uses that belongs to the user and lies outside the file's folder. The text of a file that a
+//! run reads is sent to the server and stored in the results, and an address decides who receives a password.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -17,7 +17,7 @@ const OF_THE_USER: [&str; 7] =
 /// Variables of libpq with a password, or the name of a service that may have one.
 const PASSWORDS: [&str; 2] = ["PGPASSWORD", "PGSERVICE"];
 
-/// All of it: the place in the document, and what it is in words, without values of addresses.
+/// All of it: the place in the document, and a text without values of addresses.
 pub(super) fn outside(
     document: &Document<'_>,
     file: &ExperimentFile,
@@ -29,7 +29,7 @@ pub(super) fn outside(
     files.chain(addresses(document, file, variable)).collect()
 }
 
-/// The files and folders that are named, but no extracts: a file that is not an extract is refused.
+/// Named files and folders, without extracts: a file that is not an extract is refused.
 fn files(document: &Document<'_>, file: &ExperimentFile) -> Vec<(Vec<String>, PathBuf)> {
     let mut named = Vec::new();
     for used in file.prepare.clone().files_mut() {
@@ -60,7 +60,7 @@ fn files(document: &Document<'_>, file: &ExperimentFile) -> Vec<(Vec<String>, Pa
     named
 }
 
-/// Whether a path leads out of the experiment's folder, by itself or through a link.
+/// Whether a path leads out of the experiment's folder, directly or through a link.
 fn is_outside(file: &ExperimentFile, path: &Path) -> bool {
     let folder = file.folder();
     let inside = path.strip_prefix(folder).unwrap_or(path);
@@ -82,7 +82,7 @@ fn is_outside(file: &ExperimentFile, path: &Path) -> bool {
     }
 }
 
-/// What addresses take from the user. An address that is one variable is the user's own.
+/// What addresses take from the user. An address that is one variable is the user's.
 fn addresses(
     document: &Document<'_>,
     file: &ExperimentFile,
@@ -105,10 +105,11 @@ fn addresses(
     found
 }
 
-/// What an address takes: values of variables in it, files and services that it names, a password of the environment.
+/// What an address takes: values of variables in it, files and services that it names, a password of the
+/// environment.
 fn taken(url: &str, names: &[String], variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     let mut taken: Vec<String> = names.iter().map(|name| format!("the value of {name}")).collect();
-    // An address that cannot be read is refused before anything is sent.
+    // An unreadable address is refused before anything is sent.
     let Ok(parameters) = Parameters::parse(url) else { return taken };
     let own = |keyword: &&&str| parameters.get(keyword).is_some_and(|value| value != "system");
     taken.extend(OF_THE_USER.iter().filter(own).map(|keyword| format!("the user's {keyword}")));
@@ -141,7 +142,7 @@ mod tests {
         file.commands().iter().map(words).collect()
     }
 
-    /// Between two looks at a path it was made a link to another file.
+    /// Between two checks a path became a link to another file.
     #[cfg(target_os = "linux")]
     #[test]
     fn files_of_an_experiment_that_names_nothing_else_are_held_to_its_folder() {

@@ -1,37 +1,32 @@
-//! What is wrong with an experiment file, told with file, line, column and the line itself.
+//! The mistakes in an experiment file, with file, line, column and the line itself.
 
 use std::fmt;
 use std::ops::Range;
 
 use protocol::nearest;
 
-/// One thing that is wrong.
+/// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Line, from 1.
+    /// From 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// In characters, from 1.
     pub column: usize,
-    /// The part of the experiment that is meant, as keys and `[0]` for elements of lists; empty for the whole.
+    /// The wrong part of the experiment, as keys and `[0]` for elements of lists; empty for the whole.
     pub path: Vec<String>,
-    /// What is wrong, naming the key.
     pub message: String,
-    /// The same without the key, where it begins with that.
+    /// The same without the key, if it begins with it.
     pub said: String,
-    /// What to write instead, where that can be said.
     pub hint: Option<String>,
-    /// The line of the file, perhaps without its value.
+    /// The line of the file, possibly without its value.
     text: String,
-    /// Which characters of it are meant.
+    /// In characters.
     mark: Range<usize>,
 }
 
-/// What is wrong with a part of an experiment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Wrong {
-    /// See [`Problem::path`].
     pub(super) path: Vec<String>,
-    /// What the message begins with, where that is the key.
     pub(super) key: Option<String>,
     pub(super) said: String,
     pub(super) hint: Option<String>,
@@ -70,7 +65,7 @@ impl Problem {
         }
     }
 
-    /// What to print of it, a line each; nothing in a line but what is told there.
+    /// The lines to print; each contains only what belongs to it.
     fn lines(&self, file: &str) -> [String; 3] {
         let Self { line, column, message, text, mark, .. } = self;
         let margin = line.to_string().len();
@@ -83,11 +78,10 @@ impl Problem {
     }
 }
 
-/// Replaces a value that is not shown.
 const NOT_SHOWN: &str = "(not shown)";
 
-/// Whether a line may hold the address of a server, perhaps a wrong one. Such lines are in a server's table, or begin with a
-/// key for addresses. Headers and keys of other kinds with plain values are no such lines.
+/// Whether a line may hold the address of a server, perhaps a wrong one. Such lines are in a server's table,
+/// or begin with a key for addresses. Headers, and other keys with plain values, are not.
 fn may_hold_address(before: &str, line: &str) -> bool {
     let begins = |line: &str, names: &[&str]| {
         let name = line.trim_start_matches(|c: char| c.is_whitespace() || "[\"'#".contains(c));
@@ -95,7 +89,7 @@ fn may_hold_address(before: &str, line: &str) -> bool {
     };
     let is_plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "_-. {}[],".contains(c));
     let is_other = match line.split_once('=') {
-        // Texts in quotes hold no `=`.
+        // Quoted texts contain no `=`.
         Some((key, value)) => {
             let mut parts = value.split(['"', '\'']).enumerate();
             let fits =
@@ -110,10 +104,8 @@ fn may_hold_address(before: &str, line: &str) -> bool {
     is_of_server && !is_other
 }
 
-/// Keys of a server that hold no address.
 const OTHERS: [&str; 3] = ["managed", "change_server", "tile_servers"];
 
-/// A line with its key alone.
 fn without_value(line: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-. ".contains(c);
     match line.split_once('=').filter(|(key, _)| key.chars().all(is_plain)) {
@@ -122,7 +114,7 @@ fn without_value(line: &str) -> String {
     }
 }
 
-/// A message without the value that it quotes. The value may contain quotes.
+/// A message without its quoted value. The value may contain quotes.
 fn without_quoted(message: &str) -> String {
     match (message.find('"'), message.rfind('"')) {
         (Some(first), Some(last)) if first < last => {
@@ -132,7 +124,7 @@ fn without_quoted(message: &str) -> String {
     }
 }
 
-/// The nearest place at or before `index` where a character starts.
+/// The nearest character boundary at or before `index`.
 fn floor(source: &str, index: usize) -> usize {
     let mut index = index.min(source.len());
     while !source.is_char_boundary(index) {
@@ -141,18 +133,18 @@ fn floor(source: &str, index: usize) -> usize {
     index
 }
 
-/// Everything found wrong with one experiment file, in the order of its lines.
+/// All mistakes of an experiment file, in the order of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileProblems {
     pub file: String,
-    /// What is wrong; never empty.
+    /// Never empty.
     pub problems: Vec<Problem>,
 }
 
 impl std::error::Error for FileProblems {}
 
 impl FileProblems {
-    /// What to print, a line each.
+    /// The lines to print.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.problems.iter().flat_map(|problem| problem.lines(&self.file)).collect()
@@ -165,7 +157,7 @@ impl fmt::Display for FileProblems {
     }
 }
 
-/// "did you mean …?", or else the list of known words.
+/// "did you mean …?", or the list of known words.
 pub(super) fn suggestion(word: &str, known: &[&str]) -> Option<String> {
     match nearest(word, known.iter().copied()) {
         Some(candidate) => Some(format!("did you mean `{candidate}`?")),

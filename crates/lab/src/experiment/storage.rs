@@ -1,4 +1,4 @@
-//! Tables `[storage.NAME]`: what a managed server's files stand on.
+//! Tables `[storage.NAME]`: the storage of a managed server's files.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -7,13 +7,13 @@ use toml::Value;
 
 use crate::values::described;
 
-/// The size of a filesystem that is made where nothing is said, bytes; its file takes only what is written.
+/// Default size of a new filesystem, bytes; its file takes only what is written.
 const USUAL_SIZE: u64 = 4 << 30;
-/// The least that every kind can be made with, and a bound against slips, bytes.
+/// The least that every kind can be made with, and an upper bound against typing errors, bytes.
 const SIZES: (u64, u64) = (300 << 20, 64 << 40);
 const RECORDS: (u64, u64) = (512, 1 << 20);
 
-/// What files of a managed server lie on: a folder, or a filesystem that is made for them.
+/// Storage of a managed server: a folder, or a filesystem made for it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Written {
@@ -30,7 +30,6 @@ pub struct Written {
     recordsize: Option<Bytes>,
 }
 
-/// A filesystem that can be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Name {
@@ -102,8 +101,8 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 impl Written {
-    /// What it describes, a folder with its variables put in; else the key that is wrong, and what is; advice follows on a
-    /// line of its own.
+    /// The storage, with variables of a folder replaced. On error, the key and the reason; advice is on a
+    /// separate line.
     pub(super) fn read(&self, folder: Option<std::path::PathBuf>) -> Result<Storage, (&'static str, String)> {
         let on = match (folder, self.filesystem) {
             (Some(folder), None) => {
@@ -159,7 +158,7 @@ impl Written {
                 Kind::Zfs { recordsize_bytes, compression: self.compression.clone() }
             }
         };
-        // They become words of a command's line.
+        // They become words of a command line.
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_=,.:@/".contains(c);
         let texts = [("compression", &self.compression), ("mount_options", &self.mount_options)];
         for (key, text) in texts {
@@ -175,7 +174,7 @@ impl Written {
         Ok(Filesystem { kind, size_bytes, mount_options })
     }
 
-    /// Whether it says nothing that such storage does not have.
+    /// Checks that only options of this kind of storage are set.
     fn has_no_options_but(&self, own: &[&str], what: &str) -> Result<(), (&'static str, String)> {
         let of_a_filesystem = [
             ("block_size", self.block_size.is_some()),
@@ -198,8 +197,8 @@ impl Written {
     }
 }
 
-/// Whether an option says where or from what to mount, names another device or program, shares what is mounted, or takes back
-/// that nothing there is set-uid or a device.
+/// Whether an option says where or from what to mount, names another device or program, shares the mount, or
+/// allows set-uid programs or devices.
 fn reaches_beyond(option: &str) -> bool {
     const WHOLE: [&str; 22] = [
         "remount",
@@ -238,7 +237,6 @@ fn power_of_two(key: &'static str, bytes: Option<u64>) -> Result<(), (&'static s
     }
 }
 
-/// `8k`, `4G`.
 fn words(bytes: u64) -> String {
     let units = [(40, "T"), (30, "G"), (20, "M"), (10, "k")];
     let unit = units.into_iter().find(|(shift, _)| bytes >= 1 << shift && bytes.is_multiple_of(1 << shift));
@@ -255,7 +253,7 @@ mod tests {
         written.read(folder).map_err(|(key, why)| format!("{key} {why}"))
     }
 
-    /// Root mounts what a file from somebody else asks for.
+    /// Root mounts a file that another user describes.
     #[test]
     fn mount_options_that_reach_beyond_the_filesystem_are_refused() {
         for fine in ["noatime", "commit=30", "discard=async", "atime=off", "logbufs=8"] {

@@ -1,4 +1,4 @@
-//! Tables by name, in the order they are written.
+//! Tables by name, in the order of the file.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Values by name, in order. A name is there once.
+/// Values by unique names, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tables<T>(Vec<(String, T)>);
 
@@ -17,7 +17,7 @@ impl<T> Default for Tables<T> {
 }
 
 impl<T> Tables<T> {
-    /// Adds one at the end, or replaces the one of that name.
+    /// Adds a value at the end, or replaces the one with that name.
     pub fn insert(&mut self, name: &str, value: T) {
         match self.0.iter_mut().find(|(known, _)| known == name) {
             Some((_, known)) => *known = value,
@@ -31,17 +31,15 @@ impl<T> Tables<T> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
-    /// All of them, in order.
+    /// All values, in order.
     pub fn iter(&self) -> impl Iterator<Item = &(String, T)> {
         self.0.iter()
     }
 
-    /// All of them in order, to be changed.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut (String, T)> {
         self.0.iter_mut()
     }
 
-    /// Sorts them by a key of the name.
     pub(super) fn sort_by_name<K: Ord>(&mut self, key: impl Fn(&str) -> K) {
         self.0.sort_by_key(|(name, _)| key(name));
     }

@@ -83,17 +83,17 @@ fn full_replaces_what_it_names_and_nothing_else() {
     assert!(ExperimentFile::parse(Path::new("a"), without, true, &variables).is_err());
 }
 
-/// A change to the good file, and what is said about it.
+/// A change to a valid file, and the expected message.
 struct Mistake {
     from: &'static str,
     to: &'static str,
-    /// A piece of the changed file, with a mark where the problem is told.
+    /// A piece of the changed file, with a mark at the problem.
     at: &'static str,
     says: &'static str,
     hint: &'static str,
 }
 
-/// Line and column of the mark `«` of a piece of the text, from 1.
+/// Line and column of the mark `«` in a piece of the text, from 1.
 fn place(text: &str, at: &str) -> (usize, usize) {
     let (before, after) = at.split_once('«').expect("a mark");
     let start = text.find(&format!("{before}{after}")).unwrap_or_else(|| panic!("{at}")) + before.len();
@@ -108,7 +108,6 @@ fn mistakes_are_named_with_their_place_and_the_right_word() {
     let rounds = |to, says, hint| change("rounds = 4", to, "rounds = «", says, hint);
     let duration = |to, says, hint| change("duration = \"2s\"", to, "duration = «", says, hint);
     let cases = [
-        // Words.
         change("clients = [1, 4]\n", "clinets = 1\n", "«clinets", "unknown key `clinets` in [factors]", "`clients`"),
         change("[measure]", "[mesure]", "[«mesure", "unknown key `mesure`", "`measure`"),
         change("tiles = {", "tile = {", "«tile = {", "unknown kind of workload `tile`", "`tiles`"),
@@ -126,7 +125,6 @@ fn mistakes_are_named_with_their_place_and_the_right_word() {
         change("rounds = 4", "order = \"lisetd\"", "«\"lisetd\"", "`measure.order` cannot be \"lisetd\"", "`listed`"),
         change("rounds = 8", "ronds = 8", "«ronds", "unknown key `ronds` in [full.measure]", "`rounds`"),
         change("clients = [1, 4, 16]", "cliens = 1", "«cliens", "unknown key `cliens` in [full.factors]", "`clients`"),
-        // Types.
         rounds("rounds = \"4\"", "`measure.rounds` must be a whole number, not the text \"4\"", ""),
         rounds("rounds = [4]", "`measure.rounds` must be a whole number, not a list", ""),
         duration("duration = 2", "must be a length of time such as \"10s\", not 2", ""),
@@ -139,7 +137,6 @@ fn mistakes_are_named_with_their_place_and_the_right_word() {
         change("clients = [1, 4]\n", "clients = []\n", "clients = «[]", "`factors.clients` must not be empty", ""),
         change("jit = false", "jit = { a = 1 }", "jit = «{", "`settings.big.jit` must be a text, a number, true or false", ""),
         change("sql = [\"more.sql\"]", "sql = [\"more.sql\", 3]", ", «3", "`prepare.sql` must be a text in quotes, not 3", ""),
-        // Bounds.
         rounds("rounds = 0", "`measure.rounds` must be from 1 to 10000", ""),
         change("rounds = 4", "threads = 9999", "«9999", "must be from 1 to 1024", ""),
         change("rounds = 4", "slices = \"auto\"", "«\"auto\"", "`measure.slices` must be true, false or a length from 50 ms to 1 s, not", "without quotes"),
@@ -150,7 +147,7 @@ fn mistakes_are_named_with_their_place_and_the_right_word() {
         change("clients = [1, 4]\n", "clients = [1, 0]\n", ", «0]", "`factors.clients` must be from 1 to 100000", ""),
         change("clients = [1, 4]\n", "clients = [1, 1]\n", ", «1]", "`factors.clients` lists 1 twice", ""),
         change("\"25% of memory\"", "\"25% of luck\"", "«\"25%", "a share can be taken of", ""),
-        // What is missing, doubled or empty.
+        // Missing, duplicate or empty.
         change("question = \"Is it faster?\"", "", "«", "`question` is missing", "one sentence"),
         change("command = \"set\"", "", "redis = «{  }", "`command` is missing in [workload.cache.redis]", ""),
         change("[target]", "[target", "[target«", "", ""),
@@ -159,7 +156,7 @@ fn mistakes_are_named_with_their_place_and_the_right_word() {
         change("[workload.cache]", "[workload.\"\"]", ".«\"\"]", "a workload needs a name", ""),
         change("[settings.stock]", "[settings.\" \"]", ".«\" \"]", "an arm needs a name", ""),
         change("$PGDYNO_DATA", "$NOWHERE", "«\"$NOWHERE", "needs the variable NOWHERE", "export NOWHERE"),
-        // What cannot be together.
+        // Contradictions.
         change("[\"polygons\", \"tpcb\"]", "[\"tpcb\"]", ".«polygons]", "polygons is described but never used", "[factors]"),
         change("workload = \"cache\"", "workload = [\"cache\", \"tpcb\"]", "«workload = [\"cache", "both in the grid and beside", ""),
         change("redis = true", "redis = false", "[«target]", "asks a Redis", "redis = true"),
@@ -202,7 +199,7 @@ fn all_mistakes_are_told_at_once_with_their_lines() {
     insta::assert_snapshot!(read(&text).unwrap_err().to_string());
 }
 
-/// The former name of a key is read, with a word, and the experiment goes on where it stopped.
+/// The former name of a key is read, with a note, and the experiment continues.
 #[test]
 fn a_limit_is_a_promise() {
     let with = |key: &str| GOOD.replace("[beside]", &format!("[load]\n{key} = \"20ms\"\n[beside]"));
@@ -269,7 +266,7 @@ fn tile_servers_stand_beside_either_kind_of_target() {
     assert_eq!(program, Some(Path::new("dir/bin/martin")), "it stands beside the file");
     assert_eq!(with(url, "\"martin\"").unwrap().target.tile_servers().len(), 1);
     assert!(read(&file.text.replace("$PGDYNO_DATA", "x")).is_ok(), "what is kept can be read again");
-    // One without is what it was, and one with another.
+    // Without tile servers the identity is unchanged.
     let plain = read(GOOD).unwrap().target;
     assert!(!serde_json::to_string(&plain.identity()).unwrap().contains("tile_servers"));
     assert_ne!(plain.identity(), file.target.identity());
@@ -284,7 +281,8 @@ fn tile_servers_stand_beside_either_kind_of_target() {
     }
 }
 
-/// A password in the address of a server, whatever is wrong with it: in no message, and not in what is kept of the file.
+/// A password in the address of a server appears in no message and not in the stored file, whatever is wrong
+/// with it.
 #[test]
 fn a_password_in_an_experiment_file_is_never_quoted() {
     let rest = "[workload.a]\npgbench = { builtin = \"select-only\" }\n[measure]\nduration = \"1s\"\n";
@@ -332,7 +330,7 @@ fn a_password_in_an_experiment_file_is_never_quoted() {
     assert!(leaking.is_empty(), "{} files\n{}", leaking.len(), leaking[..leaking.len().min(20)].join("\n"));
 }
 
-/// All else is kept as it is written, comments too.
+/// All else is stored as written, with comments.
 #[test]
 fn what_is_kept_of_a_file_can_be_read_again() {
     let text = "question = \"?\" # ä\n[target]\nurl = \"postgres://u:geheim@h\" # mine\nredis = \"redis://h:1\"\n\
@@ -400,7 +398,7 @@ fn the_first_of_two_keys_is_named_by_its_line() {
     }
 }
 
-/// A missing extract hid all other mistakes: it was looked for after they had been told.
+/// A missing extract hid all other mistakes: it was checked after they had been reported.
 #[test]
 fn files_that_cannot_be_read_are_told_with_all_other_mistakes() {
     let folder = tempfile::tempdir().unwrap();
@@ -426,7 +424,7 @@ fn files_that_cannot_be_read_are_told_with_all_other_mistakes() {
     }
 }
 
-/// What no server by URL can be brought to needs no server to be told.
+/// Not possible on a server by URL, and reported without one.
 #[test]
 fn arms_that_differ_in_what_takes_a_restart_are_told_without_a_server() {
     let arms = |target: &str, setting: &str| {
@@ -486,7 +484,7 @@ fn shipped_experiments_can_be_read() {
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        // What they name stands in folders beside them.
+        // Their files are in folders next to them.
         if path.is_dir() {
             continue;
         }
@@ -523,7 +521,7 @@ proptest! {
     }
 }
 
-/// What is described in tables, with lists of levels and what is wrong with it.
+/// Described tables, with levels and a mistake in each.
 const DESCRIBED: &str = r#"
 question = "?"
 [target]
@@ -547,7 +545,7 @@ undo = "DROP INDEX IF EXISTS i"
 FULL
 "#;
 
-/// Poolers and the like that nothing named were read, and forgotten.
+/// Unused poolers and the like were read and ignored.
 #[test]
 fn what_is_described_and_not_used_is_told_with_its_line() {
     let all = "connection = [\"direct\", \"bouncer\"]\nplacement = \"here\"";
@@ -561,7 +559,7 @@ fn what_is_described_and_not_used_is_told_with_its_line() {
             "",
             &["[change.index.«without] change index without is described but never used"],
         ),
-        // The level is missing from its list, and no second mistake.
+        // The level is missing from its list, which is not a second mistake.
         (
             "connection = \"boucner\"\nplacement = \"here\"",
             "",
@@ -584,7 +582,7 @@ fn what_is_described_and_not_used_is_told_with_its_line() {
     }
 }
 
-/// A server by URL holds the data that it holds.
+/// pgdyno cannot change the data of a server by URL.
 #[test]
 fn data_and_versions_of_a_server_by_url_are_no_levels() {
     let url = "url = \"postgres://h/x\"\nchange_server = true";
@@ -605,7 +603,7 @@ fn data_and_versions_of_a_server_by_url_are_no_levels() {
     }
 }
 
-/// A workload with a mistake in it was also told to be unused.
+/// A workload with a mistake in it was also reported as unused.
 #[test]
 fn a_mistake_in_a_workload_is_told_once() {
     let text = "question = \"?\"\n[target]\nurl = \"postgres://h/x\"\n[workload.a]\n\
@@ -615,7 +613,8 @@ fn a_mistake_in_a_workload_is_told_once() {
     assert_eq!(problems.len(), 1, "{problems:?}");
 }
 
-/// A folder was an error of reading (74), a pipe without a writer was waited for, a device without end filled the memory.
+/// A folder was an error of reading (74), a pipe without a writer blocked, an endless device filled the
+/// memory.
 #[test]
 fn what_is_no_file_is_no_experiment_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -682,7 +681,7 @@ fn a_synthetic_extract_stands_in_place_of_a_file() {
     let told =
         read(&file("osm = { extract = \"a.osm.pbf\" }", "\"prepare.osm.scale\" = [0.1, 1]")).unwrap_err();
     assert!(told.to_string().contains("cannot stand with extract"), "{told}");
-    // It was told after the preparation only.
+    // It was reported only after the preparation.
     let told = read(&file("osm = { scale = 0.1, prefix = \"i\" }", "")).unwrap_err();
     assert!(told.to_string().contains("would write the tables i_… that [prepare] makes"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! `tile_servers` of a target: a list of names, or of tables with more.
+//! `tile_servers` of a target: a list of names, or of tables with options.
 
 use server::tile_server::{Kind, Options, check};
 use toml::{Table, Value};

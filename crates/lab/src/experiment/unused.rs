@@ -1,9 +1,8 @@
-//! What a file describes and no level of a factor names: a mistake, as with workloads.
+//! Descriptions in a file that no level of a factor names: a mistake, as with workloads.
 
 use super::document::Document;
 use super::model::ExperimentFile;
 
-/// Tables of descriptions, and the factor that names them.
 const DESCRIBED: [(&str, &str); 5] = [
     ("pooler", "connection"),
     ("server", "server"),
@@ -12,16 +11,15 @@ const DESCRIBED: [(&str, &str); 5] = [
     ("storage", "storage"),
 ];
 
-/// Whether a level names a description with a mistake in it: that it is not known is no second one.
+/// Whether a level names a description with a mistake: then the unknown name is not a second one.
 pub(super) fn is_of_a_mistake(document: &Document<'_>, factor: &str, level: &str) -> bool {
     let tables = DESCRIBED.iter().filter(|(_, known)| *known == factor);
     tables.into_iter().any(|(table, _)| document.is_wrong(&[table, level]))
 }
 
-/// Notes every table that is described but that nothing asks for.
 pub(super) fn every_description_is_used(document: &mut Document<'_>, file: &ExperimentFile) {
     for (table, factor) in DESCRIBED {
-        // All servers are varied by being there.
+        // All servers vary without being listed.
         used(document, &[table], factor, table == "server");
     }
     for name in file.named.changes.keys() {
@@ -29,7 +27,7 @@ pub(super) fn every_description_is_used(document: &mut Document<'_>, file: &Expe
     }
 }
 
-/// `by_itself` where nobody need name them in `[factors]`.
+/// `by_itself` if they vary without `[factors]`.
 fn used(document: &mut Document<'_>, table: &[&str], factor: &str, by_itself: bool) {
     let place = ["factors", factor];
     let named = document.texts_in_all(&place);

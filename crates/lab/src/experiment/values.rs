@@ -1,6 +1,6 @@
-//! Values of an experiment file that are more than TOML knows: bounds, lengths of time, shares, levels.
+//! Values of an experiment file beyond TOML's types: bounds, lengths of time, shares, levels.
 //!
-//! The error of a reader says what the value must be; advice follows on its own line.
+//! The error of a reader says what the value must be; advice is on a separate line.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for List {
 pub struct Whole<const LEAST: u64, const MOST: u64>(pub(super) u64);
 
 impl<const LEAST: u64, const MOST: u64> Whole<LEAST, MOST> {
-    /// Within its bounds or not.
+    /// Does not check the bounds.
     #[must_use]
     pub fn new(number: impl Into<u64>) -> Self {
         Self(number.into())
@@ -73,7 +73,8 @@ pub struct Time<const LEAST: u64, const MOST: u64>(pub(super) Duration);
 const TOO_LONG_S: u64 = 1 << 40;
 
 impl<const LEAST: u64, const MOST: u64> Time<LEAST, MOST> {
-    /// Of seconds, to the microsecond. A negative number is out of bounds in any case, as too long a time is.
+    /// From seconds, to the microsecond. A negative number is always out of bounds, as is a time that is too
+    /// long.
     #[must_use]
     pub fn seconds(seconds: f64) -> Self {
         Self(match seconds < 0.0 || seconds >= TOO_LONG_S as f64 {
@@ -89,7 +90,6 @@ impl<const LEAST: u64, const MOST: u64> Serialize for Time<LEAST, MOST> {
     }
 }
 
-/// `2.5s`, `500ms`, `0.05ms`.
 fn written(time: Duration) -> String {
     match time.as_micros() {
         us if us < 1_000_000 => format!("{}ms", us as f64 / 1e3),
@@ -103,12 +103,12 @@ impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Time<LEAST, MO
     }
 }
 
-/// A share, written as `"3%"`; that it is between 0 and 1 is checked when it is read.
+/// A share, written as `"3%"`; must be between 0 and 1, which is checked when it is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share(pub(super) f64);
 
 impl Share {
-    /// Of percent.
+    /// From percent.
     #[must_use]
     pub fn percent(percent: f64) -> Self {
         Self(percent / 100.0)
@@ -117,7 +117,7 @@ impl Share {
 
 impl Serialize for Share {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        // The shortest number of percent that is this share again.
+        // The shortest percentage that gives the same share when read.
         let exact = self.0 * 100.0;
         let rounded = (exact * 1e9).round() / 1e9;
         let percent = if rounded / 100.0 == self.0 { rounded } else { exact };

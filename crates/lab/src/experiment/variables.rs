@@ -1,6 +1,7 @@
 //! Variables in the texts of an experiment file.
 
-/// Puts variables' values in place of `$NAME` and `${NAME}`; `$$` is a dollar. The error is the first unset name.
+/// Replaces `$NAME` and `${NAME}` by the variables' values; `$$` is a dollar. The error is the first unset
+/// name.
 pub(super) fn expand(text: &str, variables: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut result = String::new();
     let mut rest = text;
@@ -30,14 +31,13 @@ pub(super) fn expand(text: &str, variables: &dyn Fn(&str) -> Option<String>) -> 
     Ok(result)
 }
 
-/// The names of the variables in a text, in their order.
 pub(super) fn names(text: &str) -> Vec<String> {
     let names = std::cell::RefCell::new(Vec::new());
     let note = |name: &str| {
         names.borrow_mut().push(name.to_owned());
         Some(String::new())
     };
-    // Every variable is set, so that all are seen.
+    // Treat every variable as set, so that all are seen.
     let _ = expand(text, &note);
     names.into_inner().into_iter().filter(|name| !name.is_empty()).collect()
 }

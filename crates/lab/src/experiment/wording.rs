@@ -1,10 +1,10 @@
-//! serde's messages about unknown words and wrong types, as `docs/experiment.md` says such things.
+//! serde's messages about unknown words and wrong types, in the words of `docs/experiment.md`.
 
 use workloads::Spec;
 
 use super::problem::{Wrong, suggestion};
 
-/// What is wrong at this place, and what to write instead. Our own types end a message with a line of advice.
+/// The mistake at this place, and what to write instead. Messages of our own types end with a line of advice.
 pub(super) fn of(message: &str, path: Vec<String>) -> Wrong {
     let place = dotted(&path);
     let table = dotted(&path[..path.len().saturating_sub(1)]);
@@ -35,7 +35,6 @@ pub(super) fn of(message: &str, path: Vec<String>) -> Wrong {
     Wrong { key: Some(format!("`{place}`{colon}")), path, said, hint }
 }
 
-/// What to write where a key, or one in that table, is missing.
 const ADVICE: [(&str, &str); 8] = [
     ("question", "say in one sentence what you want to know: question = \"…?\""),
     ("target", "add [target] with managed = {} (a private server) or url = \"postgres://…\""),
@@ -57,7 +56,7 @@ fn within(table: &str) -> String {
     if table.is_empty() { String::new() } else { format!(" in [{table}]") }
 }
 
-/// `measure.rounds`; elements of a list are called by its name.
+/// `measure.rounds`; elements of a list take its name.
 pub(super) fn dotted(path: &[String]) -> String {
     path.iter().filter(|step| !step.starts_with('[')).map(String::as_str).collect::<Vec<_>>().join(".")
 }
@@ -81,7 +80,7 @@ fn wrong_type(message: &str) -> Option<String> {
     if message == "wanted string or table" {
         return Some(format!("must be {}", a_workload()));
     }
-    // What our own forms say they are: "a text or a list of texts".
+    // Our own types describe themselves: "a text or a list of texts".
     (message.starts_with("a ") || message.starts_with('"')).then(|| format!("must be {message}"))
 }
 
@@ -89,7 +88,6 @@ fn a_workload() -> String {
     format!("a table with one of {}", Spec::KINDS.join(", "))
 }
 
-/// What serde says it wanted, in the words of TOML's users.
 fn wanted_in_words(wanted: &str) -> String {
     let words = match wanted {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more and not too large",
@@ -106,7 +104,6 @@ fn wanted_in_words(wanted: &str) -> String {
     words.to_owned()
 }
 
-/// What serde says it found.
 fn found_in_words(found: &str) -> String {
     let found = found.replace('`', "").replace(" as i128", "").replace(" as u128", "");
     for (kind, word) in

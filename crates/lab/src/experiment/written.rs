@@ -1,5 +1,5 @@
-//! An experiment as it is written: in a file, or by a command's arguments. Every key is a field here; `docs/experiment.md`
-//! explains them. Nothing is checked yet but types.
+//! An experiment as written: in a file, or by a command's arguments. Every key is a field;
+//! `docs/experiment.md` explains them. Only types are checked here.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,9 +21,9 @@ use crate::setup::{AskedDriver, Placement, Waiting};
 
 /// 30 days, the longest part of a run, µs.
 const LONGEST: u64 = 30 * A_DAY;
-/// Shortest part of a run that counts, µs.
+/// Shortest measured part of a run, µs.
 const SHORTEST: u64 = 1_000;
-/// Longest pause of a user, and promise, µs.
+/// Longest pause of a user, and longest promise, µs.
 const A_DAY: u64 = 24 * 3600 * 1_000_000;
 const MAX_SEED: u64 = i64::MAX as u64;
 
@@ -33,19 +33,18 @@ pub type Seed = Whole<0, MAX_SEED>;
 pub type Pause = Time<0, A_DAY>;
 /// A promise: slower transactions are late.
 pub type Promise = Time<1, A_DAY>;
-/// The length of a run or a part of it.
+/// The length of a run or of a part.
 pub type Part = Time<SHORTEST, LONGEST>;
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// An experiment. Written as TOML and read again it is the same.
+/// An experiment. Reading what is written gives the same experiment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Experiment {
     pub question: Option<String>,
-    /// Why it is only a taste; none for a measurement.
     pub taste: Option<String>,
     pub seed: Option<Seed>,
     pub target: Option<Target>,
@@ -53,7 +52,7 @@ pub struct Experiment {
     pub server: Tables<Target>,
     #[serde(skip_serializing_if = "is_default")]
     pub version: Tables<Version>,
-    /// Options of the jobs that put data on the target, read by their own types.
+    /// Options of the preparation jobs, read by their own types.
     #[serde(skip_serializing_if = "is_default")]
     pub prepare: Table,
     /// By name: a table with the kind of the workload and its options, read by the workload's own type.
@@ -78,7 +77,6 @@ pub struct Experiment {
     #[serde(skip_serializing_if = "is_default")]
     pub measure: Measure,
     pub prices: Option<Prices>,
-    /// What is different with `--full`.
     pub full: Option<Full>,
 }
 
@@ -87,7 +85,7 @@ pub struct Experiment {
 #[serde(default, deny_unknown_fields)]
 pub struct Target {
     pub managed: Option<Managed>,
-    /// Variables (`$NAME`) are put in when it is read.
+    /// Variables (`$NAME`) are replaced when it is read.
     pub url: Option<String>,
     pub redis: Option<String>,
     #[serde(skip_serializing_if = "is_default")]
@@ -100,7 +98,6 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Version {
-    /// Folder of its programs.
     pub bin: String,
 }
 
@@ -125,21 +122,21 @@ pub struct Beside {
     pub clients: Option<List>,
 }
 
-/// What is compared.
+/// What to compare.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
     pub factor: String,
     pub base: Value,
-    /// Change that counts as none; 3 % where it is not said.
+    /// Smallest change that matters; 3 % by default.
     pub margin: Option<Share>,
     pub take_apart: Option<String>,
-    /// Two arms may be the same: A against A, to see what chance alone gives.
+    /// Two arms may be the same: A against A, to see random differences alone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub same: bool,
 }
 
-/// How load is offered.
+/// The shape of the load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Load {
@@ -152,7 +149,7 @@ pub struct Load {
     pub search: Option<Search>,
 }
 
-/// The search for the highest rate at which a promise holds.
+/// The search for the highest rate at which a promise is kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
@@ -160,7 +157,7 @@ pub struct Search {
     pub promise: String,
     pub lowest: Option<Value>,
     pub highest: Option<Value>,
-    /// How close the bounds of the limit come; 3 % where it is not said.
+    /// Width between the bounds of the limit; 3 % by default.
     pub width: Option<Share>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub grow_clients: bool,
@@ -194,7 +191,7 @@ pub struct Measure {
     pub wait: Option<Waiting>,
 }
 
-/// The least and the most that a length may be.
+/// Least and greatest length.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
@@ -216,15 +213,14 @@ impl Experiment {
     /// As TOML.
     ///
     /// # Panics
-    /// Never: all of its values are TOML's.
+    /// Never: all of its values are valid TOML.
     #[must_use]
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("an experiment is plain data")
     }
 }
 
-/// Tables with the keys that they may have, by their dotted paths; those of workloads and of jobs belong to
-/// them.
+/// Keys of each table, by dotted path; tables of workloads and jobs check theirs.
 pub(super) fn keys_of_tables() -> Vec<(String, Vec<&'static str>)> {
     let varied = [
         ("factors", crate::factors::names()),
@@ -260,7 +256,7 @@ pub struct OwnChange {
     #[serde(rename = "do")]
     pub do_: Option<OwnStep>,
     pub undo: Option<OwnStep>,
-    /// SQL that returns true while the change is made.
+    /// SQL that returns true while the change is in force.
     pub check: Option<String>,
 }
 
@@ -351,7 +347,7 @@ impl<'de> Deserialize<'de> for Length {
 mod tests {
     use super::*;
 
-    /// Keys right below a path (the empty path is the root).
+    /// Keys directly below a path (the empty path is the root).
     fn below(path: &str) -> Vec<&'static str> {
         keys_of_tables().into_iter().find(|(table, _)| table == path).map_or_else(Vec::new, |(_, keys)| keys)
     }
@@ -364,7 +360,7 @@ mod tests {
         assert!(below("").contains(&"question") && !below("").contains(&"url"));
     }
 
-    /// All experiments that are shipped, written and read again.
+    /// All shipped experiments, written and read again.
     #[test]
     fn what_is_written_is_read_again() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
@@ -392,7 +388,7 @@ mod tests {
                 written.settings.insert(&name, settings.into_iter().collect());
             }
             let mut read: Experiment = toml::from_str(&written.to_toml()).unwrap();
-            // The order of tables is that of their lines, which only the reader with places knows.
+            // The order of tables comes from their lines, which only the reader with positions knows.
             read.settings.sort_by_name(str::to_owned);
             written.settings.sort_by_name(str::to_owned);
             proptest::prop_assert_eq!(read, written);

@@ -1,5 +1,5 @@
-//! What is in memory of the data when a run begins. Levels of it start the server again before each run, so that they differ in
-//! that alone; a cold run has no warm-up, which would heat it unseen.
+//! Which data are in memory when a run begins. Its levels restart the server before each run, so that only
+//! the memory differs; a cold run has no warm-up, which would fill the cache.
 
 use std::time::Duration;
 
@@ -36,7 +36,6 @@ impl Factor for Caches {
         }
     }
 
-    /// It is PostgreSQL's.
     fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
         known.workloads.get(workload).is_none_or(|spec| !spec.needs_redis())
     }

@@ -1,5 +1,5 @@
-//! One's own factor: what SQL or a command does to the server and its data, such as an index, by the name of its table
-//! `[change.NAME.LEVEL]`.
+//! A user's factor: SQL or a command that changes the server and its data, such as an index, by the name of
+//! its table `[change.NAME.LEVEL]`.
 
 use protocol::nearest;
 use toml::Value;

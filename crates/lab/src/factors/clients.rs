@@ -1,4 +1,4 @@
-//! How many clients there are.
+//! The number of clients.
 
 use toml::Value;
 

@@ -1,4 +1,5 @@
-//! How clients connect: straight, by socket, TCP or TLS to a managed server, or through a PgBouncer of ours.
+//! How clients connect: directly, by socket, TCP or TLS to a managed server, or through pgdyno's own
+//! PgBouncer.
 
 use server::managed::Via;
 use toml::Value;
@@ -6,7 +7,6 @@ use toml::Value;
 use super::{Factor, Known, name_of};
 use crate::setup::{Connection, Setup};
 
-/// Levels that need no table.
 const WAYS: [(&str, Connection); 4] = [
     ("direct", Connection::Direct),
     ("socket", Connection::Via(Via::Socket)),
@@ -14,7 +14,6 @@ const WAYS: [(&str, Connection); 4] = [
     ("tls", Connection::Via(Via::Tls)),
 ];
 
-/// Their names.
 pub(crate) fn ways<'w>() -> impl Iterator<Item = &'w str> {
     WAYS.iter().map(|(name, _)| *name)
 }

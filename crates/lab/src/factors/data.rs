@@ -1,5 +1,5 @@
-//! Any option of the preparation: `prepare.pgbench.scale` is what `[prepare] pgbench = { scale = … }` says. Each level has a
-//! managed server of its own, which stands beside the others.
+//! Options of the preparation: `prepare.pgbench.scale` is `scale` in `[prepare] pgbench = { scale = … }`.
+//! Each level has its own managed server next to the others.
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -54,7 +54,6 @@ impl Factor for PreparedData {
     }
 }
 
-/// Job and option.
 fn parts(key: &str) -> (&str, &str) {
     key.trim_start_matches(BEGINNING).split_once('.').unwrap_or((key, ""))
 }
@@ -67,7 +66,7 @@ pub(crate) fn with_data(preparation: &Preparation, key: &str, level: &str) -> Re
     let (job, option) = parts(key);
     super::option::forms(level, |value| {
         let mut written = Table::try_from(preparation).map_err(|error| error.to_string())?;
-        // Several loads are a list of tables, and a level is one of them all.
+        // Several loads are a list of tables, and a level applies to all of them.
         let tables: Vec<&mut Table> = match written.get_mut(job) {
             Some(Value::Table(one)) => vec![one],
             Some(Value::Array(several)) => several.iter_mut().filter_map(Value::as_table_mut).collect(),

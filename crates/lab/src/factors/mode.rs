@@ -1,4 +1,4 @@
-//! How statements are sent: pgbench's `-M`. It is the option `mode` of every workload that has one.
+//! How statements are sent: pgbench's `-M`. It is the option `mode` of every workload that has it.
 
 use toml::Value;
 use workloads::pgbench::Mode;

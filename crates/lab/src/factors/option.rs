@@ -1,4 +1,5 @@
-//! Any option of a workload: `polygons.min_pixels` is what `[workload.polygons] tiles = { min_pixels = … }` says.
+//! Options of a workload: `polygons.min_pixels` is `min_pixels` in `[workload.polygons] tiles = { min_pixels
+//! = … }`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -73,7 +74,7 @@ fn parts(key: &str) -> (&str, &str) {
     key.split_once('.').unwrap_or((key, ""))
 }
 
-/// What to write instead, on its own line.
+/// What to write instead, on a separate line.
 pub(super) fn advice<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     match nearest(word, known.clone()) {
         Some(near) => format!("\ndid you mean `{near}`?"),
@@ -93,13 +94,13 @@ pub(crate) fn with_options(spec: &Spec, options: &BTreeMap<String, String>) -> R
     Ok(spec)
 }
 
-/// What a level gives that is kept as its text: what reads as a number may be a text that looks like one.
+/// Applies a stored level: it may be a text that looks like a number, so both are tried.
 pub(super) fn forms<T>(level: &str, mut with: impl FnMut(Value) -> Result<T, String>) -> Result<T, String> {
     let read = toml::from_str::<Table>(&format!("level = {level}")).ok();
     let value = read.and_then(|mut table| table.remove("level"));
     let text = || Value::from(level);
     match value {
-        // What is kept in quotes was written so: a name that needs them.
+        // A quoted level was written so: a name that needs quotes.
         None | Some(Value::String(_)) => with(text()),
         Some(value) => with(value).or_else(|why| with(text()).map_err(|_| why)),
     }
@@ -138,7 +139,7 @@ mod tests {
             (script, "reconnect", "true", Some("pgbench = { builtin = \"select-only\", reconnect = true }")),
             (tiles, "min_pixels", "16", Some("tiles = { table = \"t\", min_pixels = 16 }")),
             (tiles, "zooms", "[3, 4]", Some("tiles = { table = \"t\", zooms = [3, 4] }")),
-            // Of tiles by the frequency of zooms no option could be varied.
+            // With tiles by frequency of zooms no option could be varied.
             (mix, "table", "u", Some("tiles = { table = \"u\", zooms = { 12 = 1, 14 = 6 } }")),
             (
                 tiles,

@@ -1,4 +1,5 @@
-//! Where client threads and a managed server run: by a name of pgdyno's own, or that of a table `[placement.NAME]`.
+//! Where client threads and a managed server run: a predefined name, or the name of a table
+//! `[placement.NAME]`.
 
 use server::placement::{Cpus, allowed};
 use toml::Value;
@@ -6,11 +7,9 @@ use toml::Value;
 use super::{Factor, Known, name_of};
 use crate::setup::{Placement, Setup};
 
-/// The factor's key.
 pub(crate) const KEY: &str = spec::plan::PLACEMENT;
-/// Levels that need no table.
 pub(crate) const NAMES: [&str; 4] = [FREE, SAME, APART, AWAKE];
-/// Wherever the system likes.
+/// Decided by the system.
 pub(crate) const FREE: &str = "free";
 /// Client and server on one CPU.
 const SAME: &str = "same";
@@ -39,15 +38,14 @@ impl Factor for Places {
     }
 }
 
-/// What a name of pgdyno's own stands for here.
+/// The placement of a predefined name on this machine.
 ///
 /// # Errors
-/// In words, when it cannot be had.
+/// As text, when it is not available.
 pub(crate) fn own(level: &str) -> Result<Placement, String> {
     named(level, || allowed().map_err(|error| error.to_string()))
 }
 
-/// What a name of pgdyno's own stands for on a machine of which these CPUs may be used.
 fn named(level: &str, allowed: impl FnOnce() -> Result<Cpus, String>) -> Result<Placement, String> {
     match level {
         FREE => return Ok(Placement::default()),

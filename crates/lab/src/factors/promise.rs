@@ -1,4 +1,4 @@
-//! The longest that a transaction may take.
+//! The longest allowed time of a transaction.
 
 use toml::Value;
 

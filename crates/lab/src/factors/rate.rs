@@ -1,4 +1,4 @@
-//! How many transactions a second are offered.
+//! The offered rate, transactions per second.
 
 use spec::{Profile, ProfileError};
 use toml::Value;

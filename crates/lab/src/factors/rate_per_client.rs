@@ -1,4 +1,4 @@
-//! How many transactions a second are offered for each client: clients and rate in step.
+//! The offered rate per client, transactions per second: clients and rate grow together.
 
 use spec::Profile;
 use toml::Value;
@@ -19,7 +19,7 @@ impl Factor for RatePerClient {
         number(value, least, most).map(|rate| rate.to_string())
     }
 
-    /// Clients stand before it in the list.
+    /// Clients come before it in the list.
     fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
         !known.is_job(workload)
     }

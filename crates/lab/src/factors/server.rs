@@ -1,4 +1,4 @@
-//! Which of several servers, by the names of the tables `[server.NAME]`.
+//! One of several servers, by the names of the tables `[server.NAME]`.
 
 use toml::Value;
 

@@ -1,4 +1,4 @@
-//! Under which settings of the server, by the name of an arm.
+//! Settings of the server, by the name of an arm.
 
 use toml::Value;
 
@@ -6,7 +6,7 @@ use super::{Factor, Known};
 use crate::setup::Setup;
 use crate::values::text;
 
-/// Its key. Its levels are the arms where nothing says otherwise.
+/// Its levels are the default arms of a comparison.
 pub(crate) const NAME: &str = spec::plan::SETTINGS;
 
 pub(super) struct Settings;

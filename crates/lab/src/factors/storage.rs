@@ -1,11 +1,11 @@
-//! What a managed server's files stand on, by the name of a table `[storage.NAME]`. Each level is its own managed server.
+//! Storage of a managed server, by the name of a table `[storage.NAME]`. Each level is a separate managed
+//! server.
 
 use toml::Value;
 
 use super::{Factor, Known};
 use crate::setup::{Server, Setup};
 
-/// Its key.
 pub(crate) const NAME: &str = spec::plan::STORAGE;
 
 pub(super) struct Storages;
@@ -19,7 +19,7 @@ impl Factor for Storages {
         super::name_of(value, &[], NAME, known.named.storages.keys())
     }
 
-    /// It is PostgreSQL's.
+    /// Only PostgreSQL has it.
     fn concerns(&self, _key: &str, workload: &str, known: &Known<'_>) -> bool {
         known.workloads.get(workload).is_none_or(|spec| !spec.needs_redis())
     }

@@ -1,4 +1,4 @@
-//! How many threads the load generator has.
+//! Threads of the load generator.
 
 use toml::Value;
 

@@ -1,4 +1,4 @@
-//! Which PostgreSQL a managed server is: a major version that is installed, or a build by the name of its table
+//! The PostgreSQL of a managed server: an installed major version, or a build by the name of its table
 //! `[version.NAME]`.
 
 use toml::Value;

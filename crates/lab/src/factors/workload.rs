@@ -1,4 +1,4 @@
-//! What is asked of the target.
+//! The workload.
 
 use toml::Value;
 

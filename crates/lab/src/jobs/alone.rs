@@ -1,4 +1,4 @@
-//! A job that stands for itself: nothing of it stays on the target, so nothing is remembered there.
+//! A single job: nothing remains on the target, so no record is stored.
 
 use server::Stop;
 use workloads::jobs::Job;

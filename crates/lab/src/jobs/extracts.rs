@@ -1,4 +1,5 @@
-//! Synthetic extracts that jobs work on: made before a job begins, so that their time is none of its own, and kept.
+//! Synthetic extracts for jobs: created before a job begins, so that their time does not count for it, and
+//! kept.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -14,18 +15,15 @@ use workloads::jobs::Job;
 use crate::error::LabError;
 use crate::event::{LabEvent, Progress, Step, Tell};
 
-/// Between two events about how far it is.
 const TOLD_EVERY: Duration = Duration::from_secs(5);
 
-/// An extract that was made now.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Made {
-    /// In words, with how long it took.
     pub(crate) words: String,
     pub(crate) took: Duration,
 }
 
-/// Makes what a job works on, unless it is there or not synthetic.
+/// Creates the input of a job, unless it exists or is not synthetic.
 pub(crate) fn make(
     job: &dyn Job,
     mut progress: &mut dyn Progress,
@@ -65,12 +63,11 @@ pub(crate) fn make(
     Ok(Some(Made { words, took }))
 }
 
-/// Bytes of what a job works on, where synthetic extracts are kept.
 pub(crate) fn input_bytes(job: &dyn Job) -> u64 {
     job.input_bytes(&folder())
 }
 
-/// The folder of synthetic extracts; none that anything is in where there is no home.
+/// The folder of synthetic extracts; without a home an empty path.
 pub(super) fn folder() -> PathBuf {
     Home::locate().map(|home| home.path(Part::Extracts)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A job that came to no good end, where nothing goes on without it: why, and where its log is.
+//! Failure of a job that the rest depends on: the reason, and its log.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use workloads::jobs::JobReport;
 
 use crate::error::LabError;
 
-/// What it gave back, if all went well.
+/// Returns the report of a successful job; stores the log of a failed one.
 pub(super) fn succeeded(report: JobReport, name: &str) -> Result<JobReport, LabError> {
     let Some(why) = &report.failed else { return Ok(report) };
     let kept = keep(name, &report.log);
@@ -21,7 +21,6 @@ pub(super) fn succeeded(report: JobReport, name: &str) -> Result<JobReport, LabE
     Err(LabError::failed(Class::Child, why.as_str(), log))
 }
 
-/// Keeps what it said, for who has to find out more.
 fn keep(name: &str, log: &str) -> std::io::Result<PathBuf> {
     let home = Home::locate().map_err(std::io::Error::other)?;
     let account = Account::unprivileged().map_err(std::io::Error::other)?;

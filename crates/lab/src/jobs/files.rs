@@ -1,4 +1,4 @@
-//! The files that a measured job reads: what was in them when it was looked at first must be in them for all of its runs.
+//! The files that a measured job reads: their content must be the same for all of its runs.
 
 use std::path::PathBuf;
 
@@ -8,21 +8,19 @@ use workloads::jobs::Job;
 use crate::error::LabError;
 use crate::plan::fingerprint;
 
-/// Files with the hashes of their contents.
 #[derive(Debug, Default)]
 pub(crate) struct Files(Vec<(PathBuf, String)>);
 
 impl Files {
-    /// Those of a job, as they are now.
     pub(crate) fn of(job: &dyn Job) -> Result<Self, LabError> {
         let files = job.files().into_iter();
         files.map(|(_, path)| Ok((path.to_owned(), fingerprint(path)?))).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether each is still what it was.
+    /// Checks that no file has changed.
     ///
     /// # Errors
-    /// Which one is not: runs before and after would be compared as if they had done the same.
+    /// The changed file: runs before and after must not be compared.
     pub(crate) fn are_unchanged(&self) -> Result<(), LabError> {
         for (path, hash) in &self.0 {
             if fingerprint(path)? != *hash {
@@ -41,7 +39,7 @@ impl Files {
 mod tests {
     use super::*;
 
-    /// An extract was replaced and a style edited in mid-experiment, and all runs stayed valid.
+    /// An extract was replaced and a style edited during an experiment, and all runs stayed valid.
     #[test]
     fn a_file_that_was_changed_is_named() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
-//! What a job gave back, in the record of its run.
+//! Results of a job, in the record of its run.
 
 use spec::{Artifact, Run, RunEvent};
 use workloads::jobs::JobReport;
 
-/// Fills in all but when it began, what it left, and whether it can be believed.
+/// Fills in all but the start time, what the job left, and the verdict.
 pub(crate) fn fill_in(run: &mut Run, report: JobReport) {
     run.measured_s = report.elapsed_us as f64 / 1e6;
     run.phases = report.phases;

@@ -1,4 +1,4 @@
-//! Making pgbench's tables on a real server: connections, the clock, and a way to end it all.
+//! Creates pgbench's tables on a real server: connections, the clock, and a stop.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::sync::{Mutex, PoisonError};
@@ -12,19 +12,17 @@ use workloads::pgbench::init::{self, InitError, InitOptions, Listener, Loading};
 
 use server::control::{Canceller, ConnectError, Control, Timeouts};
 
-/// Timeouts for a server that is asked for a further connection.
 const BOUND: Duration = Duration::from_secs(30);
-/// Time between two looks at the wish to stop.
 const LOOK: Duration = Duration::from_millis(20);
-/// Time between two requests to cancel the same statement: one that comes before it begins has no effect.
+/// Time between two requests to cancel the same statement: a request that comes too early has no effect.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Makes and fills pgbench's tables over `control`; further connections go to the same place.
+/// Creates and fills pgbench's tables over `control`; further connections go to the same place.
 ///
-/// Once `stopped` gives true, what runs on the server is cancelled and no statement is begun any more.
+/// Once `stopped` returns true, running statements are cancelled and no further one begins.
 ///
 /// # Errors
-/// [`InitError`], which says in what state the tables are.
+/// [`InitError`], which describes the state of the tables.
 pub fn initialize(
     control: Control,
     options: &InitOptions,
@@ -38,8 +36,8 @@ pub fn initialize(
     })
 }
 
-/// Lends connections to `place`, the clock, and the wish to stop: once `stopped` gives true, what runs over these
-/// connections is cancelled.
+/// Provides connections to `place`, the clock, and a stop: once `stopped` returns true, statements on these
+/// connections are cancelled.
 pub(crate) fn with_runtime<T>(
     place: &Place,
     timeouts: Timeouts,
@@ -63,7 +61,6 @@ pub(crate) fn with_runtime<T>(
     })
 }
 
-/// A server, the clock, and the wish to stop.
 pub(crate) struct ServerRuntime<'a> {
     connect: Place,
     timeouts: Timeouts,
@@ -73,12 +70,11 @@ pub(crate) struct ServerRuntime<'a> {
 }
 
 impl ServerRuntime<'_> {
-    /// What runs over this connection is cancelled too.
+    /// Statements on this connection are cancelled too.
     fn cancellable(&self, control: &Control) {
         self.cancellers.lock().unwrap_or_else(PoisonError::into_inner).extend(control.canceller());
     }
 
-    /// Cancels what runs, from the wish to stop on until the end.
     fn watch(&self, ended: &Receiver<()>) {
         let mut pause = LOOK;
         while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
@@ -94,7 +90,7 @@ impl ServerRuntime<'_> {
         for canceller in cancellers {
             let start = Instant::now();
             let given_up = || start.elapsed() >= AGAIN || ended.try_recv() == Err(TryRecvError::Disconnected);
-            // A server that cannot be reached runs nothing of ours for long.
+            // An unreachable server does not run our statements for long.
             let _ = canceller.cancel(&given_up);
         }
     }
@@ -127,7 +123,7 @@ impl Runtime for ServerRuntime<'_> {
     }
 }
 
-/// Without SQLSTATE where another try may succeed.
+/// Without SQLSTATE if another try may succeed.
 fn refused(error: &ConnectError) -> SqlError {
     let passing =
         error.is_passing() || matches!(error, ConnectError::TimedOut { .. } | ConnectError::Io { .. });

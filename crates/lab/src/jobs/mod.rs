@@ -1,4 +1,4 @@
-//! Jobs: what is run once to its end, beside no load: to prepare, for what they find, or for the time they take.
+//! Jobs: done once to their end, without a load: to prepare, for their results, or for their duration.
 //! Preparation runs jobs; jobs never prepare.
 
 mod alone;

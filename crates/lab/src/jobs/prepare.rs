@@ -1,5 +1,5 @@
-//! Putting data on the target, once: each job leaves its record beside the data, and is not done again while the
-//! fingerprint of what it was made from stays the same.
+//! Puts data on the target, once: each job stores its record next to the data, and is not repeated while the
+//! fingerprint of its inputs stays the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,11 +24,10 @@ use crate::stage::Stage;
 use server::Stop;
 use server::host::{HostSample, OtherPrograms};
 
-/// Where records of prepared data are kept: in the database, so that they go where the data goes.
+/// Records of prepared data: in the database, so that they move with the data.
 const RECORDS: &str = "CREATE SCHEMA IF NOT EXISTS pgdyno; CREATE TABLE IF NOT EXISTS pgdyno.prepared \
      (job text PRIMARY KEY, fingerprint text NOT NULL, record text NOT NULL)";
 
-/// What a job left, as it is kept beside the data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct JobRecord {
     started_at: String,
@@ -40,13 +39,14 @@ pub(crate) struct JobRecord {
     log: String,
     #[serde(default)]
     remarks: Vec<String>,
-    /// Tables that it made, where it says which; earlier builds did not keep them.
+    /// Its tables, if it lists them; earlier builds did not store them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tables: Vec<String>,
-    /// Hashes of all that it read, in order: more than what its data are told by. Earlier builds did not keep them.
+    /// Hashes of all inputs, in order: more than the fingerprint of its data covers. Earlier builds did not
+    /// store them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     read: Vec<String>,
-    /// What single figures were made of, and files: kept with the run, not beside the data.
+    /// The origin of single figures, and files: stored with the run, not next to the data.
     #[serde(skip)]
     samples: Vec<Sample>,
     #[serde(skip)]
@@ -54,7 +54,6 @@ pub(crate) struct JobRecord {
 }
 
 impl JobRecord {
-    /// Of a job that left nothing on the target.
     pub(super) fn of(started_at: String, report: JobReport, remarks: Vec<String>) -> Self {
         Self {
             started_at,
@@ -72,7 +71,6 @@ impl JobRecord {
         }
     }
 
-    /// What the job gave back.
     fn report(&self) -> JobReport {
         JobReport {
             phases: self.phases.clone(),
@@ -86,7 +84,7 @@ impl JobRecord {
         }
     }
 
-    /// Whether nothing of what it read is another one now; of what an earlier build kept it is not known.
+    /// Whether all inputs are unchanged; unknown for the records of an earlier build.
     fn was_made_of(&self, read: &[String]) -> bool {
         self.read.is_empty() || self.read == read
     }
@@ -120,8 +118,7 @@ pub(crate) struct Done {
     pub(crate) reused: bool,
 }
 
-/// Does what is to be prepared, in order. With `reuse`, what is there already and
-/// was made from the same is left as it is.
+/// Does the preparation, in order. With `reuse`, existing data from the same inputs stay unchanged.
 pub(crate) fn prepare(
     stage: &mut Stage,
     plan: &PlannedPreparation,
@@ -140,7 +137,7 @@ fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("options are plain data")
 }
 
-/// What tells data from data that was made from something else; kept beside the data, so later builds must find it.
+/// Distinguishes data from different inputs; stored next to the data, so later builds must compute the same.
 fn fingerprint(parts: &[String]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -157,7 +154,7 @@ struct Jobs<'a> {
     progress: &'a mut dyn Progress,
     stop: &'a Stop,
     done: Vec<Done>,
-    /// A job was done again: what builds on its data must be done again, too.
+    /// A job was repeated: jobs that build on its data must be repeated too.
     changed: bool,
 }
 
@@ -180,7 +177,6 @@ impl Jobs<'_> {
         Ok(())
     }
 
-    /// The record of data that is there and was made from the same.
     fn found(&mut self, job: &dyn Job, print: &str) -> Result<Option<JobRecord>, LabError> {
         let read = self.read_by(job);
         let control = self.stage.control()?;
@@ -205,7 +201,7 @@ impl Jobs<'_> {
         Ok(record.tables.iter().all(|table| there.contains(table)).then_some(record))
     }
 
-    /// Hashes of the files that a job reads, sorted: what they are called is no part of it.
+    /// Sorted hashes of the files that a job reads, without their names.
     fn read_by(&self, job: &dyn Job) -> Vec<String> {
         let names = job.files().into_iter().map(|(name, _)| name);
         let mut read: Vec<String> = names.filter_map(|name| self.plan.inputs.get(&name).cloned()).collect();
@@ -220,7 +216,7 @@ impl Jobs<'_> {
             progress.note(fits_on(self.stage, &job.what(), &fill)?);
         }
         progress.step(Step::Prepare, job.what());
-        // A job that is broken off must not look like one that was done.
+        // An interrupted job must not look like a finished one.
         forget(self.stage.control()?, &job.name())?;
         let read = self.read_by(job);
         let server = self.stage.postmaster()?;
@@ -245,14 +241,14 @@ impl Jobs<'_> {
         let report = JobReport { figures, ..report };
         let relations = relations(control)?;
         let mut record = JobRecord { relations, read, ..JobRecord::of(started_at, report, remarks) };
-        // What it made meanwhile and is gone is none of its tables.
+        // Tables that the job dropped again are not its tables.
         let there: BTreeSet<&String> = record.relations.iter().map(|relation| &relation.table).collect();
         record.tables.retain(|table| there.contains(table) && !table.ends_with(OF_ALL_LOADS));
         remember(control, &job.name(), print, &record)?;
         Ok(record)
     }
 
-    /// A job's own words, unless the server died or its disk is full: that says more.
+    /// The job's own error, unless the server died or its disk is full: that is the cause.
     fn explain(&mut self, error: LabError) -> LabError {
         if self.stop.at_once() {
             return LabError::Interrupted { kept: 0, planned: 0, again: false };
@@ -271,10 +267,10 @@ fn forget(sql: &mut dyn Sql, name: &str) -> Result<(), SqlError> {
     sql.execute(&format!("DELETE FROM pgdyno.prepared WHERE job = {}", quote_literal(name)))
 }
 
-/// What osm2pgsql keeps once for all loads of a database.
+/// osm2pgsql keeps one for all loads of a database.
 const OF_ALL_LOADS: &str = "osm2pgsql_properties";
 
-/// Keeps the record. Of other jobs whose tables it made again nothing is left.
+/// Stores the record. Records of other jobs whose tables it replaced are removed.
 fn remember(sql: &mut dyn Sql, name: &str, print: &str, record: &JobRecord) -> Result<(), SqlError> {
     if !record.tables.is_empty() {
         let tables: Vec<String> = record.tables.iter().map(|table| quote_literal(table)).collect();
@@ -285,14 +281,14 @@ fn remember(sql: &mut dyn Sql, name: &str, print: &str, record: &JobRecord) -> R
         ))?;
     }
     let [name, print, record] = [name, print, &json(record)].map(quote_literal);
-    // Another pgdyno may have done the same job meanwhile.
+    // Another pgdyno may have done the same job in the meantime.
     sql.execute(&format!(
         "INSERT INTO pgdyno.prepared VALUES ({name}, {print}, {record}) \
          ON CONFLICT (job) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, record = EXCLUDED.record"
     ))
 }
 
-/// Sizes of the user's tables; our own records are none of them.
+/// Sizes of the user's tables, without pgdyno's own records.
 fn relations(sql: &mut dyn Sql) -> Result<Vec<Relation>, LabError> {
     let sizes = relation_sizes(sql)?;
     Ok(sizes.into_iter().filter(|size| !size.table.starts_with("pgdyno.")).collect())

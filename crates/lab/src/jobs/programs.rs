@@ -8,11 +8,10 @@ use server::child::{Account, CutShort, Line, Program, Stream, Supervised};
 use spec::given;
 use workloads::jobs::{ChildEnd, ChildInput, ChildOrder, Output, RunChild};
 
-/// Runs the programs that a job describes.
 #[derive(Debug)]
 pub(super) struct Programs {
     overseen: Supervised,
-    /// What became of a program whose server was found dead, if that was so, in words.
+    /// What happened to a program whose server died, as text.
     pub(super) dead_server: Option<String>,
 }
 
@@ -22,8 +21,8 @@ impl Programs {
     }
 }
 
-/// Where programs run as another account than ours, it is lent what it cannot get to by name, already open: root's extract
-/// in root's own folder. Gives what such a file is called there, with its own name.
+/// If programs run under another account, they get already open files that they cannot open by name, such as
+/// an extract in root's own folder. Returns the name of each file there and its own name.
 fn lend(program: &mut Program, inputs: &[ChildInput]) -> Result<Vec<(String, String)>, String> {
     let mut lent = Vec::new();
     let Some(account) = Account::unprivileged().map_err(|error| error.to_string())? else { return Ok(lent) };
@@ -51,7 +50,7 @@ fn lend(program: &mut Program, inputs: &[ChildInput]) -> Result<Vec<(String, Str
     Ok(lent)
 }
 
-/// A line that a program wrote, with the names of files that it was lent in place of their numbers.
+/// A program's line of output, with the names of these files instead of their numbers.
 fn with_names(text: &str, lent: &[(String, String)]) -> String {
     lent.iter().fold(text.to_owned(), |text, (by_number, name)| {
         let mut parts = text.split(by_number.as_str());

@@ -1,4 +1,4 @@
-//! A job on a server: what it is lent, and what must not stay of it.
+//! A job on a server: what it needs, and what must not remain of it.
 
 use server::Stop;
 use server::child::Supervised;
@@ -12,7 +12,7 @@ use crate::error::LabError;
 use crate::event::{LabEvent, Progress, Step, Tell};
 use crate::stage::Stage;
 
-/// Runs a job to its end, then has it clear away, also after an error or a stop.
+/// Runs a job to its end, then lets it clean up, also after an error or a stop.
 pub(crate) fn run(
     stage: &mut Stage,
     job: &dyn Job,
@@ -21,10 +21,10 @@ pub(crate) fn run(
     remarks: &mut Vec<String>,
 ) -> Result<JobReport, LabError> {
     let done = carry_out(stage, job, progress, stop, remarks);
-    // A stop ended what was going on; this is put in order all the same.
+    // Clean up even after a stop.
     let _concluding = stop.concluding();
     if done.is_err() {
-        // It may be in a failed transaction, or gone.
+        // It may be in a failed transaction, or closed.
         stage.close_control();
     }
     let cleared = match stage.control() {
@@ -38,7 +38,7 @@ pub(crate) fn run(
             remarks.extend(told);
             Ok(report)
         }
-        // Why it ended says more than why nothing could be put in order.
+        // The error of the job matters more than the error of the cleanup.
         (Err(error), Err(left)) => {
             progress.warn(left.to_string());
             Err(error)

@@ -1,4 +1,5 @@
-//! Whether what a job puts on a server fits on its disk: told before it begins, and refused where it cannot.
+//! Whether the data of a job fit on the disk of its server: reported before it begins, and refused if they
+//! cannot.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -18,7 +19,7 @@ use crate::plan::{PlannedPreparation, jobs_of};
 use crate::stage::Stage;
 use crate::target_spec::TargetSpec;
 
-/// Tells how large the data will be, with what is free for it.
+/// The size of the data and the free space, as text.
 ///
 /// # Errors
 /// When they cannot fit.
@@ -34,13 +35,12 @@ fn fits(what: &str, needed: u64, free: Option<u64>) -> Result<String, LabError> 
     }
 }
 
-/// The same of what a job is about to put on an open server.
 pub(super) fn fits_on(stage: &mut Stage, what: &str, fill: &Fill) -> Result<String, LabError> {
     let managed = stage.target.data_folder();
     fits_at_hand(stage.control()?, managed, what, fill)
 }
 
-/// The same of a server that is at hand; `managed` is its data folder, where it is a private one.
+/// The same for a reachable server; `managed` is the data folder of a private one.
 pub(crate) fn fits_at_hand(
     control: &mut Control,
     managed: Option<PathBuf>,
@@ -51,8 +51,8 @@ pub(crate) fn fits_at_hand(
     fits(what, fill.bytes, free)
 }
 
-/// Bytes that are free for a database's files, including tables that are dropped before; `None` where the server's disk
-/// cannot be seen from here.
+/// Free bytes for a database's files, including tables that are dropped before; `None` if the server's disk
+/// is not visible from here.
 fn free_on(control: &mut Control, managed: Option<PathBuf>, drops: &[&str]) -> Result<Option<u64>, LabError> {
     let Some(folder) = managed.map_or_else(|| folder_of(control), |folder| Ok(Some(folder)))? else {
         return Ok(None);
@@ -70,7 +70,7 @@ fn free_on(control: &mut Control, managed: Option<PathBuf>, drops: &[&str]) -> R
     Ok(Some(disk.free_bytes + dropped))
 }
 
-/// Where the database's files are, of a server that is given by URL and runs on this machine.
+/// The folder of the database's files, if a server given by URL runs on this machine.
 fn folder_of(control: &mut Control) -> Result<Option<PathBuf>, LabError> {
     let tablespace = control.scalar(
         "SELECT pg_catalog.pg_tablespace_location(dattablespace) FROM pg_catalog.pg_database \
@@ -84,8 +84,8 @@ fn folder_of(control: &mut Control) -> Result<Option<PathBuf>, LabError> {
     })
 }
 
-/// The same before a server is made, started or reached: sentences for each server that pgdyno owns, and for those whose disk is
-/// seen only when they are reached.
+/// The same before a server is created, started or reached: sentences for each server that pgdyno owns, and
+/// for those whose disk is visible only after connecting.
 ///
 /// # Errors
 /// When the data of servers on one disk cannot fit there.
@@ -94,7 +94,7 @@ pub(crate) fn foresee<'p>(
 ) -> Result<Vec<String>, LabError> {
     let home = Home::locate().ok();
     let mut said = Vec::new();
-    // By disk: what is free, what is needed, and for what.
+    // By disk: free bytes, needed bytes, and for what.
     let mut disks: BTreeMap<u64, (u64, u64, Vec<String>)> = BTreeMap::new();
     for (spec, prepare) in servers {
         for job in jobs_of(prepare).jobs() {
@@ -105,7 +105,7 @@ pub(crate) fn foresee<'p>(
                 continue;
             };
             let disk = disks.entry(device).or_insert((free, 0, Vec::new()));
-            // What a server of this name holds is there already, or makes room.
+            // Existing data of a server of this name are reused or deleted.
             disk.1 += fill.bytes.saturating_sub(there);
             disk.2.push(job.what());
             said.push(format!(
@@ -122,8 +122,8 @@ pub(crate) fn foresee<'p>(
     Ok(said)
 }
 
-/// The disk of a private server, by its device: bytes that are free there, and what the server takes now. `None` where it is not
-/// seen yet.
+/// The disk of a private server, by its device: free bytes, and bytes of the server. `None` if not visible
+/// yet.
 fn place_of(home: &Home, spec: &TargetSpec) -> Option<(u64, u64, u64)> {
     let TargetSpec::Managed { name, storage: None, .. } = spec else { return None };
     let there = disks_of(home, name).into_iter().next().map(|(folder, _)| folder);

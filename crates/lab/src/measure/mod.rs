@@ -1,4 +1,5 @@
-//! One measurement: the engine runs the clients of a setup, and collectors watch. Nobody else calls the engine.
+//! One measurement: the engine runs the clients of a setup, and collectors observe. Only this module calls
+//! the engine.
 
 mod own_cost;
 mod plan;
@@ -28,57 +29,51 @@ use crate::setup::Setup;
 pub enum Keep<'a> {
     Nothing,
     Counters,
-    /// Their distributions as well, beside this results file until they are stored there.
+    /// Distributions too, next to this results file until they are stored there.
     Distributions(&'a Path),
 }
 
-/// What one measurement gave.
+/// The result of one measurement.
 #[derive(Debug)]
 pub struct Measured {
     /// UTC, RFC 3339.
     pub started_at: String,
     pub engine: engine::Measured,
-    /// Steps of the measured part.
     pub series: Vec<SeriesPoint>,
     /// Response times of these steps.
     pub seconds: Spool,
-    /// What collectors saw at their ends.
     pub samples: Vec<Sample>,
-    /// What the engine says of itself, and what collectors saw of the whole.
+    /// The engine's own figures, and the collectors' figures for the whole.
     pub figures: Figures,
-    /// Why a collector could not see it.
+    /// Why a collector failed.
     pub trouble: Option<SqlError>,
 }
 
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub enum NotStarted {
-    /// The workload has no server to go to.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// There is no room beside the results file.
     #[error(transparent)]
     Results(#[from] Error),
-    /// The load did not start.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Arms cannot take turns as they were asked to.
     #[error(transparent)]
     TooShort(#[from] TooShort),
 }
 
-/// A load to be measured: what is asked, where and how, and who is told of it.
+/// A load to measure: workload, setup, places, and observers.
 pub struct Measurement<'a, 'c> {
     pub workload: &'a dyn ClientWorkload,
     pub places: &'a Places,
     pub setup: &'a Setup,
     pub keep: Keep<'a>,
-    /// Told on the caller's thread, as the collectors are.
+    /// Called on the caller's thread, like the collectors.
     pub observer: &'a mut dyn Observer,
     pub collectors: &'a mut [Box<dyn Collector + 'c>],
 }
 
-/// Puts a load on its servers.
+/// Runs a load on its servers.
 ///
 /// # Errors
 /// [`NotStarted`]; what happens after the start of the load is counted.
@@ -87,38 +82,35 @@ pub fn measure(load: Measurement<'_, '_>, stop: &Stop) -> Result<Measured, NotSt
     let plan = plan::plan(load.setup, load.workload);
     let names = load.places.names();
     let mut watch = Watch::begin(load)?;
-    // Names are followed while clients may connect again.
+    // DNS names are resolved again while clients may reconnect.
     let _names = Names::follow(names);
     let engine = engine::run(&plan, clients, &mut watch, &engine::Stop::from(stop.flag()))?;
-    // What was measured until now is worth its figures, also if the user has seen enough.
+    // Keep what was measured so far, even if the user stops now.
     let _concluding = stop.concluding();
     end_abandoned(&engine.abandoned);
     Ok(watch.end(engine))
 }
 
-/// How long servers are asked to end what clients left running there.
+/// How long servers are asked to end clients' remaining statements.
 const ASKING: Duration = Duration::from_millis(500);
 
-/// Ends what clients left running on their servers.
 fn end_abandoned(left: &[engine::Abandoned]) {
     let requests: Vec<_> =
         left.iter().map(|of| (workloads::address_of(&of.address), of.request.clone())).collect();
     server::control::cancel_all(&requests, ASKING);
 }
 
-/// Told while loads that take turns connect, with the number of one.
+/// Called while loads that take turns connect, with the index of one.
 pub(crate) trait Arrival {
-    /// Its clients are going to connect.
     fn connecting(&mut self, load: usize);
-    /// They are there, and held.
     fn connected(&mut self, load: usize);
 }
 
-/// Puts several loads on their servers that take turns; their threads are kept on `cpus` if a load says nothing itself. The CPU time
-/// of servers whose pids are given is read around each turn.
+/// Runs several loads on their servers in turns; their threads are kept on `cpus` unless a load sets its own.
+/// The CPU time of servers with these pids is read around each turn.
 ///
 /// # Errors
-/// [`NotStarted`], with the number of the load that did not start.
+/// [`NotStarted`], with the index of the load that did not start.
 pub(crate) fn measure_in_turn(
     (loads, servers): (Vec<Measurement<'_, '_>>, &[Option<u32>]),
     turns: &Turns,
@@ -148,7 +140,6 @@ pub(crate) fn measure_in_turn(
     Ok((ended, taken))
 }
 
-/// One of several loads that take turns.
 struct Part<'w, 'c> {
     plan: engine::Plan,
     clients: Vec<Box<dyn engine::Client>>,
@@ -167,7 +158,7 @@ impl<'w, 'c> Part<'w, 'c> {
     }
 }
 
-/// Passes on what is heard of a run, and keeps its seconds.
+/// Forwards events of a run, and keeps its seconds.
 struct Watch<'w, 'c> {
     started_at: String,
     observer: &'w mut dyn Observer,
@@ -189,7 +180,6 @@ impl<'w, 'c> Watch<'w, 'c> {
         Ok(Self { started_at, observer, collectors, series, samples: Vec::new(), trouble: None })
     }
 
-    /// What came of it, with what collectors saw of the whole.
     fn end(self, engine: engine::Measured) -> Measured {
         let Self { started_at, collectors, series, mut samples, mut trouble, .. } = self;
         let mut figures = own_cost::own_figures(&engine);

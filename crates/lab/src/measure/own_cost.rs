@@ -1,10 +1,9 @@
-//! What the engine says of itself, as figures of a run.
+//! The engine's own cost, as figures of a run.
 
 use engine::Measured;
 use spec::figures::{self, Figure, Figures};
 use stats::Histogram;
 
-/// What the engine says of itself.
 pub(super) fn own_figures(measured: &Measured) -> Figures {
     let mut figures = Figures::default();
     let own = &measured.own;

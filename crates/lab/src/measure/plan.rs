@@ -1,4 +1,4 @@
-//! What the engine is asked to do for a setup.
+//! The engine's plan for a setup.
 
 use std::time::Duration;
 
@@ -7,7 +7,6 @@ use workloads::ClientWorkload;
 
 use crate::setup::{Load, Setup};
 
-/// The engine's plan for a setup.
 pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
     let clients = setup.clients();
     let counting = setup.counting;
@@ -18,12 +17,12 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
         spin: nanoseconds(setup.spin()),
         driver: setup.driver,
         load: match &setup.load {
-            // Jobs have no clients; they are none of the engine's.
+            // Jobs have no clients, and do not use the engine.
             Load::Closed | Load::Job => engine::Load::Closed,
             Load::Rate(profile) => engine::Load::Rate(Rate {
                 profile: profile.clone(),
                 arrivals: Arrivals::Poisson,
-                // pgbench's timelines are those of a constant rate.
+                // pgbench's timelines are defined for a constant rate.
                 timeline: if profile.is_constant() { counting.timeline } else { Timeline::Global },
             }),
             Load::Users { think, ramp } => {
@@ -46,10 +45,10 @@ pub(super) fn plan(setup: &Setup, workload: &dyn ClientWorkload) -> Plan {
     }
 }
 
-/// The same for a load that is held and let go; its threads are kept on `cpus` if it says nothing itself.
+/// The same for a load that is held and released; its threads are kept on `cpus` unless it sets its own.
 pub(super) fn held(setup: &Setup, workload: &dyn ClientWorkload, cpus: Option<&[usize]>) -> Plan {
     let plan = plan(setup, workload);
-    // What is open at the end was waited for.
+    // Open transactions end with their slice, which waits for them.
     Plan {
         warmup: 0,
         until: Until::Caller,

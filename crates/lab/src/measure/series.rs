@@ -7,26 +7,25 @@ use results::{Spool, SpoolWriter};
 use spec::{Error, SeriesPoint};
 use stats::Histogram;
 
-/// Most steps of a run whose length is known.
+/// Most steps of a run of known length.
 const STEPS: i64 = 600;
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// The measured seconds. Those of a long run are joined into longer steps, so that there are never too many.
+/// The measured seconds. A long run joins them into longer steps, to limit their number.
 #[derive(Debug)]
 pub(super) struct Series {
     lengths: Lengths,
     points: Vec<SeriesPoint>,
     spool: SpoolWriter,
-    /// The step under way, by script.
+    /// The current step, by script.
     open: Vec<(SeriesPoint, Histogram)>,
 }
 
-/// How long steps are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Lengths {
-    /// All alike, ns; whole seconds.
+    /// All equal, ns; whole seconds.
     Alike(i64),
-    /// Of a run whose end is not known: a second at first, twice as long each time the run is twice as long.
+    /// For a run of unknown length: a second at first, doubled each time the run is twice as long.
     Growing,
 }
 
@@ -41,7 +40,7 @@ impl Lengths {
         }
     }
 
-    /// Where the step begins that holds this time, both in ns.
+    /// Start of the step with this time, both in ns.
     fn start(self, time_ns: i64) -> i64 {
         let length = match self {
             Self::Alike(length) => length,
@@ -55,7 +54,7 @@ impl Lengths {
 }
 
 impl Series {
-    /// Of a run that lasts until then; distributions wait beside the results file, where there is one.
+    /// A series for a run until then; distributions wait next to the results file, if any.
     ///
     /// # Errors
     /// When nothing can be written there.
@@ -64,8 +63,8 @@ impl Series {
         Ok(Self { lengths: Lengths::of(until), points: Vec::new(), spool, open: Vec::new() })
     }
 
-    /// Takes one more second; they come in order. Gives the end of the step that is over with it, in µs since the start
-    /// of the measured part.
+    /// Adds the next second. Returns the end of the step that it completes, in µs since the start of the
+    /// measured part.
     pub(super) fn add(&mut self, second: &Second) -> Option<i64> {
         if second.start_ns < 0 {
             return None;
@@ -91,13 +90,12 @@ impl Series {
         (self.lengths.start(end_ns) / 1000 != start_us).then_some(end_ns / 1000)
     }
 
-    /// Its points, and their distributions.
     pub(super) fn into_parts(mut self) -> (Vec<SeriesPoint>, Spool) {
         self.close();
         (self.points, self.spool.finish())
     }
 
-    /// Puts the step under way away, and keeps its memory for the next one.
+    /// Closes the current step, and keeps its memory for the next one.
     fn close(&mut self) {
         for (point, response) in &mut self.open {
             if point.length_us > 0 {
@@ -136,7 +134,6 @@ mod tests {
         }
     }
 
-    /// Points of one script of a run of so many seconds.
     fn points(until: Until, seconds: i64) -> Vec<SeriesPoint> {
         let mut series = Series::of(until, None).unwrap();
         (-2..seconds).for_each(|number| _ = series.add(&second(number, 2)));
@@ -149,7 +146,7 @@ mod tests {
         points.into_iter().filter(|point| point.script == 1).collect()
     }
 
-    /// Samples stood a step before the time they spoke of.
+    /// Samples were a step before their time.
     #[test]
     fn a_step_is_over_with_its_last_second() {
         let ends = |until, seconds: i64| {
@@ -181,7 +178,7 @@ mod tests {
         assert_eq!(unknown.last().unwrap().length_us, 8_000_000);
     }
 
-    /// What piled up was a distribution of 200 kB for each second and script.
+    /// Distributions of 200 kB for each second and script piled up.
     #[test]
     #[cfg(target_os = "linux")]
     fn memory_stays_the_same_however_long_a_run_is() {
@@ -198,7 +195,7 @@ mod tests {
         let early = resident_kib();
         add(10, 300);
         let growth = resident_kib() - early;
-        // 290 times 4 would have been 255 MB; other tests run beside this one.
+        // 290 times 4 would have been 255 MB; other tests run at the same time.
         assert!(growth < 100_000, "{growth} KiB more");
         assert_eq!(series.into_parts().0.len(), 4 * 300);
     }

@@ -1,8 +1,8 @@
 //! Arms that take turns: one works for a slice while the others are held.
 //!
-//! What disturbs a shared machine lasts from tenths of a second to minutes, so arms that alternate every tenth of a second
-//! see much of the same disturbance. They go in the order A B B A, each its own slice with a hold between: what
-//! follows a switch then cancels within the four, a *quad*.
+//! Disturbances of a shared machine last from tenths of a second to minutes, so arms that alternate every
+//! tenth of a second see much of the same disturbance. They run in the order A B B A, each in its own slice
+//! with a hold between: effects of a switch then cancel within the four, a *quad*.
 
 use std::time::{Duration, Instant};
 
@@ -14,49 +14,44 @@ use stats::Histogram;
 /// Bounds of a slice.
 pub(crate) const SHORTEST: Duration = Duration::from_millis(50);
 pub(crate) const LONGEST: Duration = Duration::from_secs(1);
-/// Where nobody asks for another length, and transactions are short.
+/// Default length for short transactions.
 pub(crate) const USUAL: Duration = Duration::from_millis(100);
-/// Medians of a transaction that a slice lasts, at least.
+/// Least length of a slice, in medians of a transaction.
 const MEDIANS: u32 = 20;
-/// Of these, so few are no slice at all.
+/// With fewer medians, slices are not possible.
 const FEWEST_MEDIANS: u32 = 2;
-/// A drain may last so many of the slowest transaction that a slice is to be expected to hold.
+/// Longest drain that is not void, as a multiple of the slowest transaction expected in a slice.
 const DRAINS: u32 = 3;
-/// The same at least as slow as that of so many.
+/// The slowest of at least this many transactions counts.
 const OF_A_HUNDRED: f64 = 100.0;
-/// How long one that is not over by then is waited for, with all others held.
+/// How long an open transaction is waited for, with all others held.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What arms that take turns are asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Turns {
-    /// Load of each before anything counts.
     pub(crate) warmup: Duration,
-    /// Load of each that counts.
     pub(crate) duration: Duration,
-    /// Length of a slice, where it was asked for.
     pub(crate) length: Option<Duration>,
-    /// Whether it is refused where it holds no two transactions; else they are not cut.
+    /// Whether a length with fewer than two transactions is refused; else arms are not cut.
     pub(crate) strict: bool,
-    /// Whether the processes of all arms are put on CPUs by turns, alike: where nobody says where they are to be.
+    /// Whether the processes of all arms take turns on CPUs: if no placement is set.
     pub(crate) spread: bool,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
-    /// Slices of each arm, in their order.
     pub(crate) slices: Vec<Vec<Slice>>,
-    /// CPU time of each arm's server in its turns, seconds, where it was to be read and could be.
+    /// CPU time of each arm's server in its turns, seconds, if requested and readable.
     pub(crate) server_cpu_s: Vec<Option<f64>>,
-    /// Why they worked one after the other all the same, if they did.
+    /// Why they ran one after the other nevertheless, if they did.
     pub(crate) uncut: Option<String>,
-    /// The slice that was asked for is shorter than it should be.
+    /// The requested slice is shorter than it should be.
     pub(crate) short: Option<String>,
-    /// The arm whose transaction was not over after long patience.
+    /// The arm whose transaction did not end in time.
     pub(crate) hung: Option<usize>,
 }
 
-/// A slice that was asked for is no slice for these transactions.
+/// The requested slice is too short for these transactions.
 #[derive(Debug, thiserror::Error)]
 #[error("slices of {} hold less than two transactions of a client: half of them take longer than {}", words(*asked), words(*median))]
 pub struct TooShort {
@@ -77,13 +72,13 @@ enum Cut {
     },
 }
 
-/// Lets the runs, which are connected and held, take turns until each has had its load; `servers` are pids of those whose CPU time is
-/// to be read around each turn, by arm.
+/// Lets connected, held runs take turns until each has had its load; `servers` are pids of the servers whose
+/// CPU time is read around each turn, by arm.
 pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>]) -> Result<Taken, TooShort> {
     let mut taken = Taken { slices: vec![Vec::new(); runs.len()], ..Taken::default() };
     for (arm, run) in runs.iter_mut().enumerate() {
         run.release(turns.warmup);
-        // Nothing is known yet of how long its transactions take.
+        // The length of its transactions is still unknown.
         if run.wait_until_idle(turns.warmup + PATIENCE).is_none() {
             taken.hung = (!run.is_over()).then_some(arm);
             return Ok(taken);
@@ -112,13 +107,13 @@ pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>])
         server_cpu_s: servers.iter().map(|server| server.map(|_| 0.0)).collect(),
     };
     if taken.uncut.is_some() {
-        // One after the other, and no slices to speak of.
+        // One after the other, without slices.
         taken.hung = (0..conductor.runs.len()).find_map(|arm| conductor.slice(arm, 0).err()).flatten();
     }
     for quad in 0..quads {
         if let Err(hung) = conductor.quad(quad, &mut taken.slices) {
             taken.hung = hung;
-            // A turn was begun, and not read to its end.
+            // A turn has begun but its end was not read.
             return Ok(taken);
         }
     }
@@ -128,7 +123,6 @@ pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>])
     Ok(taken)
 }
 
-/// Lets one run go after the other.
 struct Conductor<'a, 'r> {
     runs: &'a mut [Run<'r>],
     each: Duration,
@@ -136,14 +130,13 @@ struct Conductor<'a, 'r> {
     drain: Duration,
     start: Instant,
     host: HostSample,
-    /// Whose CPU time is read around each turn, by arm.
     servers: &'a [Option<u32>],
-    /// So far; `None` once it could not be read.
+    /// So far; `None` once unreadable.
     server_cpu_s: Vec<Option<f64>>,
 }
 
 impl Conductor<'_, '_> {
-    /// All arms in their order and back again; an error when it could not be ended, with the arm that hung.
+    /// All arms in order and back; an error when it could not be completed, with the arm that hung.
     fn quad(&mut self, quad: u32, slices: &mut [Vec<Slice>]) -> Result<(), Option<usize>> {
         let there = 0..self.runs.len();
         let mut is_void = false;
@@ -159,7 +152,7 @@ impl Conductor<'_, '_> {
         Ok(())
     }
 
-    /// One arm works; an error when it is over, or does not come to an end.
+    /// One slice of an arm; an error when the arm has ended, or does not stop.
     fn slice(&mut self, arm: usize, quad: u32) -> Result<Slice, Option<usize>> {
         let start_us = self.start.elapsed().as_micros() as i64;
         let server = self.servers.get(arm).copied().flatten();
@@ -196,13 +189,13 @@ fn slice(stretch: &Stretch, quad: u32, start_us: i64, steal_pct: Option<f64>, dr
     }
 }
 
-/// The longest of some quantile over the arms.
+/// The longest of a quantile over the arms.
 fn longest(warm: &[&Histogram], quantile: f64) -> Duration {
     let ns = warm.iter().filter_map(|warm| warm.quantile_ns(quantile)).max();
     Duration::from_nanos(ns.unwrap_or_default())
 }
 
-/// What is enough for these transactions, rounded up to hundredths of a second.
+/// A sufficient length for these transactions, rounded up to hundredths of a second.
 fn usual_length(warm: &[&Histogram]) -> Duration {
     let enough = MEDIANS * longest(warm, 0.5);
     Duration::from_millis(enough.as_millis().next_multiple_of(10) as u64).max(SHORTEST)
@@ -238,7 +231,8 @@ impl Cut {
     }
 }
 
-/// The slowest transaction that is to be expected in a slice, which holds such a `share` of a warm-up, and of how many.
+/// The slowest transaction expected in a slice with this `share` of the warm-up's transactions, and their
+/// number.
 fn slowest(warm: &[&Histogram], share: f64) -> (Duration, u64) {
     let all = warm.iter().filter_map(|warm| {
         let of = (warm.count() as f64 * share).max(OF_A_HUNDRED);
@@ -247,8 +241,8 @@ fn slowest(warm: &[&Histogram], share: f64) -> (Duration, u64) {
     all.max().unwrap_or_default()
 }
 
-/// As many whole quads as a duration has room for, of slices that fill it; they are shorter than asked for only where there
-/// is no room for one quad, or they would be longer than the longest.
+/// As many whole quads as fit into a duration, of slices that fill it; they are shorter than requested only
+/// if one quad does not fit, or if they would exceed the maximum.
 fn filling(duration: Duration, least: Duration) -> (u32, Duration) {
     let fit = duration.as_nanos() / (2 * least.as_nanos());
     let fewest = duration.as_nanos().div_ceil(2 * LONGEST.as_nanos());
@@ -295,7 +289,8 @@ mod tests {
         assert_eq!([0.2, 4.9, 5.2, 40.2].map(|ms| each(&[ms])), [100, 100, 110, 810]);
     }
 
-    /// With 0.69 s asked for, an arm worked 2.64 s of 2, and 1.38 s with others; two slices of a second made two seconds of one.
+    /// With 0.69 s requested, an arm worked 2.64 s of 2, and 1.38 s with others; two slices of a second made
+    /// two seconds of one.
     #[test]
     fn slices_fill_the_duration() {
         let filled = |duration_ms, least_ms| {
@@ -327,7 +322,8 @@ mod tests {
         assert!(why(&[]).contains("no transaction ended"));
     }
 
-    /// Where every thousandth transaction sleeps, every slice of thousands drains that long: all quads were void.
+    /// If every thousandth transaction sleeps, every slice of thousands drains that long: all quads were
+    /// void.
     #[test]
     fn what_is_slow_in_every_slice_voids_none() {
         let rare = |sleep_ms: f64| {

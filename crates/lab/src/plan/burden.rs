@@ -1,14 +1,14 @@
-//! What is done in the background for one arm in the other arm's time.
+//! Background work for one arm during the other arm's slices.
 
 use server::settings::in_the_background;
 
 use super::{Content, Facts};
 use crate::factors::SETTINGS;
 
-/// Settings that a connection can carry, and whose effect stays when it is gone.
+/// Session settings whose effect remains after the connection.
 pub(super) const LEAVE_SOMETHING: [&str; 2] = ["synchronous_commit", "default_toast_compression"];
 
-/// Why workloads that write keep arms with other settings of the background apart.
+/// Why workloads that write separate arms with different background settings.
 pub(super) fn because_of_background(workloads: &[String], settings: &[String]) -> String {
     let write = if workloads.len() == 1 { "writes" } else { "write" };
     format!(
@@ -19,7 +19,7 @@ pub(super) fn because_of_background(workloads: &[String], settings: &[String]) -
     )
 }
 
-/// What is done in the background for an arm in the other arm's time under this workload, in words.
+/// Background work for an arm during the other arm's slices under this workload, as text.
 pub(super) fn burden_of(content: &Content, workload: &str, facts: &Facts) -> Option<String> {
     let background = match content.compared() {
         SETTINGS => background_settings(content),
@@ -29,7 +29,7 @@ pub(super) fn burden_of(content: &Content, workload: &str, facts: &Facts) -> Opt
         .then(|| because_of_background(&[workload.to_owned()], &background))
 }
 
-/// Settings that arms differ in and that decide what a server does when nobody asks it anything.
+/// Settings that differ between arms and control the work of an idle server.
 pub(super) fn background_settings(content: &Content) -> Vec<String> {
     content.differing_settings().into_iter().filter(|name| in_the_background(name)).collect()
 }

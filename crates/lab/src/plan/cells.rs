@@ -1,4 +1,5 @@
-//! The cells of the grid: every combination of the levels of all factors but the compared one, whose levels are the arms.
+//! The cells of the grid: every combination of the levels of all factors except the compared one, whose
+//! levels are the arms.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +10,6 @@ use super::restarts::arms_need_restart;
 use super::{Content, PlannedWorkload, jobs_of};
 use crate::factors::{self, Known, SETTINGS, factor, of_a_workload};
 
-/// One cell of the grid: levels by the keys of their factors.
 pub(super) type Cell = BTreeMap<String, String>;
 
 pub(super) fn label(cell: &Cell) -> String {
@@ -23,7 +23,7 @@ fn with(cell: &Cell, key: &str, level: &str) -> Cell {
     cell
 }
 
-/// Levels of what is varied and not compared, in the list's order of factors.
+/// Levels of all varied factors except the compared one, in the order of the list.
 pub(super) fn varied(content: &Content) -> Vec<(&str, Vec<&str>)> {
     let listed = content
         .factors
@@ -37,8 +37,8 @@ pub(super) fn varied(content: &Content) -> Vec<(&str, Vec<&str>)> {
     varied
 }
 
-/// Every combination of the levels of all factors but the compared one; the first varies slowest. A factor that is no
-/// difference to a cell's workload is not in the cell, and levels that a workload has for itself stand for those of all.
+/// Every combination of the levels of all factors except the compared one; the first varies slowest. A cell
+/// omits factors that do not matter for its workload, and a workload's own levels replace the general ones.
 pub(super) fn grid(content: &Content) -> Vec<Cell> {
     let known = known(content);
     varied(content).into_iter().fold(vec![Cell::new()], |cells, (key, levels)| {
@@ -71,7 +71,6 @@ pub(super) fn cells_beside(content: &Content) -> Vec<Cell> {
     cells.flat_map(|workload| clients.iter().map(move |clients| of(workload, clients))).collect()
 }
 
-/// What names of levels stand for.
 pub(crate) fn known(content: &Content) -> Known<'_> {
     let spec = |planned: &PlannedWorkload| Some(Cow::Owned(Spec::of(&planned.spec).ok()?));
     let workloads =
@@ -84,8 +83,8 @@ pub(crate) fn known(content: &Content) -> Known<'_> {
     }
 }
 
-/// Whether going from one cell to another may cost so much (a restart, one's own change) that the cells of one
-/// level stand together.
+/// Whether a change of cell may be so expensive (a restart, a user's change) that the cells of one level are
+/// grouped.
 pub(crate) fn blocked(content: &Content) -> bool {
     let known = known(content);
     let dear = |key: &str| factor(key, &known).is_some_and(|factor| factor.is_dear());
@@ -94,7 +93,6 @@ pub(crate) fn blocked(content: &Content) -> bool {
     restarts || varied.iter().any(|(key, levels)| dear(key) && levels.len() > 1)
 }
 
-/// The workload of a cell, as its runs name it.
 pub(super) fn workload_of(content: &Content, cell: &Cell) -> String {
     cell.get("workload").cloned().unwrap_or_else(|| content.compared_workloads())
 }

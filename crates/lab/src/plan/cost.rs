@@ -1,28 +1,27 @@
-//! How much time a plan takes.
+//! The duration of a plan.
 
 use std::time::Duration;
 
 use super::{CACHE, Content, Plan, Scheme, cells, turns};
 use crate::experiment::{DurationSpec, ExperimentFile};
 
-/// Connecting, counters, a checkpoint and storing, before and after a run, in seconds; measured on two cores and an
-/// ordinary disk. Only an estimate hangs on it, and the length of runs that are sized by a budget.
+/// Connecting, counters, a checkpoint and storing, before and after a run, in seconds; measured on two cores
+/// and an ordinary disk. Only estimates and the length of runs with a budget depend on it.
 pub(super) const AROUND_RUN_S: f64 = 0.35;
-/// A restart with what it writes and reads, seconds.
+/// A restart with its writes and reads, seconds.
 pub(crate) const RESTART_S: f64 = 1.0;
-/// A start of a copy, which was stopped cleanly and reads what is in memory already, seconds: 0.35 to 0.5 measured.
+/// A start of a copy, which was stopped cleanly and reads data in memory, seconds: 0.35 to 0.5 measured.
 const COPY_START_S: f64 = 0.5;
 
-/// How long a plan takes, preparation not counted.
+/// Estimated duration of a plan, without preparation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// All runs.
     pub total: Duration,
     pub per_run: Duration,
     pub restarts: usize,
 }
 
-/// The length of runs that fills a budget: a tenth of a second exact, within the bounds.
+/// The length of runs that fills a budget: exact to a tenth of a second, within the bounds.
 pub(super) fn sized(
     budget_s: f64,
     (warmup_s, around_s): (f64, f64),
@@ -36,7 +35,7 @@ pub(super) fn sized(
     ((each * 10.0 + 1e-6).floor() / 10.0).clamp(from_s, to_s)
 }
 
-/// How long all runs take.
+/// The duration of all runs.
 #[must_use]
 pub fn estimate(plan: &Plan) -> Estimate {
     let per_run =
@@ -46,14 +45,14 @@ pub fn estimate(plan: &Plan) -> Estimate {
         None if may_restart(&plan.content) => (plan.switches(), RESTART_S),
         None => (0, 0.0),
     };
-    // How long jobs take nobody knows beforehand.
+    // The duration of jobs is not known beforehand.
     let of_clients = || plan.runs.iter().filter(|run| !run.is_job());
     let no_warmup = of_clients().map(|run| plan.content.measure.warmup_s - turns::warmup_of(plan, run));
     let total = of_clients().count() as f64 * per_run + restarts as f64 * each_s - no_warmup.sum::<f64>();
     Estimate { total: Duration::from_secs_f64(total), per_run: Duration::from_secs_f64(per_run), restarts }
 }
 
-/// What is said where even the shortest runs take more time than the file allows; `None` where they fit.
+/// The message if even the shortest runs exceed the budget; `None` if they fit.
 #[must_use]
 pub fn over_budget(plan: &Plan, file: &ExperimentFile) -> Option<String> {
     let DurationSpec::Sized { budget, from, .. } = file.measure.duration else { return None };
@@ -61,10 +60,10 @@ pub fn over_budget(plan: &Plan, file: &ExperimentFile) -> Option<String> {
         return None;
     }
     let total = estimate(plan).total;
-    // The estimate is no promise either.
+    // The estimate is not exact either.
     (total.as_secs_f64() > 1.05 * budget.as_secs_f64()).then(|| {
         let [total, budget] = [total, budget].map(crate::words::duration);
-        // Runs are sized for one server: their length is the same wherever arms stand.
+        // Runs are sized for one server: their length does not depend on where arms run.
         let with = match plan.content.measure.duration_s > from.as_secs_f64() {
             true => "every server started anew each round",
             false => "the shortest runs allowed",
@@ -73,13 +72,11 @@ pub fn over_budget(plan: &Plan, file: &ExperimentFile) -> Option<String> {
     })
 }
 
-/// What happens before and after each run, seconds.
 pub(super) fn around_run_s(content: &Content) -> f64 {
     AROUND_RUN_S
         + if content.factors.contains_key(CACHE) || content.varies_storage() { RESTART_S } else { 0.0 }
 }
 
-/// Whether going on from one run to the next may take a restart.
 pub(super) fn may_restart(content: &Content) -> bool {
     content.scheme == Scheme::HalfRounds || cells::blocked(content)
 }

@@ -7,11 +7,10 @@ use serde_json::Value;
 use super::Plan;
 use super::identity::identity;
 
-/// Longest value that is shown.
 const SHOWN: usize = 60;
 
-/// What differs between the contents of two plans, one line each: `factors.clients: ["1","4"] → ["1","8"]`.
-/// Empty when they are the same experiment.
+/// The differences between the contents of two plans, one line each: `factors.clients: ["1","4"] →
+/// ["1","8"]`. Empty when they are the same experiment.
 #[must_use]
 pub fn diff(before: &Plan, after: &Plan) -> Vec<String> {
     let (old, new) = (leaves(&identity(&before.content)), leaves(&identity(&after.content)));
@@ -43,7 +42,7 @@ fn collect(value: &Value, path: String, found: &mut BTreeMap<String, String>) {
         }
         Value::Array(items) if items.iter().any(Value::is_object) => {
             for (index, item) in items.iter().enumerate() {
-                // Arms have names; those say more than their number.
+                // Arms have names, which are clearer than numbers.
                 let name = item.get("name").and_then(Value::as_str).map_or(index.to_string(), str::to_owned);
                 collect(item, format!("{path}.{name}"), found);
             }

@@ -106,7 +106,6 @@ fn data(file: &ExperimentFile) -> Result<BTreeMap<String, PlannedPreparation>, L
     with_files.collect()
 }
 
-/// What the names stand for, with the content of the builds.
 fn named(file: &ExperimentFile) -> Result<Named, LabError> {
     let mut named = file.named.clone();
     for build in named.builds.values_mut() {
@@ -142,7 +141,6 @@ fn workloads(file: &ExperimentFile) -> Result<BTreeMap<String, PlannedWorkload>,
     Ok(planned)
 }
 
-/// What is to be known of the workloads before anything is asked.
 fn facts(file: &ExperimentFile) -> Facts {
     let mut facts = Facts::default();
     for name in file.factors.workloads() {
@@ -177,7 +175,7 @@ fn planned_workload(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<Pl
     Ok(PlannedWorkload { spec: spec.options(), scripts, levels })
 }
 
-/// What a workload asks, and the content of the files it reads: name to SHA-256.
+/// The texts of a workload, and the content of the files it reads: name to SHA-256.
 fn texts(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<BTreeMap<String, String>, LabError> {
     let opened = spec.open(file.folder()).map_err(|error| {
         LabError::failed(Class::BadInput, format!("{}: [workload.{name}] {error}", file.path.display()), "")
@@ -190,8 +188,8 @@ fn texts(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<BTreeMap<Stri
     Ok(texts)
 }
 
-/// Expands an experiment for a machine, whose memory and cores values like `25% of memory` refer to.
-/// Scripts and other files that the experiment names are read, to know their content.
+/// Expands an experiment for a machine, whose memory and cores values like `25% of memory` refer to. Scripts
+/// and other files of the experiment are read for their content.
 ///
 /// # Errors
 /// When a file it names cannot be read, or a script does not parse.

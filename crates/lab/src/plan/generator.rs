@@ -1,5 +1,5 @@
-//! One driver and one way of waiting for all runs of an experiment, chosen for its largest cell. Runs that differ in them differ
-//! in speed for a reason that nobody asked about.
+//! One driver and one way of waiting for all runs of an experiment, chosen for its largest cell. Otherwise
+//! runs would differ in speed for an unrelated reason.
 
 use spec::Class;
 
@@ -8,7 +8,6 @@ use super::{Generator, Plan};
 use crate::error::LabError;
 use crate::setup::{Placement, Waiting};
 
-/// The plan with what moves the bytes of its runs, as they are placed now.
 #[must_use]
 pub(crate) fn with_generator(mut plan: Plan) -> Plan {
     plan.generator = None;
@@ -30,10 +29,10 @@ pub(crate) fn with_generator(mut plan: Plan) -> Plan {
     plan
 }
 
-/// Refuses threads that are to spin where they have no CPUs for themselves.
+/// Refuses spinning threads without CPUs for themselves.
 ///
 /// # Errors
-/// In words, with what to write.
+/// As text, with what to write.
 pub fn check_waiting(plan: &Plan) -> Result<(), LabError> {
     let cannot = |run: &&super::PlannedRun| {
         !run.is_job() && !setups::setup(plan, run).placement.can_spin(run.threads as usize)
@@ -74,7 +73,7 @@ mod tests {
         assert_eq!(drivers("driver = \"io_uring\"\n", "clients = [4, 16]"), [DriverChoice::IoUring]);
     }
 
-    /// From 32 clients on threads span, where they had CPUs for themselves.
+    /// From 32 clients on, threads were spinning if they had CPUs for themselves.
     #[test]
     fn the_way_of_waiting_switched_inside_one_curve() {
         let ways = |more: &str, factors: &str| {
@@ -95,7 +94,7 @@ mod tests {
         assert_eq!(ways("", "clients = [8, 31]"), [false]);
         assert_eq!(ways("wait = \"sleep\"\n", "clients = [8, 64]"), [false]);
         assert_eq!(ways("wait = \"spin\"\n", "clients = [2, 4]"), [true]);
-        // Two threads have no CPU each.
+        // One CPU is too few for two threads.
         assert_eq!(ways("threads = 2\n", "clients = [8, 80]"), [false]);
     }
 

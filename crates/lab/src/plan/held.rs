@@ -1,15 +1,13 @@
-//! Whether slices are possible, wherever arms stand.
+//! Whether slices are possible, wherever arms run.
 
 use super::{CACHE, Content, PlannedLoad, Slices};
 use crate::factors::PLACEMENT;
 use crate::measure::SHORTEST;
 
-/// Whether slices are possible, wherever the arms are.
 pub(super) fn may_be_sliced(content: &Content) -> bool {
     why_never(content).is_none()
 }
 
-/// Why no run of this experiment is measured in slices.
 pub(super) fn why_never(content: &Content) -> Option<String> {
     let measure = &content.measure;
     if measure.slices == Some(Slices::Never) {
@@ -39,7 +37,7 @@ pub(super) fn why_never(content: &Content) -> Option<String> {
     }
 }
 
-/// The length of a slice that is asked for, or the shortest there is, seconds.
+/// The requested length of a slice, or the minimum, seconds.
 fn least_slice_s(content: &Content) -> f64 {
     match content.measure.slices {
         Some(Slices::Length(length_s)) => length_s,

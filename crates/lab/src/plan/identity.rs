@@ -1,19 +1,20 @@
-//! Which experiment a plan is.
+//! The identity of a plan.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Content, preparation, workload};
 
-/// SHA-256 over everything but rounds, names, comments and credentials, 64 hex digits: which experiment it is.
+/// SHA-256 over everything except rounds, names, comments and credentials, 64 hex digits: the identity of the
+/// experiment.
 #[must_use]
 pub fn hash(content: &Content) -> String {
-    // serde_json keeps the keys of objects sorted, so equal contents give equal texts.
+    // serde_json sorts the keys of objects, so equal contents give equal texts.
     spec::hex(&Sha256::digest(identity(content).to_string()))
 }
 
-/// The content without what may differ between equal experiments: where files lie on this machine, and who uses
-/// the server.
+/// The content without what may differ between equal experiments: the paths of files, and the user of the
+/// server.
 pub(super) fn identity(content: &Content) -> Value {
     let mut content = content.clone();
     for prepare in content.data.values_mut().chain([&mut content.prepare]) {

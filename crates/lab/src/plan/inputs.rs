@@ -1,4 +1,4 @@
-//! The files an experiment depends on: their content is part of its identity, their place is not.
+//! The files of an experiment: their content is part of its identity, their path is not.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -8,11 +8,11 @@ use spec::given;
 
 use crate::error::LabError;
 
-/// Files up to this size are read whole; of larger ones the two ends and the length must do.
+/// Files up to this size are read whole; for larger ones the two ends and the length must suffice.
 const WHOLE: u64 = 256 << 20;
 const END: u64 = 16 << 20;
 
-/// SHA-256 of a file's content, hex; of files above 256 MiB: of their length, first and last 16 MiB.
+/// SHA-256 of a file's content, hex; for files above 256 MiB: of their length, first and last 16 MiB.
 pub(crate) fn fingerprint(path: &Path) -> Result<String, LabError> {
     let wrong = |source| LabError::io("read", path, source);
     let mut file = given::open(path).map_err(wrong)?;

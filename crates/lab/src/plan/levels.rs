@@ -1,4 +1,4 @@
-//! What levels of factors come to: the setup of a run, its server, what is put on that, and the workload.
+//! Applies levels of factors: gives the setup of a run, its server, its preparation, and the workload.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use crate::factors::{self, STORAGE, factor, with_options};
 use crate::setup::{At, Cache, Connection, Counting, Load, Placement, Server, Setup, driver_choice};
 use crate::target_spec::{TargetSpec, on_storage, with_data, with_version};
 
-/// Load before a run counts, seconds: a warm-up would heat a cold one unseen.
+/// Warm-up of a run, seconds; none before a cold one, which it would warm.
 pub(crate) fn warmup_of(content: &Content, run: &PlannedRun) -> f64 {
     let setup = setup(content, &run.factors, run.arm.as_deref());
     setup.map_or(content.measure.warmup_s, |setup| setup.warmup.as_secs_f64())
 }
 
-/// What a run of these levels, and of this arm, needs; its seed is the plan's to give.
+/// The setup of a run of these levels and this arm; the plan adds the seed.
 ///
 /// # Errors
-/// In words, when a level is none of its factor.
+/// As text, when a level does not belong to its factor.
 pub(crate) fn setup(
     content: &Content,
     cell: &BTreeMap<String, String>,
@@ -88,7 +88,6 @@ pub(crate) fn setup(
     Ok(setup)
 }
 
-/// The server of these levels.
 #[must_use]
 pub(crate) fn target(content: &Content, at: &At) -> TargetSpec {
     let server =
@@ -102,37 +101,36 @@ pub(crate) fn target(content: &Content, at: &At) -> TargetSpec {
     at.data.iter().fold(server, |server, (key, level)| with_data(&server, key, level))
 }
 
-/// What is put on the server of these levels.
 #[must_use]
 pub(crate) fn preparation<'c>(content: &'c Content, at: &At) -> &'c PlannedPreparation {
     let data = At { data: at.data.clone(), ..At::default() };
     content.data.get(&data.to_string()).unwrap_or(&content.prepare)
 }
 
-/// What an arm is in a cell, whatever it is called.
+/// The effect of an arm in a cell, without names.
 pub(super) fn effect(content: &Content, cell: &Cell, arm: &str) -> Result<(Setup, Option<String>), String> {
     let mut setup = setup(content, cell, Some(arm))?;
     let asked =
         content.workloads.get(&setup.workload).map(|planned| workload::effect(planned, &setup.options));
     setup.arm.iter_mut().for_each(|arm| arm.name = None);
-    // Whatever a storage is called.
+    // The name of a storage does not matter.
     if let Server::Target(At { storage: Some(level), .. }) = &mut setup.server
         && let Some(storage) = content.named.storages.get(level)
     {
         *level = format!("{storage:?}");
     }
     for own in setup.changes.iter_mut().flat_map(BTreeMap::values_mut) {
-        // A check looks, and does nothing.
+        // A check has no effect.
         (own.level, own.change.check) = Default::default();
     }
     (setup.workload, setup.options) = Default::default();
     Ok((setup, asked))
 }
 
-/// The workload that a setup asks for, with the options that it changes.
+/// The workload of a setup, with its changed options.
 ///
 /// # Errors
-/// When it is none of this plan.
+/// When the plan does not have it.
 pub(crate) fn spec_of(content: &Content, setup: &Setup) -> Result<Spec, LabError> {
     let planned = content.workloads.get(&setup.workload).ok_or_else(|| "is not there".to_owned());
     planned
@@ -140,7 +138,7 @@ pub(crate) fn spec_of(content: &Content, setup: &Setup) -> Result<Spec, LabError
         .map_err(|why| LabError::failed(Class::Internal, format!("workload {}: {why}", setup.asked()), ""))
 }
 
-/// Whether its only storage is a filesystem that is made, and goes with pgdyno.
+/// Whether its only storage is a new filesystem, which pgdyno removes.
 pub(crate) fn is_on_made_storage(content: &Content) -> bool {
     let level = content.factors.get(STORAGE).and_then(|levels| levels.first());
     match target(content, &At { storage: level.cloned(), ..At::default() }) {

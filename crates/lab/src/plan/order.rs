@@ -6,8 +6,8 @@ use super::cells::{Cell, label};
 use super::{Content, PlannedRun, Standing, cells, levels};
 use crate::experiment::CellOrder;
 
-/// A number made from a seed and the names of what it is for: equal names, equal numbers. 63 bits, so that it
-/// fits a signed integer of the results file.
+/// A number derived from a seed and names: equal names give equal numbers. 63 bits, to fit a signed integer
+/// of the results file.
 pub(super) fn derive(seed: u64, names: &[&str]) -> u64 {
     let mut hash = Sha256::new();
     hash.update(seed.to_le_bytes());
@@ -23,7 +23,7 @@ pub(super) fn derive(seed: u64, names: &[&str]) -> u64 {
 /// All runs of `rounds` rounds, in order.
 ///
 /// # Errors
-/// In words, when a level is none of its factor.
+/// As text, when a level does not belong to its factor.
 pub(super) fn runs(
     content: &Content,
     seed: u64,
@@ -41,7 +41,7 @@ pub(super) fn runs(
     Ok(list.runs)
 }
 
-/// The arms of a pair draw the same keys and tiles, so that they do not differ by chance; every round draws again.
+/// The arms of a pair draw the same keys and tiles, to remove random differences; every round draws again.
 pub(crate) fn seed_of(seed: u64, round: u32, cell: &Cell) -> u64 {
     derive(seed, &["run", &round.to_string(), &label(cell)])
 }
@@ -102,7 +102,7 @@ impl List<'_> {
     }
 }
 
-/// The cells of a round. Sorting by a hash of seed, round and cell is a random order that needs no generator's state.
+/// The cells of a round. Sorting by a hash of seed, round and cell is a random order without generator state.
 fn ordered<'c>(content: &Content, cells: &'c [Cell], seed: u64, round: u32) -> Vec<&'c Cell> {
     let mut list: Vec<&Cell> = cells.iter().collect();
     let hash = |what: &str| derive(seed, &["order", &round.to_string(), what]);

@@ -14,7 +14,6 @@ pub(crate) fn jobs_of(prepare: &PlannedPreparation) -> Preparation {
     Preparation::of(&prepare.jobs).expect("they were read when it was planned")
 }
 
-/// The preparation with the content of its files, read now.
 pub(crate) fn planned_preparation(jobs: &Preparation) -> Result<PlannedPreparation, LabError> {
     let files: Vec<(String, PathBuf)> = jobs.jobs().iter().flat_map(|job| files(&**job)).collect();
     let inputs = files.into_iter().map(|(name, path)| Ok((name, fingerprint(&path)?)));
@@ -22,7 +21,7 @@ pub(crate) fn planned_preparation(jobs: &Preparation) -> Result<PlannedPreparati
     Ok(PlannedPreparation { jobs: jobs.options(), inputs })
 }
 
-/// The preparation without the places of its files; options that this pgdyno does not know are kept unchanged.
+/// The preparation without the paths of its files; unknown options are kept unchanged.
 pub(crate) fn portable(prepare: &PlannedPreparation) -> PlannedPreparation {
     let jobs = Preparation::of(&prepare.jobs)
         .map_or_else(|_| prepare.jobs.clone(), |jobs| jobs.portable().options());

@@ -4,7 +4,6 @@ use server::settings::needs_restart;
 
 use crate::setup::Arm;
 
-/// Whether going from one of these arms to another takes a restart.
 pub(super) fn arms_need_restart(arms: &[Arm]) -> bool {
     let values = |name: &String| arms.iter().map(|arm| arm.settings.get(name)).collect::<Vec<_>>();
     let names = arms.iter().flat_map(|arm| arm.settings.keys()).filter(|name| needs_restart(name));

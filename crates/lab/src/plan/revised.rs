@@ -1,4 +1,4 @@
-//! The same experiment with something decided otherwise: seed, where arms stand, whether they take turns.
+//! The same experiment with one decision changed: seed, where arms run, whether they take turns.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub fn with_seed(mut plan: Plan, seed: u64) -> Plan {
     plan
 }
 
-/// The runs in the order of its seed, and of where its arms stand.
+/// The runs in the order of its seed and of where its arms run.
 pub(super) fn ordered_anew(mut plan: Plan) -> Plan {
     let planned: BTreeSet<RunKey> = plan.runs.iter().map(PlannedRun::key).collect();
     let again = runs(&plan.content, plan.seed, plan.rounds, plan.standing.as_ref());
@@ -27,8 +27,8 @@ pub(super) fn ordered_anew(mut plan: Plan) -> Plan {
     plan
 }
 
-/// The same plan with other randomness, for an experiment that is done again: repeating a seed would repeat
-/// the keys, and find them in caches. The first one (0) is the plan itself.
+/// The same plan with other randomness, for a repeated experiment: the same seed would repeat the keys, and
+/// find them in caches. Repetition 0 is the plan itself.
 #[must_use]
 pub fn repeated(plan: Plan, repetition: u64) -> Plan {
     let seed = plan.seed;
@@ -38,21 +38,19 @@ pub fn repeated(plan: Plan, repetition: u64) -> Plan {
     }
 }
 
-/// The same plan with its arms standing so.
 #[must_use]
 pub(crate) fn standing_so(mut plan: Plan, standing: Option<Standing>) -> Plan {
     plan.standing = standing;
     ordered_anew(sliced_anew(plan))
 }
 
-/// The same plan with this decided.
 #[must_use]
 pub(crate) fn sliced_so(mut plan: Plan, slicing: Option<Slicing>) -> Plan {
     plan.slicing = slicing;
     plan
 }
 
-/// The same plan with it decided again, because two servers of its arms are one.
+/// The same plan with slices decided again, because two of its arms share a server.
 #[must_use]
 pub(crate) fn on_a_shared_server(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
@@ -62,7 +60,7 @@ pub(crate) fn on_a_shared_server(plan: &Plan) -> Plan {
     sliced_anew(plan)
 }
 
-/// The same plan with it decided again, for where its arms stand now.
+/// The same plan with slices decided again, for where its arms run now.
 #[must_use]
 pub(super) fn sliced_anew(mut plan: Plan) -> Plan {
     let facts = plan.slicing.take().map(|slicing| slicing.facts);

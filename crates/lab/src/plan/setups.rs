@@ -1,4 +1,4 @@
-//! What each run needs: its cell and arm, brought to a setup; and the servers and workloads of those.
+//! The setup of each run, from its cell and arm; and the servers and workloads of those setups.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::{Generator, Plan, PlannedRun, cells, levels, workload};
 use crate::setup::{AskedDriver, At, Connection, Server, Setup, Waiting, driver_choice};
 use crate::target_spec::TargetSpec;
 
-/// A run that no file planned: the only cell of its experiment.
+/// An unplanned run: the only cell of its experiment.
 #[must_use]
 pub fn single_run(setup: &Setup) -> PlannedRun {
     let (workload, clients) = (setup.workload.clone(), setup.clients.to_string());
@@ -30,7 +30,6 @@ pub fn single_run(setup: &Setup) -> PlannedRun {
     }
 }
 
-/// The same setup with this generator.
 fn moved_by(generator: &Generator, setup: Setup) -> Setup {
     let driver = match generator.driver {
         AskedDriver::Auto => DriverChoice::Suits(generator.clients_per_thread as usize),
@@ -40,7 +39,7 @@ fn moved_by(generator: &Generator, setup: Setup) -> Setup {
     Setup { driver, waiting, ..setup }
 }
 
-/// The most that clients need to reach a managed server: what it is started with, so that it is not restarted.
+/// The widest access that clients need to a managed server: it is started with that, to avoid a restart.
 pub(crate) fn widest_way(plan: &Plan) -> Via {
     let ways = plan.runs.iter().map(|run| match setup(plan, run).connection {
         Connection::Via(via) => via,
@@ -49,7 +48,7 @@ pub(crate) fn widest_way(plan: &Plan) -> Via {
     ways.max().unwrap_or(Via::Socket)
 }
 
-/// Connections of all clients of the largest of its runs; 0 where there are only jobs.
+/// Connections of all clients of the largest of its runs; 0 with only jobs.
 pub(crate) fn most_connections(plan: &Plan) -> u32 {
     let connections = |run| {
         let setup = setup(plan, run);
@@ -59,7 +58,7 @@ pub(crate) fn most_connections(plan: &Plan) -> u32 {
     plan.runs.iter().map(connections).max().unwrap_or(0)
 }
 
-/// The servers that are opened for its runs, that of the base arm first.
+/// The servers to open for its runs, the base arm's first.
 pub(crate) fn sites(plan: &Plan) -> Vec<At> {
     let base = plan.content.compare.as_ref().map(|compare| &compare.base);
     let mut runs: Vec<&PlannedRun> = plan.runs.iter().collect();
@@ -88,7 +87,7 @@ pub fn equal_arms(plan: &Plan) -> Option<[String; 2]> {
     pairs.into_iter().find(|[one, other]| equal(one, other)).map(|pair| pair.map(Clone::clone))
 }
 
-/// What the base arm's run of the same cell needs; `None` for runs of the base, and where nothing is compared.
+/// The setup of the base arm's run of the same cell; `None` for runs of the base, and without a comparison.
 #[must_use]
 pub(crate) fn base_setup(plan: &Plan, run: &PlannedRun) -> Option<Setup> {
     let base = &plan.content.compare.as_ref()?.base;
@@ -96,7 +95,7 @@ pub(crate) fn base_setup(plan: &Plan, run: &PlannedRun) -> Option<Setup> {
     Some(setup(plan, &PlannedRun { arm: Some(base.clone()), ..run.clone() }))
 }
 
-/// Hashes of what a run asks, in order, each once.
+/// Hashes of a run's scripts, in order, each once.
 pub(crate) fn scripts(plan: &Plan, run: &PlannedRun) -> String {
     let setup = setup(plan, run);
     let workload = plan.content.workloads.get(&setup.workload);
@@ -105,12 +104,12 @@ pub(crate) fn scripts(plan: &Plan, run: &PlannedRun) -> String {
     hashes.into_iter().map(String::as_str).collect::<Vec<_>>().join(",")
 }
 
-/// What a run of this plan needs.
+/// The setup of a run of this plan.
 #[must_use]
 pub fn setup(plan: &Plan, run: &PlannedRun) -> Setup {
     let setup = levels::setup(&plan.content, &run.factors, run.arm.as_deref())
         .expect("its levels were applied when it was planned");
-    // Beside the grid any settings will do.
+    // Runs outside the grid work with any settings.
     let arm = setup.arm.filter(|_| !run.beside);
     let none = || (!plan.content.named.changes.is_empty()).then(BTreeMap::new);
     let changes = setup.changes.or_else(none).filter(|_| !run.beside);
@@ -124,7 +123,7 @@ pub fn setup(plan: &Plan, run: &PlannedRun) -> Setup {
     on_its_copy(plan, run, setup)
 }
 
-/// The setup on the copy that the run's arm stands on; runs beside the grid are on that of the base.
+/// The setup on the copy of the run's arm; runs outside the grid use the base's copy.
 pub(super) fn on_its_copy(plan: &Plan, run: &PlannedRun, setup: Setup) -> Setup {
     let Some(copies) = plan.copies() else { return setup };
     let at = setup.at();
@@ -137,7 +136,6 @@ pub(super) fn on_its_copy(plan: &Plan, run: &PlannedRun, setup: Setup) -> Setup 
     Setup { server: Server::Target(at), ..setup }
 }
 
-/// The run in words, with the copy that it is on.
 pub(crate) fn words_of(plan: &Plan, run: &PlannedRun) -> String {
     match setup(plan, run).at().copy {
         Some(number) => format!("{}, copy {number}", run.words()),

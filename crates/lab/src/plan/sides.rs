@@ -1,6 +1,6 @@
-//! Where the arms of a comparison stand: each on its own server, a copy of the prepared one, or all on the servers
-//! as they are. Decided when the experiment begins, by what there is room for; kept with the plan, and no part of the
-//! identity.
+//! Where the arms of a comparison run: each on its own server, a copy of the prepared one, or all on the
+//! existing servers. Decided when the experiment begins, by the available space; stored with the plan, and
+//! not part of the identity.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::{Content, Copies, Facts, Slices, Standing, burden, cells, held, level
 use crate::factors::{SETTINGS, STORAGE};
 use crate::target_spec::TargetSpec;
 
-/// Where the arms of a plan should be if there is room; `None` where there is nothing to decide.
+/// Where the arms of a plan should run if there is space; `None` if there is nothing to decide.
 pub(super) fn wanted(content: &Content, facts: &Facts) -> Option<Standing> {
     content.compare.as_ref()?;
     if content.measure.search.is_some() {
@@ -48,12 +48,11 @@ pub(super) fn wanted(content: &Content, facts: &Facts) -> Option<Standing> {
     Some(with_those_apart(content, copies, |name| facts.writes.contains(name)))
 }
 
-/// Why some workloads are run in half-rounds.
 pub(super) fn why_apart(copies: &Copies) -> String {
     because_of_background(&copies.apart, &copies.background)
 }
 
-/// Whether pgdyno owns, and so can copy, a server of the arms.
+/// Whether pgdyno owns a server of the arms, and so can copy it.
 fn has_ours(content: &Content) -> bool {
     let is_ours = |spec: &TargetSpec| matches!(spec, TargetSpec::Managed { .. });
     match content.factors.get("server") {
@@ -64,30 +63,30 @@ fn has_ours(content: &Content) -> bool {
     }
 }
 
-/// Whether runs begin cold on a filesystem that is made for their server.
+/// Whether runs begin cold on a filesystem made for their server.
 fn mounts_anew(content: &Content) -> bool {
     let is_cold = |levels: &Vec<String>| levels.iter().any(|level| level == "cold");
     content.factors.get("cache").is_some_and(is_cold) && levels::is_on_made_storage(content)
 }
 
-/// Whether arms that differ in what they ask can take turns only on copies, since what one writes is there in the other. Each stays on its
-/// own: what it wrote is its doing.
+/// Whether arms with different requests can take turns only on copies, since both see what one writes. A copy
+/// stays with its arm: what an arm wrote belongs to it.
 fn needs_copies_to_write(content: &Content, compared: &str, facts: &Facts) -> bool {
     let of_workload = compared.split_once('.').is_some_and(|(name, _)| content.workloads.contains_key(name));
     let writes = || content.workloads.keys().any(|name| facts.writes.contains(name));
     let once = || content.workloads.keys().any(|name| facts.jobs.contains(name));
-    // What is made and undone under each arm would have to be so on each copy.
+    // Changes made and undone under each arm would be needed on each copy.
     let is_plain = content.named.changes.is_empty() && content.target.tile_servers().is_empty();
     (compared == "workload" || of_workload) && is_plain && held::may_be_sliced(content) && writes() && !once()
 }
 
-/// Whether arms can take turns only on their own servers, since they differ in a setting of the whole server.
+/// Whether arms can take turns only on separate servers, since they differ in a setting of the whole server.
 fn needs_servers_to_slice(content: &Content) -> bool {
     let of_server = |name: &String| needs_reload(name) || LEAVE_SOMETHING.contains(&name.as_str());
     held::may_be_sliced(content) && content.differing_settings().iter().any(of_server)
 }
 
-/// Why one's own changes cannot be made on several servers of this machine at once.
+/// Why users' changes cannot be made on several servers of this machine at once.
 fn changes_share_a_server(content: &Content) -> Option<String> {
     let changes = &content.named.changes;
     let all = changes.iter().flat_map(|(name, levels)| levels.iter().map(move |level| (name, level)));
@@ -103,7 +102,7 @@ fn changes_share_a_server(content: &Content) -> Option<String> {
     Some(format!("{other} is varied too, and is made and undone under each arm"))
 }
 
-/// Workloads for which what an idle server does in the background would be the other arm's burden.
+/// Adds the workloads for which background work of an idle server would slow the other arm.
 fn with_those_apart(content: &Content, copies: Copies, writes: impl Fn(&str) -> bool) -> Standing {
     let background = match content.compared() {
         SETTINGS => burden::background_settings(content),
@@ -131,7 +130,6 @@ mod tests {
     use crate::plan::{setups, words};
     use crate::setup::At;
 
-    /// Two arms in their order, with these workloads of pgbench's own, and what they compare.
     fn compared(builtins: &[&str], target: &str, what: &str) -> Plan {
         let workloads =
             builtins.iter().map(|name| format!("[workload.{name}]\npgbench = {{ builtin = \"{name}\" }}\n"));
@@ -154,7 +152,6 @@ mod tests {
         settings("shared_buffers = \"16MB\"", "shared_buffers = \"1GB\"")
     }
 
-    /// Arm and copy of each run, a line for each round.
     fn turns(plan: &Plan) -> Vec<String> {
         let of_round = |round| {
             let runs = plan.runs.iter().filter(|run| run.round == round);
@@ -215,7 +212,7 @@ mod tests {
         assert!(why.starts_with("half-rounds") && why.contains("tpcb-like writes"), "{why}");
         assert!(why.contains("max_wal_size, wal_buffers"), "{why}");
         assert_eq!(alone.scheme(), Scheme::HalfRounds);
-        // Those beside it that only read are compared side by side.
+        // Other workloads that only read are compared in turns.
         let both = compared(&["tpcb-like", "select-only"], MANAGED, &log);
         assert_eq!(
             turns(&both)[0],
@@ -228,7 +225,7 @@ mod tests {
             "{}",
             words::standing_words(&both)
         );
-        // Settings of memory are no reason.
+        // Settings of memory do not matter.
         let memory = compared(&["tpcb-like"], MANAGED, &buffers());
         assert!(memory.copies().is_some_and(|copies| copies.apart.is_empty()));
     }

@@ -1,5 +1,5 @@
-//! Whether the arms of a cell take turns in slices, or run one after the other. Decided when the experiment begins, kept
-//! with the plan, and no part of the identity.
+//! Whether the arms of a cell take turns in slices, or run one after the other. Decided when the experiment
+//! begins, stored with the plan, and not part of the identity.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::{Content, Facts, Slices, Slicing, Standing, burden, cells, held, leve
 use crate::factors::SETTINGS;
 use crate::setup::{At, Connection, Setup};
 
-/// What is done where arms stand like this; `None` where nothing is compared.
+/// The decision for this placement of arms; `None` without a comparison.
 pub(super) fn sliced(content: &Content, standing: Option<&Standing>, facts: Facts) -> Option<Slicing> {
     content.compare.as_ref()?;
     let mut uncut = BTreeMap::new();
@@ -72,7 +72,6 @@ fn why_uncut(
     why_not_on_one_server(content, workload, &all, facts)
 }
 
-/// Why what some arm asks cannot be cut.
 fn why_not_held(content: &Content, setups: &[Setup]) -> Option<&'static str> {
     let specs: Vec<_> = setups.iter().filter_map(|setup| levels::spec_of(content, setup).ok()).collect();
     let commands: BTreeSet<u32> = specs.iter().map(workloads::Spec::commands_per_transaction).collect();
@@ -83,7 +82,6 @@ fn why_not_held(content: &Content, setups: &[Setup]) -> Option<&'static str> {
     }
 }
 
-/// Why arms cannot take turns on one server.
 fn why_not_on_one_server(
     content: &Content,
     workload: &str,
@@ -132,7 +130,6 @@ mod tests {
     const MANAGED: &str = "managed = {}";
     const URL: &str = "url = \"postgres://there\"";
 
-    /// Two arms of settings, of these workloads of pgbench's own.
     fn settings(target: &str, builtins: &[&str], one: &str, more: &str) -> Plan {
         let what = format!(
             "[settings.base]\n[settings.other]\n{one}\n[compare]\nfactor = \"settings\"\nbase = \"base\""
@@ -150,7 +147,6 @@ mod tests {
         ))
     }
 
-    /// Whether all, some or none take turns, and the words about it.
     fn words(plan: &Plan) -> (usize, String) {
         let sliced =
             plan.runs.iter().filter(|run| run.round == 1 && turns::turns(plan, run).is_some()).count();
@@ -180,7 +176,7 @@ mod tests {
         sliced(&settings(URL, &["select-only"], "jit = \"off\"", MEASURE), 2);
         let restart = settings(MANAGED, &["select-only"], "shared_buffers = \"1GB\"", MEASURE);
         sliced(&restart, 2);
-        // A reload would do on one server, if they did not have to be in force at once.
+        // A reload would suffice on one server, if both did not have to be in force at once.
         let reload = settings(MANAGED, &["select-only"], "autovacuum_naptime = \"10s\"", MEASURE);
         sliced(&reload, 2);
         assert!(reload.copies().is_some_and(|copies| copies.each == 2));

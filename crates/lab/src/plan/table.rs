@@ -8,11 +8,11 @@ use super::restarts::arms_need_restart;
 use super::{Plan, PlannedRun, SHOWN_APART, setups, turns};
 use crate::factors::SETTINGS;
 
-/// Columns before those of further factors, and behind them.
+/// Columns around the columns of further factors.
 const FIRST: [&str; 5] = ["step", "round", "workload", "clients", "rate_per_s"];
 const LAST: [&str; 4] = ["arm", "warmup_s", "duration_s", "seed"];
 
-/// A rate as it was asked for: a measured figure would have digits behind the point.
+/// A rate as requested: a measured figure would have decimals.
 fn rate(asked: Option<f64>) -> Value {
     match asked {
         Some(rate) if rate.fract() == 0.0 => Value::Int(rate as i64),
@@ -40,7 +40,7 @@ pub fn table(plan: &Plan) -> Table {
             table.push(row);
         }
         let state = plan.content.state_of(run);
-        // Arms in turn on one server bring their settings with their connections.
+        // Arms in turn on one server set their settings per connection.
         let in_turn = plan.content.compared() == SETTINGS && turns::turns(plan, run).is_some();
         let switches = !run.beside && !state.is_empty() && copy.is_none() && !in_turn;
         if switches && in_force.as_ref() != Some(&state) {
@@ -68,23 +68,21 @@ pub fn table(plan: &Plan) -> Table {
     table
 }
 
-/// What is varied beside that which every run has.
 fn further_factors(plan: &Plan) -> Vec<&str> {
     let keys = plan.runs.iter().flat_map(|run| run.factors.keys()).map(String::as_str);
-    // A mean says little of a rate that changes.
+    // The mean of a changing rate means little.
     let changing = plan.runs.iter().any(|run| run.changing_rate().is_some());
     let apart = |key: &&str| SHOWN_APART.contains(key) && !(changing && *key == "rate");
     let further: BTreeSet<&str> = keys.filter(|key| !apart(key)).collect();
     further.into_iter().collect()
 }
 
-/// The same for people: the seed of each run, 19 digits that follow from the plan's, is left out.
+/// The same for people, without the seed of each run: 19 digits that follow from the plan's.
 #[must_use]
 pub fn short_table(plan: &Plan) -> Table {
     table(plan).only(|table, at| table.columns[at].name != "seed")
 }
 
-/// The row of a change of the server's state before a run.
 fn switch(plan: &Plan, run: &PlannedRun, state: &str, further: usize) -> Vec<Value> {
     let step = if arms_need_restart(&plan.content.arms) { "switch, restart" } else { "switch" };
     let mut row = vec![Value::Null; FIRST.len() + further + LAST.len()];

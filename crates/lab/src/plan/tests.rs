@@ -49,7 +49,7 @@ fn arm_index(run: &PlannedRun) -> usize {
     run.arm.as_deref().map_or(0, |arm| arm[1..].parse().unwrap())
 }
 
-/// Known only when they are open: what one arm writes is there in the other.
+/// Known only when they are open: both arms see what one writes.
 #[test]
 fn arms_that_turn_out_to_share_a_server_take_no_turns_where_they_write() {
     let plan = plan(
@@ -79,14 +79,15 @@ fn a_sample_is_explained_once_where_something_is_compared() {
     let (hash, runs) = explained(&compared);
     assert_eq!(runs.len(), 2, "{runs:?}: each arm once, and nothing beside the grid");
     assert!(runs.iter().all(|run| run.ends_with("round 1")), "{runs:?}");
-    // It makes no other experiment of it.
+    // It does not make another experiment.
     assert_eq!(explained(&(compared + "explain = false\n")), (hash, Vec::new()));
     let alone = text(1, &[4], 1, false, 2);
     assert!(explained(&alone).1.is_empty());
     assert_eq!(explained(&(alone + "explain = true\n")).1.len(), 1);
 }
 
-/// Users of six connections each got as many of a tile server as there were users: they waited for each other there.
+/// Users of six connections each got as many tile server connections as there were users, and waited for each
+/// other.
 #[test]
 fn tile_servers_have_a_connection_for_each_of_a_user() {
     let most = |picker: &str| {
@@ -129,7 +130,8 @@ proptest! {
         prop_assert!(seeds.values().all(|users| users.len() == 1));
         prop_assert_eq!(seeds.len(), plan.runs.len() - grid.len() / arms * (arms - 1));
 
-        // The base is first in odd rounds and last in even ones; over two rounds every arm has had every place alike.
+        // The base is first in odd rounds and last in even ones; over two rounds every arm has every position
+        // equally often.
         let mut places: HashMap<(BTreeMap<String, String>, usize), u32> = HashMap::new();
         for run in &grid {
             let place = run.position_in_pair as usize - 1;
@@ -260,7 +262,8 @@ fn runs_are_sized_by_the_budget() {
     let sized = |budget: &str| plan(&written(budget));
     let plan = sized("3min");
     assert!(plan.content.measure.duration_s > 1.0 && plan.content.measure.duration_s < 10.0);
-    // The length is part of the identity, and so the same wherever arms stand; copies take a start more each round.
+    // The length is part of the identity, so it does not depend on where arms run; copies add a start each
+    // round.
     let total = |plan: &Plan| cost::estimate(plan).total.as_secs_f64();
     assert!(total(&plan) < 190.0, "{}", total(&plan));
     let plan = revised::standing_so(plan, None);
@@ -297,7 +300,7 @@ fn credentials_are_no_part_of_the_identity() {
     assert!(!serde_json::to_string(&with).unwrap().contains("geheim"));
 }
 
-/// The identity of what is prepared, as earlier builds made it: experiments begun with them go on.
+/// The identity of preparations, as earlier builds computed it: their experiments continue.
 #[test]
 fn preparations_keep_the_identity_of_earlier_builds() {
     let folder = tempfile::tempdir().unwrap();
@@ -321,7 +324,7 @@ fn preparations_keep_the_identity_of_earlier_builds() {
     assert_eq!(identity.to_string(), wanted.to_string());
 }
 
-/// Plans that are kept in another way are the same experiments. (Hashes of an earlier build.)
+/// Plans stored in another form are the same experiments. (Hashes of an earlier build.)
 #[test]
 fn shipped_experiments_are_the_same_experiments() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
@@ -351,7 +354,8 @@ fn shipped_experiments_are_the_same_experiments() {
     insta::assert_snapshot!(found.join("\n"));
 }
 
-/// Reading files in another way, or naming a key again, is no new experiment: what was begun goes on. (Hashes of an earlier build.)
+/// Reading files in another way, or renaming a key, is not a new experiment: what was begun continues.
+/// (Hashes of an earlier build.)
 #[test]
 fn experiments_of_earlier_files_are_the_same_experiments() {
     let folder = tempfile::tempdir().unwrap();
@@ -408,7 +412,8 @@ fn experiments_of_earlier_files_are_the_same_experiments() {
     insta::assert_snapshot!(found.join("\n"));
 }
 
-/// An experiment with two workloads, two numbers of clients and two query modes, of which one factor is compared.
+/// An experiment with two workloads, two numbers of clients and two query modes, of which one factor is
+/// compared.
 fn comparing(factor: &str, base: &str) -> Plan {
     let text = format!(
         "question = \"?\"\n[target]\nmanaged = {{}}\n[workload.a]\npgbench = {{ builtin = \"select-only\" }}\n\
@@ -416,7 +421,7 @@ fn comparing(factor: &str, base: &str) -> Plan {
          a.max_tries = [1, 5]\n[settings.x]\nwork_mem = \"1MB\"\n[settings.y]\nwork_mem = \"2MB\"\n\
          [compare]\nfactor = \"{factor}\"\nbase = {base}\n[measure]\nrounds = 2\n"
     );
-    // The option concerns one workload only, and so cannot be told apart in the other.
+    // The option concerns one workload only, so arms in the other would be equal.
     let text = if factor == "a.max_tries" {
         text.replace("[factors]", "[factors]\nworkload = \"a\"")
             .replace("[workload.b]\npgbench = { builtin = \"tpcb-like\" }\n", "")
@@ -432,7 +437,7 @@ fn any_factor_can_be_compared() {
         factor: &'static str,
         base: &'static str,
         arms: [&'static str; 2],
-        /// Of a round: those of workload a, and those of b, which does without the option.
+        /// Cells per round: of workload a, and of b, without the option.
         cells: usize,
     }
     let case = |factor, base, arms, cells| Case { factor, base, arms, cells };
@@ -474,7 +479,7 @@ fn an_arm_is_what_its_level_says() {
     assert_eq!(setup("mode", "\"prepared\"").options["mode"], "prepared");
     assert_eq!(setup("a.max_tries", "5").options["max_tries"], "5");
     assert_eq!(setup("settings", "\"y\"").arm.unwrap().name.as_deref(), Some("y"));
-    // "4 returns other values than 0" said of nothing what it was.
+    // "4 returns other values than 0" did not name the factor.
     for (factor, base, arm, words) in [
         ("workload", "\"b\"", "a", "a"),
         ("settings", "\"y\"", "x", "x"),
@@ -547,7 +552,7 @@ fn arms_that_are_the_same_are_seen() {
     }
 }
 
-/// Two storages, of which the second is this.
+/// Two storages, the second with this table.
 fn stored(second: &str) -> String {
     format!(
         "question = \"?\"\n[target]\nmanaged = {{}}\n[workload.w]\npgbench = {{ builtin = \"select-only\" }}\n[storage.x]\n\
@@ -555,7 +560,7 @@ fn stored(second: &str) -> String {
     )
 }
 
-/// One's own factor with two levels, of which the second is this.
+/// A user's factor with two levels, the second with this table.
 fn changing(with: &str) -> String {
     format!(
         "question = \"?\"\n[target]\nmanaged = {{}}\n[workload.a]\npgbench = {{ builtin = \"select-only\" }}\n\
@@ -564,7 +569,7 @@ fn changing(with: &str) -> String {
     )
 }
 
-/// The plan named the do alone, and nothing of a pooler.
+/// The plan named only `do`, and no pooler.
 #[test]
 fn the_plan_says_all_of_changes_and_poolers() {
     let with =
@@ -581,7 +586,7 @@ fn the_plan_says_all_of_changes_and_poolers() {
     }
 }
 
-/// Heated by a warm-up, nobody could say how much of a run was cold.
+/// After a warm-up, nobody could tell how much of a run was cold.
 #[test]
 fn a_cold_run_has_no_warm_up() {
     let base = text(1, &[1], 1, false, 2);
@@ -599,7 +604,8 @@ fn a_cold_run_has_no_warm_up() {
             .collect();
         assert_eq!(warmups.iter().filter(|run| **run == (Cache::Cold, 0.0)).count(), 2, "{warmups:?}");
         assert_eq!(warmups.iter().filter(|run| **run == (Cache::Warm, 2.0)).count(), 2, "{warmups:?}");
-        // Two rounds: a run beside, one warm and one cold, each of 2 s; the warm one and that beside have 2 s before.
+        // Two rounds: a run outside the grid, one warm and one cold, each of 2 s; the first two have 2 s
+        // before.
         let seconds = 2.0 * (3.0 * (2.0 + 0.35 + 1.0) + 2.0 * 2.0);
         assert!(
             (cost::estimate(&plan).total.as_secs_f64() - seconds).abs() < 0.01,
@@ -615,7 +621,7 @@ fn servers_versions_and_data_stand_beside_each_other() {
     struct Case {
         factors: &'static str,
         compare: &'static str,
-        /// Names of the managed servers, that of the base first.
+        /// Names of the managed servers, the base's first.
         names: &'static [&'static str],
     }
     let cases = [
@@ -663,7 +669,8 @@ fn servers_versions_and_data_stand_beside_each_other() {
     }
 }
 
-/// The study of a small server: a baseline as fast as it can, one client on a schedule, and ladders at two promises.
+/// The study of a small server: a baseline at full speed, one client on a schedule, and ladders at two
+/// promises.
 const LOADS: &str = "question = \"?\"\n[target]\nmanaged = {}\n\
     [workload.baseline]\npgbench = { builtin = \"select-only\" }\n\
     [workload.throttled]\npgbench = { builtin = \"select-only\" }\n\
@@ -693,7 +700,7 @@ fn workloads_have_loads_of_their_own() {
     ];
     let short = plan(LOADS);
     assert_eq!(asked(&short), wanted);
-    // A cell has them by their plain names, and no more than it needs.
+    // A cell has them by their plain names, and only those it needs.
     let keys: Vec<&str> = short.runs[2].factors.keys().map(String::as_str).collect();
     assert_eq!(keys, ["clients", "promise", "rate_per_client", "workload"]);
     assert_eq!(short.runs[0].factors.len(), 2);
@@ -702,7 +709,7 @@ fn workloads_have_loads_of_their_own() {
     assert_eq!(asked(&full)[2..], ["ladder 16 Some(16.0) None"]);
 }
 
-/// What says nothing new is no part of what an experiment is.
+/// A default value is not part of the identity.
 #[test]
 fn a_bound_counts_only_where_it_is_given() {
     let with = |load: &str| plan(&LOADS.replace("[measure]", &format!("{load}[measure]")));

@@ -1,4 +1,4 @@
-//! How the arms of a cell take turns, and what is told about it.
+//! How the arms of a cell take turns, and the texts about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,12 +9,11 @@ use super::{Plan, PlannedRun, Slices, burden, cells, levels};
 use crate::measure::{LONGEST, SHORTEST, Turns, USUAL};
 use crate::setup::Placement;
 
-/// Seconds of load before anything of a run counts.
 pub(super) fn warmup_of(plan: &Plan, run: &PlannedRun) -> f64 {
     turns(plan, run).map_or_else(|| levels::warmup_of(&plan.content, run), |turns| turns.warmup.as_secs_f64())
 }
 
-/// How the arms of a run's cell take turns; `None` where they run one after the other.
+/// How the arms of a run's cell take turns; `None` if they run one after the other.
 pub(crate) fn turns(plan: &Plan, run: &PlannedRun) -> Option<Turns> {
     let slicing = plan.slicing.as_ref()?;
     if run.beside || !plan.has_arms_beside(run) || slicing.uncut.contains_key(&run.workload) {
@@ -22,7 +21,7 @@ pub(crate) fn turns(plan: &Plan, run: &PlannedRun) -> Option<Turns> {
     }
     let measure = &plan.content.measure;
     Some(Turns {
-        // Without one nothing would be known of how long transactions take.
+        // Without a warm-up the length of transactions would be unknown.
         warmup: Duration::from_secs_f64(levels::warmup_of(&plan.content, run)).max(USUAL),
         duration: Duration::from_secs_f64(measure.duration_s),
         length: match measure.slices {
@@ -37,7 +36,7 @@ pub(crate) fn turns(plan: &Plan, run: &PlannedRun) -> Option<Turns> {
     })
 }
 
-/// The placement that was chosen, why, and what becomes of it where arms take turns; `None` where none was.
+/// The chosen placement, the reason, and what it means where arms take turns; `None` without a choice.
 pub(crate) fn placement_words(plan: &Plan) -> Option<String> {
     let chosen = plan.placement.as_ref()?;
     let spread = plan.runs.iter().any(|run| turns(plan, run).is_some_and(|turns| turns.spread));
@@ -50,7 +49,7 @@ pub(crate) fn placement_words(plan: &Plan) -> Option<String> {
     Some(format!("{}; {}{by_turns}", chosen.words(), chosen.why))
 }
 
-/// What is to be known of how a run's arm takes turns, or does not: the kind of an event, and its words.
+/// A note on how a run's arm takes turns, or does not: the kind of an event, and its text.
 pub(crate) fn told_of_turns(plan: &Plan, run: &PlannedRun) -> Option<(&'static str, String)> {
     let slicing = plan.slicing.as_ref().filter(|_| !run.beside)?;
     if let Some(why) = slicing.uncut.get(&run.workload) {
@@ -61,7 +60,7 @@ pub(crate) fn told_of_turns(plan: &Plan, run: &PlannedRun) -> Option<(&'static s
     Some((RunEvent::SLICED_ALL_THE_SAME, burden))
 }
 
-/// Whether arms take turns, and where they don't, why; empty where the question does not arise.
+/// Whether arms take turns, or why not; empty if the question does not apply.
 pub(crate) fn slicing_words(plan: &Plan) -> String {
     let Some(slicing) = &plan.slicing else { return String::new() };
     let workloads: BTreeSet<String> =
@@ -91,7 +90,7 @@ pub(crate) fn slicing_words(plan: &Plan) -> String {
             false => format!("no slices for {}: {why}", names.join(", ")),
         }
     });
-    // Where workloads are what is compared, they go by one name together.
+    // Compared workloads share one name.
     let writes = &slicing.facts.writes;
     let is_several = |name: &str| !plan.content.workloads.contains_key(name) && !writes.is_empty();
     let writing = sliced.iter().any(|name| writes.contains(*name) || is_several(name));

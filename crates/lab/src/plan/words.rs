@@ -1,4 +1,4 @@
-//! What will be done, in words.
+//! A plan as text.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{
 use crate::factors::{SETTINGS, STORAGE};
 use crate::setup::At;
 
-/// What will be done, in words, a line each: target, preparation, arms, order, time.
+/// A plan as text, a line each: target, preparation, arms, order, time.
 #[must_use]
 pub fn words(plan: &Plan) -> Vec<String> {
     let mut lines = vec![plan.question.clone()];
@@ -55,7 +55,6 @@ pub fn words(plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// How many trials there will be, and how long that takes, at least and at most.
 fn search_length_words(plan: &Plan) -> String {
     let (measure, per_run) = (&plan.content.measure, cost::estimate(plan).per_run);
     let [least, most] = crate::strategies::of(plan, &[], None).usual(&[]);
@@ -66,7 +65,7 @@ fn search_length_words(plan: &Plan) -> String {
     )
 }
 
-/// That arms which take turns are warmed up all the same.
+/// A note that arms which take turns are always warmed up.
 fn longer_warmup(plan: &Plan) -> String {
     let asked = plan.content.measure.warmup_s;
     let given = plan
@@ -113,7 +112,6 @@ fn preparation_words(plan: &Plan) -> Vec<String> {
     jobs_of(&plan.content.prepare).jobs().iter().map(|job| format!("prepare: {}", job.what())).collect()
 }
 
-/// What the arms are, and what the settings are that are varied beside them.
 fn arms_words(plan: &Plan) -> Vec<String> {
     let settings = plan.content.compared() == SETTINGS;
     let of_settings = if settings { "arm" } else { "settings" };
@@ -131,7 +129,6 @@ fn arms_words(plan: &Plan) -> Vec<String> {
     named.map(|arm| arm_words(of_settings, arm)).chain(described).chain(compared).collect()
 }
 
-/// What is to be known where arms differ in more than what they stand on.
 fn storage_words(plan: &Plan) -> Option<String> {
     let levels = plan.content.factors.get(STORAGE)?;
     let mut held: BTreeMap<Holds, Vec<&str>> = BTreeMap::new();
@@ -171,7 +168,6 @@ fn is_by_url(plan: &Plan, at: &At) -> bool {
     matches!(levels::target(&plan.content, at), TargetSpec::Url { .. })
 }
 
-/// Where arms stand, and why.
 pub(crate) fn standing_words(plan: &Plan) -> String {
     let Some(standing) = &plan.standing else { return String::new() };
     let half = plan.content.scheme == Scheme::HalfRounds;
@@ -203,7 +199,6 @@ pub(crate) fn standing_words(plan: &Plan) -> String {
     }
 }
 
-/// How rounds, cells and arms follow each other.
 pub(crate) fn order_words(plan: &Plan) -> String {
     let slicing = turns::slicing_words(plan);
     [rounds_words(plan), slicing].into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join("; ")
@@ -255,7 +250,6 @@ fn rounds_words(plan: &Plan) -> String {
     }
 }
 
-/// The rule of a search, and its bounds.
 fn search_words(asked: &AskedLimit, compares: bool) -> String {
     let from = asked.lowest.map_or("1 % of the fastest run".to_owned(), |rate| format!("{rate}/s"));
     let to = asked.highest.map_or("120 % of it".to_owned(), |rate| format!("{rate}/s"));

@@ -1,4 +1,4 @@
-//! A workload of a plan, with the texts it stands for.
+//! A workload of a plan, with its texts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,12 +12,10 @@ use crate::factors::with_options;
 /// Name to SHA-256 of a text.
 type Texts = BTreeMap<String, String>;
 
-/// What a level of an option is kept under.
 pub(super) fn level_name(option: &str, level: &str) -> String {
     format!("{option} = {level}")
 }
 
-/// Hashes of the texts that it asks with these options.
 pub(super) fn texts<'p>(planned: &'p PlannedWorkload, options: &BTreeMap<String, String>) -> Vec<&'p String> {
     let changed = options.iter().filter_map(|(option, level)| planned.levels.get(&level_name(option, level)));
     let texts: Vec<&Texts> = changed.collect();
@@ -25,7 +23,7 @@ pub(super) fn texts<'p>(planned: &'p PlannedWorkload, options: &BTreeMap<String,
     texts.into_iter().flat_map(BTreeMap::values).collect()
 }
 
-/// What it asks for with these options, whatever its scripts are called.
+/// What it requests with these options, without the names of scripts.
 pub(super) fn effect(planned: &PlannedWorkload, options: &BTreeMap<String, String>) -> String {
     let changed = Spec::of(&planned.spec).and_then(|spec| with_options(&spec, options));
     let spec = changed.map_or_else(|_| planned.spec.clone(), |spec| spec.options());
@@ -36,18 +34,18 @@ pub(super) fn effect(planned: &PlannedWorkload, options: &BTreeMap<String, Strin
     format!("{spec} {:?}", texts(planned, options))
 }
 
-/// The workload without the places of its files.
+/// The workload without the paths of its files.
 pub(super) fn portable(planned: &PlannedWorkload) -> PlannedWorkload {
     let levels = planned.levels.iter().map(|(level, texts)| (level.clone(), without_places(texts)));
     PlannedWorkload {
-        // Options that this pgdyno does not know are kept unchanged.
+        // Unknown options are kept unchanged.
         spec: Spec::of(&planned.spec).map_or_else(|_| planned.spec.clone(), |spec| spec.portable().options()),
         scripts: without_places(&planned.scripts),
         levels: levels.collect(),
     }
 }
 
-/// Texts by the names of their files; those in whose place another one of that name would stand keep theirs.
+/// Texts by the names of their files; a name that would clash keeps its path.
 fn without_places(texts: &Texts) -> Texts {
     let mut portable = Texts::new();
     for (place, hash) in texts {
@@ -69,8 +67,8 @@ mod tests {
     const PLAIN: &str =
         "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { files = \"a.sql\" }\n";
 
-    /// The files of two levels of an option were no part of what an experiment is: with another text in one of them the
-    /// rounds of both texts were one experiment. And two files compared were called A against A.
+    /// The files of two levels of an option were not part of the identity: with another text in one of them
+    /// the rounds of both texts were one experiment. And two compared files were called A against A.
     #[test]
     fn texts_of_levels_are_part_of_an_experiment() {
         let folder = tempfile::tempdir().unwrap();
@@ -113,7 +111,7 @@ mod tests {
             identity::hash(&here.content),
             identity::hash(&plan_of(&folder.path().join("e.toml"), &absolute).content)
         );
-        // Two files of one name are two.
+        // Two files with one name are two.
         std::fs::write(folder.path().join("sub/a.sql"), "SELECT 2;\n").unwrap();
         let two = |files: &str| {
             let text = PLAIN.replace("\"a.sql\"", files);

@@ -1,5 +1,5 @@
-//! What is in memory of the data when a run begins, where a factor says so: the server is started again, and its files stand
-//! in the machine's page cache or do not.
+//! Sets which data are in memory when a run begins, if a factor requires it: the server is restarted, with
+//! its files in the page cache or not.
 
 use server::Stop;
 use server::page_cache::{Resident, can_drop, drop_files, read_files};
@@ -9,15 +9,15 @@ use crate::error::LabError;
 use crate::setup::Cache;
 use crate::stage::Stage;
 
-/// Stops the server, brings its files out of the page cache or into it, and starts it again; tells in words what was done,
-/// and how much of the files is in memory.
+/// Stops the server, removes its files from the page cache or reads them into it, and starts it again.
+/// Returns a text about it, and how much of the files is in memory.
 pub(super) fn bring(stage: &mut Stage, cache: Cache, stop: &Stop) -> Result<(String, Resident), LabError> {
     stage.let_go();
     stage.target.cluster()?.stop()?;
     let again = cache == Cache::Cold && stage.target.drop_storage_caches()?;
     let cluster = stage.target.cluster()?;
     let done = with_files(cache, &cluster.data(), again, stop);
-    // It goes on whatever came of that.
+    // Start it even if that failed.
     cluster.start()?;
     let (mut told, resident) = done?;
     if again {
@@ -26,7 +26,7 @@ pub(super) fn bring(stage: &mut Stage, cache: Cache, stop: &Stop) -> Result<(Str
     Ok((told, resident))
 }
 
-/// A filesystem that was `mounted_anew` has forgotten what its own cache held, too.
+/// A filesystem that was `mounted_anew` has an empty cache too.
 fn with_files(
     cache: Cache,
     data: &std::path::Path,

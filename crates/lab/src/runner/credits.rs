@@ -1,6 +1,7 @@
-//! CPU credits of a server's host, as far as they can be known. No balance is to be seen from a guest or over SQL; but once
-//! throughput fell to a fraction and stayed there, the two speeds tell what credits would do: how long a rest buys a
-//! second at full speed, and when they end again. Said with its condition: that it was credits that ended.
+//! CPU credits of a server's host, as far as they can be inferred. Neither a guest nor SQL shows the balance.
+//! But once throughput fell to a fraction and stayed there, the two speeds predict how long a rest is needed
+//! for a second at full speed, and when credits end again. The texts name the condition: that credits had
+//! ended.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,24 +13,22 @@ use super::event;
 use crate::setup::At;
 use crate::validity::machine::Steps;
 
-/// A fall to more than this share of the speed before is no end of credits.
+/// A fall to more than this share of the speed before is not an end of credits.
 const HIGHEST_BASELINE: f64 = 0.5;
-/// Work at full speed for so many times as long as credits could have lasted shows that it is not about credits.
+/// Work at full speed for this multiple of the longest possible time disproves credits.
 const DISPROVED: f64 = 3.0;
 
-/// What is inferred, by server.
 #[derive(Debug, Default)]
 pub(super) struct Credits(BTreeMap<At, Known>);
 
 #[derive(Debug)]
 struct Known {
     inferred: Inferred,
-    /// The time that is counted.
     until: Instant,
 }
 
 impl Credits {
-    /// A run begins: when credits end under it, if they do.
+    /// At the start of a run: when credits end during it, if they do.
     pub(super) fn before(&mut self, at: &At, now: Instant) -> Option<RunEvent> {
         let known = self.0.get_mut(at)?;
         known.inferred.rested(now.saturating_duration_since(known.until).as_secs_f64());
@@ -41,7 +40,7 @@ impl Credits {
         ))
     }
 
-    /// A run is over, and was judged: whether credits may have ended under it.
+    /// After a judged run: whether credits may have ended during it.
     pub(super) fn after(&mut self, at: &At, run: &Run, now: Instant) -> Option<RunEvent> {
         let throttled = run.doubts.iter().any(|doubt| doubt.reason == Reason::Throttled);
         let profile = run.changing_rate();
@@ -62,7 +61,7 @@ impl Credits {
         let could_s = known.inferred.left_s();
         known.until = now;
         if throttled {
-            // It may have been so from the beginning.
+            // It may have been so from the start.
             known.inferred.worked(could_s);
         } else if worked_s > DISPROVED * could_s.max(1.0) {
             self.0.remove(at);
@@ -73,7 +72,6 @@ impl Credits {
     }
 }
 
-/// `40 s`, `12 min`.
 fn words(seconds: f64) -> String {
     let seconds = Duration::from_secs_f64(seconds.clamp(0.0, 1e9)).as_secs_f64();
     if seconds < 120.0 { format!("{seconds:.0} s") } else { format!("{:.0} min", seconds / 60.0) }
@@ -86,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// A run of so many seconds on a host with these credits, after its rest, judged as it would be.
+    /// A run of so many seconds on a host with these credits, after its rest, judged as usual.
     fn run(bucket: &mut Bucket, seconds: usize) -> Run {
         let key = RunKey { workload: "w".into(), factors: BTreeMap::new(), arm: None, round: 1 };
         let mut run = Run::new(RunKind::Client, key);
@@ -110,7 +108,7 @@ mod tests {
         run
     }
 
-    /// Minutes and seconds until credits end, as an event says it.
+    /// Minutes and seconds until credits end, as in an event.
     fn said(event: Option<RunEvent>) -> String {
         let detail = event.expect("an event").detail;
         let (_, rest) = detail.rsplit_once("in about ").expect("a time");
@@ -126,7 +124,7 @@ mod tests {
         let now = start + Duration::from_secs(60);
         let told = credits.after(&at, &first, now).expect("they ended").detail;
         assert!(told.starts_with("if CPU credits ended: 9.0 s without load earn a second"), "{told}");
-        // An hour's rest earns 6 credits: 6 minutes and 40 seconds at full speed, while they come in.
+        // An hour's rest earns 6 credits: 6 minutes and 40 seconds at full speed, while they are earned.
         bucket.pass(3600.0, 0.0);
         let now = now + Duration::from_secs(3600);
         assert_eq!(said(credits.before(&at, now)), "7 min");
@@ -154,7 +152,7 @@ mod tests {
             None,
             "a minute at full speed without rest"
         );
-        // A step that nothing else shows is no end of credits.
+        // A step without other evidence is not an end of credits.
         let alone = Run { doubts: Vec::new(), ..ended };
         assert_eq!(credits.after(&at, &alone, start), None);
     }

@@ -1,4 +1,4 @@
-//! What happened in a run, as events worth a word.
+//! Notable events of a run.
 
 use engine::Measured;
 use spec::RunEvent;
@@ -6,7 +6,6 @@ use spec::figures::{self, Figure, Figures};
 
 use crate::words::count;
 
-/// `1 more outage was not kept`.
 fn not_kept(number: u64, noun: &str) -> String {
     format!(
         "{} {} not kept",
@@ -15,10 +14,9 @@ fn not_kept(number: u64, noun: &str) -> String {
     )
 }
 
-/// Bytes of WAL above which a run counts as one that writes.
+/// Bytes of WAL above which a run counts as writing.
 const WRITES: f64 = 1e6;
 
-/// What is worth a word about a run.
 pub(super) fn events(measured: &Measured, figures: &Figures) -> Vec<RunEvent> {
     let mut events = Vec::new();
     for outage in &measured.outages {

@@ -21,7 +21,6 @@ use crate::stage::Stage;
 use crate::strategies::Cause;
 use crate::validity::{JobEvidence, Machine, Probe, Probes, judge_job};
 
-/// What was counted before it.
 struct Before {
     counters: Counters,
     host: HostSample,
@@ -29,7 +28,6 @@ struct Before {
     disk: DiskTraffic,
 }
 
-/// The figure of the bytes of these files on disk.
 fn figure_of(holds: Holds) -> Figure {
     match holds {
         Holds::Data => figures::STORAGE_DATA_BYTES,
@@ -38,10 +36,9 @@ fn figure_of(holds: Holds) -> Figure {
     }
 }
 
-/// What stands on the storage of its server's own, where it has one.
 fn note_storage(stage: &mut Stage, record: &mut Run) -> Result<(), LabError> {
     let Some(holds) = stage.target.storage_holds() else { return Ok(()) };
-    // What is in memory only would count as if it were not there, or compress to nothing.
+    // Data only in memory would be missing on disk.
     stage.control()?.execute("CHECKPOINT")?;
     match stage.target.storage_used() {
         Ok(None) => {}
@@ -57,7 +54,7 @@ fn note_storage(stage: &mut Stage, record: &mut Run) -> Result<(), LabError> {
 }
 
 impl Runner<'_> {
-    /// Does it, and judges how it went. One that fails is a run, too: an invalid one, with its log.
+    /// Runs and judges a job. A failed one is a run, too: an invalid one, with its log.
     pub(super) fn do_job(&mut self, setup: &Setup, mut record: Run) -> Result<Done, LabError> {
         let stop = self.stop;
         self.concluding.insert((setup.asked(), setup.at()));
@@ -86,9 +83,9 @@ impl Runner<'_> {
         let report = jobs::run(stage, job, &mut **progress, stop, &mut remarks)?;
         let _concluding = stop.concluding();
         progress.step(Step::Collect, "counters, sizes and verdict");
-        // First: what is asked from now on is none of the job's.
+        // First, so that later queries do not count for the job.
         let (host, now, disk) = (HostSample::take(server), others(), DiskTraffic::take(server));
-        // One that was changed meanwhile was read in part as it was.
+        // A file changed in the meantime was read in a mixed state.
         files.are_unchanged()?;
         let control = stage.control()?;
         record.figures.append(Counters::take(control)?.since(&before.counters));
@@ -99,7 +96,7 @@ impl Runner<'_> {
         let own = |table: &String| report.tables.is_empty() || report.tables.contains(table);
         record.relations = relation_sizes(control)?;
         record.relations.retain(|relation| own(&relation.table) && !relation.table.starts_with("pgdyno."));
-        // Settings are read again by its own connection.
+        // Its own connection reads the settings again.
         let changed = stage.changed()?;
         record.events.extend(remarks.into_iter().map(|remark| event("remark", remark)));
         self.probe_after(setup, &mut record);
@@ -110,7 +107,6 @@ impl Runner<'_> {
         Ok(Done { finished, cause, measured: Measured::default(), lost: None })
     }
 
-    /// Fills the record in, and judges.
     fn take_report(&mut self, setup: &Setup, record: &mut Run, report: JobReport, changed: Option<&str>) {
         let (before, after) = (kept_probe(record, PROBE_BEFORE), kept_probe(record, PROBE_AFTER));
         let earlier = self.probes.entry((setup.at(), record.arm.clone())).or_default();

@@ -1,4 +1,4 @@
-//! Where runs go: an experiment's place in the results file, made with its first run.
+//! An experiment's place in the results file, created with its first run.
 
 use std::path::{Path, PathBuf};
 
@@ -17,14 +17,14 @@ use crate::setup::Setup;
 use crate::stage::Stage;
 use crate::target_spec::TargetSpec;
 
-/// Sees whether something can be stored: better known before the work than behind it.
+/// Checks before the work whether results can be stored.
 pub(crate) fn try_results(path: Option<&Path>, mut progress: &mut dyn Progress) -> Result<(), LabError> {
     let Some(path) = path else { return Ok(()) };
     progress.step(Step::Results, path.display().to_string());
     Ok(Store::try_out(path)?)
 }
 
-/// Where runs are measured, asked before them: a server that is gone afterwards takes nothing with it.
+/// Where runs are measured, read before them, since the server may be unavailable afterwards.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
     pub(crate) host: Host,
@@ -38,18 +38,17 @@ impl Surroundings {
     }
 }
 
-/// What makes runs that no file planned comparable: those of one identity are rounds of one experiment.
+/// The identity of unplanned runs: runs of one identity are rounds of one experiment.
 #[derive(Debug)]
 pub(crate) struct Identity<'a> {
-    /// The command.
     pub(crate) name: &'a str,
     pub(crate) question: &'a str,
-    /// All that tells it from others but the command and the seed.
+    /// All that identifies it except the command and the seed.
     pub(crate) plan: Recorded,
     pub(crate) seed: u64,
 }
 
-/// The plan of a run of pgbench scripts; `threads` as they were asked for.
+/// The plan of a run of pgbench scripts; `threads` as requested.
 pub(crate) fn plan_of(
     target: &TargetSpec,
     options: &pgbench::Options,
@@ -76,9 +75,9 @@ pub(crate) fn plan_of(
 }
 
 impl Identity<'_> {
-    /// What tells it from other runs of the same command, 64 hex digits.
+    /// Distinguishes it from other runs of the same command, 64 hex digits.
     fn hash(&self) -> String {
-        // serde_json keeps the keys of objects sorted, so equal plans give equal texts.
+        // serde_json sorts the keys of objects, so equal plans give equal texts.
         let plan = serde_json::to_value(&self.plan).expect("plans are plain data");
         spec::hex(&Sha256::digest(format!("{} {plan}", self.name)))
     }
@@ -104,29 +103,27 @@ impl Identity<'_> {
     }
 }
 
-/// An experiment's place in a results file. One that comes to no run leaves nothing there.
+/// An experiment's place in a results file. Without a run nothing is stored.
 #[derive(Debug)]
 pub(crate) struct Results {
     store: Store,
     path: PathBuf,
     experiment: Experiment,
     at: Surroundings,
-    /// Begin again, whatever is there.
+    /// Begin again, even if runs are stored.
     again: bool,
-    /// Its number, where earlier invocations stored runs of it.
+    /// Its number, if earlier invocations stored runs of it.
     known: Option<ExperimentId>,
-    /// Its number and that of this invocation, from this invocation's first run on.
+    /// Its number and this invocation's, from this invocation's first run on.
     begun: Option<(ExperimentId, u32)>,
-    /// Texts that wait for the first run.
     texts: Vec<Text>,
-    /// Where no file planned the runs: their round, and the number of those before them.
+    /// For unplanned runs: their round, and the number of runs before them.
     numbers: Option<(u32, u32)>,
-    /// What measures it, to be typed again.
     command: Option<spec::shell::Command>,
 }
 
 impl Results {
-    /// Of a planned experiment, in a file that can be written; `known` is what earlier invocations of it have.
+    /// For a planned experiment, in a writable file; `known` is the experiment of earlier invocations.
     pub(crate) fn of_experiment(
         mut store: Store,
         path: &Path,
@@ -139,12 +136,11 @@ impl Results {
         Ok(Self { store, path, experiment, at, again, known, begun, texts, numbers, command })
     }
 
-    /// The same, with the command that measures it.
     pub(crate) fn made_by(self, command: Option<spec::shell::Command>) -> Self {
         Self { command, ..self }
     }
 
-    /// Of runs that no file planned: the next round of what has their identity.
+    /// For unplanned runs: the next round of the same identity.
     pub(crate) fn next_round(
         path: &Path,
         identity: &Identity<'_>,
@@ -165,27 +161,25 @@ impl Results {
         &self.path
     }
 
-    /// The experiment's number, once it has runs.
     pub(crate) fn id(&self) -> Option<ExperimentId> {
         self.begun.map(|(id, _)| id).or(self.known)
     }
 
-    /// What is stored and done.
+    /// Stored and valid runs.
     pub(crate) fn finished(&self) -> Result<Vec<RunKey>, LabError> {
         Ok(self.id().map(|id| self.store.finished_runs(id)).transpose()?.unwrap_or_default())
     }
 
-    /// A file that was kept with one of its runs.
     pub(crate) fn artifact(&self, name: &str) -> Result<Option<Artifact>, LabError> {
         Ok(self.id().map(|id| self.store.artifact(id, name)).transpose()?.flatten())
     }
 
-    /// How long a job with an input of so many bytes usually took, seconds.
+    /// Usual duration of a job with an input of so many bytes, seconds.
     pub(crate) fn usual_job_s(&self, input_bytes: u64) -> Result<Option<f64>, LabError> {
         Ok(self.store.usual_job_s(input_bytes)?)
     }
 
-    /// Stores runs of this invocation that belong together, and gives their numbers.
+    /// Stores runs of this invocation that belong together, and returns their numbers.
     pub(crate) fn keep(&mut self, block: &mut [Finished]) -> Result<Vec<i64>, LabError> {
         let (id, invocation) = match self.begun {
             Some(begun) => begun,
@@ -211,17 +205,14 @@ impl Results {
         Ok(self.store.store(id, block)?)
     }
 
-    /// Keeps these texts, with the next runs that are kept.
     pub(crate) fn add_texts(&mut self, texts: Vec<Text>) {
         self.texts.extend(texts);
     }
 
-    /// Marks stored runs that are measured again, and count no more.
     pub(crate) fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), LabError> {
         Ok(self.store.supersede(runs, why)?)
     }
 
-    /// Marks stored runs to be measured again.
     pub(crate) fn set_aside(&mut self, runs: &[i64], why: &str) -> Result<(), LabError> {
         Ok(self.store.set_aside(runs, why)?)
     }

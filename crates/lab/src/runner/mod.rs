@@ -1,6 +1,6 @@
-//! Carries runs out: brings servers to what a setup asks for, settles them, measures, judges, makes the record.
+//! Carries out runs: applies a setup to servers, settles them, measures, judges, makes the record.
 //!
-//! Which of these steps a caller wants is part of the call (`Care`); nobody but the drop-in measures without it.
+//! The caller selects steps with `Care`; only the drop-in measures without it.
 
 mod cache;
 mod credits;
@@ -55,34 +55,26 @@ use crate::strategies::Cause;
 use crate::validity::Probes;
 use crate::validity::machine::STEADY_SECONDS;
 
-/// Which steps are wanted around a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Care {
-    /// Bring data, checkpoints and autovacuum into the state every run starts from.
     pub(crate) settle: bool,
-    /// Read the server's counters at both ends, and see whether its settings stayed.
+    /// Read the server's counters before and after, and check whether its settings stayed the same.
     pub(crate) counters: bool,
-    /// Take it for an answer if a server does not let so many clients in.
+    /// Accept as a result that a server refuses so many clients.
     pub(crate) more_clients: bool,
-    /// Explain a sample of transactions when it is over.
     pub(crate) explain: bool,
-    /// Report each second.
     pub(crate) seconds: bool,
 }
 
 impl Care {
     pub(crate) const FULL: Self =
         Self { settle: true, counters: true, more_clients: false, explain: false, seconds: true };
-    /// None: what is measured is the load generator.
     pub(crate) const NONE: Self =
         Self { settle: false, counters: false, more_clients: false, explain: false, seconds: true };
 }
 
-/// Why a run was not measured.
 enum NotMeasured {
-    /// The load did not start.
     NotStarted(NotStarted),
-    /// What there is to be around it could not be had.
     Other(LabError),
 }
 
@@ -92,41 +84,38 @@ impl From<LabError> for NotMeasured {
     }
 }
 
-/// A run that was carried out.
 #[derive(Debug)]
 pub(crate) struct Done {
-    /// As it is stored.
     pub(crate) finished: Finished,
-    /// Why it is invalid, as far as one such run can be told from another by it.
+    /// Why it is invalid, as far as it distinguishes such runs.
     pub(crate) cause: Option<Cause>,
-    /// What the engine counted; none of a run that could not mean anything.
+    /// The engine's counts; empty for a run without meaning.
     pub(crate) measured: engine::Measured,
-    /// Why the server could not be asked about it; what the clients saw stands all the same.
+    /// Why the server could not be queried about it; the clients' figures remain valid.
     pub(crate) lost: Option<LabError>,
 }
 
 impl Done {
-    /// A run that has no load, and says why.
+    /// A run without load; its record has the reason.
     fn without_a_load(run: Run) -> Self {
         let finished = Finished { run, seconds: Spool::default() };
         Self { finished, cause: None, measured: engine::Measured::default(), lost: None }
     }
 }
 
-/// Servers that are open, workloads that are ready, and what is in force.
+/// Open servers, ready workloads, and what is in force.
 pub(crate) struct Runner<'a> {
-    /// The experiment's servers; none where only a sink is asked.
+    /// The experiment's servers; empty if only a sink is used.
     stages: BTreeMap<At, Stage>,
     sink: Option<Sink>,
     pub(crate) progress: &'a mut dyn Progress,
     stop: &'a Stop,
     workloads: BTreeMap<String, Ready>,
-    /// Workloads that left something, and where.
     concluding: BTreeSet<(String, At)>,
     /// Idle probes before runs so far, by server and arm.
     probes: BTreeMap<(At, Option<String>), Vec<Probe>>,
     credits: Credits,
-    /// How late 1 % of the arrivals start on this host with nothing to do, µs, where schedules are judged by it.
+    /// How late 1 % of the arrivals start on this host with nothing to do, µs, if schedules are judged by it.
     host_lag_us: Option<f64>,
 }
 
@@ -149,12 +138,11 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// One of the experiment's servers.
     pub(crate) fn stage(&mut self, at: &At) -> Result<&mut Stage, LabError> {
         self.stages.get_mut(at).ok_or_else(not_opened)
     }
 
-    /// The same with everybody who is told or asked on the way.
+    /// The same with the progress and the stop.
     pub(crate) fn on_stage(
         &mut self,
         at: &At,
@@ -162,7 +150,7 @@ impl<'a> Runner<'a> {
         Ok((self.stages.get_mut(at).ok_or_else(not_opened)?, &mut *self.progress, self.stop))
     }
 
-    /// Starts a process of ours that can be asked instead of the target.
+    /// Starts a process of ours that answers instead of the target.
     pub(crate) fn start_sink(&mut self) -> Result<(), LabError> {
         let watchdog = Watchdog::current().map_err(|source| {
             LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
@@ -171,39 +159,33 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Ends it, where there is one.
     pub(crate) fn end_sink(&mut self) {
         self.sink = None;
     }
 
-    /// From now on schedules are late beyond what this host is late by itself.
+    /// From now on schedules are judged by this host's own lag.
     pub(crate) fn set_host_lag(&mut self, p99_us: f64) {
         self.host_lag_us = Some(p99_us);
     }
 
-    /// The switch that ends it all.
     pub(crate) fn stop(&self) -> &'a Stop {
         self.stop
     }
 
-    /// A workload that runs can ask for from now on.
     pub(crate) fn add(&mut self, name: &str, ready: Ready) {
         self.workloads.insert(name.to_owned(), ready);
     }
 
-    /// The server that a setup needs, and the workload that it asks for.
     pub(crate) fn stage_and_ready(&mut self, setup: &Setup) -> Option<(&mut Stage, &mut Ready)> {
         Some((self.stages.get_mut(&setup.at())?, self.workloads.get_mut(&setup.asked())?))
     }
 
-    /// The one that runs ask for by this name.
     pub(crate) fn ready(&mut self, name: &str) -> Option<&mut Ready> {
         self.workloads.get_mut(name)
     }
 
-    /// An error that may come from the end of a server of ours, with what its log says.
+    /// Adds the log of a server of ours if its end may have caused the error.
     pub(crate) fn explain(&mut self, error: LabError) -> LabError {
-        // One that died says it all.
         let died = self.stages.values_mut().find_map(|stage| stage.check().err());
         match died.filter(|_| error.class() != Class::Interrupted) {
             Some(died) => died,
@@ -214,7 +196,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Of several servers, the error says which one does not let anybody in any more.
+    /// With several servers, the error names the server that refuses connections.
     fn which_is_gone(&self, error: LabError) -> LabError {
         if error.class() != Class::Unreachable || self.stages.len() < 2 {
             return error;
@@ -232,7 +214,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Carries a run out; gives nothing when it was given up because the user asked to stop at once.
+    /// Carries out a run; returns nothing when the user stopped at once.
     pub(crate) fn run(
         &mut self,
         run: &PlannedRun,
@@ -244,7 +226,7 @@ impl<'a> Runner<'a> {
         self.bring_about(setup, care, &mut record)?;
         self.with_what_is_known_of(setup, &mut record)?;
         if record.validity == Validity::Invalid {
-            // That is known from the guard, costs no time, and each run says it.
+            // Known from the guard, so no time is spent, and each run records it.
             return Ok(Done::without_a_load(record));
         }
         self.bring_cache(setup, &mut record)?;
@@ -282,15 +264,14 @@ impl<'a> Runner<'a> {
         Ok(Done { finished, cause, measured: measured.engine, lost })
     }
 
-    /// The idle probe right after a run: before credits come in again.
+    /// The idle probe directly after a run, before credits are earned again.
     fn probe_after(&mut self, setup: &Setup, record: &mut Run) {
         let probe =
             self.stage(&setup.at()).and_then(|stage| Ok(Probe::take(stage.control()?, is_long(setup))));
-        // What cannot be asked any more shows when the next run begins.
+        // A failed query shows when the next run begins.
         keep_probe(record, PROBE_AFTER, probe.ok().flatten());
     }
 
-    /// What a run needs of its server, recorded with it.
     fn bring_about(&mut self, setup: &Setup, care: Care, record: &mut Run) -> Result<(), LabError> {
         measuring::forget();
         self.switch_to(setup)?;
@@ -317,7 +298,7 @@ impl<'a> Runner<'a> {
         }
         record.settings.clone_from(&stage.in_force.settings);
         if setup.changes.is_some() || *at != At::default() {
-            // An index is there in one arm, and not in the other; a table is larger on one server than on another.
+            // An index may exist in one arm only; tables may differ in size between servers.
             record.relations = relation_sizes(stage.control()?)?;
         }
         if *at != At::default() {
@@ -327,7 +308,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Whether a measured run is to be believed; what somebody changed meanwhile is read again before the next.
+    /// Judges a measured run; changed settings are read again before the next one.
     fn judge(&mut self, setup: &Setup, record: &mut Run, measured: &mut Measured, changed: Option<&str>) {
         let (before, after) = (kept_probe(record, PROBE_BEFORE), kept_probe(record, PROBE_AFTER));
         let earlier = self.probes.entry((setup.at(), record.arm.clone())).or_default();
@@ -359,13 +340,13 @@ impl<'a> Runner<'a> {
         if changed.is_some()
             && let Ok(stage) = self.stage(&setup.at())
         {
-            // The next run begins with its arm's settings set and read again.
+            // The next run sets and reads the settings of its arm again.
             stage.in_force.arm = None;
             stage.in_force.settings.clear();
         }
     }
 
-    /// Brings the server to the state that a run needs; tells whether it was in another one.
+    /// Brings the server to the state that a run needs; returns whether it changed.
     pub(crate) fn switch_to(&mut self, setup: &Setup) -> Result<bool, LabError> {
         if let Some(stage) = self.stages.get_mut(&setup.at()) {
             stage.wake()?;
@@ -374,12 +355,12 @@ impl<'a> Runner<'a> {
         Ok(self.change(setup)? || set)
     }
 
-    /// Has every copy started again before it is used next: a round begins.
+    /// Restarts every copy before its next use: a round begins.
     pub(crate) fn start_anew(&mut self) {
         self.stages.values_mut().for_each(Stage::start_anew);
     }
 
-    /// Lets all copies but one rest, which is started again: runs that are to be alone begin there.
+    /// Stops all copies but one, which is restarted: for runs that need to be alone.
     pub(crate) fn leave_alone(&mut self, at: &At) -> Result<(), LabError> {
         for (other, stage) in &mut self.stages {
             if other == at { stage.start_alone()? } else { stage.rest()? }
@@ -387,8 +368,8 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Lets all servers rest but one, which is started again: nothing is left to be done for another one meanwhile, and each run
-    /// begins alike.
+    /// Stops all servers but one, which is restarted: no background work remains for another one, and each
+    /// run begins in the same state.
     pub(crate) fn start_alone(&mut self, at: &At) -> Result<(), LabError> {
         self.stages.values_mut().try_for_each(Stage::rest)?;
         self.stage(at)?.wake()
@@ -398,17 +379,15 @@ impl<'a> Runner<'a> {
         self.stages.values_mut().try_for_each(Stage::wake)
     }
 
-    /// Removes the copies: nobody goes on with them.
     pub(crate) fn remove_copies(&mut self) -> Result<(), LabError> {
         let (copies, others) =
             std::mem::take(&mut self.stages).into_iter().partition(|(at, _)| at.copy.is_some());
         self.stages = others;
-        // Each of them, also when one fails.
+        // Each of them, even if one fails.
         let removed: Vec<_> = BTreeMap::into_values(copies).map(Stage::remove).collect();
         removed.into_iter().collect()
     }
 
-    /// The settings of a run's arm.
     fn set(&mut self, setup: &Setup) -> Result<bool, LabError> {
         let Some(arm) = &setup.arm else { return Ok(false) };
         let (stage, mut progress, _) = self.on_stage(&setup.at())?;
@@ -428,14 +407,13 @@ impl<'a> Runner<'a> {
         Ok(true)
     }
 
-    /// What one's own factors do for a run.
     fn change(&mut self, setup: &Setup) -> Result<bool, LabError> {
         let Some(changes) = &setup.changes else { return Ok(false) };
         let (stage, progress, _) = self.on_stage(&setup.at())?;
         own::bring(stage, changes, progress)
     }
 
-    /// Brings about how the run's clients connect; tells the version of a pooler.
+    /// Sets how the run's clients connect; returns the version of a pooler.
     fn connect_by(&mut self, setup: &Setup) -> Result<Option<String>, LabError> {
         let Self { stages, workloads, .. } = self;
         let Some(stage) = stages.get_mut(&setup.at()) else { return Ok(None) };
@@ -449,7 +427,8 @@ impl<'a> Runner<'a> {
         Ok(stage.pooler_version())
     }
 
-    /// Where a factor says what is in memory of the data: the last step before the load, so that nothing else heats it.
+    /// If a factor sets which data are in memory: the last step before the load, so that nothing else changes
+    /// the cache.
     fn bring_cache(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
         if setup.cache == Cache::AsLeft {
             return Ok(());
@@ -462,7 +441,7 @@ impl<'a> Runner<'a> {
         self.connect_by(setup).map(drop)
     }
 
-    /// The state every run starts from, recorded with it.
+    /// The same state before every run, recorded with it.
     fn settle(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
         self.progress.step(Step::Reset, "the workload's own data, autovacuum, a checkpoint");
         let stop = self.stop;
@@ -494,7 +473,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// What was found out about its workload before the run.
+    /// Records facts about its workload from before the run.
     fn with_what_is_known_of(&mut self, setup: &Setup, record: &mut Run) -> Result<(), LabError> {
         let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
         let ready = self.workloads.get_mut(&setup.asked()).ok_or_else(missing)?;
@@ -511,7 +490,8 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Measures; tells also why the server could not be asked about it, and which settings somebody changed meanwhile.
+    /// Measures; also returns why the server could not be queried, and which settings were changed in the
+    /// meantime.
     fn measure(
         &mut self,
         setup: &Setup,
@@ -532,7 +512,7 @@ impl<'a> Runner<'a> {
             _ => return Err(LabError::failed(Class::Internal, "nobody to ask", "").into()),
         };
         let stage_is_managed = stage.as_ref().is_none_or(|stage| stage.target.postmaster().is_some());
-        // Let go again when the load is over.
+        // Released after the load.
         let _placed = match (&setup.server, &stage) {
             (Server::Target(_), Some(stage)) => stage.place(&setup.placement)?,
             _ => Placed::default(),
@@ -546,7 +526,7 @@ impl<'a> Runner<'a> {
             Some(stage) if care.counters => Some(stage.control()? as _),
             _ => None,
         };
-        // Of a trial it is told what the server waited for.
+        // For a trial, report what the server waited for.
         let waits = setup.sought.is_some() && setup.rate().is_some();
         let asks_redis = care.counters && workload.asks_redis();
         let mut collectors = collectors::all(Watched {
@@ -579,7 +559,8 @@ impl<'a> Runner<'a> {
         Ok((measured, lost, changed))
     }
 
-    /// Processes of all servers under test, where they are known to be on this machine; `asked` is one of the workloads that ask them.
+    /// Processes of all servers under test, if they are known to be on this machine; `asked` is one of the
+    /// workloads on them.
     fn under_test(&mut self, asked: &str) -> Option<Vec<u32>> {
         if self.workloads.get(asked).is_some_and(|ready| ready.workload.asks_web()) {
             return None;
@@ -592,7 +573,7 @@ impl<'a> Runner<'a> {
         Some(all)
     }
 
-    /// The load could not start: if the server is gone or refuses us too, that says more than the client's words.
+    /// The load could not start: if the server has ended or refuses us too, that is the better error.
     fn not_started(&mut self, at: &At, error: NotStarted) -> LabError {
         if let (Some(stage), NotStarted::Engine(_)) = (self.stages.get_mut(at), &error) {
             if let Err(gone) = stage.check() {
@@ -606,13 +587,13 @@ impl<'a> Runner<'a> {
         error.into()
     }
 
-    /// Has every workload take away what is of no use to anybody; gives what could not be.
+    /// Lets every workload clean up; returns the failures.
     fn conclude(&mut self) -> Result<(), LabError> {
         let Self { stages, workloads, concluding, .. } = self;
         let mut all = Ok(());
         for (asked, at) in &*concluding {
             let Some((ready, stage)) = workloads.get_mut(asked).zip(stages.get_mut(at)) else { continue };
-            // A copy that rests is thrown away, or made again.
+            // A stopped copy is removed or made again.
             if !(at.copy.is_some() && stage.is_at_rest()) {
                 let concluded =
                     stage.wake().and_then(|()| stage.with_site(|site| ready.workload.conclude(site)));
@@ -622,11 +603,10 @@ impl<'a> Runner<'a> {
         all
     }
 
-    /// Puts settings back and stops what was started.
     pub(crate) fn close(mut self) -> Result<(), LabError> {
         let concluded = self.conclude();
         self.progress.step(Step::Restore, "the server's own settings");
-        // Each of them, also when one fails.
+        // Each of them, even if one fails.
         let undone: Vec<_> = self.stages.values_mut().map(own::undo_all).collect();
         let restored: Vec<_> = self.stages.values_mut().map(Stage::restore).collect();
         self.progress.step(Step::Stop, "what was started");
@@ -635,7 +615,6 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What clients carry out in a run.
 fn clients_of<'r>(
     workloads: &'r BTreeMap<String, Ready>,
     setup: &Setup,
@@ -645,7 +624,7 @@ fn clients_of<'r>(
     ready.and_then(|ready| ready.workload.clients()).ok_or_else(missing)
 }
 
-/// Whether clients could not be there, for whatever reason: fewer may.
+/// Whether clients could not connect, for any reason: fewer may.
 fn is_of_connecting(error: &EngineError) -> bool {
     matches!(error, EngineError::Setup(_) | EngineError::SetupTimeout { .. } | EngineError::OpenFiles { .. })
 }
@@ -667,13 +646,13 @@ fn not_by_tls(why: String) -> LabError {
     LabError::failed(Class::Guard, what, "look at `ssl` among the server's settings, and at its log")
 }
 
-/// From so long a measured part on its steadiness is judged, and the idle probe asked for long enough.
+/// Whether the measured part is long enough to judge its steadiness, and to use a thorough idle probe.
 fn is_long(setup: &Setup) -> bool {
     const LONG_NS: Time = STEADY_SECONDS as Time * 1_000_000_000;
     matches!(setup.until, Until::Elapsed(length) if length >= LONG_NS)
 }
 
-/// Figures of the idle probe before the run, and of the one after it: the least and the mean.
+/// Figures of the idle probe before the run, and of the one after it: minimum and mean.
 const PROBE_BEFORE: [Figure; 2] = [figures::PROBE_BEFORE_MS, figures::PROBE_BEFORE_MEAN_MS];
 const PROBE_AFTER: [Figure; 2] = [figures::PROBE_AFTER_MS, figures::PROBE_AFTER_MEAN_MS];
 
@@ -682,19 +661,16 @@ fn keep_probe(record: &mut Run, of: [Figure; 2], probe: Option<Probe>) {
     record.figures.extend(values.into_iter().flat_map(|values| of.into_iter().zip(values)));
 }
 
-/// The same read back.
 fn kept_probe(record: &Run, [least, mean]: [Figure; 2]) -> Option<Probe> {
     Some(Probe { least_ms: record.figures.get(least)?, mean_ms: record.figures.get(mean)? })
 }
 
-/// Tells what is heard of a run while it lasts.
 struct Telling<'a> {
     progress: &'a mut dyn Progress,
     run: &'a str,
     stop: &'a Stop,
-    /// Whether each second is reported.
     seconds: bool,
-    /// From the start of the load on, one press lets the run come to its end.
+    /// Once the load has started, the first interrupt lets the run finish.
     measuring: Option<StopPhase>,
 }
 
@@ -719,7 +695,7 @@ impl Observer for Telling<'_> {
 mod tests {
     use super::*;
 
-    /// 9,276 tps of a second with nothing to do stood above the 2,614 of the database.
+    /// 9,276 tps of a second with nothing to do were above the 2,614 of the database.
     #[test]
     fn seconds_of_the_idle_look_are_not_shown() {
         struct Heard(usize);

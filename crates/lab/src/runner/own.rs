@@ -1,4 +1,4 @@
-//! One's own changes on a server: the ones of a run made, those of others undone, and what could not be.
+//! Users' changes on a server: makes the run's changes, undoes others, and reports failures.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::event::{Progress, Step, Tell};
 use crate::setup::OwnLevel;
 use crate::stage::Stage;
 
-/// Brings a server to these levels, by the names of their factors: what differs is undone, the last one first, and then
-/// made; what stands already stays. Tells whether anything was done.
+/// Brings a server to these levels, by factor: what differs is undone, the last one first, and then made;
+/// equal levels stay. Returns whether anything changed.
 pub(super) fn bring(
     stage: &mut Stage,
     wanted: &BTreeMap<String, OwnLevel>,
@@ -36,7 +36,7 @@ pub(super) fn bring(
         make(stage, name, own, &own.change)?;
         stage.in_force.changes.get_or_insert_default().insert(name.clone(), own.clone());
     }
-    // What one did may have undone another.
+    // One change may have undone another.
     for (name, own) in wanted.iter().filter(|(name, own)| standing.get(*name) == Some(own)) {
         let check = Change { check: own.change.check.clone(), ..Change::default() };
         make(stage, name, own, &check)?;
@@ -46,7 +46,7 @@ pub(super) fn bring(
     Ok(true)
 }
 
-/// Undoes all of them, the last one first; the first that cannot be undone is told, and the others are undone all the same.
+/// Undoes all changes, the last one first; returns the first failure, but continues with the others.
 pub(super) fn undo_all(stage: &mut Stage) -> Result<(), LabError> {
     if stage.is_for_good() {
         return Ok(());
@@ -87,14 +87,12 @@ fn failed(name: &str, own: &OwnLevel, error: Error) -> LabError {
     LabError::OwnChange(Box::new(OwnChangeError { at: None, name, level, class, hint, left, source: error }))
 }
 
-/// Whether what a change did is there still, or may be.
 fn is_still_there(error: &Error) -> bool {
     error.cause().is_some_and(|change: &ChangeError| {
         matches!(change, ChangeError::NotUndone { .. }) || change.part() == Some(Part::Undo)
     })
 }
 
-/// What to try.
 fn advice_on(error: &Error) -> &'static str {
     let Some(change) = error.cause::<ChangeError>() else { return "" };
     match change {
@@ -114,7 +112,7 @@ fn advice_on(error: &Error) -> &'static str {
     }
 }
 
-/// Refuses a server on which an earlier pgdyno's change of one's own is still made.
+/// Refuses a server with a user's change that an earlier pgdyno left.
 pub(crate) fn is_as_it_was(stage: &Stage) -> Result<(), LabError> {
     let still = stage.target.recovered().iter().find_map(|recovered| recovered.still_changed());
     let Some((left, error)) = still else { return Ok(()) };

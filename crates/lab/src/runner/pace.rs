@@ -1,18 +1,17 @@
-//! How long the rest will take, from what the runs so far took.
+//! Remaining time, estimated from the runs so far.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::plan::{Plan, PlannedRun, RESTART_S, cost};
 
-/// Time spent around runs and on restarts so far.
 #[derive(Debug)]
 pub(crate) struct Pace {
     warmup_s: f64,
     duration_s: f64,
     around_s: Mean,
     restart_s: Mean,
-    /// Jobs with all around them, by workload: nothing but earlier ones says how long they take.
+    /// Whole duration of jobs, by workload: only earlier ones predict it.
     jobs_s: BTreeMap<String, Mean>,
 }
 
@@ -51,17 +50,15 @@ impl Pace {
         }
     }
 
-    /// So long earlier jobs of this workload took, seconds; counts like one of them.
+    /// Duration of earlier jobs of this workload, seconds; counts like one observation.
     pub(crate) fn learn(&mut self, workload: &str, seconds: f64) {
         self.jobs_s.insert(workload.to_owned(), Mean::guess(seconds + self.around_s.value()));
     }
 
-    /// Whether anything is known of how long a run takes.
     pub(crate) fn knows(&self, run: &PlannedRun) -> bool {
         !run.is_job() || self.jobs_s.contains_key(&run.workload)
     }
 
-    /// A run took this long, with all around it but switching arms.
     pub(crate) fn ran(&mut self, run: &PlannedRun, took: Duration) {
         match run.is_job() {
             true => self.jobs_s.entry(run.workload.clone()).or_default().add(took.as_secs_f64()),
@@ -69,7 +66,7 @@ impl Pace {
         }
     }
 
-    /// About how long a run takes with all around it, seconds; for a job of which nothing is known as long as others.
+    /// Approximate duration of a run, seconds; an unknown job is assumed to take as long as others.
     pub(crate) fn takes_s(&self, run: &PlannedRun) -> f64 {
         if !run.is_job() {
             return self.warmup_s + self.duration_s + self.around_s.value();
@@ -81,12 +78,10 @@ impl Pace {
         self.jobs_s.get(&run.workload).map_or_else(all, Mean::value)
     }
 
-    /// Switching arms took this long.
     pub(crate) fn switched(&mut self, took: Duration) {
         self.restart_s.add(took.as_secs_f64());
     }
 
-    /// Time for these runs and so many switches.
     pub(crate) fn left<'r>(&self, runs: impl Iterator<Item = &'r PlannedRun>, switches: usize) -> Duration {
         let runs_s: f64 = runs.map(|run| self.takes_s(run)).sum();
         Duration::from_secs_f64(runs_s + switches as f64 * self.restart_s.value())

@@ -1,8 +1,8 @@
-//! Where the time of a run's statements goes: a sample of transactions, explained when the run is over.
+//! Where the time of a run's statements goes: a sample of transactions, explained after the run.
 //!
-//! Behind the run, since all that is warm then is what the run had, and nothing that is measured is disturbed: not this
-//! run, and not the next, which is brought into its own state first. In a connection as those of the clients, with what was
-//! in force for the run; a pooler is left out.
+//! After the run the caches are as they were in the run, and nothing is disturbed: the next run is brought to
+//! its own state first. It uses a connection like the clients' ones, with the settings of the run, but no
+//! pooler.
 
 use std::time::Duration;
 
@@ -15,12 +15,11 @@ use workloads::{Explained, Site, TileItem};
 use super::{Runner, Step, Tell, event};
 use crate::setup::{Cache, Setup};
 
-/// For the connection.
 const CONNECTING: Duration = Duration::from_secs(10);
 
 impl Runner<'_> {
-    /// Explains what the run asked for, in a connection to this place. What cannot be explained is told with the run, and
-    /// is no reason to lose it.
+    /// Explains the run's requests, in a connection to this place. A failure is recorded with the run and
+    /// does not invalidate it.
     pub(super) fn take_plans(&mut self, setup: &Setup, place: &Place, record: &mut Run) {
         if self.stop.soon() {
             return;
@@ -44,7 +43,7 @@ impl Runner<'_> {
         let Some(ready) = self.workloads.get_mut(&setup.asked()) else { return Ok(Explained::default()) };
         let mut sql = Control::open(place, Some(CONNECTING)).map_err(|error| error.to_string())?;
         if !sql.is_direct().map_err(|error| error.to_string())? {
-            // Its settings and prepared statements would be the next client's.
+            // Its settings and prepared statements would affect the next client.
             return Ok(Explained::not(
                 "plans are read on a session of pgdyno's own, which a pooler does not give",
             ));
@@ -55,10 +54,9 @@ impl Runner<'_> {
     }
 }
 
-/// Tiles of the run whose plans are kept.
+/// Number of tiles of the run whose plans are kept.
 const SLOWEST: usize = 3;
 
-/// Those that took longest, the slowest first.
 fn slowest(record: &Run) -> Vec<TileItem> {
     let often = record.tiles.iter().any(TileFigures::came_often);
     let mut tiles: Vec<_> = record.tiles.iter().filter(|tile| !often || tile.came_often()).collect();
@@ -70,7 +68,6 @@ fn slowest(record: &Run) -> Vec<TileItem> {
     tiles.iter().take(SLOWEST).map(item).collect()
 }
 
-/// Puts it among what the run was.
 fn keep(explained: Explained, record: &mut Run) {
     let Explained { plans, slowest, kept, missing } = explained;
     record.events.extend(missing.into_iter().map(|why| event(RunEvent::NO_PLANS, why)));

@@ -8,29 +8,26 @@ use crate::event::{Progress, Step, Tell};
 use crate::jobs::Files;
 use crate::stage::Stage;
 
-/// One workload, ready to be run.
 pub(crate) struct Ready {
     pub(crate) workload: Work,
     pub(crate) scripts: Vec<ScriptInfo>,
-    /// Tiles whose figures are kept by themselves.
     pub(crate) items: Vec<TileItem>,
     pub(crate) prepared: Prepared,
     pub(crate) guarded: Guarded,
-    /// Kept with the workload's first run.
     pub(crate) artifacts: Vec<Artifact>,
-    /// What a job reads.
     pub(crate) files: Files,
 }
 
 impl Ready {
-    /// One of which nothing need be known.
+    /// A workload without facts.
     pub(crate) fn as_it_is(workload: impl ClientWorkload + 'static) -> Self {
         let workload = Work::Clients(Box::new(workload));
         let (prepared, guarded, artifacts, files) = Default::default();
         Self { scripts: workload.scripts(), items: Vec::new(), workload, prepared, guarded, artifacts, files }
     }
 
-    /// One that was checked, chose what it will ask (or takes what was chosen already), and proved that it does something.
+    /// A workload that was checked, chose its requests (or reuses the stored choice), and proved that it does
+    /// something.
     pub(crate) fn guarded(
         stage: &mut Stage,
         name: &str,
@@ -82,7 +79,8 @@ impl Ready {
     }
 }
 
-/// The data changed since the first session chose what to ask: its runs could not be compared with new ones.
+/// The data changed since the first invocation chose the requests: its runs could not be compared with new
+/// ones.
 pub(crate) fn changed_data(name: &str) -> LabError {
     LabError::failed(
         Class::Guard,

@@ -1,4 +1,4 @@
-//! From a plan and what was measured to the record that is stored. Nothing else makes the record of a run.
+//! From a plan and a measurement to the stored record. Only this module makes the record of a run.
 
 use spec::figures::{self, Counters, Figure, Figures};
 use spec::{
@@ -13,7 +13,6 @@ use crate::setup::{Cache, Load, Setup};
 use crate::validity::trend::speeds;
 use crate::validity::{Evidence, Machine, Probes, Trend, counts, is_out_of_ports, judge, script_counts};
 
-/// A run as planned, with nothing measured yet.
 pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
     let changing = setup.load.profile().filter(|profile| !profile.is_constant());
     let rate = changing.map(|profile| RunEvent {
@@ -40,24 +39,21 @@ pub(crate) fn planned(run: &PlannedRun, setup: &Setup) -> Run {
     }
 }
 
-/// What a verdict takes beside what was measured.
+/// Inputs of a verdict other than the measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Judged<'a> {
-    /// Which settings somebody changed under the run, in words.
     pub(crate) changed: Option<&'a str>,
-    /// The idle probe around this run.
     pub(crate) probes: Probes,
     /// How late 1 % of the arrivals start on this host with nothing to do, µs.
     pub(crate) host_lag_us: Option<f64>,
-    /// What was counted apart.
     pub(crate) scripts: &'a [ScriptInfo],
-    /// Tiles whose figures were kept by themselves, in the order of `measured.items`.
+    /// Tiles with separate figures, in the order of `measured.items`.
     pub(crate) items: &'a [TileItem],
-    /// Whether it was said that nothing may come back.
+    /// Whether empty answers were declared as expected.
     pub(crate) may_be_empty: bool,
 }
 
-/// Judges what was measured, and fills the record in. Response times of its seconds stay where they are.
+/// Judges the measurement, and fills in the record. Response times of its seconds stay where they are.
 pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Measured, judged: &Judged<'_>) {
     let figure = |of: Figure| measured.figures.get(of);
     let totals = measured.engine.totals();
@@ -84,7 +80,7 @@ pub(crate) fn judge_and_record(run: &mut Run, setup: &Setup, measured: &mut Meas
         is_trial: setup.sought.is_some(),
         scripts: judged.scripts,
         may_be_empty: judged.may_be_empty,
-        // A cache of tiles may begin empty, and stay so: what it had not the database made.
+        // A cache of tiles may begin empty, and stay so: on a miss the database makes the tile.
         hit_pct: figure(figures::HIT_PCT)
             .filter(|_| judged.scripts.iter().all(|script| script.part.is_none())),
         cold_pct: run.figures.get(figures::PAGE_CACHE_PCT).filter(|_| setup.cache == Cache::Cold),
@@ -132,14 +128,15 @@ fn tile_figures((item, figures): (&TileItem, &engine::ItemFigures)) -> Option<Ti
     })
 }
 
-/// What a run of a search says: a trial of its rate, another one of where to look. Nothing where it cannot count, because
-/// clients gave up, the generator stood still or it was not what was asked for.
+/// Figures of a search: for a trial, whether the promise was kept; for a run at full speed, its peak. Empty
+/// if the run cannot count, because clients were aborted, the generator stalled, or settings or answers were
+/// wrong.
 fn search_figures(asked: &AskedLimit, run: &Run, measured: &engine::Measured) -> Figures {
     let other = |doubt: &spec::Doubt| {
         matches!(doubt.reason, Reason::SettingsNotApplied | Reason::EmptyResults | Reason::GeneratorStalled)
     };
     if run.offered_rate.is_some() && is_out_of_ports(measured) {
-        // It is the generator's host that broke the promise.
+        // The generator's host broke the promise.
         return [(figures::PROMISE_KEPT, 0.0), (figures::PROMISE_BAD_PCT, 100.0)].into();
     }
     if !measured.aborts.is_empty() || run.doubts.iter().any(other) {

@@ -1,25 +1,22 @@
-//! The state every run starts from: a checkpoint just done, no autovacuum under way.
+//! The same state before every run: a checkpoint just done, no autovacuum in progress.
 
 use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::{Sql, SqlError, long};
 
-/// Longest wait for autovacuum.
 const AUTOVACUUM_BOUND: Duration = Duration::from_secs(10);
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// What was done before a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Settled {
-    /// How long the checkpoint took, seconds; `None` where we may not ask for one.
+    /// Duration of the checkpoint, seconds; `None` without the right to request one.
     pub(crate) checkpoint_s: Option<f64>,
-    /// How long autovacuum was waited for, seconds.
+    /// Time waited for autovacuum, seconds.
     pub(crate) autovacuum_s: f64,
-    /// Whether autovacuum was still at work when the wait was given up.
+    /// Whether autovacuum was still running when the wait ended.
     pub(crate) autovacuum_at_work: bool,
 }
 
-/// Waits for autovacuum, at most 10 s, and asks for a checkpoint.
 pub(crate) fn settle(sql: &mut dyn Sql, stopped: &dyn Fn() -> bool) -> Result<Settled, SqlError> {
     let mut settled = Settled::default();
     let start = Instant::now();

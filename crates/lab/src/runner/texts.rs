@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use spec::{Text, TextKind, given};
 use workloads::{Preparation, Workload};
 
-/// Longer texts are not kept, only their hash: they are data rather than questions.
+/// Of longer texts only the hash is stored: they are data rather than queries.
 const LONGEST: usize = 1 << 20;
 
 fn kept(used_by: &str, name: &str, kind: TextKind, bytes: &[u8]) -> Text {
@@ -26,7 +26,8 @@ pub(crate) fn of_workload(used_by: &str, workload: &dyn Workload) -> Vec<Text> {
     workload.texts().iter().map(|asked| kept(used_by, &asked.name, asked.kind, &asked.text)).collect()
 }
 
-/// Those of a preparation; files are named from this folder on. What cannot be read is told by the job that needs it.
+/// The texts of a preparation; file names are relative to this folder. The job that needs an unreadable one
+/// reports it.
 pub(crate) fn of_preparation(jobs: &Preparation, folder: &Path) -> Vec<Text> {
     let one = |(used_by, path): (&'static str, &Path)| {
         let bytes = given::read(path).ok()?;

@@ -20,11 +20,9 @@ use crate::plan::PlannedRun;
 use crate::setup::{At, Setup};
 use crate::strategies::Cause;
 
-/// One of the runs.
 pub(crate) struct Turn<'a> {
     pub(crate) run: &'a PlannedRun,
     pub(crate) setup: &'a Setup,
-    /// Whether a sample of its transactions is explained when all turns are over.
     pub(crate) explain: bool,
 }
 
@@ -32,12 +30,12 @@ struct ReadyTurn<'a> {
     setup: &'a Setup,
     record: Run,
     places: Places,
-    /// Where its clients would connect without a pooler, with its own settings; only where it is explained.
+    /// Where its clients would connect without a pooler, with its own settings; only if it is explained.
     explain_at: Option<Place>,
 }
 
 impl Runner<'_> {
-    /// Carries runs out that take turns, in the order in which the first turns are theirs.
+    /// Carries out runs in turns, in the order of their first turns.
     pub(crate) fn run_in_turn(
         &mut self,
         turns: &[Turn<'_>],
@@ -55,7 +53,7 @@ impl Runner<'_> {
             ready.push(ReadyTurn { setup, record, places, explain_at });
         }
         if ready.iter().any(|turn| turn.record.validity == Validity::Invalid) {
-            // That is known from the guard, and a pair of which one is invalid says nothing.
+            // Known from the guard; a pair with an invalid run is useless.
             return self.one_by_one(turns, keep, "an arm is invalid before it begins");
         }
         let Some((measured, taken, cpus)) = self.measure_turns(&ready, how, keep)? else {
@@ -70,7 +68,6 @@ impl Runner<'_> {
         Ok(done)
     }
 
-    /// Carries them out uncut, because of this.
     fn one_by_one(&mut self, turns: &[Turn<'_>], keep: Keep<'_>, why: &str) -> Result<Vec<Done>, LabError> {
         let mut all = Vec::with_capacity(turns.len());
         for turn in turns {
@@ -83,8 +80,8 @@ impl Runner<'_> {
         Ok(all)
     }
 
-    /// What was measured, how the turns went, and over which CPUs processes were spread, if they were; `None` where
-    /// the server takes no such number of connections.
+    /// The measurements, how the turns went, and the CPUs that processes were spread over, if so; `None` if
+    /// the server refuses so many connections.
     fn measure_turns(
         &mut self,
         ready: &[ReadyTurn<'_>],
@@ -99,7 +96,7 @@ impl Runner<'_> {
         let mut servers = Servers::of(stages, ready)?;
         let postmasters = servers.postmasters(ready)?;
         let managed = servers.managed(ready);
-        // Where each arm has a separate server, its collectors read that.
+        // If each arm has a separate server, its own collectors read that.
         let shared = if servers.own { vec![None; ready.len()] } else { postmasters.clone() };
         let placed = servers.place(ready)?;
         let mut tell = |event: LabEvent| progress.event(event);
@@ -120,7 +117,7 @@ impl Runner<'_> {
             observer: teller,
             collectors,
         });
-        // Only where nobody said where to be.
+        // Only without a placement.
         let spread = if how.spread { Spread::begin() } else { None };
         let cpus = spread.as_ref().map(|spread| spread.cpus().to_vec());
         let mut arrival = Placing { spread, postmasters: &managed };
@@ -136,7 +133,6 @@ impl Runner<'_> {
         Ok(Some((measured, taken, cpus)))
     }
 
-    /// Judges one of the runs, and makes its record.
     fn conclude_turn(
         &mut self,
         turn: ReadyTurn<'_>,
@@ -166,18 +162,18 @@ impl Runner<'_> {
     }
 }
 
-/// What was measured, how the turns went, and over which CPUs processes were spread.
+/// The measurements, how the turns went, and the CPUs that processes were spread over.
 type InTurn = (Vec<Measured>, Taken, Option<Vec<usize>>);
 
-/// Whether a server turned a client away because it has enough of them.
+/// Whether a server refused a client because of its connection limit.
 fn is_crowded(error: &NotStarted) -> bool {
     matches!(error, NotStarted::Engine(EngineError::Setup(abort)) if abort.code.as_deref() == Some("53300"))
 }
 
-/// The servers that runs take turns on.
 struct Servers<'s> {
     stages: BTreeMap<At, &'s mut Stage>,
-    /// Each run has one of its own: it is watched by that run, and what several do to one is nobody's.
+    /// Whether each run has its own server, which that run observes; the load of several on one server
+    /// belongs to none of them.
     own: bool,
 }
 
@@ -196,7 +192,7 @@ impl<'s> Servers<'s> {
         Ok(Self { own: stages.len() == ready.len() && !shared, stages })
     }
 
-    /// Of each run's server, where it is known to be on this machine.
+    /// Of each run's server, if it is known to be on this machine.
     fn postmasters(&mut self, ready: &[ReadyTurn<'_>]) -> Result<Vec<Option<u32>>, LabError> {
         let mut all = Vec::with_capacity(ready.len());
         for turn in ready {
@@ -206,12 +202,12 @@ impl<'s> Servers<'s> {
         Ok(all)
     }
 
-    /// The same, where it is ours.
+    /// The same, if pgdyno owns it.
     fn managed(&self, ready: &[ReadyTurn<'_>]) -> Vec<Option<u32>> {
         ready.iter().map(|turn| self.stages[&turn.setup.at()].target.postmaster()).collect()
     }
 
-    /// Puts each server where its runs want it; that is the same for all of them.
+    /// Places each server as its runs need; that is the same for all of them.
     fn place(&self, ready: &[ReadyTurn<'_>]) -> Result<Vec<Placed>, LabError> {
         let placement =
             |at: &At| ready.iter().find(|turn| turn.setup.at() == *at).map(|turn| &turn.setup.placement);
@@ -245,7 +241,7 @@ impl<'s> Servers<'s> {
     }
 }
 
-/// Puts the server's processes for each load on CPUs by turns.
+/// Puts the server's processes for each load on CPUs in turns.
 struct Placing<'a> {
     spread: Option<Spread>,
     postmasters: &'a [Option<u32>],
@@ -265,7 +261,6 @@ impl Arrival for Placing<'_> {
     }
 }
 
-/// Where the processes of all arms are, in words.
 fn by_turns(cpus: &[usize]) -> String {
     let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
     format!(
@@ -274,7 +269,6 @@ fn by_turns(cpus: &[usize]) -> String {
     )
 }
 
-/// What became of the turns, in a run's record.
 fn note(record: &mut Run, arm: usize, taken: &Taken) {
     if let Some(why) = &taken.uncut {
         record.events.push(event(RunEvent::UNCUT, format!("{}: {why}", record.workload)));
@@ -315,12 +309,11 @@ fn note(record: &mut Run, arm: usize, taken: &Taken) {
     }
 }
 
-/// Tells what is heard of several runs while they last.
 struct Teller<'a, 'p> {
     tell: &'a RefCell<&'p mut (dyn FnMut(LabEvent) + 'p)>,
     run: &'a str,
     stop: &'a Stop,
-    /// From the start of the load on, one press lets the runs come to their end.
+    /// Once the load has started, the first interrupt lets the runs finish.
     measuring: Option<StopPhase>,
 }
 
@@ -345,7 +338,7 @@ mod tests {
 
     use super::*;
 
-    /// A run of which nothing counts was valid, and its pair was missing without a word.
+    /// A run without a counted slice was valid, and its pair was silently missing.
     #[test]
     fn a_run_whose_quads_are_all_void_is_invalid() {
         let slice = |quad, is_void| Slice {

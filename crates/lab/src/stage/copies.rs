@@ -1,4 +1,4 @@
-//! Servers that are copies of another one, so that the arms of a comparison stand side by side.
+//! Servers that are copies of another one, so that the arms of a comparison have their own.
 
 use protocol::postgres::sql::Sql;
 use server::Target;
@@ -11,28 +11,27 @@ use crate::error::LabError;
 use crate::event::Progress;
 use crate::event::{Step, Tell};
 
-/// What a server takes of a machine's memory and disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Takes {
     pub(crate) sizes: Sizes,
-    /// As the server has it without an arm, bytes.
+    /// Of the server without an arm, bytes.
     pub(crate) shared_buffers: u64,
-    /// The same.
+    /// Of the server without an arm, bytes.
     pub(crate) work_mem: u64,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct CopyInUse {
-    /// It is started again before the next run.
+    /// It is restarted before the next run.
     anew: bool,
-    /// One's own changes are made once and never undone.
+    /// Users' changes are made once and never undone.
     for_good: bool,
-    /// Pid of the Redis beside it, where that is another copy's: there is one for all of a server's copies.
+    /// Pid of its Redis, if that belongs to another copy: all copies of a server share one.
     pub(super) redis: Option<u32>,
 }
 
 impl Stage {
-    /// Why no copies can be made of the server; `None` when they can.
+    /// Why the server cannot be copied; `None` if it can.
     pub(crate) fn not_to_be_copied(&mut self) -> Result<Option<String>, LabError> {
         self.close_control();
         Ok(match self.target.cluster() {
@@ -41,7 +40,7 @@ impl Stage {
         })
     }
 
-    /// What the server takes, at least.
+    /// The least that the server needs.
     pub(crate) fn takes(&mut self) -> Result<Takes, LabError> {
         let bytes = |control: &mut dyn Sql, name: &str| {
             let query = format!("SELECT pg_catalog.pg_size_bytes(current_setting('{name}'))");
@@ -51,7 +50,7 @@ impl Stage {
         };
         let control = self.control()?;
         let (shared_buffers, work_mem) = (bytes(control, "shared_buffers")?, bytes(control, "work_mem")?);
-        // What is in memory only would count as if it were not there.
+        // Data only in memory would not count.
         control.execute("CHECKPOINT")?;
         let sizes = match self.target.cluster() {
             Ok(cluster) => cluster.sizes()?,
@@ -60,7 +59,7 @@ impl Stage {
         Ok(Takes { sizes, shared_buffers, work_mem })
     }
 
-    /// What its data are, to be told from others: those of this server, prepared at this time.
+    /// Identifies its data: the server, and the time of their preparation.
     pub(crate) fn data_made(&mut self) -> Result<String, LabError> {
         let control = self.control()?;
         let server = control.scalar("SELECT system_identifier FROM pg_catalog.pg_control_system()")?;
@@ -74,8 +73,8 @@ impl Stage {
         Ok(spec::hex(&Sha256::digest(all)))
     }
 
-    /// Makes copies of the server with these numbers, and starts them; the server itself is stopped for that, and only
-    /// started again where it shall stay when pgdyno ends.
+    /// Makes copies of the server with these numbers, and starts them; the server itself is stopped for that,
+    /// and restarted only if it should keep running when pgdyno ends.
     pub(crate) fn copied(
         &mut self,
         numbers: std::ops::RangeInclusive<u32>,
@@ -88,7 +87,7 @@ impl Stage {
         let options = ManagedOptions { via, ..ManagedOptions::default() };
         let template = self.target.cluster()?;
         template.stop_cleanly()?;
-        // Those of an experiment with more arms, that was killed.
+        // Copies of a killed experiment with more arms.
         template.destroy_copies(&|number| !numbers.contains(&number))?;
         let mut copies = Vec::new();
         for number in numbers {
@@ -138,14 +137,14 @@ impl Stage {
         Ok(stages)
     }
 
-    /// A copy is started again before it is used next.
+    /// A copy is restarted before its next use.
     pub(crate) fn start_anew(&mut self) {
         if let Some(copy) = &mut self.copy {
             copy.anew = true;
         }
     }
 
-    /// The same where it begins to be the only one at work; one that rested is started again by waking it.
+    /// The same when it is to run alone; waking restarts a stopped one.
     pub(crate) fn start_alone(&mut self) -> Result<(), LabError> {
         if self.is_at_rest() {
             return self.wake();
@@ -154,7 +153,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Whether it is to be started again, from now on no more.
+    /// Whether it must be restarted; resets the mark.
     pub(super) fn take_anew(&mut self) -> bool {
         self.copy.as_mut().is_some_and(|copy| std::mem::take(&mut copy.anew))
     }
@@ -163,12 +162,13 @@ impl Stage {
         self.copy.as_ref().is_some_and(|copy| copy.anew)
     }
 
-    /// What one's own factors do to a copy that is thrown away is begun: until it is done, the copy counts as not there.
+    /// Begins permanent changes on a copy that is thrown away: until they are done, the copy counts as
+    /// missing.
     pub(crate) fn begin_for_good(&mut self) -> Result<(), LabError> {
         if self.is_for_good() { self.mark_done(None) } else { Ok(()) }
     }
 
-    /// All of it is done, also for who goes on after a crash.
+    /// Marks them as done, also for an invocation after a crash.
     pub(crate) fn end_for_good(&mut self) -> Result<(), LabError> {
         if !self.is_for_good() {
             return Ok(());
@@ -177,7 +177,6 @@ impl Stage {
         self.mark_done(Some(&done))
     }
 
-    /// Whether what is done to it is never undone.
     pub(crate) fn is_for_good(&self) -> bool {
         self.copy.as_ref().is_some_and(|copy| copy.for_good)
     }
@@ -187,7 +186,6 @@ impl Stage {
         Ok(cluster.set_done_for_good(done)?)
     }
 
-    /// Stops a copy and removes it.
     pub(crate) fn remove(mut self) -> Result<(), LabError> {
         if !self.target.changes().is_empty() {
             self.wake()?;

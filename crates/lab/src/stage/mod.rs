@@ -1,4 +1,4 @@
-//! The servers of an experiment, open and ready: PostgreSQL, perhaps a Redis, and a control connection.
+//! The servers of an experiment, open and ready: PostgreSQL, optionally a Redis, and a control connection.
 
 mod copies;
 mod resting;
@@ -41,53 +41,42 @@ use self::copies::CopyInUse;
 pub(crate) use self::copies::Takes;
 use self::tile_servers::TileServers;
 
-/// How long a server may take to be gone after its connections broke.
 const DYING: std::time::Duration = std::time::Duration::from_secs(1);
 const DYING_STEP: std::time::Duration = std::time::Duration::from_millis(20);
 
-/// The servers; dropping it puts settings back and stops what was started.
+/// The servers; dropping it restores settings and stops what was started.
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) target: Target,
     redis: Option<Redis>,
     redis_place: Option<Address>,
-    /// The limits that a Redis of ours was started with.
     redis_limits: Option<Limits>,
     pooler: Option<InUse>,
     tile_servers: TileServers,
-    /// What the runner brought it to.
     pub(crate) in_force: InForce,
-    /// Where it is a copy of another one.
     copy: Option<CopyInUse>,
-    /// Shows others that we measure, where it is a server by URL.
+    /// Shows others that we measure, on a server by URL.
     marker: Option<Marker>,
-    /// It is stopped while another works alone.
     at_rest: bool,
-    /// How one's own changes are made.
     pub(crate) making: change::Options,
     control: Option<Control>,
-    /// The control connection looks for tables where an arm's clients do.
+    /// The control connection uses an arm's search path.
     looks_elsewhere: bool,
-    /// What it shares with the servers of other arms, in words, where they are one server.
+    /// What it shares with other arms, as text, if they are one server.
     shared: Vec<String>,
-    /// Settings as they were read last, for the runs that follow.
+    /// Settings as read last, for the next runs.
     recorded: Vec<spec::Setting>,
     pub(crate) watchdog: Watchdog,
     stop: Stop,
 }
 
-/// What servers were brought to.
 #[derive(Debug, Default)]
 pub(crate) struct InForce {
-    /// The arm, once one is.
     pub(crate) arm: Option<Arm>,
-    /// What one's own factors did, once they did anything.
     pub(crate) changes: Option<BTreeMap<String, OwnLevel>>,
-    /// All settings, as they are recorded.
     pub(crate) settings: Vec<spec::Setting>,
 }
 
-/// A pooler, and what it was started for.
 #[derive(Debug)]
 struct InUse {
     pooler: Pooler,
@@ -97,7 +86,7 @@ struct InUse {
 }
 
 impl Stage {
-    /// Makes, starts or reaches the servers of an experiment; tells what was found on them that a killed pgdyno left.
+    /// Creates, starts or reaches the servers of an experiment; reports what a killed pgdyno left on them.
     pub(crate) fn open(
         access: &TargetAccess,
         pg_bin: Option<PathBuf>,
@@ -113,8 +102,8 @@ impl Stage {
         Ok(stage)
     }
 
-    /// The same for an experiment, which is to [be alone](Self::be_alone) there; `via` is the most that its clients need to
-    /// reach a managed one.
+    /// The same for an experiment, which is to [be alone](Self::be_alone) there; `via` is the widest access
+    /// that its clients need to a managed one.
     pub(crate) fn open_to_be_alone(
         access: &TargetAccess,
         (pg_bin, via): (Option<PathBuf>, Via),
@@ -126,10 +115,10 @@ impl Stage {
         Ok(stage)
     }
 
-    /// From now on nobody else changes settings of the server; `sets` says whether arms do.
+    /// Reserves the server's settings for this process; `sets` says whether arms set any.
     pub(crate) fn be_alone(&mut self, sets: bool, mut progress: &mut dyn Progress) -> Result<(), LabError> {
         let alone = self.target.be_alone(sets);
-        // Who is at work there now, and what is still made there, stands in the refusal.
+        // The refusal names who uses it now, and which changes remain there.
         let told = |recovered: &&Recovered| {
             !matches!(recovered, Recovered::InUse(_)) && recovered.still_changed().is_none()
         };
@@ -140,12 +129,12 @@ impl Stage {
         self.show(progress)
     }
 
-    /// A server by connection string as it is, for somebody who only looks on.
+    /// A server by connection string, unchanged, for a process that only observes.
     pub(crate) fn beside(access: &TargetAccess) -> Result<Self, LabError> {
         Ok(Self::reach(access, None, Via::Socket, Rights::Look, &Stop::new())?.0)
     }
 
-    /// Also tells what was removed of filesystems that killed pgdynos left.
+    /// Also reports removed filesystems of killed pgdyno processes.
     fn reach(
         TargetAccess { spec, url }: &TargetAccess,
         pg_bin: Option<PathBuf>,
@@ -154,7 +143,7 @@ impl Stage {
         stop: &Stop,
     ) -> Result<(Self, Vec<String>), LabError> {
         let home = Home::locate()?;
-        // Refused before anything is started, wherever the server is.
+        // Refuse before anything is started, wherever the server is.
         home.open()?;
         if let Some(account) = Account::unprivileged()? {
             workloads::jobs::programs_run_as(account.uid, account.gid);
@@ -162,7 +151,7 @@ impl Stage {
         let watchdog = Watchdog::current().map_err(|source| {
             LabError::failed(Class::Internal, format!("cannot find pgdyno's own program: {source}"), "")
         })?;
-        // What killed pgdynos left, and their watchdogs with them.
+        // Leftovers of killed pgdyno processes and their watchdogs.
         redis::remove_dead(&home);
         pooler::remove_dead(&home);
         tile_server::remove_dead(&home);
@@ -195,7 +184,6 @@ impl Stage {
         Ok((stage, removed))
     }
 
-    /// Reached, and nothing done there yet.
     fn at(target: Target, redis: (Option<Redis>, Option<Address>), watchdog: Watchdog, stop: &Stop) -> Self {
         let (redis, redis_place) = redis;
         Self {
@@ -219,7 +207,7 @@ impl Stage {
         }
     }
 
-    /// The control connection; opened again if it was lost or given up.
+    /// The control connection; opened again if it was lost or closed.
     pub(crate) fn control(&mut self) -> Result<&mut Control, LabError> {
         if self.control.is_none() {
             self.control = Some(self.target.control()?);
@@ -235,35 +223,35 @@ impl Stage {
         Ok((control, means))
     }
 
-    /// All settings as the load's connections see them, to be recorded; runs from now on count under these.
+    /// All settings as the load's connections see them, to be recorded; the next runs refer to these.
     pub(crate) fn recorded(&mut self) -> Result<Vec<spec::Setting>, LabError> {
         self.recorded = recorded(&mut self.target.like_the_load()?)?;
         Ok(self.recorded.clone())
     }
 
-    /// What of these is another value by now, in words: somebody changed it under a run.
+    /// Recorded settings with another value now, as text: changed during a run.
     pub(crate) fn changed(&self) -> Result<Option<String>, LabError> {
         if self.recorded.is_empty() {
             return Ok(None);
         }
-        // A new connection sees what is in force now; what it sets for itself nobody else changes.
+        // A new connection sees what is in force now; session settings cannot change from outside.
         let now = recorded(&mut self.target.control()?)?;
         Ok(changed(&self.recorded, &now, &self.target.applied().session))
     }
 
-    /// Gives the control connection up: the next one starts with the settings then in force.
+    /// Closes the control connection: the next one starts with the settings then in force.
     pub(crate) fn close_control(&mut self) {
         self.control = None;
         self.looks_elsewhere = false;
     }
 
-    /// Lets the control connection look for tables where an arm's clients do; `None` is where it did at first.
+    /// Sets an arm's search path on the control connection; `None` restores the first one.
     pub(crate) fn look_by(&mut self, search_path: Option<&str>) -> Result<(), LabError> {
         let statement = match search_path {
             Some(path) => {
                 format!("SELECT pg_catalog.set_config('search_path', {}, false)", quote_literal(path))
             }
-            // A session that a pooler lends keeps its own path.
+            // A session from a pooler keeps its own path.
             None if !self.looks_elsewhere => return Ok(()),
             None => "RESET search_path".to_owned(),
         };
@@ -272,7 +260,7 @@ impl Stage {
         Ok(())
     }
 
-    /// What workloads are lent outside the timed part.
+    /// Calls `work` with what workloads need outside the timed part.
     pub(crate) fn with_site<T>(
         &mut self,
         work: impl FnOnce(&mut Site<'_>) -> Result<T, workloads::WorkloadError>,
@@ -289,14 +277,14 @@ impl Stage {
         let mut site = Site { sql: Some(control), redis, http: Some(&web), tile_servers, ..Site::default() };
         let result = work(&mut site);
         if result.is_err() {
-            // The connection may be in a failed transaction, or gone.
+            // The connection may be in a failed transaction, or closed.
             self.close_control();
             self.check()?;
         }
         Ok(result?)
     }
 
-    /// Brings about how the clients of a run connect; a pooler is told the settings in force.
+    /// Sets how the clients of a run connect; a pooler gets the settings in force.
     pub(crate) fn connect_by(
         &mut self,
         connection: &Connection,
@@ -334,36 +322,34 @@ impl Stage {
         Ok(Pooler::start(&home, &upstream, options, &load, &self.watchdog, &self.stop)?)
     }
 
-    /// Version of the pooler that is in use.
     pub(crate) fn pooler_version(&self) -> Option<String> {
         self.pooler.as_ref().map(|used| used.pooler.version().to_string())
     }
 
-    /// The pooler between clients and server that somebody else runs, in words; `None` without one.
+    /// An external pooler between clients and server, as text; `None` without one.
     pub(crate) fn pooled_words(&self, at: &At) -> Option<String> {
         let on = if *at == At::default() { String::new() } else { format!("{at}: ") };
         Some(format!("{on}clients reach the server through {}", self.target.pooling().words()?))
     }
 
-    /// It is another arm's server, too; `words` say what they share.
+    /// Records that it is another arm's server, too; `words` say what they share.
     pub(crate) fn shares(&mut self, words: String) {
         self.shared.push(words);
     }
 
-    /// What it shares with the servers of other arms, in words.
     pub(crate) fn shared_words(&self) -> &[String] {
         &self.shared
     }
 
-    /// Whether it is another arm's server, too: what is counted there is of both.
+    /// Whether it is another arm's server, too: its counters cover both.
     pub(crate) fn is_shared(&self) -> bool {
         !self.shared.is_empty()
     }
 
-    /// Whether a workload's clients can do what they do there.
+    /// Whether a workload's clients can work through its pooler.
     ///
     /// # Errors
-    /// What of it does not go through a transaction pooler.
+    /// What does not work through a transaction pooler.
     pub(crate) fn lets_through(&self, workload: &dyn Workload) -> Result<(), LabError> {
         if !self.target.pooling().is_shared() {
             return Ok(());
@@ -376,7 +362,6 @@ impl Stage {
         Err(refused.into())
     }
 
-    /// Where clients connect.
     pub(crate) fn places(&self) -> Places {
         let (again, wanted) = self.target.places_again();
         let postgres = match &self.pooler {
@@ -391,7 +376,7 @@ impl Stage {
         tile_servers.fold(places, |places, (name, place)| places.with(name, ServerPlace::Http(place)))
     }
 
-    /// Pid of the postmaster, where it is known to be on this machine.
+    /// Pid of the postmaster, if it is known to be on this machine.
     pub(crate) fn postmaster(&mut self) -> Result<Option<u32>, LabError> {
         Ok(match self.target.cluster() {
             Ok(_) => self.target.postmaster(),
@@ -399,7 +384,8 @@ impl Stage {
         })
     }
 
-    /// All processes that clients are served by, without those below them; `None` where one of them is not known to be on this machine.
+    /// All processes that serve clients, without their children; `None` if one of them is not known to be on
+    /// this machine.
     pub(crate) fn processes(&mut self) -> Option<Vec<u32>> {
         let redis = self.redis.as_ref().map(Redis::pid).or(self.copy.as_ref().and_then(|copy| copy.redis));
         if redis.is_none() && self.redis_place.is_some() {
@@ -411,7 +397,7 @@ impl Stage {
         Some(all.chain(self.tile_servers.pids()).collect())
     }
 
-    /// Puts the servers where they are wanted, until what is given back is dropped.
+    /// Places the servers until the returned value is dropped.
     pub(crate) fn place(&self, placement: &Placement) -> Result<Placed, LabError> {
         if placement.server.is_some() && self.target.postmaster().is_none() {
             return Err(LabError::failed(
@@ -441,23 +427,22 @@ impl Stage {
         Ok(applied?.clone())
     }
 
-    /// How one's own changes are made there: commands start in this folder, and an undo may be asked for.
+    /// Sets how users' changes are made: commands start in this folder, and an undo may be required.
     pub(crate) fn makes_changes(&mut self, folder: &Path, undone: bool) {
         let folder = std::path::absolute(folder).ok();
         self.making = change::Options { folder, thrown_away: !undone, ..change::Options::default() };
     }
 
-    /// Ends everybody who is connected to the server through us, before that is stopped.
+    /// Closes all pgdyno connections to the server before it is stopped.
     pub(crate) fn let_go(&mut self) {
         self.close_control();
         self.pooler = None;
         self.tile_servers.stop();
     }
 
-    /// Puts the server's own settings back.
     pub(crate) fn restore(&mut self) -> Result<(), LabError> {
         if self.copy.is_some() {
-            // It is stopped next, and what it was set to is put back when it is used again.
+            // It is stopped next, and its settings are restored at its next use.
             return Ok(());
         }
         self.wake()?;
@@ -468,7 +453,6 @@ impl Stage {
         Ok(())
     }
 
-    /// Whether the servers are still there.
     pub(crate) fn check(&mut self) -> Result<(), LabError> {
         if self.is_at_rest() {
             return Ok(());
@@ -483,7 +467,8 @@ impl Stage {
         self.tile_servers.check()
     }
 
-    /// After a run: why the server could not be asked about it, and which settings somebody changed meanwhile.
+    /// After a run: why the server could not be queried about it, and which settings were changed in the
+    /// meantime.
     pub(crate) fn afterwards(
         &mut self,
         measured: &mut Measured,
@@ -492,7 +477,7 @@ impl Stage {
         let trouble = measured.trouble.take().filter(|_| !stop.at_once());
         let lost = self.check().err().or(trouble.map(LabError::from));
         if !measured.engine.outages.is_empty() {
-            // Another server may answer by now.
+            // Another server may answer now.
             self.close_control();
         } else if lost.is_none() {
             match self.changed() {
@@ -504,8 +489,8 @@ impl Stage {
         (lost, None)
     }
 
-    /// An error that may come from the end of a server of ours, with what its log says: connections break before the
-    /// process is gone.
+    /// Adds the log of a server of ours if its end may have caused the error: connections break before the
+    /// process exits.
     pub(crate) fn explain(&mut self, error: LabError) -> LabError {
         match error.class() {
             Class::Interrupted => return error,
@@ -521,7 +506,7 @@ impl Stage {
             }
             std::thread::sleep(DYING_STEP);
         }
-        // One that has no room left starts again, and breaks off again.
+        // A server without disk space restarts, and fails again.
         if let Some(ailing) = self.ailing_disk() {
             return ailing;
         }
@@ -533,7 +518,7 @@ impl Stage {
         Some(ailing.into())
     }
 
-    /// The error with the path of the server's log, unless it says that already.
+    /// The error with the path of the server's log, unless it is already there.
     fn with_log(&self, error: LabError) -> LabError {
         let (told, log) = (error.to_string(), self.target.log_path().map(|path| path.display().to_string()));
         match log.filter(|log| !told.contains(log)) {
@@ -542,7 +527,6 @@ impl Stage {
         }
     }
 
-    /// Versions of programs other than PostgreSQL, by name.
     pub(crate) fn versions(&self) -> BTreeMap<String, String> {
         let mut versions = BTreeMap::from([("pgdyno".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]);
         if let Some(redis) = &self.redis {
@@ -553,13 +537,11 @@ impl Stage {
     }
 }
 
-/// What goes through a pooler.
 pub(crate) fn load_of(clients: u32, carried: Carried, session: &Wanted) -> pooler::Load<'_> {
     let Carried { prepared, transaction_blocks, reconnects } = carried;
     pooler::Load { clients, reconnects, prepared, transaction_blocks, session }
 }
 
-/// Opens control connections to Redis for a workload.
 struct Lender<'a> {
     address: &'a Address,
     at_start: Option<&'a Limits>,

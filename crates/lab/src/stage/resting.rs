@@ -1,15 +1,13 @@
-//! Servers that are stopped while another one works alone.
+//! Servers that are stopped while another one runs alone.
 
 use super::Stage;
 use crate::error::LabError;
 
 impl Stage {
-    /// Whether it is stopped for a while.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.at_rest
     }
 
-    /// Stops a server of ours until it is woken.
     pub(crate) fn rest(&mut self) -> Result<(), LabError> {
         if self.at_rest {
             return Ok(());
@@ -22,7 +20,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Starts a server that was stopped for a while, with the settings that it had.
+    /// Starts a temporarily stopped server, with its settings.
     pub(crate) fn wake(&mut self) -> Result<(), LabError> {
         if !self.at_rest {
             return Ok(());

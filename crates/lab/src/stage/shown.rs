@@ -1,4 +1,4 @@
-//! A server by URL shows others, on other machines, that it is measured.
+//! Marks a server by URL as measured, for pgdyno processes on other machines.
 
 use std::fmt::Display;
 
@@ -10,8 +10,8 @@ use crate::error::LabError;
 use crate::event::{Progress, Tell};
 
 impl Stage {
-    /// Waits for those who measure on this machine, then for those who measure this server from other ones, and shows both that we do from
-    /// now on. Nothing where this process does not measure.
+    /// Waits for processes that measure on this machine, then for those which measure this server from other
+    /// machines, and shows both that this one measures now. Does nothing if this process does not measure.
     pub(super) fn show(&mut self, progress: &mut dyn Progress) -> Result<(), LabError> {
         if !measuring::is_announced() {
             return Ok(());
@@ -25,7 +25,7 @@ impl Stage {
         let mut marker = match self.target.control().map(|own| Marker::over(own, &measuring::command())) {
             Ok(Ok(marker)) => marker,
             Ok(Err(error)) => return not_available(&error, progress),
-            // A program that cannot connect learns it from the next connection.
+            // The next connection reports the error.
             Err(_) => return Ok(()),
         };
         beside::wait("this server", || marker.others().unwrap_or_default(), progress, &stop)?;
@@ -36,9 +36,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Who measures this server from another machine now.
     pub(crate) fn others_measuring(&mut self) -> Vec<String> {
-        // A server that was restarted meanwhile has forgotten us, and them.
+        // A restarted server has lost the marks.
         self.marker.as_mut().and_then(|marker| marker.others().ok()).unwrap_or_default()
     }
 }

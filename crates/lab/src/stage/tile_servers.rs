@@ -1,5 +1,5 @@
-//! Tile servers between clients and the database: started before the first run that they stand beside, and again after
-//! whatever their connections to the database do not outlive.
+//! Tile servers between clients and the database: started before the first run that uses them, and again
+//! after anything that breaks their database connections.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::error::LabError;
 #[derive(Debug, Default)]
 pub(super) struct TileServers {
     all: Vec<Wanted>,
-    /// The most connections that clients of any run have: their pools stay as they are from one run to the next.
+    /// Most connections of the clients of any run: pools keep their size from one run to the next.
     connections: u32,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct TileServers {
 struct Wanted {
     options: Options,
     installed: Installed,
-    /// Where it listened last: clients may have been told.
+    /// The last port, which clients may already have.
     port: Option<u16>,
     running: Option<TileServer>,
 }
@@ -63,7 +63,6 @@ impl TileServers {
         self.running().map(|(_, running)| running.pid())
     }
 
-    /// Where those that run are, by their names.
     pub(super) fn places(&self) -> BTreeMap<&'static str, HttpPlace> {
         let place = |(wanted, running): (&Wanted, &TileServer)| {
             let kind = wanted.options.kind;
@@ -73,7 +72,6 @@ impl TileServers {
         self.running().map(place).collect()
     }
 
-    /// Of all of them, by their names.
     pub(super) fn versions(&self) -> impl Iterator<Item = (String, String)> {
         self.all
             .iter()
@@ -86,12 +84,11 @@ impl TileServers {
 }
 
 impl Stage {
-    /// Says how many connections the clients of the largest of its runs have, before the first.
+    /// Sets the most connections of the clients of a run, before the first.
     pub(crate) fn expect_connections(&mut self, most: u32) {
         self.tile_servers.connections = most;
     }
 
-    /// Starts the tile servers that do not run, with the settings in force.
     pub(crate) fn start_tile_servers(&mut self) -> Result<(), LabError> {
         if self.tile_servers.all.iter().all(|wanted| wanted.running.is_some()) {
             return Ok(());
@@ -110,12 +107,11 @@ impl Stage {
         Ok(())
     }
 
-    /// Stops them: what is done next to the server would leave them with what was there before.
+    /// Stops them: the next change to the server would leave them with old state.
     pub(crate) fn stop_tile_servers(&mut self) {
         self.tile_servers.stop();
     }
 
-    /// What stands between clients and the database, for the record of a run.
     pub(crate) fn tile_server_words(&self) -> Vec<String> {
         let words = |(wanted, running): (&Wanted, &TileServer)| {
             format!("{} {}: {}", wanted.options.kind, wanted.installed.version, running.words())

@@ -1,4 +1,4 @@
-//! Blocks that the machine disturbed: they are measured again, and what they gave before counts no more.
+//! Blocks that the machine disturbed: they are measured again, and their earlier results are excluded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,25 +9,22 @@ use crate::plan::Plan;
 use crate::validity::machine::STEADY_SECONDS;
 use crate::words::count;
 
-/// How often a block is measured again at most.
+/// Most repetitions of a block.
 pub(crate) const MOST: u32 = 2;
-/// Of the runs that are planned one in so many may be done once more, or one block.
+/// At most one in so many planned runs is repeated, or one block.
 const ONE_IN: usize = 4;
 
-/// How far that goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rule {
-    /// How often a block is measured again at most.
     pub(crate) times: u32,
-    /// Whether its runs are long enough to be judged for their steadiness.
+    /// Whether its runs are long enough to judge their steadiness.
     pub(crate) is_long: bool,
-    /// How many runs are planned.
     pub(crate) planned: usize,
 }
 
 impl Rule {
-    /// That of a plan. Runs that are too short to be judged for their steadiness are measured again only where the generator
-    /// stood still.
+    /// The rule of a plan. Runs that are too short to judge their steadiness are repeated only after a stall
+    /// of the generator.
     pub(crate) fn of(plan: &Plan) -> Self {
         let is_long = plan.content.measure.duration_s >= STEADY_SECONDS as f64;
         let times = plan.repeat_disturbed.unwrap_or(MOST).min(MOST);
@@ -35,8 +32,8 @@ impl Rule {
     }
 }
 
-/// The doubt for which a run is to be measured again, if it is: the machine's doing. In slices a gap of the generator is left
-/// out with its quad.
+/// The doubt that requires a repetition, if any: caused by the machine. In slices a gap of the generator is
+/// removed with its quad.
 pub(crate) fn disturbed(run: &Run) -> Option<&spec::Doubt> {
     let of_machine = |reason| match reason {
         Reason::GeneratorStalled => !run.is_sliced(),
@@ -45,7 +42,6 @@ pub(crate) fn disturbed(run: &Run) -> Option<&spec::Doubt> {
     run.doubts.iter().filter(|doubt| of_machine(doubt.reason)).max_by_key(|doubt| rank(doubt.reason))
 }
 
-/// Which of several reasons is reported.
 fn rank(reason: Reason) -> u32 {
     match reason {
         Reason::GeneratorStalled => 3,
@@ -55,7 +51,7 @@ fn rank(reason: Reason) -> u32 {
     }
 }
 
-/// Whether a run is invalid, and not for a gap of the generator alone.
+/// Whether a run is invalid for a reason other than a gap of the generator.
 pub(super) fn is_invalid_otherwise(run: &Run) -> bool {
     let is_stalled = run.doubts.iter().any(|doubt| doubt.reason == Reason::GeneratorStalled);
     let is_grave = |reason| {
@@ -72,34 +68,29 @@ pub(super) fn is_invalid_otherwise(run: &Run) -> bool {
     run.validity == Validity::Invalid && otherwise
 }
 
-/// A block that is measured again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Repeated {
-    /// Numbers of its runs, as stored.
     pub(crate) runs: Vec<i64>,
-    /// In words: what, why, and which repetition comes now.
+    /// As text: what, why, and which repetition is next.
     pub(crate) why: String,
 }
 
-/// What is to be measured again because of the runs that are done.
 #[derive(Debug, Default)]
 pub(crate) struct Again {
-    /// Places of those, among all that are done, whose block is measured again.
+    /// Indexes of the runs whose block is repeated.
     former: BTreeSet<usize>,
-    /// How many runs of earlier invocations count no more.
     earlier: usize,
-    /// How often each run was done, and counts no more.
     tries: BTreeMap<RunKey, u32>,
-    /// Cells that were unsteady when they were measured again, too: that is how they are.
+    /// Cells that were unsteady when repeated, too: a property of the cell.
     by_themselves: BTreeSet<BTreeMap<String, String>>,
-    /// In the order it came to be.
     pub(crate) repeated: Vec<Repeated>,
-    /// Disturbed blocks that are left as they are, since as much was measured again as may be.
+    /// Disturbed blocks that stay, since the limit of repetitions is reached.
     pub(crate) beyond: usize,
 }
 
 impl Again {
-    /// Because of these runs, after those that earlier invocations set aside for the same reason: who goes on begins nothing again.
+    /// Decides by these runs, after the runs that earlier invocations excluded for the same reason: a
+    /// continued experiment repeats nothing twice.
     pub(crate) fn of(done: &[Done], rule: Rule, superseded: &[RunKey]) -> Self {
         let mut again = Self { earlier: superseded.len(), ..Self::default() };
         for key in superseded {
@@ -111,12 +102,10 @@ impl Again {
         again
     }
 
-    /// Whether the run at this place counts no more.
     pub(crate) fn is_former(&self, place: usize) -> bool {
         self.former.contains(&place)
     }
 
-    /// How often a run was done that counts no more.
     pub(crate) fn tries(&self, key: &RunKey) -> u32 {
         self.tries.get(key).copied().unwrap_or(0)
     }
@@ -126,7 +115,7 @@ impl Again {
         let Some((run, doubt)) = why.max_by_key(|(_, doubt)| rank(doubt.reason).max(1)) else {
             return;
         };
-        // One that is invalid is not the machine's doing alone; of earlier invocations nothing is known.
+        // An invalid run has other causes than the machine; for earlier invocations nothing is known.
         if block.iter().any(|done| is_invalid_otherwise(&done.run) || done.number == 0) {
             return;
         }
@@ -169,7 +158,7 @@ impl Again {
     }
 }
 
-/// Where blocks begin and end: runs of a cell and round next to each other, of which none is there twice.
+/// Start and end of blocks: adjacent runs of a cell and round, each at most once.
 fn blocks(done: &[Done]) -> Vec<(usize, usize)> {
     let mut blocks: Vec<(usize, usize)> = Vec::new();
     for (place, next) in done.iter().enumerate() {
@@ -196,7 +185,7 @@ mod tests {
 
     const RULE: Rule = Rule { times: 2, is_long: true, planned: 40 };
 
-    /// A run of an arm of a cell in a round, with this against it.
+    /// A run of an arm of a cell in a round, with this doubt.
     fn done(cell: &str, arm: &str, round: u32, number: i64, reason: Option<Reason>) -> Done {
         let factors = BTreeMap::from([("workload".to_owned(), cell.to_owned())]);
         let key = RunKey { workload: cell.into(), factors, arm: Some(arm.into()), round };
@@ -207,7 +196,7 @@ mod tests {
         Done { run, cause: None, number, in_turn: false }
     }
 
-    /// A pair, of which the second is so.
+    /// A pair, the second run with this doubt.
     fn pair(cell: &str, round: u32, number: i64, reason: Option<Reason>) -> [Done; 2] {
         [done(cell, "a", round, number, None), done(cell, "b", round, number + 1, reason)]
     }
@@ -266,7 +255,7 @@ mod tests {
         assert_eq!(numbers(&Again::of(&mended, RULE, &[])), [[1, 2]]);
     }
 
-    /// A workload with its own steps would be measured three times each round, for nothing.
+    /// A workload with steps would be measured three times each round, in vain.
     #[test]
     fn what_is_unsteady_again_is_so_by_itself() {
         let unsteady = Some(Reason::Unsteady);
@@ -308,7 +297,7 @@ mod tests {
         assert_eq!(numbers(&Again::of(&all, RULE, &[])), [[2], [4]]);
     }
 
-    /// What was invalid is for others to judge, and of earlier invocations only keys are known.
+    /// Other rules judge invalid runs, and of earlier invocations only keys are known.
     #[test]
     fn only_what_the_machine_alone_did_is_measured_again() {
         let mut invalid = pair("w", 1, 1, Some(Reason::Steal));
@@ -318,7 +307,8 @@ mod tests {
         assert_eq!(numbers(&Again::of(&mixed, RULE, &[])), [[7]]);
     }
 
-    /// Killed before the third time: who goes on knows of the first two, whatever became of their records.
+    /// Killed before the third time: the next invocation knows the first two, whatever happened to their
+    /// records.
     #[test]
     fn what_was_measured_again_before_a_kill_counts() {
         let keys = |times: usize| {
@@ -336,7 +326,7 @@ mod tests {
         assert_eq!((again.repeated.len(), again.beyond), (0, 1), "a quarter of what is planned, in all");
     }
 
-    /// Decisions stand: what is done later changes none of them.
+    /// Later runs change no decision.
     #[test]
     fn more_runs_change_nothing_that_was_decided() {
         let reasons = [Some(Reason::Steal), None, Some(Reason::Unsteady), Some(Reason::Throttled)];

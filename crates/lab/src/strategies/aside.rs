@@ -1,4 +1,4 @@
-//! Runs that turn out invalid again and again: what is left of their kind waits until somebody has looked.
+//! Runs that are repeatedly invalid: the remaining runs of their kind are suspended until the user acts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::Done;
 use super::again::is_invalid_otherwise;
 use crate::plan::PlannedRun;
 
-/// Why a run was invalid, as far as one such run can be told from another by it.
+/// Why a run was invalid, as far as it distinguishes such runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cause {
     reasons: BTreeSet<Reason>,
@@ -18,14 +18,15 @@ pub(crate) struct Cause {
 }
 
 impl Cause {
-    /// Of a run that was judged; `None` when it is not invalid, or only since the generator stood still: the next run may not.
+    /// The cause for a judged run; `None` when it is not invalid, or only because the generator stalled: the
+    /// next run may be fine.
     pub(crate) fn of(run: &Run, aborts: &[Abort]) -> Option<Self> {
         if !is_invalid_otherwise(run) {
             return None;
         }
         let code = aborts.first().and_then(|abort| abort.code.clone());
         let counts = |reason: &Reason| match aborts {
-            // How many transactions there were before the first client gave up is chance.
+            // The number of transactions before the first client was aborted is random.
             [_, ..] => *reason == Reason::Errors,
             [] => matches!(
                 reason,
@@ -36,43 +37,41 @@ impl Cause {
     }
 }
 
-/// What identifies a cell: its factors, `workload` among them.
+/// The identity of a cell: its factors, `workload` among them.
 pub(crate) type Cell = BTreeMap<String, String>;
 
-/// The last event of a cell or workload, where it was an invalid one.
+/// The last event of a cell or workload, if invalid.
 #[derive(Debug, Clone)]
 struct Last {
     cell: Cell,
     cause: Cause,
-    /// Numbers of its run, or of those that took turns in it.
+    /// Numbers of its run, or of the runs that took turns in it.
     runs: Vec<i64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Waits {
-    /// In words: a workload, or one cell of it.
+    /// As text: a workload, or one cell of it.
     pub(crate) what: String,
-    /// Numbers of the two runs that showed it, as stored; with each go those that took turns with it, for half a pair is
-    /// not measured again.
+    /// Stored numbers of the two runs that showed it, each with the runs that took turns with it, since half
+    /// a pair is not measured again.
     pub(crate) runs: Vec<i64>,
-    /// The number of the last one that was invalid.
     pub(crate) seen: i64,
 }
 
-/// What waits because of the runs that are done: two invalid runs in a row with the same cause, of one cell, and that
-/// cell waits; of two cells of one workload, and the workload does. What happens to runs that take turns happens once.
+/// What is suspended because of finished runs. After two consecutive invalid runs with the same cause in one
+/// cell, the cell is suspended; in two cells of one workload, the workload is. Runs that take turns count as
+/// one.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
     workloads: BTreeSet<String>,
     cells: BTreeSet<Cell>,
     last_of_workload: BTreeMap<String, Last>,
     last_of_cell: BTreeMap<Cell, Last>,
-    /// Why, in the order it came to be.
     pub(crate) waits: Vec<Waits>,
 }
 
 impl Aside {
-    /// Because of these runs.
     pub(crate) fn of(done: &[Done]) -> Self {
         let mut aside = Self::default();
         done.chunk_by(|_, next| next.in_turn).for_each(|event| aside.judged(event));
@@ -83,12 +82,11 @@ impl Aside {
         self.workloads.contains(&run.workload) || self.cells.contains(&run.factors)
     }
 
-    /// Whether a workload waits, or a cell that is meant.
     pub(crate) fn holds_any(&self, workload: &str, meant: impl Fn(&Cell) -> bool) -> bool {
         self.workloads.contains(workload) || self.cells.iter().any(meant)
     }
 
-    /// A run, or those that took turns.
+    /// One run, or the runs that took turns.
     fn judged(&mut self, event: &[Done]) {
         let run = &event[0].run;
         let (workload, cell) = (run.workload.clone(), run.factors.clone());
@@ -149,14 +147,15 @@ mod tests {
         let aside = Aside::of(&runs);
         assert_eq!(aside.waits, [Waits { what: "a, 1 client".into(), runs: vec![1, 3], seen: 3 }]);
         assert_eq!(aside.cells, [cell(&one)].into());
-        // The next cell of that workload shows that it is not the cell.
+        // The next cell of that workload shows that the cell is not the cause.
         runs.push(done(&four, Some("42P01"), 4));
         let aside = Aside::of(&runs);
         assert_eq!((aside.waits.len(), aside.waits[1].what.as_str()), (2, "a"));
         assert_eq!(aside.workloads, ["a".to_owned()].into());
     }
 
-    /// What happened once to arms that took turns counted as two in a row, and only one of each pair was measured again.
+    /// What happened once to arms that took turns counted as two in a row, and only one of each pair was
+    /// measured again.
     #[test]
     fn arms_that_took_turns_are_one() {
         let run = run("a", 1);
@@ -173,7 +172,7 @@ mod tests {
         assert_eq!(Aside::of(&mended).waits, []);
     }
 
-    /// A valid arm beside an invalid one gave "invalid for the same cause ()".
+    /// A valid arm next to an invalid one gave "invalid for the same cause ()".
     #[test]
     fn the_invalid_one_of_two_in_turn_tells_the_cause() {
         let run = run("a", 1);

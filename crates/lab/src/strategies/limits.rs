@@ -1,4 +1,4 @@
-//! The limit of each cell: a run as fast as the clients can tells about where to look, then it is trial after trial.
+//! The limit of each cell: a run at full speed gives the start of the search, then trials follow.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::plan::{Plan, PlannedRun, order, setups};
 pub(crate) struct Limits<'a> {
     plan: &'a Plan,
     asked: &'a AskedLimit,
-    /// Clients that the server lets in, where that is to be known.
+    /// Most clients that the server accepts, if it matters.
     most_clients: Option<u32>,
 }
 
@@ -22,8 +22,7 @@ impl<'a> Limits<'a> {
         Self { plan, asked, most_clients }
     }
 
-    /// The cells, each as the runs of its arms as fast as they can, base first, except for those that wait until somebody has
-    /// looked.
+    /// The cells that are not suspended, each as the full-speed runs of its arms, base first.
     fn cells(&self, done: &[Done]) -> Vec<Vec<&'a PlannedRun>> {
         let aside = Aside::of(done);
         let mut cells: Vec<Vec<&PlannedRun>> = Vec::new();
@@ -49,7 +48,7 @@ impl<'a> Limits<'a> {
         CellLimit::of(self.asked, &arms, (cell[0].clients, self.most_clients), &runs)
     }
 
-    /// Whether a run is of a cell, whichever its arm, its rate and, where these grow, its clients.
+    /// Whether a run belongs to a cell, whatever its arm, its rate and, if these grow, its clients.
     fn is_of(&self, cell: &PlannedRun, run: &Run) -> bool {
         self.is_cell(cell, &run.factors) && run.round > 0
     }
@@ -60,7 +59,7 @@ impl<'a> Limits<'a> {
         levels.eq(cell.factors.iter().filter(|(key, _)| own(key)))
     }
 
-    /// The runs of the next block of a cell, and what more is to be told of them; none when it ended.
+    /// The runs of the next block of a cell, and a text about them; none when it ended.
     fn next_of(
         &self,
         cell: &[&PlannedRun],
@@ -119,7 +118,6 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// What is known so far, in words.
 fn between_words([lower, upper]: [Option<f64>; 2]) -> String {
     match (lower, upper) {
         (Some(lower), Some(upper)) => format!("the limit is between {lower}/s and {upper}/s"),
@@ -155,7 +153,8 @@ impl Course for Limits<'_> {
         done.len() + self.left(done).len()
     }
 
-    /// What was done already counts; a search that takes more trials than usual ends as soon as it probably does.
+    /// Finished runs count already; a search that takes more trials than usual ends as soon as it probably
+    /// does.
     fn usual(&self, done: &[Done]) -> [usize; 2] {
         let cells = self.cells(done);
         let of = |end: usize| cells.iter().map(|cell| self.at(cell, &[]).usual[end]).sum::<usize>();
@@ -164,7 +163,7 @@ impl Course for Limits<'_> {
         [at_least, planned.max(of(1))]
     }
 
-    /// As many as are probably missing: the next block as it will be, then runs of each arm that stand for those to come.
+    /// The probable number: the next block exactly, then placeholder runs of each arm.
     fn left(&self, done: &[Done]) -> Vec<PlannedRun> {
         let mut left = Vec::new();
         for cell in self.cells(done) {
@@ -185,8 +184,8 @@ impl Course for Limits<'_> {
         left
     }
 
-    /// A bad trial is an answer, and so are a peak with failures and a trial in which nothing happened to arrive; only what
-    /// cannot count says that something is wrong.
+    /// A bad trial is a result, and so are a peak with failures and a trial without an arrival; only a run
+    /// that cannot count indicates a mistake.
     fn may_set_aside(&self, run: &Run) -> bool {
         let counts =
             [figures::PEAK_PER_S, figures::PROMISE_KEPT].iter().any(|of| run.figures.get(*of).is_some());

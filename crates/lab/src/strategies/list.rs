@@ -1,4 +1,4 @@
-//! A list: every run of a plan once, in its order.
+//! A list: every run of a plan once, in order.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,10 +9,9 @@ use super::again::{Again, Rule};
 use super::{Aside, Block, Course, Done, Next, Strategy};
 use crate::plan::{Plan, PlannedRun, levels, setups};
 
-/// The runs of a plan.
 pub(crate) struct List<'a> {
     plan: &'a Plan,
-    /// What earlier invocations measured and set aside, since the machine disturbed it.
+    /// Runs of earlier invocations that were excluded because the machine disturbed them.
     superseded: &'a [RunKey],
 }
 
@@ -43,7 +42,7 @@ impl<'a> List<'a> {
 }
 
 impl Strategy for List<'_> {
-    /// The arms of a cell that stand next to each other are one block.
+    /// Adjacent arms of a cell are one block.
     fn next(&self, done: &[Done]) -> Option<Block> {
         let left = self.missing(done);
         let first = *left.first()?;
@@ -70,7 +69,7 @@ impl Course for List<'_> {
         Again::of(done, Rule::of(self.plan), self.superseded)
     }
 
-    /// A promise that is broken by failures is what a ladder looks for.
+    /// A ladder looks for a promise that is broken by failures.
     fn may_set_aside(&self, run: &Run) -> bool {
         let is_ladder = self.plan.content.compare.is_none() && run.promise_ms().is_some();
         !(is_ladder && run.is_only_failing())

@@ -1,4 +1,4 @@
-//! What comes next: a file for each strategy. A strategy is a pure function of the runs that are done.
+//! What to run next: a file for each strategy. A strategy is a pure function of the finished runs.
 
 pub(crate) mod again;
 pub(crate) mod aside;
@@ -16,15 +16,14 @@ pub(crate) use self::aside::{Aside, Cause};
 use crate::plan::{Plan, PlannedRun};
 use crate::setup::Setup;
 
-/// A run that is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct Done {
     pub(crate) run: Run,
-    /// Why it is invalid, as far as one such run can be told from another by it; not known of earlier invocations.
+    /// Why it is invalid, as far as it distinguishes such runs; unknown for earlier invocations.
     pub(crate) cause: Option<Cause>,
-    /// Its number in the results file, if it is there.
+    /// Its number in the results file, if stored.
     pub(crate) number: i64,
-    /// Whether it took turns with the one before it.
+    /// Whether it took turns with the previous one.
     pub(crate) in_turn: bool,
 }
 
@@ -34,23 +33,21 @@ pub(crate) struct Block {
     pub(crate) runs: Vec<Next>,
 }
 
-/// One run to be carried out, and what is told of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Next {
     pub(crate) run: PlannedRun,
     pub(crate) setup: Setup,
-    /// In words; runs that follow each other under the same words are told as one.
+    /// As text; consecutive runs with the same text are reported as one.
     pub(crate) what: String,
-    /// Its number among all that are planned, from 1.
+    /// Its number among all planned runs, from 1.
     pub(crate) number: usize,
-    /// About how long it takes.
     pub(crate) takes: Duration,
-    /// Whether it has more clients than were asked for, to see whether these do more.
+    /// Whether it has more clients than requested, to see whether they achieve more.
     pub(crate) more_clients: bool,
 }
 
-/// The one that a plan asks for. `superseded` is what earlier invocations measured and set aside, since the machine disturbed it, `most_clients` how many the server lets
-/// in, where that matters.
+/// The strategy of a plan. `superseded` are runs of earlier invocations that were excluded because the
+/// machine disturbed them; `most_clients` is how many the server accepts, if that matters.
 pub(crate) fn of<'a>(
     plan: &'a Plan,
     superseded: &'a [RunKey],
@@ -62,30 +59,28 @@ pub(crate) fn of<'a>(
     }
 }
 
-/// Decides what comes next.
 pub(crate) trait Strategy {
-    /// The next block, when these runs are done; `None` when there is no more to do.
+    /// The next block, after these runs; `None` at the end.
     fn next(&self, done: &[Done]) -> Option<Block>;
 }
 
-/// The strategy of an experiment: it can also foresee what is to come.
+/// The strategy of an experiment: it can also predict the remaining runs.
 pub(crate) trait Course: Strategy {
-    /// How many runs there will be in all.
     fn planned(&self, done: &[Done]) -> usize;
 
-    /// How many runs there will be in all, at least and at most, as a rule.
+    /// Usual minimum and maximum number of runs in all.
     fn usual(&self, done: &[Done]) -> [usize; 2] {
         [self.planned(done); 2]
     }
 
-    /// What is still to be done, in order, except for what waits until somebody has looked.
+    /// The remaining runs, in order, without suspended ones.
     fn left(&self, done: &[Done]) -> Vec<PlannedRun>;
 
-    /// What is to be measured again, since the machine disturbed it: nothing, where the strategy has its own way with it.
+    /// Disturbed runs to measure again: none if the strategy handles them itself.
     fn again(&self, _done: &[Done]) -> Again {
         Again::default()
     }
 
-    /// Whether a run that is invalid says that something is wrong with what it belongs to.
+    /// Whether an invalid run indicates a mistake in its cell or workload.
     fn may_set_aside(&self, run: &Run) -> bool;
 }

@@ -1,33 +1,32 @@
-//! A search for the highest rate that is clean: doubling, then bisecting. It knows nothing of what is measured.
+//! A search for the highest clean rate: doubling, then bisecting. It is independent of what is measured.
 
 /// Lowest and highest rate that is tried.
 const LOWEST: f64 = 200.0;
 const HIGHEST: f64 = 10e6;
-/// How close the clean and the unclean rate must come, as a ratio.
+/// Target ratio of the unclean to the clean rate.
 const CLOSE: f64 = 1.04;
 
-/// One step of the search after another; a rate counts as unclean when it was so twice.
+/// The state of a search; a rate counts as unclean after two failed tries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Search {
     clean: Option<f64>,
     unclean: Option<f64>,
     next: f64,
-    /// Whether `next` was tried once, without success.
+    /// Whether `next` failed once.
     again: bool,
 }
 
 impl Search {
-    /// A search that tries `first` first.
     pub(super) fn from(first: f64) -> Self {
         Self { clean: None, unclean: None, next: first, again: false }
     }
 
-    /// A search between a rate that was clean and one that was not; without a clean one, from the other downwards.
+    /// A search between a clean rate and an unclean one; without a clean one, from the other downwards.
     pub(super) fn between(clean: Option<f64>, unclean: Option<f64>) -> Self {
         Self { clean, unclean, next: 0.0, again: false }.aimed()
     }
 
-    /// The rate to try now, and whether it was tried before; `None` when the end is found.
+    /// The rate to try now, and whether it was tried before; `None` at the end.
     pub(super) fn next(&self) -> Option<(f64, bool)> {
         let close = match (self.clean, self.unclean) {
             (Some(clean), Some(unclean)) => unclean <= clean * CLOSE,
@@ -36,7 +35,6 @@ impl Search {
         (!close && (LOWEST..=HIGHEST).contains(&self.next)).then_some((self.next, self.again))
     }
 
-    /// What became of the rate that was to be tried.
     pub(super) fn saw(&mut self, clean: bool) {
         if !clean && !self.again {
             self.again = true;
@@ -62,7 +60,7 @@ impl Search {
     }
 }
 
-/// To three digits, so that rates read well.
+/// To three digits, for readable rates.
 pub(super) fn rounded(rate: f64) -> f64 {
     if rate < 1.0 {
         return rate;
@@ -75,7 +73,8 @@ pub(super) fn rounded(rate: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Highest rate found clean, where all up to `limit` are; `unlucky` numbers the trials that fail without a reason.
+    /// Highest rate found clean, if all up to `limit` are; `unlucky` are the indexes of trials that fail
+    /// without a reason.
     fn found(limit: f64, unlucky: &[usize]) -> (Option<f64>, usize) {
         let mut search = Search::from(5_000.0);
         let (mut best, mut trials) = (None, 0);

@@ -1,11 +1,13 @@
-//! What the machine under the test did to a run: throttled it, took CPU time from it, or was not steady. All the rules
-//! and their limits; which of these runs are measured again says `strategies`.
+//! What the machine under test did to a run: throttled it, took CPU time from it, or was unsteady. All the
+//! rules and their limits; `strategies` decides which of these runs are measured again.
 //!
-//! A cause is named only where its size can explain the effect: what took 3 % of the CPU time did not make a run lose half of its speed.
+//! A cause is named only if its size can explain the effect: a loss of 3 % of the CPU time did not halve the
+//! speed of a run.
 //!
-//! A *step* is a change of level of the run's seconds ([`stats::levels`]). One downwards that lasts to the end is
-//! throttling where something else shows it, too: CPU time that was taken, a server that had to wait for its CPU quota, or
-//! an idle server that is slow. A server that is very slow right after the run was throttled, step or not.
+//! A *step* is a change of level of the run's seconds ([`stats::levels`]). A downward step that lasts to the
+//! end is throttling if there is further evidence: stolen CPU time, a server that had to wait for its CPU
+//! quota, or an idle server that is slow. A server that is very slow directly after the run was throttled,
+//! with or without a step.
 
 use spec::figures::{self, Figure, Figures};
 use spec::{Profile, Reason, SeriesPoint, SpeedTrend, Validity};
@@ -17,26 +19,27 @@ use super::{Evidence, Finding, Trend};
 pub const STEAL_PCT: f64 = 2.0;
 /// CPU time that other programs used, percent.
 pub const OTHERS_PCT: f64 = 20.0;
-/// So many times its share of the time a cause may weigh: who is stopped may hold a lock that others wait for.
+/// Highest effect of a cause, as a multiple of its share of the time: a stopped process may hold a lock that
+/// others wait for.
 pub const WEIGHT: f64 = 3.0;
 /// Share of the periods of its CPU quota in which the server had to wait, percent.
 pub const WAITED_PCT: f64 = 2.0;
-/// The least of the idle probe is this much slower than usual where the processor is, as a share.
+/// Slowdown of the idle probe's minimum that shows a slow processor, as a share.
 pub const SLOW_LEAST: f64 = 0.05;
-/// The same of its mean.
+/// The same for its mean.
 pub const SLOW_MEAN: f64 = 0.25;
-/// So many times as slow as usual on average, right after the run, that nothing else need show it: no host without credits has
-/// 40 % of its speed left, and a process beside it on one CPU leaves it half.
+/// Mean slowdown directly after the run that needs no further evidence, as a factor: without credits a host
+/// has less than 40 % of its speed left, and another process on the same CPU leaves half.
 pub const SLOW_ALONE: f64 = 2.4;
-/// A step downwards that lasts, as a share of what was before: with something else that shows it.
+/// A lasting downward step, as a share of the speed before: needs further evidence.
 pub const STEP: f64 = 0.05;
-/// A step of whatever kind and cause, as a share.
+/// A step of any kind and cause, as a share.
 pub const UNSTEADY: f64 = 0.15;
 /// Fewest whole seconds in which steadiness can be judged.
 pub const STEADY_SECONDS: usize = 10;
-/// Longest stretch that a level must have to be one, seconds; in short runs a quarter of them, three at least.
+/// Longest required length of a level, seconds; in short runs a quarter of them, three at least.
 pub const LEVEL_SECONDS: usize = 10;
-/// More steps are not told.
+/// Most steps in a report.
 const TOLD: usize = 3;
 
 /// The idle probe around a run.
@@ -50,10 +53,10 @@ pub struct Probes {
 
 pub use crate::fixed_cost::Probe;
 
-/// What is known of the machine.
+/// Facts about the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Machine {
-    /// Steal during the run, percent: of the server's machine, where that is known, else of this one.
+    /// Steal during the run, percent: of the server's machine if known, else of this one.
     pub steal_pct: Option<f64>,
     /// How busy the CPUs of that machine were, steal included, percent.
     pub busy_pct: Option<f64>,
@@ -64,7 +67,7 @@ pub struct Machine {
     pub probes: Probes,
 }
 
-/// What fell, by how much, and in which share of the run.
+/// A fall of speed: its kind, its size, and its share of the run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Fall {
     drop: f64,
@@ -72,7 +75,7 @@ struct Fall {
 }
 
 impl Fall {
-    /// Of the two the larger one: the last level, or a trend.
+    /// The larger of two: the last level, or a trend.
     fn of(steps: &Steps, trend: Option<Trend>) -> Option<Self> {
         let step = steps.lasting_drop().map(|drop| Self { drop, share: steps.share_of_last() });
         let trend = trend.filter(|trend| trend.is_sure && trend.change < 0.0);
@@ -80,7 +83,8 @@ impl Fall {
         step.into_iter().chain(trend).max_by(|one, other| one.drop.total_cmp(&other.drop))
     }
 
-    /// Whether a cause that takes this share of the time of the whole run, if all of it in this part, can explain it.
+    /// Whether a cause with this share of the time of the whole run can explain it, if all of it was in this
+    /// part.
     fn is_explained_by(self, share: f64) -> bool {
         (WEIGHT * share / self.share).min(1.0) >= self.drop
     }
@@ -90,7 +94,7 @@ pub(super) fn steal(evidence: &Evidence<'_>) -> Finding {
     let machine = &evidence.machine;
     let steal = machine.stolen()?;
     let fall = Fall::of(&steps(evidence), evidence.trend).filter(|fall| fall.drop >= UNSTEADY);
-    // What fell by more fell because of something else: that is the doubt.
+    // A larger fall has another cause: that is the doubt.
     let explains = fall.is_none_or(|fall| fall.is_explained_by(machine.stolen_share()));
     explains.then_some((Validity::Suspect, Reason::Steal, steal))
 }
@@ -99,7 +103,7 @@ pub(super) fn other_programs(evidence: &Evidence<'_>) -> Finding {
     Some((Validity::Suspect, Reason::OtherPrograms, evidence.machine.others()?))
 }
 
-/// A cold run heats: that is what it shows.
+/// A cold run warms up: the steps show that.
 fn steps(evidence: &Evidence<'_>) -> Steps {
     match evidence.cold_pct {
         Some(_) => Steps::default(),
@@ -107,7 +111,7 @@ fn steps(evidence: &Evidence<'_>) -> Steps {
     }
 }
 
-/// One of the three at most: what is throttled is not steady, and what has a trend is so by itself.
+/// At most one of the three: a throttled run is unsteady, and a trend includes steps.
 pub(super) fn change_of_speed(evidence: &Evidence<'_>) -> Finding {
     let steps = steps(evidence);
     let machine = &evidence.machine;
@@ -130,7 +134,7 @@ pub(super) fn change_of_speed(evidence: &Evidence<'_>) -> Finding {
     (steps.largest() >= UNSTEADY).then(|| (Validity::Suspect, Reason::Unsteady, steps.words()))
 }
 
-/// What of it can be said of a job, of whose seconds nothing is known.
+/// The findings for a job, which has no seconds.
 pub(super) fn of_job(machine: &Machine) -> [Finding; 3] {
     let suspect = |reason| move |detail| (Validity::Suspect, reason, detail);
     let slowed = machine.probes.very_slow().or_else(|| machine.waited());
@@ -142,7 +146,6 @@ pub(super) fn of_job(machine: &Machine) -> [Finding; 3] {
 }
 
 impl Machine {
-    /// What the figures of a job say of it.
     pub(crate) fn of_job(figures: &Figures) -> Self {
         let figure = |of: Figure| figures.get(of);
         Self {
@@ -159,7 +162,7 @@ impl Machine {
         Some(format!("the hypervisor took {steal:.1} % of the CPU time"))
     }
 
-    /// Of the time in which something wanted a CPU.
+    /// Share of the time in which a process wanted a CPU.
     fn stolen_share(&self) -> f64 {
         let busy_pct = self.busy_pct.filter(|busy| *busy > 0.0).unwrap_or(100.0);
         (self.steal_pct.unwrap_or_default() / busy_pct).min(1.0)
@@ -175,24 +178,22 @@ impl Machine {
         Some(format!("the server had to wait in {waited:.0} % of the periods of its CPU quota"))
     }
 
-    /// Of all that is known what can explain it, in words.
     fn causes_of(&self, fall: Fall) -> Vec<String> {
         let stolen = self.stolen().filter(|_| fall.is_explained_by(self.stolen_share()));
         let waited = self.waited_pct.unwrap_or_default() / 100.0;
         let waited = self.waited().filter(|_| fall.is_explained_by(waited));
-        // It is asked when the run is over: it does not say for how long that was so.
+        // It is measured after the run, so its duration is unknown.
         let slow = self.probes.slow().filter(|(_, share)| WEIGHT * share >= fall.drop);
         [stolen, waited, slow.map(|(words, _)| words)].into_iter().flatten().collect()
     }
 }
 
 impl Probes {
-    /// What the idle server usually needs for it.
     fn usual(&self) -> Option<Probe> {
         self.usual.or(self.before)
     }
 
-    /// Before or after the run, in its least or in its mean; with the share of its speed that it has lost.
+    /// Before or after the run, by minimum or mean; with the lost share of its speed.
     fn slow(&self) -> Option<(String, f64)> {
         let usual = self.usual()?;
         let sides = [("before", self.before), ("after", self.after)];
@@ -211,11 +212,11 @@ impl Probes {
                 None
             }
         });
-        // The slower side; of two alike the one before.
+        // The slower side; if equal, the one before.
         slow.reduce(|one, other| if other.1 > one.1 { other } else { one })
     }
 
-    /// Right after the run: before the next one credits may have come in.
+    /// Directly after the run: before the next one credits may have been earned.
     fn very_slow(&self) -> Option<String> {
         let (usual, after) = (self.usual()?, self.after?);
         let times = after.mean_ms / usual.mean_ms;
@@ -228,17 +229,16 @@ impl Probes {
     }
 }
 
-/// The levels of a run's seconds.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     levels: Vec<Level>,
-    /// When each of the seconds began, s.
+    /// Start of each second, s.
     starts: Vec<f64>,
 }
 
 impl Steps {
-    /// None in short runs. Where the rate changes, they are those of what was done of what was asked for, as if that had been
-    /// even.
+    /// Empty in short runs. With a changing rate, they are levels of the achieved share of the requested
+    /// rate, as if that had been constant.
     pub(crate) fn of(series: &[SeriesPoint], profile: Option<&Profile>) -> Self {
         let mut seconds: std::collections::BTreeMap<i64, (u64, u64)> = std::collections::BTreeMap::new();
         for point in series {
@@ -261,7 +261,7 @@ impl Steps {
             *done as f64 / even(start, length).unwrap_or(length)
         };
         let rates: Vec<f64> = seconds.iter().map(rate).collect();
-        // While nothing was to arrive, nothing is known.
+        // Without expected arrivals nothing is known.
         if rates.iter().any(|rate| !rate.is_finite()) {
             return Self::default();
         }
@@ -275,7 +275,8 @@ impl Steps {
         }
     }
 
-    /// By how much the last level is below all that was before, as a share; `None` where the last step is no drop.
+    /// How far the last level is below all that was before, as a share; `None` if the last step is not a
+    /// drop.
     pub(crate) fn lasting_drop(&self) -> Option<f64> {
         let (last, before) = self.levels.split_last()?;
         let step = last.change_from(before.last()?);
@@ -285,18 +286,16 @@ impl Steps {
         (step < 0.0 && mean > 0.0).then(|| 1.0 - last.mean / mean)
     }
 
-    /// The share of the run that the last level lasts.
     fn share_of_last(&self) -> f64 {
         let last = self.levels.last().map_or(0, |level| level.to - level.from);
         last as f64 / self.starts.len().max(1) as f64
     }
 
-    /// The largest step, as a share.
     fn largest(&self) -> f64 {
         self.changes().map(|(_, change)| change.abs()).fold(0.0, f64::max)
     }
 
-    /// Where levels end, and by how much the next one differs.
+    /// Ends of levels, and the relative change to the next one.
     fn changes(&self) -> impl Iterator<Item = (&Level, f64)> {
         self.levels.windows(2).map(|pair| (&pair[1], pair[1].change_from(&pair[0])))
     }

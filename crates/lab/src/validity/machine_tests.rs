@@ -9,12 +9,11 @@ fn probe(ms: f64) -> Option<Probe> {
     Some(Probe { least_ms: ms, mean_ms: ms * 1.02 })
 }
 
-/// What is found of a run of these rates on a machine.
 fn found(rates: &[u64], machine: Machine) -> Vec<(Reason, String)> {
     found_of(rates, machine, None)
 }
 
-/// The same of a workload that changes its data, with the trend of its seconds.
+/// The same for a workload that changes its data, with the trend of its seconds.
 fn found_of(rates: &[u64], machine: Machine, trend: Option<Trend>) -> Vec<(Reason, String)> {
     let measured = tests::measured(tests::good());
     let series = tests::series(rates);
@@ -26,13 +25,13 @@ fn reasons(rates: &[u64], machine: Machine) -> Vec<Reason> {
     found(rates, machine).into_iter().map(|(reason, _)| reason).collect()
 }
 
-/// `(transactions per second, seconds)` in order, with a little noise that is always the same.
+/// `(transactions per second, seconds)` in order, with a little constant noise.
 fn rates(stretches: &[(u64, usize)]) -> Vec<u64> {
     let all = stretches.iter().flat_map(|(rate, seconds)| std::iter::repeat_n(*rate, *seconds));
     all.enumerate().map(|(k, rate)| rate * (990 + (k as u64 * 7919) % 21) / 1000).collect()
 }
 
-/// A run and a machine, and what is to be said of them.
+/// A run and a machine, and the expected findings.
 struct Case {
     what: &'static str,
     rates: Vec<u64>,
@@ -106,7 +105,7 @@ fn each_rule_by_itself_and_together() {
     }
 }
 
-/// A fall of 68 % was put down to a steal of 3.5 %.
+/// A fall of 68 % was attributed to a steal of 3.5 %.
 #[test]
 fn a_cause_that_cannot_explain_the_effect_is_not_named() {
     use Reason::{Steal, Throttled, Unsteady};
@@ -188,24 +187,25 @@ fn details_say_the_figures() {
     );
 }
 
-/// A probe that is slow in one arm's settings is usual there.
+/// A slow probe in one arm's settings is usual there.
 #[test]
 fn a_run_is_held_to_what_is_usual_on_its_server() {
     let slow = Probes { usual: probe(40.0), before: probe(40.0), after: probe(40.0) };
     assert_eq!(reasons(&rates(&[(1000, 12)]), Machine { probes: slow, ..Machine::default() }), []);
-    // The first one has nothing but itself.
+    // The first one has no history.
     let first = Probes { usual: None, before: probe(4.0), after: probe(40.0) };
     let named = reasons(&rates(&[(1000, 12)]), Machine { probes: first, ..Machine::default() });
     assert_eq!(named, [Reason::Throttled]);
 }
 
-/// What a t2.micro's guest sees when its credits end in the run, early or late: all are named, none while they last.
+/// A t2.micro guest's view when its credits end in the run, early or late: all such runs are named, and none
+/// while credits last.
 #[test]
 fn credits_that_end_in_a_run_are_named() {
     let seen = |balance: f64, seconds: usize| {
         let mut bucket = Bucket::t2_micro(balance);
         let had: Vec<f64> = (0..seconds).map(|_| bucket.pass(1.0, 1.0)).collect();
-        // The probe wants a tenth of a second of CPU, right after.
+        // The probe needs a tenth of a second of CPU, directly after.
         let after_ms = 4.0 / bucket.pass(0.1, 1.0);
         let stolen = 100.0 * had.iter().map(|share| 1.0 - share).sum::<f64>() / seconds as f64;
         let rates: Vec<u64> = rates(&[(1000, seconds)])
@@ -217,15 +217,15 @@ fn credits_that_end_in_a_run_are_named() {
     };
     for ends in 3..=27 {
         let (rates, stolen, probes) = seen(0.9 * f64::from(ends) / 60.0, 30);
-        // Whether or not the guest is told of what was taken.
+        // Whether or not the guest sees the steal.
         for steal_pct in [None, Some(stolen)] {
             let named = reasons(&rates, Machine { steal_pct, probes, ..Machine::default() });
             assert!(named.contains(&Reason::Throttled), "after {ends} s: {named:?}");
         }
-        // With steps alone, nothing but SQL, and a probe that came too late.
+        // With only steps, SQL, and a probe that came too late.
         let late = Probes { after: probe(4.0), ..probes };
         let named = reasons(&rates, Machine { probes: late, ..Machine::default() });
-        // A level lasts a quarter of the run at least.
+        // A level lasts at least a quarter of the run.
         let wanted = if (8..=22).contains(&ends) { vec![Reason::Unsteady] } else { vec![] };
         assert!(wanted.is_empty() || named == wanted, "after {ends} s: {named:?}");
     }
@@ -236,7 +236,7 @@ fn credits_that_end_in_a_run_are_named() {
     );
 }
 
-/// A cold run heats: that its levels differ is what it shows. Throttled it can be all the same.
+/// A cold run warms up: its levels differ. It can be throttled nevertheless.
 #[test]
 fn steps_of_a_cold_run_are_its_own() {
     let measured = tests::measured(tests::good());

@@ -1,4 +1,4 @@
-//! Whether a run can be believed: rules with their limits; those that speak of the machine are in `machine`.
+//! Whether a run is credible: rules with their limits; the rules about the machine are in `machine`.
 //! `docs/run-verdicts.md` explains them.
 
 pub mod machine;
@@ -14,37 +14,37 @@ pub use self::machine::{Machine, Probe, Probes};
 use self::machine::{change_of_speed, of_job, other_programs, steal};
 pub(crate) use self::trend::Trend;
 
-/// Share of the transactions that ask by key, from which on it is a doubt when they find nothing.
+/// Share of empty answers among transactions by key that raises a doubt.
 pub const FOUND_NOTHING: f64 = 0.10;
 /// A thread that is busier than this share of the time is the bottleneck itself.
 pub const SATURATED: f64 = 0.90;
 /// Share of failed transactions that makes a run invalid; fewer make it suspect.
 pub const FAILED_SHARE: f64 = 0.01;
-/// Fewer transactions than this say little.
+/// Fewer transactions than this are not enough.
 pub const FEW: u64 = 30;
-/// How late 1 % of the arrivals may start, by the generator's fault, µs.
+/// How late 1 % of the arrivals may start because of the generator, µs.
 pub const LAG_US: f64 = 100.0;
-/// How much of the server's files may be in the page cache when a cold run begins, percent.
+/// Highest share of the server's files in the page cache when a cold run begins, percent.
 pub const COLD_PCT: f64 = 5.0;
-/// As a share of what it is measured for: of the promise, or of the median service time where there is none. The more
-/// generous of both bounds counts.
+/// The same bound as a share of the promise, or of the median service time without a promise. The larger
+/// bound applies.
 pub const LAG_SHARE: f64 = 0.1;
-/// Where arrivals start late with nothing to do, that many times as late is the host's own: below it the two cannot be
-/// told apart.
+/// If arrivals start late with nothing to do, a lag up to this multiple is the host's: the two cannot be
+/// distinguished below.
 pub const HOST_FACTOR: f64 = 2.0;
-/// In an overload most arrivals wait for a client, and how late the few others start follows from it. Where at least this
-/// share of all arrivals found a free client, their lag speaks of the generator.
+/// In an overload most arrivals wait for a client, which also delays the few others. If at least this share
+/// of all arrivals found a free client, their lag measures the generator.
 pub const FREE_SHARE: f64 = 0.5;
-/// Share of the time that the generator may stand still; from the second one on the run is invalid.
+/// Share of the time that the generator may stall: suspect from the first, invalid from the second.
 pub const STALLED_SHARE: [f64; 2] = [0.005, 0.05];
-/// The same of its short gaps, [`engine::PAUSE`] and longer: a busy host has some.
+/// The same for its short gaps, [`engine::PAUSE`] and longer: a busy host has some.
 pub const PAUSED_SHARE: [f64; 2] = [0.05, 0.25];
-/// Share of the time in which clients may be without the server; above the second one the run is invalid.
+/// Share of the time in which clients may be without the server: suspect from the first, invalid above the
+/// second.
 pub const OUTAGE_SHARE: [f64; 2] = [0.005, 0.1];
-/// Share of the clients' time that may be in no figure; above the second one the run is invalid.
+/// Share of the clients' time that may be in no figure: suspect above the first, invalid above the second.
 pub const NOWHERE_SHARE: [f64; 2] = [0.01, 0.1];
 
-/// Counters of a run.
 pub(crate) fn counts(measured: &Measured, open: bool) -> Counters {
     let more = [
         (figures::COMPLETED, Some(measured.completed())),
@@ -56,47 +56,42 @@ pub(crate) fn counts(measured: &Measured, open: bool) -> Counters {
     counts
 }
 
-/// The same of a script.
 pub(crate) fn script_counts(script: &ScriptFigures) -> Counters {
     let mut counts = script.counts.stored();
     counts.set(figures::COMPLETED, script.completed);
     counts
 }
 
-/// What a verdict is made of.
+/// Inputs of a verdict.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     pub measured: &'a Measured,
-    /// Seconds of the measured part.
     pub series: &'a [SeriesPoint],
-    /// Arrivals per second asked for; `None` unless they were on a schedule.
+    /// Requested arrivals per second; `None` without a schedule.
     pub rate: Option<f64>,
-    /// The same as time goes by.
     pub profile: Option<&'a Profile>,
     pub clients: u32,
     /// The promise, seconds.
     pub limit_s: Option<f64>,
-    /// How its speed changes, where it changes data in a closed load.
+    /// How its speed changes, if it changes data in a closed load.
     pub trend: Option<Trend>,
-    /// What is known of the machine under the test.
     pub machine: Machine,
-    /// How late 1 % of the arrivals start on this host with nothing to do, µs; `None` where nobody looked.
+    /// How late 1 % of the arrivals start on this host with nothing to do, µs; `None` if not measured.
     pub host_lag_us: Option<f64>,
-    /// Whether it is a trial of a search: more than can be done is what that looks for.
+    /// Whether it is a trial of a search: that looks for an overload.
     pub is_trial: bool,
-    /// Which settings somebody changed under the run, in words.
     pub changed: Option<&'a str>,
-    /// Names of what was counted apart, in the order of `measured.scripts`.
+    /// Names of separately counted parts, in the order of `measured.scripts`.
     pub scripts: &'a [ScriptInfo],
-    /// Whether it was said that nothing may come back.
+    /// Whether empty answers were declared as expected.
     pub may_be_empty: bool,
-    /// Share of what was looked for in a cache and found, percent, where it may be missing.
+    /// Cache hits as a share of lookups, percent, if the data may be missing there.
     pub hit_pct: Option<f64>,
-    /// How much of the server's files was in the page cache, percent, where the run was to begin cold.
+    /// Share of the server's files in the page cache, percent, if the run was to begin cold.
     pub cold_pct: Option<f64>,
 }
 
-/// The verdict with its reasons; the gravest counts.
+/// The verdict with its reasons; the worst counts.
 #[must_use]
 pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     let mut found: Vec<(Validity, Doubt)> = Vec::new();
@@ -127,22 +122,18 @@ pub fn judge(evidence: &Evidence<'_>) -> (Validity, Vec<Doubt>) {
     (validity, found.into_iter().map(|(_, doubt)| doubt).collect())
 }
 
-/// What the verdict of a job is made of.
+/// Inputs of a job's verdict.
 #[derive(Debug, Default)]
 pub struct JobEvidence<'a> {
-    /// Why it came to no good end, in its own words.
     pub failed: Option<&'a str>,
-    /// Whether nothing is there that it was to make.
     pub is_empty: bool,
-    /// Which settings somebody changed under it, in words.
     pub changed: Option<&'a str>,
-    /// What is known of the machine under the test.
     pub machine: Machine,
-    /// How much of the server's files was in the page cache, percent, where it was to begin cold.
+    /// Share of the server's files in the page cache, percent, if it was to begin cold.
     pub cold_pct: Option<f64>,
 }
 
-/// The verdict of a job with its reasons; the gravest counts.
+/// The verdict of a job with its reasons; the worst counts.
 #[must_use]
 pub fn judge_job(evidence: &JobEvidence<'_>) -> (Validity, Vec<Doubt>) {
     let failed = evidence.failed.map(|why| (Validity::Invalid, Reason::Errors, why.to_owned()));
@@ -155,7 +146,7 @@ pub fn judge_job(evidence: &JobEvidence<'_>) -> (Validity, Vec<Doubt>) {
     (validity, found.into_iter().map(|(_, reason, detail)| Doubt { reason, detail }).collect())
 }
 
-/// The gravest of several verdicts; valid when there are none.
+/// The worst of several verdicts; valid when there are none.
 pub(crate) fn worst(verdicts: impl Iterator<Item = Validity>) -> Validity {
     verdicts.fold(Validity::Valid, |worst, next| match (worst, next) {
         (Validity::Invalid, _) | (_, Validity::Invalid) => Validity::Invalid,
@@ -198,8 +189,8 @@ fn errors(evidence: &Evidence<'_>) -> Finding {
     Some((validity, Reason::Errors, detail))
 }
 
-/// Clients of a closed load that got no answer, although they were given time for it when the run was over: of the longest
-/// waits only the least length is known.
+/// Clients of a closed load without an answer, although they had time for it after the run: of the longest
+/// waits only a minimum is known.
 fn hung(evidence: &Evidence<'_>) -> Finding {
     let left = evidence.measured.left_open;
     if left == 0 {
@@ -214,8 +205,8 @@ fn hung(evidence: &Evidence<'_>) -> Finding {
     Some((validity, Reason::Errors, detail))
 }
 
-/// The clients' time of a closed load that is in no figure: of transactions that count nowhere, and what the terms of the
-/// equation leave over.
+/// The clients' time of a closed load that is in no figure: of transactions that count nowhere, and the
+/// remainder of the equation.
 fn not_counted(evidence: &Evidence<'_>) -> Finding {
     let measured = evidence.measured;
     let time = measured.client_time.as_ref().filter(|_| measured.aborts.is_empty())?;
@@ -223,7 +214,7 @@ fn not_counted(evidence: &Evidence<'_>) -> Finding {
     let missing = (all - time.sum() as f64).abs();
     let share = (time.nowhere as f64 + missing) / all;
     let [suspect, invalid] = NOWHERE_SHARE;
-    // NaN where nothing was measured.
+    // NaN if nothing was measured.
     if share.is_nan() || share <= suspect {
         return None;
     }
@@ -239,14 +230,14 @@ fn not_counted(evidence: &Evidence<'_>) -> Finding {
     Some((validity, Reason::TimeNotCounted, detail))
 }
 
-/// Settings that were others at the end of the run than those it is recorded with.
+/// Settings that differ at the end of the run from the recorded ones.
 fn settings(changed: Option<&str>) -> Finding {
     let changed = changed?;
     let detail = format!("somebody changed settings of the server under the run: {changed}");
     Some((Validity::Invalid, Reason::SettingsNotApplied, detail))
 }
 
-/// Scripts that never found a row or, where they only write, never changed one; one that does neither is not judged.
+/// Scripts that never found a row or, if they only write, never changed one; other scripts are not judged.
 fn empty(evidence: &Evidence<'_>) -> Finding {
     if evidence.may_be_empty {
         return None;
@@ -268,8 +259,8 @@ fn empty(evidence: &Evidence<'_>) -> Finding {
     })
 }
 
-/// Scripts that ask by key and often find nothing: an empty answer is faster than one with rows. A script that is
-/// entirely empty has its own check.
+/// Scripts by key that often find nothing: an empty answer is faster than one with rows. A script without any
+/// row has its own check.
 fn found_nothing(evidence: &Evidence<'_>) -> Finding {
     if evidence.may_be_empty {
         return None;
@@ -298,13 +289,13 @@ fn found_nothing(evidence: &Evidence<'_>) -> Finding {
     })
 }
 
-/// A cache in which nothing was found: such a rate is that of misses alone.
+/// A cache without a hit: such a rate is the rate of misses alone.
 fn no_hit(hit_pct: Option<f64>) -> Finding {
     let detail = "not one key that was asked for was there: all were evicted, or had expired";
     hit_pct.filter(|pct| *pct <= 0.0).map(|_| (Validity::Invalid, Reason::EmptyResults, detail.to_owned()))
 }
 
-/// What a script never did; `None` for one that did it, or was not to.
+/// What a script never did, although it should; else `None`.
 fn gave_nothing(counts: &Counts) -> Option<&'static str> {
     match counts {
         _ if counts.processed() == 0 => None,
@@ -314,9 +305,9 @@ fn gave_nothing(counts: &Counts) -> Option<&'static str> {
     }
 }
 
-/// Whether clients gave up because their host had no port left to connect from.
+/// Whether clients were aborted because their host had no free local port.
 pub(crate) fn is_out_of_ports(measured: &Measured) -> bool {
-    // As Linux with glibc or musl, and macOS, word EADDRNOTAVAIL.
+    // The texts of EADDRNOTAVAIL in Linux with glibc or musl, and in macOS.
     let words = ["assign requested address", "Address not available"];
     measured.aborts.iter().any(|abort| words.iter().any(|words| abort.message.contains(words)))
 }
@@ -336,7 +327,7 @@ fn saturated(evidence: &Evidence<'_>) -> Finding {
     })
 }
 
-/// A generator that stood still has put that time into every response time.
+/// A stalled generator adds that time to every response time.
 fn stalled(evidence: &Evidence<'_>) -> Finding {
     stood_still(evidence, evidence.measured.own.stalled_ns, STALLED_SHARE, |seconds, percent| {
         format!(
@@ -345,7 +336,7 @@ fn stalled(evidence: &Evidence<'_>) -> Finding {
     })
 }
 
-/// Many short gaps: a generator that ran for a part of the time only.
+/// Many short gaps: the generator ran only part of the time.
 fn paused(evidence: &Evidence<'_>) -> Finding {
     let [least, most] = [engine::PAUSE, engine::GAP].map(|ns| ns / 1_000_000);
     stood_still(evidence, evidence.measured.own.paused_ns, PAUSED_SHARE, |seconds, percent| {
@@ -355,8 +346,8 @@ fn paused(evidence: &Evidence<'_>) -> Finding {
     })
 }
 
-/// From the first share of the time on suspect, from the second one on invalid; the words are of seconds and percent. In slices
-/// the quads with long gaps are void, so that the run is suspect at most.
+/// Suspect from the first share of the time, invalid from the second; the text is about seconds and percent.
+/// In slices the quads with long gaps are void, so that the run is suspect at most.
 fn stood_still(
     evidence: &Evidence<'_>,
     ns: u64,
@@ -365,7 +356,7 @@ fn stood_still(
 ) -> Finding {
     let measured = evidence.measured;
     let share = ns as f64 / measured.elapsed as f64;
-    // NaN where nothing was measured.
+    // NaN if nothing was measured.
     if share.is_nan() || share < suspect {
         return None;
     }
@@ -374,7 +365,8 @@ fn stood_still(
     Some((validity, Reason::GeneratorStalled, words(ns as f64 / 1e9, share * 100.0)))
 }
 
-/// Time without the server: who waits for a connection has no transaction, so no response time and no late one shows it.
+/// Time without the server: a client that waits for a connection has no transaction, so no response time
+/// shows it.
 fn outage(evidence: &Evidence<'_>) -> Finding {
     let measured = evidence.measured;
     let away: i64 = measured.outages.iter().map(spec::Outage::length_ns).sum();
@@ -383,7 +375,7 @@ fn outage(evidence: &Evidence<'_>) -> Finding {
         |outage: &spec::Outage| outage.length_ns() as f64 * (outage.clients as f64 / clients).min(1.0);
     let share = measured.outages.iter().map(of_clients).sum::<f64>() / measured.elapsed as f64;
     let [suspect, invalid] = OUTAGE_SHARE;
-    // NaN where nothing was measured.
+    // NaN if nothing was measured.
     if share.is_nan() || share < suspect {
         return None;
     }
@@ -398,7 +390,8 @@ fn outage(evidence: &Evidence<'_>) -> Finding {
     Some((validity, Reason::Errors, detail))
 }
 
-/// How the arrivals of an open load were offered. With clients that gave up there is nothing to say of its rate: too few were there to do it.
+/// How the arrivals of an open load were offered. With aborted clients its rate means nothing: too few
+/// clients were left.
 fn offer(evidence: &Evidence<'_>) -> Option<Offer> {
     let rate = evidence.rate.filter(|_| evidence.measured.aborts.is_empty())?;
     let offer = Offer {
@@ -423,7 +416,7 @@ fn overloaded(evidence: &Evidence<'_>) -> Finding {
     Some((Validity::Suspect, Reason::Overloaded, detail))
 }
 
-/// Where the rate changes, its crest may be too much while the whole is not.
+/// With a changing rate, the peak may be too high while the mean is not.
 fn overloaded_part(evidence: &Evidence<'_>) -> Option<String> {
     let profile = evidence.profile.filter(|profile| !profile.is_constant())?;
     let counts = counts(evidence.measured, true);
@@ -432,12 +425,12 @@ fn overloaded_part(evidence: &Evidence<'_>) -> Option<String> {
     Some(format!("from {} to {} s {}", tenths(from), tenths(to), arrivals.shortfall()))
 }
 
-/// Seconds with one digit, where it is needed.
+/// Seconds, with one decimal if needed.
 fn tenths(seconds: f64) -> f64 {
     (seconds * 10.0).round() / 10.0
 }
 
-/// A lag that did no harm is no doubt: a promise that was kept would have been kept without it, too.
+/// A harmless lag is not a doubt: a promise that was kept would have been kept without it, too.
 fn late(evidence: &Evidence<'_>) -> Finding {
     let arrivals = arrivals(evidence)?;
     let lag = &evidence.measured.own.start_lag;
@@ -471,7 +464,7 @@ fn lag_bound_us(evidence: &Evidence<'_>) -> f64 {
     LAG_US.max(measured_for_us * LAG_SHARE).max(of_host_us)
 }
 
-/// A run that was to begin cold, and whose files were not all out of the page cache.
+/// A run that was to begin cold, but with files in the page cache.
 fn not_cold(cold_pct: Option<f64>) -> Finding {
     let cached = cold_pct.filter(|cached| *cached > COLD_PCT)?;
     let detail = format!("{cached:.0} % of the server's files stayed in the page cache before a cold run");

@@ -1,4 +1,4 @@
-//! Each reason by itself: when it is given, and how grave it is.
+//! Each reason separately: when it is given, and how severe it is.
 
 use engine::{Abort, ClientTime};
 
@@ -63,7 +63,7 @@ fn transactions_by_key_that_find_nothing_are_a_doubt_from_a_tenth_on() {
     assert!(details[0].starts_with(wanted), "{details:?}");
 }
 
-/// What a changing rate asks for is no unsteadiness, and its crest may be too much by itself.
+/// A changing rate is not unsteadiness, and its peak may be too high.
 #[test]
 fn a_rate_that_changes_is_judged_by_what_it_asks() {
     let profile: Profile = "step 1000, 4000 every 6s".parse().unwrap();
@@ -84,7 +84,7 @@ fn a_rate_that_changes_is_judged_by_what_it_asks() {
     let wanted =
         "from 6 to 12 s 98.7 % of the offered 4000/s were done in time (3951/s); of 24000: 294 skipped";
     assert_eq!((*reason, detail.as_str()), (Reason::Overloaded, wanted));
-    // As much as ever, where four times as much was asked for.
+    // The same speed although four times as much was requested.
     assert!(judged(&of(1000, 1000), 0).iter().any(|(reason, _)| *reason == Reason::Unsteady));
 }
 
@@ -121,7 +121,7 @@ fn counts_decide() {
     }
 }
 
-/// A cold run heats: that its halves differ is what it shows. It was not cold where its files stayed in memory.
+/// A cold run warms up: its halves differ. It was not cold if its files stayed in memory.
 #[test]
 fn a_cold_run_is_judged_by_how_cold_it_was() {
     let measured = measured(good());
@@ -145,12 +145,12 @@ fn a_script_that_never_returns_rows_is_refused() {
         (Counts { queries: 1000, ..nothing }, Some("not one row came back")),
         (Counts { queries: 2000, changes: 1000, affected: 1000, ..nothing }, Some("not one row came back")),
         (Counts { queries: 1000, rows: 1, ..nothing }, None),
-        // One that only writes is judged by what it changes.
+        // A script that only writes is judged by its changes.
         (Counts { changes: 1000, ..nothing }, Some("not one row was changed")),
         (Counts { changes: 1000, affected: 1, ..nothing }, None),
-        // DO, CALL, SET: nothing to judge by.
+        // DO, CALL, SET: nothing to judge.
         (nothing, None),
-        // Never chosen, or never done: others say that.
+        // Never chosen, or always failed: other rules report that.
         (Counts { queries: 1000, ok: 0, failed: 1000, ..nothing }, None),
     ];
     for (counts, wanted) in cases {
@@ -224,7 +224,7 @@ fn counted(counts: Counts) -> Measured {
 
 #[test]
 fn an_overloaded_run_is_suspect_with_a_promise_or_without() {
-    // What was measured when 16 clients were offered 16,000/s under a promise of 20 ms.
+    // Measured when 16 clients were offered 16,000/s under a promise of 20 ms.
     let counts = Counts { due: 95_265, ok: 1_596, late: 42_900, skipped: 50_769, ..Counts::default() };
     let told = judge(&Evidence { rate: Some(16_000.0), ..open(&counted(counts)) });
     assert_eq!((told.0, told.1[0].reason), (Validity::Suspect, Reason::Overloaded));
@@ -232,17 +232,17 @@ fn an_overloaded_run_is_suspect_with_a_promise_or_without() {
         told.1[0].detail,
         "1.6 % of the offered 23816/s were done in time (399/s); of 95265: 42900 late, 50769 skipped"
     );
-    // Without a promise nothing is late or skipped; `bench` leaves a queue, `run` works it off when it is over.
+    // Without a promise nothing is late or skipped; `bench` leaves a queue, `run` completes it after the end.
     let left = counted(Counts { due: 4000, ok: 3000, unfinished: 1000, ..Counts::default() });
     assert_eq!(reasons(&Evidence { limit_s: None, ..open(&left) }).1, [Reason::Overloaded]);
     let mut drained = counted(Counts { due: 4000, ok: 4000, ..Counts::default() });
     assert_eq!(reasons(&Evidence { limit_s: None, ..open(&drained) }).1, []);
     drained.drained = 1000;
     assert_eq!(reasons(&Evidence { limit_s: None, ..open(&drained) }).1, [Reason::Overloaded]);
-    // A number of transactions per client takes as long as it takes.
+    // A fixed number of transactions per client has no fixed duration.
     let slow = counted(Counts { due: 3000, ok: 3000, ..Counts::default() });
     assert_eq!(reasons(&Evidence { limit_s: None, ..open(&slow) }).1, [Reason::Overloaded]);
-    // 39 answers with a p99 of 197 µs, and then none: a server that hangs was fast, and its run valid.
+    // 39 answers with a p99 of 197 µs, and then none: a hanging server looked fast, and its run was valid.
     for (left_open, wanted) in [(2, Validity::Suspect), (16, Validity::Invalid)] {
         let counts = Counts { due: 4000, ok: 4000 - left_open, late: left_open, ..Counts::default() };
         let hung = Measured { left_open, ..counted(counts) };
@@ -251,7 +251,7 @@ fn an_overloaded_run_is_suspect_with_a_promise_or_without() {
     }
 }
 
-/// Its stall was booked as the server's latency.
+/// Its stall counted as the server's latency.
 #[test]
 fn a_run_whose_generator_stood_still_was_valid() {
     let judged = |stalled_ms: u64, stretches: usize| {
@@ -267,7 +267,7 @@ fn a_run_whose_generator_stood_still_was_valid() {
     let (validity, doubts) = judged(3000, 0);
     assert_eq!((validity, doubts[0].reason), (Validity::Invalid, Reason::GeneratorStalled));
     assert!(doubts[0].detail.starts_with("generator stalled 3.0 s, 75.0 % of the time: "), "{doubts:?}");
-    // The quads in which it stood are void.
+    // The quads with the stall are void.
     assert_eq!(judged(3000, 40).0, Validity::Suspect);
 }
 
@@ -284,7 +284,7 @@ fn a_generator_that_stops_again_and_again_for_a_short_time_is_told() {
     assert_eq!(judged(1800), (Validity::Invalid, vec![Reason::GeneratorStalled]));
 }
 
-/// "Quality holds on every rung" was said of a server that was away for 77 % of a rung.
+/// "Quality holds on every rung" was reported for a server that was away for 77 % of a rung.
 #[test]
 fn time_without_the_server_is_told() {
     let judged = |ms: i64, clients: u64, over: bool| {
@@ -324,19 +324,20 @@ fn time_that_is_in_no_figure_is_told() {
 
 #[test]
 fn what_follows_from_an_overload_does_not_drown_it() {
-    // All clients busy: the few arrivals that find one start late, since the server has the processors.
+    // All clients busy: the few arrivals that find a free one start late, since the server has the
+    // processors.
     let mut run = counted(Counts { due: 4000, ok: 1000, late: 2000, skipped: 1000, ..Counts::default() });
     for _ in 0..100 {
         run.own.start_lag.record(9_000_000);
     }
     assert_eq!(reasons(&open(&run)).1, [Reason::Overloaded]);
-    // Clients were free, and yet it was late: that is why. A thread without time left is a cause, too.
+    // Late although clients were free: that is a cause. A thread without time left is one, too.
     for _ in 0..2900 {
         run.own.start_lag.record(9_000_000);
     }
     run.own.busiest_thread = 0.95;
     assert_eq!(reasons(&open(&run)).1, [Reason::Overloaded, Reason::ClientSaturated, Reason::ScheduleLate]);
-    // Clients that gave up explain what was not done.
+    // Aborted clients explain the missing transactions.
     run.aborts.push(Abort { message: "gone".into(), ..Abort::default() });
     assert_eq!(reasons(&open(&run)), (Validity::Invalid, vec![Reason::Errors, Reason::ClientSaturated]));
 }
@@ -348,7 +349,7 @@ fn a_run_that_kept_its_promise_is_not_suspect_for_the_generators_lag() {
         kept.own.start_lag.record(3_000_000);
     }
     assert_eq!(reasons(&open(&kept)), (Validity::Valid, vec![]));
-    // Where time is what was measured, the lag is in every figure.
+    // Without a promise the lag is in every figure.
     assert_eq!(reasons(&Evidence { limit_s: None, ..open(&kept) }).1, [Reason::ScheduleLate]);
 }
 
@@ -359,7 +360,7 @@ fn a_schedule_is_late_by_100_us_or_a_tenth_of_what_is_measured() {
         (110, 50, None, true),
         (110, 2_000, None, false),
         (210, 2_000, None, true),
-        // A broken promise says what matters, whatever was measured.
+        // A broken promise matters, whatever was measured.
         (110, 2_000, Some(500), true),
         (110, 50, Some(2_000), false),
     ];
@@ -374,7 +375,7 @@ fn a_schedule_is_late_by_100_us_or_a_tenth_of_what_is_measured() {
     }
 }
 
-/// On a host that wakes up late by itself every run in open load was suspect.
+/// On a host with a large wake-up lag every run in open load was suspect.
 #[test]
 fn a_schedule_is_late_beyond_what_the_host_is_late_by_itself() {
     let cases = [

@@ -1,20 +1,22 @@
-//! Whether a run's speed has a trend: of workloads that change their data, which may change what the next transaction costs.
+//! Whether a run's speed has a trend: for workloads that change their data, which may change the cost of the
+//! next transaction.
 
 use spec::figures::{self, Figure};
 use spec::{SeriesPoint, Slice};
 use stats::{change_of_ends, trend_p};
 
-/// p below which a trend within a run is not chance, and the same of a change that is larger than noise makes.
+/// p below which a trend within a run is not chance, and the same for a change that is larger than noise.
 const P: f64 = 0.001;
 const P_LARGE: f64 = 0.01;
 /// From this change of speed on it is large, as a share.
 const LARGE: f64 = 0.4;
 /// The smallest change of speed that is reported, as a share.
 pub const CHANGE: f64 = 0.15;
-/// A rise must go on in the second half of the run, and a fall behind its first stretch, by this share: caches that warm up rise at the
-/// beginning, and one fast second is no fall.
+/// A rise must continue in the second half of the run, and a fall after its first stretch, by this share:
+/// caches that warm up rise at the beginning, and one fast second is not a fall.
 const GOES_ON: f64 = 0.05;
-/// Speeds of equal stretches of a run, in order: its quads where it took turns, else its whole seconds (in long runs: steps).
+/// Speeds of equal stretches of a run, in order: its quads if it took turns, else its whole seconds (in long
+/// runs: steps).
 pub(crate) fn speeds(series: &[SeriesPoint], slices: &[Slice]) -> Vec<f64> {
     let mut stretches: std::collections::BTreeMap<i64, (f64, f64)> = std::collections::BTreeMap::new();
     for slice in slices.iter().filter(|slice| !slice.is_void) {
@@ -37,7 +39,7 @@ pub struct Trend {
 }
 
 impl Trend {
-    /// Of these speeds; `None` of too few.
+    /// The trend of these speeds; `None` if there are too few.
     pub(crate) fn of(speeds: &[f64]) -> Option<Self> {
         // Counts of transactions vary by their square root.
         let scaled: Vec<f64> = speeds.iter().map(|speed| speed.sqrt()).collect();
@@ -49,7 +51,6 @@ impl Trend {
         Some(Self { change, is_sure: p < least_p && change.abs() >= CHANGE && goes_on })
     }
 
-    /// As it is stored.
     pub(crate) fn figure(self) -> (Figure, f64) {
         (figures::SPEED_CHANGE_PCT, 100.0 * self.change)
     }
@@ -65,7 +66,7 @@ mod tests {
     }
 
     fn over(seconds: usize, speed: impl Fn(f64) -> f64) -> Vec<f64> {
-        // A little noise that is always the same.
+        // A little constant noise.
         let noise = |k: usize| 0.99 + ((k * 7919) % 21) as f64 / 1000.0;
         (0..seconds).map(|k| noise(k) * speed(k as f64 / seconds as f64)).collect()
     }

@@ -1,4 +1,4 @@
-//! The questions.
+//! The queries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,16 +8,16 @@ use super::{Held, Rows, Table};
 
 /// Tables up to this size are counted, bytes: it takes well below a second.
 const COUNTED_BYTES: u64 = 64 << 20;
-/// The same of all tables of a workload together, bytes.
+/// The same limit for all tables of a workload together, bytes.
 const COUNTED_TOTAL_BYTES: u64 = 512 << 20;
-/// Most tables that are looked at.
+/// Most tables that are checked.
 const TABLES: usize = 50;
-/// Most different words of the texts that are looked for.
+/// Most different words of the texts that are looked up.
 const WORDS: usize = 2000;
-/// How often tables are looked for behind views and functions.
+/// Depth of the search for tables behind views and functions.
 const DEPTH: usize = 3;
 
-/// Relations that these words name, with the texts of views.
+/// Relations with these names, and the texts of views.
 const RELATIONS: &str = "SELECT c.oid::text, n.nspname, c.relname, c.relkind::text, \
      CASE WHEN c.relkind IN ('v', 'm') THEN pg_catalog.pg_get_viewdef(c.oid) END, pg_catalog.pg_table_is_visible(c.oid)::text \
      FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
@@ -25,7 +25,7 @@ const RELATIONS: &str = "SELECT c.oid::text, n.nspname, c.relname, c.relkind::te
      AND n.nspname !~ '^pg_(toast|temp)' AND lower(c.relname) = ANY ({words}) \
      AND (pg_catalog.pg_table_is_visible(c.oid) OR lower(n.nspname) = ANY ({words})) ORDER BY 2, 3 LIMIT 200";
 
-/// Texts of the functions that these words name, except functions of extensions.
+/// Texts of the functions with these names, except functions of extensions.
 const FUNCTIONS: &str = "SELECT pg_catalog.pg_get_functiondef(p.oid) FROM pg_catalog.pg_proc p \
      JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace JOIN pg_catalog.pg_language l ON l.oid = p.prolang \
      WHERE l.lanname IN ('sql', 'plpgsql') AND p.prokind IN ('f', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema') \
@@ -48,7 +48,7 @@ const INDEXES: &str = "SELECT indrelid::text, CASE WHEN indisunique THEN 'UNIQUE
      || substring(pg_catalog.pg_get_indexdef(indexrelid) FROM ' (USING .*)$') || CASE WHEN indisvalid THEN '' ELSE ' (invalid)' END \
      FROM pg_catalog.pg_index WHERE indrelid = ANY ({oids}::oid[])";
 
-/// How tables are made: what makes the same statement do other work.
+/// Properties of tables that change the work of the same statement.
 const FORMS: &str = "SELECT c.oid::text, made.form FROM pg_catalog.pg_class c CROSS JOIN LATERAL ( \
      SELECT 'unlogged' WHERE c.relpersistence = 'u' \
      UNION ALL SELECT CASE c.relkind WHEN 'p' THEN 'partitioned' WHEN 'm' THEN 'a materialized view' ELSE 'a foreign table' END \
@@ -62,14 +62,13 @@ const FORMS: &str = "SELECT c.oid::text, made.form FROM pg_catalog.pg_class c CR
      UNION ALL SELECT 'constraint ' || pg_catalog.pg_get_constraintdef(k.oid) FROM pg_catalog.pg_constraint k \
      WHERE k.conrelid = c.oid AND k.contype IN ('c', 'f')) AS made (form) WHERE c.oid = ANY ({oids}::oid[])";
 
-/// Settings that say where files are, who may log in or what is logged make no speed; a session's own are ours.
+/// Settings for file locations, logins or logging do not affect speed; settings of the session are pgdyno's.
 const SETTINGS: &str = "SELECT name, pg_catalog.current_setting(name) FROM pg_catalog.pg_settings \
      WHERE category !~ '^(File Locations|Connections and Authentication|Reporting and Logging|Customized Options|Replication|Error)' \
      AND category !~ 'Locale' AND source NOT IN ('client', 'session') \
      AND name !~ '^(archive_|restore_|recovery_|primary_|ssl_|cluster_name|search_path|data_|in_hot_standby|transaction_|debug_)' \
      UNION ALL SELECT name, pg_catalog.current_setting(name) FROM pg_catalog.pg_settings WHERE name = 'max_connections'";
 
-/// What a server holds for a workload that asks by these texts.
 pub(in crate::execute) fn ask(sql: &mut dyn Sql, texts: &[String]) -> Result<Held, SqlError> {
     let version = sql.scalar("SELECT pg_catalog.version()")?.unwrap_or_default();
     let pairs = sql.rows(SETTINGS)?.into_iter().filter_map(|row| {
@@ -82,14 +81,12 @@ pub(in crate::execute) fn ask(sql: &mut dyn Sql, texts: &[String]) -> Result<Hel
     Ok(Held { tables, version, settings, redis_keys: None })
 }
 
-/// A table: its OID, its quoted name, and how it is called here.
 struct Named {
     oid: String,
     quoted: String,
     called: String,
 }
 
-/// The tables that texts name, also by views and functions.
 fn named(sql: &mut dyn Sql, texts: &[String]) -> Result<Vec<Named>, SqlError> {
     let mut words: BTreeSet<String> = texts.iter().flat_map(|text| words(text)).collect();
     let mut found: BTreeMap<String, Named> = BTreeMap::new();
@@ -159,7 +156,7 @@ fn tables(sql: &mut dyn Sql, names: &[Named]) -> Result<BTreeMap<String, Table>,
         let Some(mut table) = found.remove(oid) else { continue };
         if table.bytes <= COUNTED_BYTES.min(left) {
             left -= table.bytes;
-            // A role that may not read it has the estimate.
+            // Without the right to read it, use the estimate.
             let count = sql.scalar(&format!("SELECT count(*) FROM {quoted}")).ok().flatten();
             let count = count.and_then(|count| count.parse().ok());
             table.rows = count.map(|count| Rows { count, is_exact: true }).or(table.rows);
@@ -169,7 +166,7 @@ fn tables(sql: &mut dyn Sql, names: &[Named]) -> Result<BTreeMap<String, Table>,
     Ok(named)
 }
 
-/// The names that a text may hold, in lower case.
+/// Possible names in a text, in lower case.
 fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
         .filter(|word| {
@@ -187,7 +184,6 @@ fn quote_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The first columns of a row.
 fn columns<const N: usize>(row: Vec<Option<String>>) -> [Option<String>; N] {
     let mut row = row.into_iter();
     std::array::from_fn(|_| row.next().flatten())

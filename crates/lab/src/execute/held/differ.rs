@@ -1,4 +1,4 @@
-//! What two servers differ in, in words.
+//! The differences of two servers, as text.
 
 use std::collections::BTreeSet;
 
@@ -6,30 +6,28 @@ use spec::bytes;
 
 use super::{Held, Rows, Table};
 
-/// Counted rows that differ by more than this share are other data.
+/// Counted rows that differ by more than this share are different data.
 const ROWS: f64 = 0.01;
-/// The same of estimates, which are coarse.
+/// The same for estimates, which are coarse.
 const ESTIMATES: f64 = 0.10;
-/// From this ratio of sizes on tables of alike rows differ, e.g. by bloat or a fill factor.
+/// From this ratio of sizes tables with similar rows differ, e.g. by bloat or a fill factor.
 const SIZES: f64 = 1.25;
-/// Tables that are smaller are of no matter, bytes.
+/// Smaller tables are ignored, bytes.
 const SMALL: u64 = 1 << 20;
-/// Statistics that are older than this may be stale where the other server's are younger by far, seconds.
+/// Statistics older than this may be stale if the other server has much younger ones, seconds.
 const OLD_S: f64 = 86_400.0;
-/// Most differences of a kind that are told.
+/// Most differences of a kind in a report.
 const TOLD: usize = 6;
 
-/// How the two are called.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::execute) struct Names<'a> {
     pub(in crate::execute) base: &'a str,
     pub(in crate::execute) own: &'a str,
 }
 
-/// What an arm's server differs in from the base's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::execute) struct Differences {
-    /// Tables, rows, indexes, sizes: other data.
+    /// Tables, rows, indexes, sizes.
     pub(in crate::execute) data: Vec<String>,
     /// Version, settings, age of statistics.
     pub(in crate::execute) setup: Vec<String>,
@@ -110,12 +108,11 @@ impl Differences {
         }
     }
 
-    /// The data in a sentence, without its stop; `None` where they are alike.
+    /// The differences of the data in a sentence, without its full stop; `None` if there are none.
     pub(in crate::execute) fn data_words(&self) -> Option<String> {
         told(&self.data)
     }
 
-    /// The same of how the servers are set up.
     pub(in crate::execute) fn setup_words(&self) -> Option<String> {
         told(&self.setup)
     }
@@ -143,7 +140,6 @@ fn rows(of: Rows) -> String {
     format!("{about}{}{}", number(of.count), if of.is_exact { "" } else { " (estimate)" })
 }
 
-/// `403,000`.
 fn number(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut grouped = String::new();
@@ -165,7 +161,7 @@ fn old(seconds: f64) -> String {
     }
 }
 
-/// `PostgreSQL 15.18`, and the whole text where both have that in common.
+/// `PostgreSQL 15.18`; the whole text if both have that in common.
 fn shortened(version: &str, both: [&Held; 2]) -> String {
     let short = |version: &str| version.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
     let [base, own] = both.map(|held| short(&held.version));

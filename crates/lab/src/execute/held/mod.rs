@@ -1,5 +1,5 @@
-//! What servers hold that are compared: the tables that a workload reads, and how each server is set up. A difference of the data
-//! looks like a difference of the servers' speed.
+//! The data of compared servers: the tables that a workload reads, and the server's configuration. A
+//! difference of the data looks like a difference of speed.
 
 mod ask;
 mod differ;
@@ -9,39 +9,37 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) use ask::ask;
 pub(super) use differ::{Differences, Names};
 
-/// What a server holds for a workload.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Held {
-    /// The tables that its texts name, also by views and functions, by their names.
+    /// By name: the tables in its texts, also through views and functions.
     pub(super) tables: BTreeMap<String, Table>,
-    /// `version()`: with the compiler, as two builds of one version differ by it.
+    /// `version()`: with the compiler, since two builds of one version differ in it.
     pub(super) version: String,
-    /// Settings that may matter for speed, as `SHOW` prints them.
+    /// Settings that may affect speed, as `SHOW` prints them.
     pub(super) settings: BTreeMap<String, String>,
-    /// Keys of its Redis, where the workload asks that.
+    /// Number of keys in its Redis, if the workload uses it.
     pub(super) redis_keys: Option<u64>,
 }
 
-/// A table, with all its partitions.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Table {
-    /// `None` where they were never counted.
+    /// `None` if they were never counted.
     pub(super) rows: Option<Rows>,
     /// With TOAST, without indexes.
     pub(super) bytes: u64,
     pub(super) index_bytes: u64,
     /// Definitions without names: `UNIQUE USING btree (aid)`.
     pub(super) indexes: BTreeSet<String>,
-    /// How it is made, without its indexes: `unlogged`, `column v numeric`, `option fillfactor=70`, `trigger t`.
+    /// Its other properties: `unlogged`, `column v numeric`, `option fillfactor=70`, `trigger t`.
     pub(super) forms: BTreeSet<String>,
     pub(super) has_statistics: bool,
-    /// Their age, seconds, where the server knows it.
+    /// Seconds, if the server knows it.
     pub(super) statistics_age_s: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Rows {
     pub(super) count: f64,
-    /// Whether they were counted; else it is the planner's estimate.
+    /// Whether they were counted; else the planner's estimate.
     pub(super) is_exact: bool,
 }

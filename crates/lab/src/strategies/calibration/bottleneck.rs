@@ -1,15 +1,15 @@
-//! What stood in the way of a higher rate.
+//! What limited a higher rate.
 
 use spec::Run;
 use spec::figures::{self, Figure};
 
-/// A thread busier than this is all but saturated; the machine's CPUs likewise. Percent.
+/// A thread busier than this is almost saturated; the same for the machine's CPUs. Percent.
 const FULL_PCT: f64 = 85.0;
 
-/// Other programs that take more of the CPUs than this disturb what is found out about a host. Percent.
+/// Other programs with more CPU time than this disturb the calibration of a host. Percent.
 const DISTURBING_PCT: f64 = 10.0;
 
-/// Share of `cores` CPUs, percent, that neither the load thread nor its server took in a run.
+/// Share of `cores` CPUs, percent, that neither the load thread nor its server used in a run.
 fn others_pct(run: &Run, cores: u32) -> f64 {
     let figure = |of: Figure| run.figures.get(of).unwrap_or(0.0);
     let server =
@@ -18,14 +18,13 @@ fn others_pct(run: &Run, cores: u32) -> f64 {
         - (figure(figures::CLIENT_BUSIEST_THREAD_PCT) + server) / f64::from(cores.max(1))
 }
 
-/// Whether other programs disturbed these runs, in words.
 pub(crate) fn disturbed<'a>(runs: impl IntoIterator<Item = &'a Run>, cores: u32) -> Option<String> {
     let others: Vec<f64> = runs.into_iter().map(|run| others_pct(run, cores)).collect();
     let mean = others.iter().sum::<f64>() / others.len().max(1) as f64;
     (mean > DISTURBING_PCT).then(|| format!("other programs took {mean:.0} % of the CPUs meanwhile"))
 }
 
-/// What did at the rate of `run`, in words: by who had no time left on `cores` CPUs.
+/// The limit at the rate of `run`, as text: who had no time left on `cores` CPUs.
 pub(super) fn limited_by(run: &Run, cores: u32) -> String {
     let figure = |of: Figure| run.figures.get(of).unwrap_or(0.0);
     let thread = figure(figures::CLIENT_BUSIEST_THREAD_PCT);
@@ -75,7 +74,7 @@ mod tests {
         assert!(with(&[]).starts_with("how soon the kernel"));
     }
 
-    /// How late a host wakes up was kept as it was found beside a compiler.
+    /// The wake-up lag of a host was stored as measured next to a compiler.
     #[test]
     fn what_others_take_is_no_finding_about_the_host() {
         for (thread, server, machine, wanted) in

@@ -1,5 +1,5 @@
-//! The highest rate at which the schedule is kept, the thread has time left and nothing piles up: by the rules of all
-//! runs, and as well as this host can, whose CPUs may take longer to wake up than the rules allow.
+//! The highest rate at which the schedule is kept, the thread has time left and no queue grows: by the rules
+//! of all runs, and as well as this host can, whose CPUs may wake up later than the rules allow.
 
 use std::time::Duration;
 
@@ -10,52 +10,47 @@ use super::bottleneck::limited_by;
 use crate::strategies::search::Search;
 use crate::validity::{HOST_FACTOR, LAG_US};
 
-/// How many trials the time is cut for; most searches need fewer.
+/// Number of trials that the time is divided by; most searches need fewer.
 const TRIALS: f64 = 18.0;
-/// What a trial takes beside its measured part.
+/// Time of a trial outside its measured part.
 const AROUND: Duration = Duration::from_millis(150);
-/// Shortest and longest trial.
 const SHORTEST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Where this host ends.
+/// The limit of this host.
 #[derive(Debug, Clone)]
 pub struct Limit {
     /// The run of the highest rate that was clean by the rules of all runs.
     pub clean: Option<Run>,
-    /// Why there is none, in words; empty when there is one.
+    /// Why there is none, as text; empty when there is one.
     pub no_clean: String,
-    /// The run of the highest rate that was kept as well as the host can: clean, or late only by what [`Self::allowed_us`]
-    /// allows.
+    /// The run of the highest rate that was kept as well as the host can: clean, or late only within
+    /// [`Self::allowed_us`].
     pub kept: Option<Run>,
-    /// How late 1 % of the arrivals may start there, µs: [`HOST_FACTOR`] times their lag with nothing to do. Where the
-    /// rules allow more, that counts.
+    /// How late 1 % of the arrivals may start there, µs: [`HOST_FACTOR`] times their lag with nothing to do.
+    /// If the rules allow more, they apply.
     pub allowed_us: f64,
-    /// Lowest rate above that which was not kept; `None` when the time was over before one was found.
+    /// Lowest higher rate that was not kept; `None` when the time ended before one was found.
     pub next: Option<f64>,
     pub why: String,
-    /// What limits, in words.
     pub limited_by: String,
 }
 
 /// The trials, one after another, until both rates are found or the time is over.
 pub(super) struct Trials {
     search: Search,
-    /// Whether the kept rate is found, and `search` looks for the clean one.
+    /// Whether the kept rate is found, and `search` continues for the clean one.
     for_clean: bool,
     /// Start lag of 1 % of the arrivals with nothing to do, µs.
     idle_us: f64,
     length: Duration,
-    /// Time for further trials.
     left: Duration,
     kept: Found,
     clean: Found,
 }
 
-/// The runs on both sides of a limit.
 #[derive(Default)]
 struct Found {
-    /// Of the highest good rate.
     best: Option<Run>,
     bad: Vec<Run>,
 }
@@ -67,12 +62,11 @@ impl Found {
         } else if self.best.as_ref().is_none_or(|best| run.offered_rate > best.offered_rate) {
             self.best = Some(run.clone());
         }
-        // An unlucky try of a rate that is good after all says nothing.
+        // A failed try of a rate that later proves good means nothing.
         let best = self.best.as_ref().and_then(|best| best.offered_rate);
         self.bad.retain(|bad| bad.offered_rate > best);
     }
 
-    /// The last run of the lowest bad rate.
     fn bad(&self) -> Option<&Run> {
         let rate = |run: &Run| run.offered_rate.unwrap_or_default();
         self.bad.iter().rev().min_by(|a, b| rate(a).total_cmp(&rate(b)))
@@ -88,13 +82,13 @@ impl Trials {
     /// Trials that take about `time`; with nothing to do, 1 % of the arrivals start `idle_us` late.
     pub(super) fn new(idle_us: f64, time: Duration) -> Self {
         let length = time.div_f64(TRIALS).saturating_sub(AROUND).clamp(SHORTEST, LONGEST);
-        // Retries, and the second rate, may need more than was planned for; half as much again is the end.
+        // Retries, and the second rate, may need more than planned; at most half as much again.
         let left = time.mul_f64(1.5);
         let (kept, clean) = Default::default();
         Self { search: Search::from(LAG_RATE), for_clean: false, idle_us, length, left, kept, clean }
     }
 
-    /// Rate of the next trial, and whether it was tried before; `None` when there is no more.
+    /// Rate of the next trial, and whether it was tried before; `None` at the end.
     pub(super) fn next(&self) -> Option<(f64, bool)> {
         self.search.next().filter(|_| !self.left.is_zero())
     }
@@ -105,7 +99,7 @@ impl Trials {
 
     pub(super) fn saw(&mut self, run: &Run) {
         self.left = self.left.saturating_sub(Duration::from_secs_f64(run.measured_s) + AROUND);
-        // One in which the generator was stopped is no evidence about its rate.
+        // A run with a stalled generator does not count for its rate.
         if run.doubts.iter().any(|doubt| doubt.reason == Reason::GeneratorStalled) {
             return;
         }
@@ -149,7 +143,8 @@ impl Trials {
         self.idle_us * HOST_FACTOR
     }
 
-    /// Whether the host cannot do with nothing to do what a clean run must do under load, and did not do it anywhere.
+    /// Whether the host, with nothing to do, cannot meet the requirement of a clean run under load, and never
+    /// did.
     fn is_hopeless(&self) -> bool {
         self.clean.best.is_none() && self.idle_us > LAG_US
     }
@@ -166,7 +161,7 @@ impl Trials {
         }
     }
 
-    /// Whether the generator did what this host lets it do.
+    /// Whether the generator did what this host allows.
     fn is_kept(&self, run: &Run) -> bool {
         let lag_us = run.figures.get(figures::START_LAG_P99_US).unwrap_or(f64::INFINITY);
         run.doubts.iter().all(|doubt| match doubt.reason {
@@ -176,12 +171,12 @@ impl Trials {
     }
 }
 
-/// Whether the generator did what was asked of it: by the rules of all runs.
+/// Whether the generator did what was requested: by the rules of all runs.
 fn is_clean(run: &Run) -> bool {
     run.doubts.iter().all(|doubt| is_the_hosts(doubt.reason))
 }
 
-/// Whether a doubt says nothing about the generator.
+/// Whether a doubt is unrelated to the generator.
 fn is_the_hosts(reason: Reason) -> bool {
     matches!(
         reason,
@@ -204,7 +199,7 @@ mod tests {
 
     const TIME: Duration = Duration::from_secs(9);
 
-    /// A run at this rate, with this lag of 1 % of its arrivals and what else is wrong with it.
+    /// A run at this rate, with this lag of 1 % of its arrivals and this doubt.
     fn run(rate: f64, lag_us: f64, reason: Option<Reason>) -> Run {
         let mut run = tests::run(rate);
         run.measured_s = 0.25;
@@ -222,7 +217,7 @@ mod tests {
         while let Some((rate, _)) = trials.next() {
             count += 1;
             assert!(count < 60, "it does not end");
-            // Steal is no fault of the generator.
+            // Steal is not caused by the generator.
             trials.saw(&run(rate, lag_us(rate, count), Some(Reason::Steal)));
         }
         (trials.into_limit(2), count)
@@ -234,7 +229,7 @@ mod tests {
 
     #[test]
     fn on_a_punctual_host_both_rates_are_the_same_and_one_search_is_enough() {
-        // Unlucky once on the way up, and once on the way back.
+        // Fails once on the way up, and once on the way back.
         let lag = |rate, count| if rate > 30_000.0 || [2, 7].contains(&count) { 500.0 } else { 60.0 };
         let (limit, count) = limit_of(40.0, lag);
         let (clean, next) = (rate(&limit.clean).unwrap(), limit.next.unwrap());
@@ -257,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_the_host_costs_is_told_apart_from_what_the_load_costs() {
-        // Never in order, by the host's fault; at 40,000/s the load's begins.
+        // Never clean, because of the host; at 40,000/s the load begins to matter.
         let (limit, _) = limit_of(150.0, |rate, _| if rate > 40_000.0 { 400.0 } else { 250.0 });
         let kept = rate(&limit.kept).unwrap();
         assert!((38_000.0..=40_000.0).contains(&kept) && limit.next.unwrap() > 40_000.0, "{kept}");

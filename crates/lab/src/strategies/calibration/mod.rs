@@ -1,5 +1,5 @@
-//! What a calibration measures: each operation at each number of clients, as fast as it goes and then calmly; how late
-//! scheduled arrivals start; and the highest rate at which all of that is in order.
+//! The runs of a calibration: each operation at each number of clients, at full speed and then at a low rate;
+//! how late scheduled arrivals start; and the highest rate at which all rules hold.
 
 mod bottleneck;
 mod limit;
@@ -24,45 +24,39 @@ use crate::words::count;
 
 /// Arrivals per second at which the start lag is measured.
 pub const LAG_RATE: f64 = 5_000.0;
-/// Clients where arrivals are scheduled: more than are ever busy, so that none has to wait for one.
+/// Clients for scheduled arrivals: more than are ever busy, so that no arrival waits for one.
 pub const LAG_CLIENTS: u32 = 64;
 
-/// Shares of the time for the cells, the start lag with nothing to do and with something, and the search for the
+/// Shares of the time for the cells, the start lag with nothing to do and under load, and the search for the
 /// highest rate.
 const CELLS_SHARE: f64 = 0.55;
 const IDLE_SHARE: f64 = 0.05;
 const LAG_SHARE: f64 = 0.1;
 const SEARCH_SHARE: f64 = 0.3;
-/// Of a cell's time, what is measured as fast as it goes; the rest at a third of that speed.
+/// Share of a cell's time at full speed; the rest is at a third of that speed.
 const CLOSED_SHARE: f64 = 0.65;
-/// A third of what was possible: the thread sleeps between most arrivals, and is woken for them.
+/// A third of the possible rate: the thread sleeps between most arrivals, and is woken for them.
 const CALM: f64 = 1.0 / 3.0;
-/// Shortest measured part that says anything.
 const SHORTEST: Duration = Duration::from_millis(150);
-/// Load before anything counts.
 const WARMUP: Duration = Duration::from_millis(100);
 /// Runs of a cell: its cost, then its lateness.
 const RUNS_OF_A_CELL: usize = 2;
-/// Runs for the start lag: twice with nothing to do (what disturbed one of them is not what the host can do), once with
-/// something.
+/// Runs for the start lag: twice with nothing to do (a disturbance of one is not a limit of the host), once
+/// under load.
 const LAG_RUNS: usize = 3;
 
-/// A calibration of one load thread.
 #[derive(Debug, Clone)]
 pub(crate) struct Calibration {
-    /// About how long all of it takes.
     pub(crate) time: Duration,
     pub(crate) clients: Vec<u32>,
-    /// Whether there is a server beside the sink.
+    /// Whether there is a server besides the sink.
     pub(crate) server: bool,
     pub(crate) driver: DriverChoice,
     pub(crate) seed: u64,
 }
 
-/// What the runs of a calibration are, in their order.
 #[derive(Debug)]
 pub(crate) struct Found<'a> {
-    /// Cost and lateness of each cell.
     pub(crate) cells: Vec<(Operation, &'a Run, &'a Run)>,
     /// Start lag with nothing to do, the better of two tries.
     pub(crate) idle: Option<&'a Run>,
@@ -70,7 +64,6 @@ pub(crate) struct Found<'a> {
 }
 
 impl Calibration {
-    /// What is planned, with the nominal length of each.
     pub(crate) fn lengths(&self) -> Vec<Duration> {
         let cells = self.cells().len();
         let cell = self.time.mul_f64(CELLS_SHARE / cells.max(1) as f64);
@@ -78,7 +71,7 @@ impl Calibration {
         std::iter::repeat_n(cell, cells).chain(rest.map(|share| self.time.mul_f64(share))).collect()
     }
 
-    /// Groups of runs under the same words.
+    /// Number of groups of runs with the same description.
     pub(crate) fn planned(&self) -> usize {
         self.lengths().len()
     }
@@ -90,7 +83,6 @@ impl Calibration {
             .collect()
     }
 
-    /// What these runs are.
     pub(crate) fn found<'a>(&self, done: &'a [Done]) -> Found<'a> {
         let cells = self.cells();
         let run = |at: usize| done.get(at).map(|done| &done.run);
@@ -105,7 +97,6 @@ impl Calibration {
         Found { cells: pairs.collect(), idle, lag: run(first_lag + 2) }
     }
 
-    /// The trials of the highest rate so far.
     fn trials(&self, done: &[Done]) -> Trials {
         let idle_us = self.found(done).idle.and_then(lag_us).unwrap_or(0.0);
         let mut trials = Trials::new(idle_us, self.time.mul_f64(SEARCH_SHARE));
@@ -114,7 +105,6 @@ impl Calibration {
         trials
     }
 
-    /// The highest rates.
     pub(crate) fn limit(&self, done: &[Done], cores: u32) -> Limit {
         self.trials(done).into_limit(cores)
     }
@@ -158,7 +148,7 @@ impl Calibration {
         }
     }
 
-    /// Cost as fast as it goes, then lateness at a third of that speed.
+    /// Cost at full speed, then lateness at a third of that speed.
     fn next_of_cells(&self, cells: &[(Operation, u32)], done: &[Done]) -> Next {
         let cell = done.len() / RUNS_OF_A_CELL;
         let (operation, clients) = cells[cell];
@@ -198,7 +188,7 @@ impl Strategy for Calibration {
     }
 }
 
-/// Arrivals at [`LAG_RATE`] with nothing to do, for so long.
+/// Arrivals at [`LAG_RATE`] with nothing to do, for this length.
 pub(crate) fn nothing_to_do(seed: u64, length: Duration) -> (PlannedRun, Setup) {
     let calibration =
         Calibration { time: length, clients: Vec::new(), server: false, driver: DriverChoice::Auto, seed };

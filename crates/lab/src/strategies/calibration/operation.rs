@@ -1,4 +1,4 @@
-//! What is asked while a host is calibrated, and of whom.
+//! The operations of a calibration, and their targets.
 
 use workloads::pgbench::{self, Mode, Pgbench, ScriptSource};
 
@@ -6,24 +6,22 @@ use crate::error::LabError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// Nothing at all: the schedule is kept, and no byte sent.
+    /// Nothing: the schedule is kept, and no byte is sent.
     Nothing,
     /// One Query message, answered at once by a process that does nothing else.
     SinkSimple,
-    /// The same as Bind and Execute of a prepared statement.
+    /// The same with Bind and Execute of a prepared statement.
     SinkPrepared,
-    /// The least a real server can be asked.
     SelectOne,
     /// pgbench's select-only, prepared.
     PointRead,
 }
 
 impl Operation {
-    /// Those that cost something, in the order they are measured.
+    /// Operations with a cost, in the order they are measured.
     pub(crate) const COSTLY: [Self; 4] =
         [Self::SinkSimple, Self::SinkPrepared, Self::SelectOne, Self::PointRead];
 
-    /// As it is shown and stored.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing to do",
@@ -34,12 +32,11 @@ impl Operation {
         }
     }
 
-    /// Those that can be asked, with a server or without.
     pub(crate) fn costly(server: bool) -> impl Iterator<Item = Self> {
         Self::COSTLY.into_iter().filter(move |operation| server || !operation.is_server())
     }
 
-    /// Whether a real server is asked; else the sink is.
+    /// Whether a real server is used; else the sink.
     pub(crate) fn is_server(self) -> bool {
         matches!(self, Self::SelectOne | Self::PointRead)
     }

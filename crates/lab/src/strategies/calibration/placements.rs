@@ -1,4 +1,5 @@
-//! What placement does on this host: the same reads in each placement by turns, again and again, and which one is advised.
+//! The effect of placement on this host: the same reads in each placement in turns, repeatedly, and which one
+//! is advised.
 
 use std::time::Duration;
 
@@ -9,73 +10,68 @@ use super::{Calibration, Operation};
 use crate::setup::{Placement, Setup};
 use crate::strategies::{Block, Done, Next, Strategy};
 
-/// About the time for all of them, as a share of that for the rest, and the most that it ever is.
+/// Approximate time for all of them, as a share of the time for the rest, and its maximum.
 const SHARE: f64 = 0.6;
 const MOST: Duration = Duration::from_secs(18);
-/// What a run takes beside its measured part.
+/// Time of a run outside its measured part.
 const AROUND: Duration = Duration::from_millis(200);
-/// Shortest measured part.
 const SHORTEST: Duration = Duration::from_millis(150);
 /// Turns: each connects again, which is when the scheduler chooses.
 const FEWEST_TURNS: usize = 3;
 const MOST_TURNS: usize = 5;
 
-/// The fastest of a placement's runs is at most so many times as fast as the slowest where nothing need be done.
+/// Highest ratio of a placement's fastest to its slowest run that needs no action.
 const STEADY: f64 = 1.25;
-/// One placement is steadier than another when its runs differ by less than this share of how the other's differ.
+/// One placement is clearly steadier if the spread of its runs is less than this share of the other's.
 const CLEARLY: f64 = 0.5;
-/// What is slower than this share of what is had without placement limits something: that would be measured instead.
+/// A placement slower than this share of the speed without placement has another bottleneck, which would be
+/// measured instead.
 const FAST_ENOUGH: f64 = 0.7;
 
-/// One of pgdyno's own placements.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Level {
     pub(crate) name: &'static str,
     pub(crate) placement: Placement,
 }
 
-/// The placements that can be had, each at each number of clients.
 #[derive(Debug, Clone)]
 pub(crate) struct Placements {
-    /// None where there is nothing to be compared.
+    /// Empty if there is nothing to compare.
     pub(crate) levels: Vec<Level>,
     pub(crate) clients: Vec<u32>,
 }
 
-/// What was found for a placement and a number of clients.
+/// The result for a placement and a number of clients.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
-    /// One of pgdyno's own names.
     pub level: &'static str,
     pub clients: u32,
     /// Transactions per second; the median of the runs.
     pub tps: f64,
     /// Median response time, µs; the median of the runs.
     pub p50_us: Option<f64>,
-    /// Share of looks at which a client thread and a busy backend had the same CPU, percent; the mean of the runs.
+    /// Share of samples in which a client thread and a busy backend had the same CPU, percent; the mean of
+    /// the runs.
     pub same_cpu_pct: Option<f64>,
     /// Moves of client threads and backends to another CPU, per second; the mean of the runs.
     pub moves_per_s: Option<f64>,
-    /// How many times as fast as the slowest the fastest run was.
+    /// Ratio of the fastest to the slowest run.
     pub spread: f64,
 }
 
-/// Which placement is advised, and why.
+/// The advised placement, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Advised {
     pub level: &'static str,
-    /// In words.
     pub why: String,
 }
 
 impl Placements {
-    /// Cells of a turn, in the order of one that is not turned round.
     fn cells(&self) -> Vec<(&Level, u32)> {
         let with = |clients: &u32| self.levels.iter().map(move |level| (level, *clients)).collect::<Vec<_>>();
         self.clients.iter().flat_map(with).collect()
     }
 
-    /// About how long all of them take beside a calibration of this length.
     pub(crate) fn time(&self, calibration: Duration) -> Duration {
         if self.cells().is_empty() { Duration::ZERO } else { calibration.mul_f64(SHARE).min(MOST) }
     }
@@ -94,7 +90,7 @@ impl Placements {
         each.saturating_sub(AROUND).max(SHORTEST)
     }
 
-    /// The cell of a run; every other turn goes backwards, so that no placement always comes first.
+    /// The cell of a run; every other turn is reversed, so that no placement always comes first.
     fn cell(&self, run: usize) -> (&Level, u32) {
         let mut cells = self.cells();
         let (turn, at) = (run / cells.len(), run % cells.len());
@@ -115,7 +111,6 @@ impl Placements {
         next
     }
 
-    /// What these runs say.
     pub(crate) fn found(&self, done: &[Done]) -> Vec<Placed> {
         let of = |cell: (&Level, u32)| {
             let own = done.iter().enumerate().filter(|(at, _)| self.cell(*at) == cell);
@@ -147,8 +142,9 @@ fn placed(level: &'static str, clients: u32, runs: &[&Run]) -> Option<Placed> {
     })
 }
 
-/// The placement to compare under: none where runs are steady without. Else the steadiest that is clearly steadier and
-/// about as fast with several clients; `same` is none of these, since there the load takes its CPU from the server.
+/// The placement for comparisons: `free` if runs are steady without. Else the steadiest that is clearly
+/// steadier and about as fast with several clients, but never `same`, in which the load takes CPU time from
+/// the server.
 pub(crate) fn advised(found: &[Placed]) -> Option<Advised> {
     let worst = |level: &str| {
         let of = found.iter().filter(|placed| placed.level == level);
@@ -177,7 +173,7 @@ pub(crate) fn advised(found: &[Placed]) -> Option<Advised> {
     }
 }
 
-/// A calibration after a look at placements; these are its first group of runs.
+/// A calibration after the placement runs, which are its first group.
 #[derive(Debug, Clone)]
 pub(crate) struct WithPlacements {
     pub(crate) placements: Placements,
@@ -185,19 +181,16 @@ pub(crate) struct WithPlacements {
 }
 
 impl WithPlacements {
-    /// Runs of placements among these, and those of the calibration.
     pub(crate) fn parts<'a>(&self, done: &'a [Done]) -> (&'a [Done], &'a [Done]) {
         done.split_at(self.placements.runs(self.calibration.time).min(done.len()))
     }
 
-    /// What is planned, with the nominal length of each.
     pub(crate) fn lengths(&self) -> Vec<Duration> {
         let time = self.placements.time(self.calibration.time);
         let first = (!time.is_zero()).then_some(time);
         first.into_iter().chain(self.calibration.lengths()).collect()
     }
 
-    /// Groups of runs under the same words.
     pub(crate) fn planned(&self) -> usize {
         self.lengths().len()
     }
@@ -289,7 +282,7 @@ mod tests {
             // Not clearly steadier; not fast enough.
             (&[("free", 100.0, 1.4), ("apart", 100.0, 1.3)], Some("free")),
             (&[("free", 100.0, 3.0), ("apart", 60.0, 1.1)], Some("free")),
-            // One CPU for both is no server that anybody has.
+            // No real server shares its only CPU with its client.
             (&[("free", 100.0, 3.0), ("same", 200.0, 1.0)], Some("free")),
             (&[("apart", 100.0, 1.0)], None),
         ] {
