@@ -1,4 +1,5 @@
-//! Writes pages made from seeded data, to look at: `cargo run -p pgdyno-report --example sample_page FOLDER`.
+//! Writes pages of seeded data, for a visual check: `cargo run -p pgdyno-report --example sample_page
+//! FOLDER`.
 
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
@@ -62,7 +63,6 @@ fn extreme() -> ReportData {
     data
 }
 
-/// Three rounds, in which one cell shows nothing but noise.
 fn noisy() -> ReportData {
     let mut data =
         data(&Shape { workloads: vec![("polygons", 173.0)], rounds: 3, extras: false, ..Shape::default() });
@@ -72,7 +72,6 @@ fn noisy() -> ReportData {
     data
 }
 
-/// Offered rates, and one workload that is not.
 fn open() -> ReportData {
     let mut data = data(&Shape {
         workloads: vec![("tpcb", 620.0), ("points", 74.3)],

@@ -1,4 +1,4 @@
-//! How far arms answer otherwise than the base, as rows.
+//! How the answers of arms differ from the base's, as rows.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,14 @@ use spec::{AnswerDifference, ColumnDifference, ColumnError, Run, RunEvent};
 use results::ReportData;
 use results::data::levels;
 
-/// Factors that change how something is asked for, and never what: arms are asked for a sample once for all of their levels.
+/// Factors that change how something is requested, never what. Arms are sampled once for all levels of
+/// these.
 const OF_THE_LOAD: [&str; 8] =
     ["cache", "clients", "connection", "placement", "promise", "rate", "rate_per_client", "threads"];
 
-/// A line for each column whose values are others, of each script of each arm; one without a column where only rows are. Empty where
-/// all that was compared was the same. `cell` has the levels that make another question, or other data, of it.
+/// A line for each column with different values, by arm and script; one without a column if only the rows
+/// differ. Empty if all compared answers are equal. `cell` has the levels that change the question or the
+/// data.
 #[must_use]
 pub fn answers(data: &ReportData) -> Table {
     let mut table = Table::new([
@@ -34,7 +36,7 @@ pub fn answers(data: &ReportData) -> Table {
         "error_undefined",
     ]);
     table.optional(["cell"]);
-    // Each run of an arm says it.
+    // Each run of an arm repeats the same facts.
     let mut told: BTreeSet<(Cell, &str, &str)> = BTreeSet::new();
     for run in data.measured_runs() {
         for event in run.events.iter().filter(|event| event.kind == RunEvent::ANSWER_DIFFERENCE) {
@@ -49,7 +51,8 @@ pub fn answers(data: &ReportData) -> Table {
     table
 }
 
-/// The cell of a run without what is the load's: for all workloads, or for its own (`WORKLOAD.rate`).
+/// The cell of a run without the factors of the load, whether for all workloads or for one
+/// (`WORKLOAD.rate`).
 fn asked_in(run: &Run) -> Cell {
     let mut cell = Cell::of(run);
     cell.factors.retain(|name, _| !OF_THE_LOAD.iter().any(|own| name.rsplit('.').next() == Some(own)));

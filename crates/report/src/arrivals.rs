@@ -1,5 +1,5 @@
-//! What became of the arrivals of an open load, and how a promise was kept in any load, in the words and columns that
-//! all outputs share.
+//! What happened to the arrivals of an open load, and how a promise was kept in any load: the text and
+//! columns that all outputs share.
 
 use std::fmt::Display;
 
@@ -8,8 +8,8 @@ use spec::{Arrivals, Promise, figures};
 
 use crate::numbers;
 
-/// `offered 23,816/s, in time 399/s (1.6 %), late 42,900, skipped 50,769, unfinished 0`; what was done only after the
-/// end, where there is any.
+/// `offered 23,816/s, in time 399/s (1.6 %), late 42,900, skipped 50,769, unfinished 0`; then the number
+/// that completed after the end, if any.
 #[must_use]
 pub fn words(arrivals: &Arrivals) -> String {
     let drained = match arrivals.drained {
@@ -27,7 +27,7 @@ pub fn words(arrivals: &Arrivals) -> String {
     )
 }
 
-/// Share done in time, `1.6 %`; never rounded up to what would have been enough.
+/// Share done in time, `1.6 %`; never rounded up past the required share.
 #[must_use]
 pub fn share(arrivals: &Arrivals) -> String {
     numbers::percent((arrivals.share() * 1000.0).floor() / 1000.0)
@@ -45,7 +45,7 @@ pub fn promise_words(promise: &Promise) -> String {
     )
 }
 
-/// Share that was late, `1.6 %`; neither none nor all where it is not.
+/// Share that was late, `1.6 %`; never rounded to none or all.
 fn late_share(promise: &Promise) -> String {
     match promise.late_share() {
         share if share > 0.0 && share < 0.0005 => "below 0.1 %".to_owned(),
@@ -54,25 +54,22 @@ fn late_share(promise: &Promise) -> String {
     }
 }
 
-/// What percentiles speak of, as a value of a column.
+/// Which transactions the percentiles cover, as a value of a column.
 #[must_use]
 pub fn percentiles_of(arrivals: &Arrivals) -> &'static str {
     if arrivals.started_only { "started only" } else { "all" }
 }
 
-/// What is said of response times that leave out arrivals.
 pub(crate) const STARTED_ONLY: &str = "Overloaded: response times are those of the transactions that were started; \
                                        what was skipped or never taken has none.";
 
-/// The same behind a caption.
 pub(crate) const CAPTION_OF_STARTED: &str = " Overloaded: of the transactions that were started only.";
 
-/// How runs were in time; `None` where the load is not open and nothing was promised.
+/// How runs were in time; `None` if the load is not open and has no promise.
 pub(crate) fn in_time(of: &InTime) -> Option<String> {
     of.arrivals.as_ref().map(words).or_else(|| of.promise.as_ref().map(promise_words))
 }
 
-/// Columns for tables in which some rows are of an open load, or have a promise.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Columns {
     open: bool,
@@ -82,14 +79,12 @@ pub(crate) struct Columns {
 
 struct Column {
     needed: bool,
-    /// For programs; empty for what only a page shows.
+    /// For programs; empty if only a page shows it.
     name: &'static str,
-    /// On a page.
     head: &'static str,
     of: fn(&InTime) -> Option<Shown>,
 }
 
-/// The same for programs and on a page.
 type Shown = (Value, Value);
 
 fn per_second(rate: f64) -> Option<Shown> {
@@ -113,7 +108,7 @@ fn times_of(arrivals: &Arrivals) -> Option<Shown> {
 }
 
 impl Columns {
-    /// Columns that these rows need; `None` when no load is open and nothing was promised.
+    /// Columns that these rows need; `None` if no load is open and no promise was given.
     pub(crate) fn of<'a>(rows: impl IntoIterator<Item = &'a InTime>) -> Option<Self> {
         let columns = rows.into_iter().fold(Self::default(), |columns, InTime { arrivals, promise }| Self {
             open: columns.open || arrivals.is_some(),
@@ -153,34 +148,29 @@ impl Columns {
         self.needed().filter(|column| !column.name.is_empty())
     }
 
-    /// Names for programs, each with this before it.
     pub(crate) fn names(self, before: &str) -> Vec<String> {
         self.named().map(|column| format!("{before}{}", column.name)).collect()
     }
 
-    /// A row's values for programs.
     pub(crate) fn values(self, row: &InTime) -> Vec<Value> {
         self.named().map(|column| (column.of)(row).map_or(Value::Null, |(value, _)| value)).collect()
     }
 
-    /// Heads of the numbers on a page.
     pub(crate) fn heads(self) -> impl Iterator<Item = &'static str> {
         self.needed().map(|column| column.head)
     }
 
-    /// A row's cells on a page.
     pub(crate) fn cells(self, row: &InTime) -> impl Iterator<Item = Value> {
         self.needed().map(|column| (column.of)(row).map_or_else(Value::default, |(_, cell)| cell))
     }
 }
 
-/// What percentiles speak of; nothing where no load is open.
 pub(crate) fn percentiles_cell(row: &InTime) -> Value {
     row.arrivals.as_ref().and_then(times_of).map_or_else(Value::default, |(_, cell)| cell)
 }
 
-/// Adds to a table, behind its column `after`, what became of the arrivals of each row and how its promise was kept;
-/// nothing where no load is open and nothing was promised.
+/// Adds the columns of arrivals and promise after the column `after`; adds none if no load is open and no
+/// promise was given.
 pub(crate) fn insert(table: &mut Table, after: &str, rows: &[InTime]) {
     let Some(columns) = Columns::of(rows) else { return };
     let at = table.at(after).map_or(table.columns.len(), |at| at + 1);

@@ -1,22 +1,19 @@
-//! What a section shows, piece by piece. Writers know blocks and no section.
+//! What a section shows, as a list of blocks. Writers know blocks, not sections.
 
 use maud::Markup;
 use results::Table;
 
 use crate::chart::Chart;
 
-/// A piece of a section, a command's output or an answer.
+/// A part of a section, a command's output or an answer.
 pub enum Block {
-    /// Above what belongs together.
     Heading(String),
     Paragraph(Paragraph),
     List(Vec<String>),
-    /// With its caption.
     Table(Table),
     Chart(Box<dyn Chart>),
     /// Drawn already; pages only.
     Picture(Markup),
-    /// To be copied.
     Code(String),
     /// Folded on a page, unless open.
     Details {
@@ -24,7 +21,6 @@ pub enum Block {
         open: bool,
         blocks: Vec<Block>,
     },
-    /// Next to each other or in a box, as the page's style sheet has it.
     Group {
         class: &'static str,
         blocks: Vec<Block>,
@@ -38,7 +34,6 @@ pub struct Paragraph {
     spans: Vec<Span>,
 }
 
-/// A stretch of text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Span {
     Plain(String),
@@ -49,34 +44,31 @@ pub(crate) enum Span {
 }
 
 impl Block {
-    /// A plain paragraph.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Paragraph::new("").plain(text).into()
     }
 
-    /// Below what it is about, less prominent.
+    /// A less prominent paragraph below its subject.
     pub fn remark(text: impl Into<String>) -> Self {
         Paragraph::new("remark").plain(text).into()
     }
 
-    /// What must not be overlooked.
     pub(crate) fn notice(text: impl Into<String>) -> Self {
         Paragraph::new("notice").plain(text).into()
     }
 
-    /// Folded on a page; nothing where it is empty.
+    /// Folded on a page; `None` if empty.
     pub(crate) fn details(summary: impl Into<String>, blocks: Vec<Self>) -> Option<Self> {
         (!blocks.is_empty()).then(|| Self::Details { summary: summary.into(), open: false, blocks })
     }
 
-    /// Next to each other on a page; nothing where it is empty.
+    /// Next to each other on a page; `None` if empty.
     pub(crate) fn group(class: &'static str, blocks: impl IntoIterator<Item = Self>) -> Option<Self> {
         let blocks: Vec<Self> = blocks.into_iter().collect();
         (!blocks.is_empty()).then_some(Self::Group { class, blocks })
     }
 }
 
-/// All charts of some blocks, in their order.
 pub(crate) fn charts(blocks: Vec<Block>) -> Vec<Box<dyn Chart>> {
     let of = |block| match block {
         Block::Chart(chart) => vec![chart],
@@ -87,27 +79,22 @@ pub(crate) fn charts(blocks: Vec<Block>) -> Vec<Box<dyn Chart>> {
 }
 
 impl Paragraph {
-    /// An empty one of a class of the page's style sheet.
     pub(crate) fn new(class: &'static str) -> Self {
         Self { class, spans: Vec::new() }
     }
 
-    /// Adds text.
     pub(crate) fn plain(self, text: impl Into<String>) -> Self {
         self.with(Span::Plain(text.into()))
     }
 
-    /// Adds text that is seen first.
     pub(crate) fn strong(self, text: impl Into<String>) -> Self {
         self.with(Span::Strong(text.into()))
     }
 
-    /// Adds a warning.
     pub(crate) fn warning(self, text: impl Into<String>) -> Self {
         self.with(Span::Warning(text.into()))
     }
 
-    /// Adds what is typed, or is part of a file.
     pub(crate) fn code(self, text: impl Into<String>) -> Self {
         self.with(Span::Code(text.into()))
     }
@@ -117,7 +104,7 @@ impl Paragraph {
         self
     }
 
-    /// Its text.
+    /// The text without markup.
     #[must_use]
     pub fn words(&self) -> String {
         let text = |span: &Span| match span {
@@ -126,12 +113,10 @@ impl Paragraph {
         self.spans.iter().map(text).collect()
     }
 
-    /// Of the page's style sheet; empty where it is plain.
     pub(crate) fn class(&self) -> &'static str {
         self.class
     }
 
-    /// Its stretches, in order.
     pub(crate) fn spans(&self) -> &[Span] {
         &self.spans
     }

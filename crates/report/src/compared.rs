@@ -1,4 +1,4 @@
-//! Comparisons in words: changes, verdicts, what they are taken over and what they lack.
+//! Comparisons as text: changes, verdicts, what they cover and what they lack.
 
 use results::answer::SuspectRuns;
 use results::comparison::{ArmComparison, Cell, CellComparison, Comparison, Figure, Grouped, Metric, Tally};
@@ -7,13 +7,13 @@ use stats::{Estimate, Group, Verdict};
 use crate::numbers;
 use results::data::cell_text;
 
-/// A change with its interval, e.g. `+0.8 % [-0.4, +2.0]`; says when it only indicates.
+/// A change with its interval, e.g. `+0.8 % [-0.4, +2.0]`; marked if it is only indicative.
 pub(crate) fn change(of: &Estimate) -> String {
     let change = numbers::change_with_interval(of.change_pct(), of.interval_pct());
     indicative(of).map_or(change.clone(), |why| format!("{change} ({why})"))
 }
 
-/// Why a change only indicates; `None` where it rests on enough.
+/// Why a change is only indicative; `None` if it has enough rounds.
 pub(crate) fn indicative(of: &Estimate) -> Option<&'static str> {
     match of.n {
         1 => Some("one round: no interval"),
@@ -22,11 +22,10 @@ pub(crate) fn indicative(of: &Estimate) -> Option<&'static str> {
     }
 }
 
-/// What is to be known of percentiles of runs in slices.
 pub(crate) const FROM_SLICES: &str = "Percentiles are from slices, which empty the queues.";
 
-/// A change of something against the base: `+0.8 % [-0.4, +2.0] throughput against stock`, or `52 times [38, 71] the
-/// throughput of stock`.
+/// A change of something against the base: `+0.8 % [-0.4, +2.0] throughput against stock`, or `52 times
+/// [38, 71] the throughput of stock`.
 pub(crate) fn against(of: &Estimate, noun: &str, base: &str) -> String {
     let change = change(of);
     if numbers::is_factor(of.change_pct()) {
@@ -36,8 +35,8 @@ pub(crate) fn against(of: &Estimate, noun: &str, base: &str) -> String {
     }
 }
 
-/// What two experiments that were measured apart are compared relative to, in a sentence without its stop: how the arm that
-/// both have changed by itself. `None` of every other comparison.
+/// The control of two experiments that were measured separately, as a sentence without its stop: how the
+/// arm that both have changed by itself. `None` for every other comparison.
 #[must_use]
 pub fn control(of: &Comparison) -> Option<String> {
     let control = of.control.as_ref()?;
@@ -59,7 +58,6 @@ pub fn control(of: &Comparison) -> Option<String> {
     })
 }
 
-/// What a figure over several cells lacks; `None` where it is complete.
 pub(crate) fn lacks(of: &Figure) -> Option<String> {
     if of.grid.cells < of.cells {
         Some(incomplete(of.grid.cells, of.cells))
@@ -68,12 +66,11 @@ pub(crate) fn lacks(of: &Figure) -> Option<String> {
     }
 }
 
-/// The same, to stand after something else.
 pub(crate) fn but(of: &Figure) -> String {
     lacks(of).map(|lacks| format!("; {lacks}")).unwrap_or_default()
 }
 
-/// `incomplete: 1 of 3 cells`: not all that belong in a figure have a valid pair.
+/// `incomplete: 1 of 3 cells`: some cells of a figure have no valid pair.
 fn incomplete(with_pair: usize, all: usize) -> String {
     format!("incomplete: {} of {}", numbers::count(with_pair as u64), numbers::counted(all, "cell"))
 }
@@ -82,10 +79,10 @@ fn incomplete(with_pair: usize, all: usize) -> String {
 pub(crate) struct Part<'a> {
     /// `None` for the whole grid.
     pub(crate) workload: Option<&'a str>,
-    /// Cells that belong in the figure; none where offered rates set the throughput of all of them.
+    /// Cells in the figure; 0 if offered rates set the throughput of all.
     pub(crate) averaged: usize,
     pub(crate) figure: Option<&'a Figure>,
-    /// Printed in place of a verdict where the figure is missing; `None` where no cell belongs in it.
+    /// Printed instead of a verdict if the figure is missing; `None` if the figure has no cells.
     without: Option<Verdict>,
 }
 
@@ -112,7 +109,6 @@ impl<'a> Part<'a> {
         self.figure.map_or(numbers::ABSENT.to_owned(), |of| change(&of.grid.estimate))
     }
 
-    /// What stands in place of a figure.
     pub(crate) fn no_figure(&self, margin: f64) -> String {
         match self.without {
             None => "none: offered rates set the throughput".to_owned(),
@@ -120,7 +116,6 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Which cells are in its figure, where not all of them are.
     pub(crate) fn lacks(&self) -> Option<String> {
         match (self.figure, self.averaged) {
             (Some(figure), _) => lacks(figure),
@@ -152,7 +147,6 @@ pub(crate) fn tally(arm: &ArmComparison) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// A verdict alone, e.g. `same within 3 %`.
 pub(crate) fn verdict(verdict: Verdict, margin: f64) -> String {
     match verdict {
         Verdict::Faster => "faster".to_owned(),
@@ -166,10 +160,9 @@ pub(crate) fn verdict(verdict: Verdict, margin: f64) -> String {
     }
 }
 
-/// Printed in place of a verdict of a mean whose parts differ.
 pub(crate) const PARTS_DIFFER: &str = "no verdict, its parts differ";
 
-/// A verdict with the doubts about its runs, where there are any: `faster, doubtful: 15 of 24 runs are suspect`.
+/// A verdict with the doubts about its runs, if any: `faster, doubtful: 15 of 24 runs are suspect`.
 pub(crate) fn with_doubt(said: String, suspect: Option<&SuspectRuns>) -> String {
     match suspect {
         Some(suspect) => format!("{said}, doubtful: {}", suspect.words()),
@@ -177,10 +170,8 @@ pub(crate) fn with_doubt(said: String, suspect: Option<&SuspectRuns>) -> String 
     }
 }
 
-/// What is said where there is nothing to judge.
 const INVALID: &str = "invalid, no valid pair";
 
-/// A verdict, and that there is none where there is nothing to judge.
 pub(crate) fn verdict_or_invalid(of: Verdict, margin: f64) -> String {
     match of {
         Verdict::Invalid => INVALID.to_owned(),
@@ -188,8 +179,8 @@ pub(crate) fn verdict_or_invalid(of: Verdict, margin: f64) -> String {
     }
 }
 
-/// A verdict with what would make it clearer, e.g. `inconclusive (about 20 rounds needed)`; it rests on `pairs`, 0 where
-/// there are none that more rounds could add to.
+/// A verdict with what would make it clearer, e.g. `inconclusive (about 20 rounds needed)`. It rests on
+/// `pairs`; 0 if more rounds cannot add pairs.
 pub(crate) fn verdict_with_need(of: Verdict, margin: f64, pairs: usize) -> String {
     match of {
         Verdict::Inconclusive { more_pairs: Some(more) } if pairs > 0 && more <= 1000 => {
@@ -204,7 +195,7 @@ pub(crate) fn verdict_with_need(of: Verdict, margin: f64, pairs: usize) -> Strin
     }
 }
 
-/// A cell's figure of a metric with its unit; throughput without, and of jobs the time they took.
+/// A cell's figure of a metric with its unit; throughput has none, and jobs show their time.
 pub(crate) fn value_of(cell: &CellComparison, metric: Metric, of: Option<f64>) -> String {
     match of.filter(|_| cell.job && metric == Metric::Tps) {
         Some(per_second) => numbers::duration(per_second.recip()),
@@ -212,7 +203,6 @@ pub(crate) fn value_of(cell: &CellComparison, metric: Metric, of: Option<f64>) -
     }
 }
 
-/// A value of a metric with its unit; throughput without.
 fn value(metric: Metric, value: Option<f64>) -> String {
     let written = match metric {
         Metric::Tps => numbers::tps,
@@ -221,7 +211,6 @@ fn value(metric: Metric, value: Option<f64>) -> String {
     value.map_or(numbers::ABSENT.to_owned(), written)
 }
 
-/// What runs may fall into two groups by, and what to do about it.
 fn cause(found: &Grouped) -> String {
     if let Some(round) = found.since_round {
         return format!("a change for good, from round {round} on?");
@@ -243,7 +232,7 @@ pub(crate) fn groups(found: &Grouped) -> String {
         1 => format!("one {}", numbers::tps(of.center)),
         n => format!("{n}{noun} about {}", numbers::about(of.center)),
     };
-    // The first has two runs at least.
+    // The first has at least two runs.
     let (first, second) = if high.n > low.n { (high, low) } else { (low, high) };
     let cause = cause(found);
     format!("{}, {}: {cause}", group(first, " runs"), group(second, ""))
@@ -254,12 +243,12 @@ pub(crate) fn grouped_cell(found: &Grouped) -> String {
     format!("{}: {}", place(&found.cell, found.arm.as_deref()), groups(found))
 }
 
-/// `tpcb, 4 clients, stock`.
 pub(crate) fn place(cell: &Cell, arm: Option<&str>) -> String {
     cell_text(cell) + &arm.map(|arm| format!(", {arm}")).unwrap_or_default()
 }
 
-/// The same for both arms of a comparison, each named: `stock: 5 runs about …; gis: …`. `None` where neither has groups.
+/// The same for both arms of a comparison, each named: `stock: 5 runs about …; gis: …`. `None` if neither
+/// has groups.
 pub(crate) fn groups_of_pair(all: &[Grouped], cell: &Cell, arms: [&str; 2]) -> Option<String> {
     let of_arm = |arm: &str| {
         let found = all.iter().find(|found| found.cell == *cell && found.arm.as_deref() == Some(arm))?;
@@ -269,7 +258,7 @@ pub(crate) fn groups_of_pair(all: &[Grouped], cell: &Cell, arms: [&str; 2]) -> O
     (!each.is_empty()).then(|| each.join("; "))
 }
 
-/// What a verdict feels like: for colour and shape, never alone.
+/// Whether a verdict is good or bad news: selects colour and shape, never used alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Better,
@@ -320,7 +309,7 @@ impl Tone {
         }
     }
 
-    /// Outline of a mark around the origin: its own shape for each.
+    /// Outline of a mark around the origin, a separate one for each tone.
     pub(crate) fn shape(self) -> &'static str {
         match self {
             Self::Better => "M0-5.5L5.5 4.5H-5.5z",

@@ -1,4 +1,4 @@
-//! What it costs: each offer of the price list, by the month and by the million, at the rates that were measured.
+//! Costs: each offer of the price list, by the month and by the million, at the measured rates.
 
 use results::{Table, Value};
 use serde::Serialize;
@@ -9,20 +9,18 @@ use results::ReportData;
 use results::cells::CellFigures;
 use results::data::levels;
 
-/// An offer beside a rate that it may be paid for.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Cost {
     workload: String,
     cell: String,
     arm: Option<String>,
-    /// Per second: commands where a transaction is several of them.
+    /// Per second; commands if a transaction has several.
     rate: f64,
     offer: String,
     per_month: f64,
     per_million: f64,
 }
 
-/// All of them, with the list they are by.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Costs {
     prices: Prices,
@@ -30,13 +28,12 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// `None` where the experiment has no price list, or nothing was measured that has its own rate.
     pub(crate) fn of(data: &ReportData) -> Option<Self> {
         let prices = data.experiment.plan.plan()?.prices.clone()?;
         let compared = data.experiment.compare_factor.as_deref();
         let mut costs = Vec::new();
         for figures in data.grid.iter().chain(&data.beside) {
-            // At a rate that somebody chose a machine does not show what it can.
+            // An offered rate does not show what the machine can do.
             let rate = figures
                 .commands_per_s
                 .or(figures.tps.mean)
@@ -59,7 +56,6 @@ impl Costs {
         (!costs.is_empty()).then_some(Self { prices, costs })
     }
 
-    /// What is to be known of all of them.
     pub(crate) fn caption(&self) -> String {
         let Prices { date, currency, source, hours_per_month, .. } = &self.prices;
         let source = if source.is_empty() { String::new() } else { format!(", {source}") };
@@ -89,7 +85,6 @@ impl Costs {
     }
 }
 
-/// Whether an offer is the price of what these figures were measured on.
 fn is_of(offer: &Price, figures: &CellFigures, compared: Option<&str>) -> bool {
     offer.of.iter().all(|(factor, level)| match compared {
         Some(name) if name == factor => figures.arm.as_ref() == Some(level),
@@ -97,7 +92,7 @@ fn is_of(offer: &Price, figures: &CellFigures, compared: Option<&str>) -> bool {
     })
 }
 
-/// A line for each offer beside each cell and arm. Empty without a price list.
+/// A line for each offer with each cell and arm. Empty without a price list.
 #[must_use]
 pub fn costs(data: &ReportData) -> Table {
     let mut table = Table::new([

@@ -1,4 +1,4 @@
-//! What arms differ in beside their speed, in words.
+//! In what arms differ besides speed, as text.
 
 use results::comparison::{Comparison, Difference, largest};
 use results::{Table, Value};
@@ -7,19 +7,19 @@ use spec::figures::Unit;
 use crate::numbers::{self, real};
 use results::ReportData;
 
-/// So many stand under an answer.
+/// Differences listed below an answer, at most.
 const TOLD: usize = 3;
 
 fn amount(unit: Unit, value: f64) -> String {
     match unit {
-        // Less than one byte in each of many transactions is no size.
+        // Less than one byte on average is not a size.
         Unit::Bytes => numbers::bytes(value.round() as u64),
         Unit::Seconds => numbers::latency_ns(value * 1e9),
         _ => numbers::figure(value),
     }
 }
 
-/// `WAL per transaction: stock 2.20 kB, gis 9.10 kB (4.1 times)`: the ratio as such, also where it is below 1.
+/// `WAL per transaction: stock 2.20 kB, gis 9.10 kB (4.1 times)`: always a ratio, also below 1.
 fn words(of: &Difference, base: &str) -> String {
     let ratio = of.ratio().map(|ratio| format!(" ({} times)", numbers::about(ratio)));
     format!(
@@ -33,12 +33,14 @@ fn words(of: &Difference, base: &str) -> String {
     )
 }
 
-/// The surest differences of an arm in a workload, a phrase each, beginning with a small letter except for names.
+/// The surest differences of an arm in a workload, a phrase each, beginning with a small letter except for
+/// names.
 pub(crate) fn told(all: &[Difference], workload: &str, arm: &str, base: &str) -> Vec<String> {
     largest(all, workload, arm, TOLD).into_iter().map(|of| words(of, base)).collect()
 }
 
-/// The same for every arm and workload of a comparison, to stand below its table: empty where nothing differs much.
+/// The same for every arm and workload of a comparison, for the text below its table; empty if nothing
+/// differs much.
 #[must_use]
 pub fn table_in_words(data: &ReportData, found: &Comparison) -> Table {
     let mut table = Table::new(["arm", "workload", "what differs most besides"]);
@@ -52,7 +54,7 @@ pub fn table_in_words(data: &ReportData, found: &Comparison) -> Table {
     table
 }
 
-/// All that was counted in each arm and workload, large or not; what differs most surely stands first.
+/// All counters of each arm and workload, large or not; the surest difference first.
 #[must_use]
 pub fn differences(data: &ReportData) -> Table {
     let mut table = Table::new([
@@ -86,7 +88,7 @@ pub fn differences(data: &ReportData) -> Table {
     table
 }
 
-/// All large ones of an arm in a workload, as programs read them; nothing where there are none.
+/// All large ones of an arm in a workload, for programs; empty if none.
 pub(crate) fn raw(all: &[Difference], workload: &str, arm: &str) -> Value {
     let own = all.iter().filter(|own| own.large && own.workload == workload && own.arm == arm);
     let own: Vec<serde_json::Value> =

@@ -5,7 +5,8 @@ use results::data::levels;
 use results::{ReportData, Table, Value};
 use spec::figures::{self, Row};
 
-/// A line for each figure of each run. Figures of a newer version, which the table does not have, have a name and a value only.
+/// A line for each figure of each run. Figures of a newer version, which the table lacks, have a name and a
+/// value only.
 #[must_use]
 pub fn figures(data: &ReportData) -> Table {
     let mut table = Table::new([

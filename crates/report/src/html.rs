@@ -11,10 +11,11 @@ use results::data::when;
 
 pub(crate) const STYLE: &str = include_str!("style.css");
 
-/// The whole page, complete from `<!doctype html>` on. Works for any experiment: without tiles, arms, or with one run.
+/// The whole page, complete from `<!doctype html>` on. Works for any experiment: without tiles, arms, or
+/// with one run.
 ///
-/// Markup is escaped where text enters it; what would drive a terminal or turn the direction of text is made visible here,
-/// once for all of it.
+/// Markup is escaped where text enters; control and bidirectional characters are made visible here, once
+/// for all of it.
 #[must_use]
 pub fn page(data: &ReportData) -> String {
     let answer = Told::of(data);
@@ -35,7 +36,7 @@ pub fn page(data: &ReportData) -> String {
 }
 
 fn head(answer: &Told<'_>) -> Markup {
-    // Even a mistake could not fetch anything: the page may use only what is in it.
+    // Second line of defence: the page may use only its own content.
     let policy = "default-src 'none'; style-src 'unsafe-inline'";
     html! {
         meta charset="utf-8";
@@ -81,7 +82,8 @@ pub(crate) fn shows_map_data(data: &ReportData) -> bool {
     load::has_map_data(data)
 }
 
-/// `demo · 2026-11-21 05:20 UTC · PostgreSQL 15.18`; with the versions of all arms, where they have their own servers.
+/// `demo · 2026-11-21 05:20 UTC · PostgreSQL 15.18`; with the versions of all arms if they have separate
+/// servers.
 pub(crate) fn kicker(data: &ReportData) -> String {
     let of_arms = data.experiment.arms.iter().filter_map(|arm| arm.target.as_ref());
     let mut versions: Vec<&str> = Vec::new();

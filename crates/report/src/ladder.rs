@@ -1,4 +1,4 @@
-//! Ladders in words and tables.
+//! Ladders as text and tables.
 
 use results::ladder::{Ladder, Quality, Rung, ladders};
 use results::{ReportData, Table, Value};
@@ -12,13 +12,12 @@ use crate::numbers::{self, real};
 pub(crate) fn name(of: &Ladder) -> String {
     let promise = of.promise_ms.map(|ms| format!("promise {} ms", numbers::as_given(ms)));
     let arm = of.arm.as_ref().map(|arm| format!("arm {arm}"));
-    // The promise may be what tells ladders apart.
+    // The promise may distinguish ladders.
     let cell = of.cell.split(", ").filter(|part| !part.is_empty() && !part.starts_with("promise "));
     let parts = cell.map(str::to_owned).chain(promise).chain(arm);
     std::iter::once(of.workload.clone()).chain(parts).collect::<Vec<_>>().join(", ")
 }
 
-/// Where quality breaks, and what else is to be known, in sentences.
 pub(crate) fn words(of: &Ladder) -> Vec<String> {
     if !of.is_judged() {
         return Vec::new();
@@ -89,7 +88,6 @@ fn named(of: &Ladder, quality: Quality) -> Vec<String> {
     of.rungs.iter().filter(|rung| rung.quality == quality).map(rung_name).collect()
 }
 
-/// Rungs with what people want of them, within the width of a terminal.
 fn table(of: &Ladder) -> Table {
     let mut table = Table::captioned(format_args!("Ladder: {}", name(of))).named([
         "clients",
@@ -122,7 +120,6 @@ fn table(of: &Ladder) -> Table {
     table
 }
 
-/// What is sought stands out, and takes one line.
 fn shown(quality: &'static str) -> &'static str {
     if quality == "breaks here" { "BREAKS" } else { quality }
 }
@@ -216,7 +213,8 @@ pub fn ladder(data: &ReportData) -> Table {
     table
 }
 
-/// The ladders for people: the rungs of each, and where quality breaks. `judged_only` leaves out ladders without a promise.
+/// The ladders for people: the rungs of each, and the point at which quality breaks. `judged_only` leaves
+/// out ladders without a promise.
 #[must_use]
 pub fn ladders_in_words(data: &ReportData, judged_only: bool) -> Vec<Block> {
     let shown = ladders(data).into_iter().filter(|ladder| ladder.is_judged() || !judged_only);

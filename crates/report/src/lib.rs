@@ -1,12 +1,12 @@
 //! Terminal, CSV, JSON, Markdown and HTML views of stored results.
 //!
-//! Everything shown is derived here and now from what `results` stored; nothing is measured or kept. [`ReportData`] is an
-//! experiment with the figures of its cells; each section of a report (`sections`) makes a view of it, plain data, and
-//! draws that: on a page ([`html`]), as [`tables`] that [`mod@format`] prints, as the lines at the end of a run
-//! ([`summary`]). Numbers are written only by [`numbers`]; a chart can also stand
-//! alone as a file ([`charts`]), and single tiles as one for maps ([`geopackage()`]); whatever in foreign text would drive a terminal or turn the
-//! direction of what stands beside it is shown as an escape by [`visible`].
-//! [`pgbench`] is apart: what the drop-in prints of a run that was just measured, in pgbench's own layout.
+//! Everything is derived from what `results` stored; nothing is measured or kept. [`ReportData`] is an
+//! experiment with the figures of its cells. Each section of a report (`sections`) makes a view of it,
+//! plain data, and draws that: on a page ([`html`]), as [`tables`] that [`mod@format`] prints, or as the
+//! lines at the end of a run ([`summary`]). Only [`numbers`] writes numbers. A chart can also be a separate
+//! file ([`charts`]), and single tiles a file for maps ([`geopackage()`]). [`visible`] escapes control and
+//! bidirectional characters in foreign text. [`pgbench`] is separate: what the drop-in prints of a run that
+//! was just measured, in pgbench's layout.
 
 mod alone;
 mod answers;

@@ -1,5 +1,5 @@
-//! The next step of an undecided answer in words, and the command that does it. Also the warning about an answer that was looked at
-//! before it was finished.
+//! The next step of an undecided answer as text, and its command. Also the warning about an answer that was
+//! read before the experiment was complete.
 
 use results::answer::{FEW, Help, Next, Short, Step};
 use results::comparison::Metric;
@@ -9,7 +9,7 @@ use stats::TooFew;
 
 use crate::numbers;
 
-/// The command that measured it, changed; else a command that runs its file. `None` where no command does it.
+/// The command that measured it, changed; else a command that runs its file. `None` if no command does it.
 pub(crate) fn command(data: &ReportData, next: &Next) -> Option<Command> {
     let of_file = || match next.step {
         Step::MoreRounds { rounds, .. } => {
@@ -21,12 +21,11 @@ pub(crate) fn command(data: &ReportData, next: &Next) -> Option<Command> {
     next.command.clone().or_else(of_file)
 }
 
-/// In words, to stand before the command, or alone.
 pub(crate) fn words(data: &ReportData, next: &Next) -> String {
     told(next, command(data, next).as_ref(), &spec::shell::word(data.called()))
 }
 
-/// The same as a sentence's end: with a colon where a command follows.
+/// The same as a sentence's end: with a colon if a command follows.
 pub(crate) fn sentence(data: &ReportData, next: &Next) -> String {
     let end = if command(data, next).is_some() { ":" } else { "." };
     words(data, next) + end
@@ -112,7 +111,6 @@ fn help(own: &Help, called: &str) -> String {
     }
 }
 
-/// Figures that need fewer transactions than this percentile.
 fn fewer_transactions(few: TooFew) -> String {
     let lower = [(0.95, "p95"), (0.5, "p50")].into_iter().filter_map(|(quantile, name)| {
         let needs = TooFew::of(quantile, 0)?.needed;
@@ -123,7 +121,7 @@ fn fewer_transactions(few: TooFew) -> String {
     format!("throughput, or a percentile that needs fewer transactions{lower}")
 }
 
-/// An announced time is rounded up: it is not to be exceeded.
+/// An announced time is rounded up: it must not be exceeded.
 fn at_most(seconds: f64) -> String {
     let step = match seconds {
         0.0..60.0 => 1.0,
@@ -133,11 +131,13 @@ fn at_most(seconds: f64) -> String {
     numbers::duration((seconds / step).ceil() * step)
 }
 
-/// Chance of calling a difference where none is, percent, when the answer was to be had at so many looks (from 1) with as
-/// many new pairs each, and the first one that said so counted (Armitage, McPherson, Rowe, J. R. Stat. Soc. A 132, 1969).
+/// Chance of reporting a difference where none exists, percent, by the number of looks (from 1) with
+/// equally many new pairs each, if the first significant look counts (Armitage, McPherson, Rowe, J. R.
+/// Stat. Soc. A 132, 1969).
 const WRONG_PCT: [f64; 10] = [5.0, 8.3, 10.7, 12.6, 14.2, 15.5, 16.6, 17.6, 18.4, 19.3];
 
-/// How often it was looked at and extended, and what that does to the 5 %; `None` where it was seen once, at its end.
+/// How often the verdict was seen and extended, and the effect on the 5 %; `None` if it was seen once,
+/// at its end.
 pub(crate) fn looked(course: &Course) -> Option<String> {
     let Course { looks, extended, .. } = *course;
     if looks <= 1 && extended == 0 {

@@ -1,4 +1,4 @@
-//! Phases of jobs: each as it was timed, for programs, and as means over rounds, for people.
+//! Phases of jobs: single times for programs, and as means over rounds, for people.
 
 use results::comparison::Cell;
 use results::{Table, Value};
@@ -9,10 +9,11 @@ use crate::numbers::{self, real};
 use results::ReportData;
 use results::data::{cell_text, levels};
 
-/// Cells whose figures stand beside each other; more stand below each other.
+/// Cells next to each other, at most; more are listed below each other.
 pub(crate) const MOST_ACROSS: usize = 4;
 
-/// How long a phase took, in milliseconds. A program that tells whole seconds tells none of a phase that is shorter.
+/// Duration of a phase in milliseconds. A program that reports whole seconds does not show phases below
+/// one.
 pub(crate) fn took(phase: &Phase) -> String {
     match (phase.source, phase.duration_us) {
         (PhaseSource::Reported, 0) => "under 1 s".to_owned(),
@@ -55,7 +56,6 @@ pub fn phases(data: &ReportData) -> Table {
     table
 }
 
-/// Jobs of one cell and arm.
 struct Group<'r> {
     cell: Cell,
     arm: Option<&'r str>,
@@ -119,7 +119,7 @@ pub fn phases_in_words(data: &ReportData) -> Vec<Block> {
     workloads.into_iter().map(words).collect()
 }
 
-/// Phases go down, groups across; more groups than fit stand below each other.
+/// A row for each phase, a column for each group; more groups than fit are listed below each other.
 fn laid_out(caption: &str, groups: &[Group<'_>]) -> Table {
     let mut known: Vec<(&str, &str)> = Vec::new();
     for phase in groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.phases) {

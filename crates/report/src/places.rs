@@ -1,4 +1,4 @@
-//! Figures of single tiles by place: what a map of them and a file of them are made from.
+//! Figures of single tiles by place: the data of maps and GeoPackages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,6 @@ use results::comparison::{Cell, Level};
 use results::{StoredTile, TilesOf};
 use spec::TileFigures;
 
-/// What requests of one place came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Figures {
     pub(crate) requests: u64,
@@ -34,17 +33,14 @@ impl Figures {
         self.sum_bytes += other.sum_bytes;
     }
 
-    /// Time of all requests, µs.
     pub(crate) fn sum_us(&self) -> f64 {
         self.sum_us
     }
 
-    /// Mean over the requests, µs.
     pub(crate) fn mean_us(&self) -> f64 {
         self.sum_us / self.requests.max(1) as f64
     }
 
-    /// Mean length, bytes.
     pub(crate) fn bytes(&self) -> f64 {
         self.sum_bytes / self.requests.max(1) as f64
     }
@@ -55,14 +51,12 @@ pub(crate) fn place(tile: &StoredTile) -> Tile {
     Tile { z, x, y }
 }
 
-/// The cell that it was asked for in.
 pub(crate) fn cell(of: &TilesOf) -> Cell {
     let others = of.factors.iter().filter(|(name, _)| *name != "workload");
     let factors = others.map(|(name, level)| (name.clone(), Level(level.clone()))).collect();
     Cell { workload: of.workload.clone(), factors }
 }
 
-/// Tiles added up by a key.
 pub(crate) fn added<'t, K: Ord>(
     tiles: impl IntoIterator<Item = &'t StoredTile>,
     key: impl Fn(&'t StoredTile) -> K,
@@ -82,8 +76,8 @@ fn layers<'t>(tiles: &[&'t StoredTile]) -> BTreeMap<Option<&'t str>, BTreeSet<&'
     layers
 }
 
-/// Whether tiles of a cell are told apart by layer: not where each arm makes its one layer in its own way, since
-/// the same place is then the same question.
+/// Whether tiles of a cell are distinguished by layer: not if each arm makes its one layer differently,
+/// since then the same place is the same question.
 pub(crate) fn by_layer(tiles: &[&StoredTile]) -> bool {
     let layers = layers(tiles);
     let is_one_each = layers.values().all(|own| own.len() == 1);

@@ -10,19 +10,17 @@ use results::ReportData;
 use results::cells::CellFigures;
 use results::data::split;
 
-/// The law of one workload, all but clients alike.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Law {
     workload: String,
-    /// Levels of what else varies, in words.
     cell: String,
     pub(crate) arm: Option<String>,
     pub(crate) scaling: Scaling,
-    /// Numbers of clients with which the load generator or its host had reached its own limit.
+    /// Numbers of clients with which the load generator or its host had reached its limit.
     by_generator: Vec<u32>,
 }
 
-/// The laws of all curves of the grid with three numbers of clients or more.
+/// The laws of all curves of the grid with at least three numbers of clients.
 pub(crate) fn laws(data: &ReportData) -> Vec<Law> {
     let mut laws = Vec::new();
     for workload in data.workloads() {
@@ -40,7 +38,7 @@ pub(crate) fn laws(data: &ReportData) -> Vec<Law> {
 }
 
 impl Law {
-    /// Of cells that differ in clients; `None` where the load is not closed, or there are fewer than three.
+    /// Of cells that differ in clients; `None` if the load is not closed, or there are fewer than three.
     pub(crate) fn of(workload: &str, cell: &str, arm: Option<&str>, cells: &[&CellFigures]) -> Option<Self> {
         let closed = || cells.iter().filter(|figures| figures.load == Load::Closed);
         let by_generator = closed().filter(|figures| figures.generator.is_some());
@@ -64,7 +62,7 @@ impl Law {
         parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
-    /// The peak in words, and what keeps it from being believed.
+    /// The peak as text, and reasons to doubt it.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut said = vec![self.peak()];
         if !self.by_generator.is_empty() {
@@ -140,7 +138,7 @@ impl Law {
     }
 }
 
-/// What holds of every fit.
+/// Limits of every fit.
 pub const LIMITS: &str =
     "Universal scalability law, fitted to throughput in closed load: it says nothing of p99.";
 
@@ -226,7 +224,6 @@ pub fn scalings_in_words(data: &ReportData) -> Vec<Block> {
     blocks(&laws(data))
 }
 
-/// Some laws; nothing without any.
 pub(crate) fn blocks(laws: &[Law]) -> Vec<Block> {
     let head = (!laws.is_empty()).then(|| Block::remark(LIMITS));
     let of = |law: &Law| {

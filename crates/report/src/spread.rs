@@ -1,4 +1,4 @@
-//! Repeats of one thing without arms: mean, interval, range and outliers of each cell.
+//! Repeats without arms: mean, interval, range and outliers of each cell.
 
 use results::comparison::{Metric, Spread};
 use results::{Table, Value};
@@ -13,7 +13,8 @@ pub fn repeats(data: &ReportData, metric: Metric) -> Vec<Spread> {
     Spread::of(data.grid_runs(), metric)
 }
 
-/// For programs: a line per cell, figures per second, or in µs or (jobs) seconds, as the column `unit` says.
+/// For programs: a line per cell, figures per second, or in µs or (jobs) seconds, as the column `unit`
+/// says.
 #[must_use]
 pub fn spread(found: &[Spread], metric: Metric) -> Table {
     let mut table = Table::new([

@@ -1,8 +1,8 @@
-//! The time of a load in stages that follow each other: its phases overlap, and some stand within others.
+//! The time of a load in successive stages: its phases overlap, and some are within others.
 
 use spec::{Phase, PhaseSource, Run};
 
-/// What is read, in this order, by the names of its phases, and what each is called here.
+/// Phases of reading in order, and the name of each stage.
 const READ: [(&str, &str); 5] = [
     ("node", "nodes"),
     ("way", "ways"),
@@ -10,25 +10,24 @@ const READ: [(&str, &str); 5] = [
     ("flush", "end of copying"),
     ("pending ways", "pending ways"),
 ];
-/// Kinds of objects among them.
 const OBJECTS: [&str; 3] = ["node", "way", "relation"];
 /// Tables are clustered, indexed and analyzed side by side.
 pub(crate) const TABLES: &str = "cluster, index, analyze";
-/// Starting, connecting, making tables, and what no phase tells of.
+/// Starting, connecting, making tables, and time outside all phases.
 pub(crate) const REST: &str = "rest";
 
-/// Reading of all kinds together, where they are told in whole seconds that say nothing of a short load.
+/// Reading of all kinds together, if they are reported in whole seconds, which are too coarse for a short
+/// load.
 const READING: &str = "reading";
-/// From this much reading on whole seconds will do, seconds.
+/// From this much reading on whole seconds suffice, seconds.
 const LONG_S: f64 = 30.0;
 
-/// All stages there can be, in order.
 pub(crate) fn all() -> impl Iterator<Item = &'static str> {
     std::iter::once(READING).chain(READ.iter().map(|(_, name)| *name)).chain([TABLES, REST])
 }
 
-/// Seconds of each stage of a load, in order; they add up to all of its time. Empty where no phase of reading is known: it is
-/// another job.
+/// Seconds of each stage of a load, in order; they add up to all of its time. Empty if it has no phase of
+/// reading: it is another job.
 pub(crate) fn of(run: &Run) -> Vec<(&'static str, f64)> {
     let seconds = |us: u64| us as f64 / 1e6;
     let is_read = |phase: &&Phase| phase.name == "read" || READ.iter().any(|(name, _)| *name == phase.name);
@@ -56,7 +55,7 @@ pub(crate) fn of(run: &Run) -> Vec<(&'static str, f64)> {
     {
         stages.push((TABLES, seconds(until.saturating_sub(start.max(read_until)))));
     }
-    // Whole seconds may add up to more than there were.
+    // The sum of whole seconds may exceed the time.
     let mut left = run.measured_s;
     for (_, stage) in &mut stages {
         *stage = stage.min(left);
@@ -88,7 +87,7 @@ mod tests {
             phase("node", 500_000, 2_000_000),
             phase("way", 2_500_000, 2_500_000),
             phase("relation", 5_000_000, 500_000),
-            // Side by side, and the first begins before reading is over.
+            // Side by side; the first begins before reading is over.
             phase("index", 5_400_000, 2_000_000),
             phase("cluster", 6_000_000, 3_500_000),
         ];
@@ -105,7 +104,7 @@ mod tests {
         Phase { source: PhaseSource::Reported, ..phase(name, start_us, duration_us) }
     }
 
-    /// Ways took 0 or 1 s by turns, and the stages more than the load.
+    /// Regression: ways took 0 or 1 s by turns, and the stages more than the load.
     #[test]
     fn whole_seconds_of_a_short_load_are_one_stage() {
         let short = load(
@@ -123,7 +122,7 @@ mod tests {
         let names: Vec<&str> = stages.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, [READING, "end of copying", TABLES, REST]);
         assert!((stages.iter().map(|(_, seconds)| seconds).sum::<f64>() - 1.78).abs() < 1e-9, "{stages:?}");
-        // Of an hour they say enough, and never more than it had.
+        // They suffice for an hour, and never exceed it.
         let seconds = |s: u64| s * 1_000_000;
         let planet = vec![
             told("read", 0, seconds(70)),
@@ -136,7 +135,7 @@ mod tests {
         assert_eq!(of(&load(100.0, planet)), wanted);
     }
 
-    /// `pgbench -i` was all "cluster, index, analyze".
+    /// Regression: all of `pgbench -i` was "cluster, index, analyze".
     #[test]
     fn another_job_has_no_stages_of_a_load() {
         assert!(

@@ -1,5 +1,5 @@
-//! Plain tables for the terminal and for other programs, drawn from the sections' views; units stand last in the column
-//! names.
+//! Plain tables for the terminal and for other programs, from the sections' views; column names end with
+//! units.
 
 pub use crate::answers::answers;
 pub use crate::costs::costs;
@@ -24,14 +24,14 @@ pub use crate::zooms::{
 use crate::compared::FROM_SLICES;
 use results::ReportData;
 
-/// What stands below tables of runs, cells and scripts for people, where percentiles in them are from slices.
+/// Text below tables of runs, cells and scripts for people, if their percentiles are from slices.
 #[must_use]
 pub fn below_percentiles(data: &ReportData) -> Option<String> {
     let is_sliced = data.measured_runs().any(spec::Run::is_sliced);
     is_sliced.then(|| format!("sliced: {FROM_SLICES} They are not compared."))
 }
 
-/// What stands below tables of tiles for people: where requests are views, and where some quads of slices do not count.
+/// Text below tables of tiles for people: if requests are views, and if some quads of slices do not count.
 #[must_use]
 pub fn below_tiles(data: &ReportData) -> Vec<String> {
     crate::zooms::caveats(data)

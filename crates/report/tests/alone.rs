@@ -1,4 +1,4 @@
-//! Charts that stand alone: as SVG and as PNG, whatever the experiment.
+//! Charts as separate files, SVG and PNG, for any experiment.
 
 mod fixture;
 

@@ -15,12 +15,10 @@ fn verdicts(data: &ReportData) -> Verdicts {
     Verdicts::of(data.compared().expect("a comparison"), &data.experiment, &data.runs)
 }
 
-/// In one line, each blank once.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Every output of a comparison, by name.
 fn outputs(data: &ReportData, found: &Comparison) -> Vec<(&'static str, String)> {
     let words = tables::compared_in_words(data, found);
     let programs = tables::compared(data, found);
@@ -47,7 +45,7 @@ fn change(data: &mut ReportData, of: impl Fn(&mut Run)) {
     data.runs.iter_mut().filter(|run| run.arm.as_deref() == Some("gis")).for_each(of);
 }
 
-/// "same within 3 %" stood for a workload that is 9 % slower, among others.
+/// Regression: "same within 3 %" was printed for a workload that is 9 % slower, among others.
 #[test]
 fn workloads_that_differ_have_a_line_each_in_every_output() {
     let mut data = two_arms(&[("checkout", 620.0), ("points", 740.0), ("search", 8354.0)], &[4]);
@@ -77,7 +75,7 @@ fn workloads_that_differ_have_a_line_each_in_every_output() {
     }
 }
 
-/// The command said it, and `compare` in no form.
+/// Regression: the command showed it, and `compare` in no format.
 #[test]
 fn scripts_that_differ_have_a_line_each_in_every_output() {
     let mut data = two_arms(&[("mix", 740.0)], &[4]);
@@ -107,7 +105,7 @@ fn scripts_that_differ_have_a_line_each_in_every_output() {
     assert!(page.contains("insert.sql") && page.contains(": slower"), "the page");
 }
 
-/// 15 of 24 runs were suspect, and the answer was a plain "same".
+/// Regression: 15 of 24 runs were suspect, and the answer was a plain "same".
 #[test]
 fn a_third_of_suspect_runs_stands_in_the_answer_of_every_output() {
     let mut data = two_arms(&[("points", 740.0)], &[4]);
@@ -128,7 +126,7 @@ fn a_third_of_suspect_runs_stands_in_the_answer_of_every_output() {
     }
 }
 
-/// `--metric p99` said "slower" of runs of one to three transactions.
+/// Regression: `--metric p99` reported "slower" for runs of one to three transactions.
 #[test]
 fn a_percentile_of_few_transactions_is_no_figure_and_has_no_verdict() {
     let mut data = two_arms(&[("slow", 740.0)], &[4]);
@@ -152,7 +150,7 @@ fn a_percentile_of_few_transactions_is_no_figure_and_has_no_verdict() {
     assert!(html::page(&data).contains("too few (17 of 1,000)"));
 }
 
-/// The advice for runs of four transactions was thousands of rounds.
+/// Regression: the advice for runs of four transactions was thousands of rounds.
 #[test]
 fn runs_that_are_all_too_short_are_to_be_longer() {
     let mut data = two_arms(&[("slow", 1.0)], &[4]);

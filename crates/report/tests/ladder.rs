@@ -1,4 +1,4 @@
-//! Open loads in every view: what was offered and done in time, what percentiles speak of, charts of a ladder of rates.
+//! Open loads in every view: offered and done in time, what percentiles cover, charts of a ladder of rates.
 
 mod fixture;
 
@@ -7,7 +7,6 @@ use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
 use spec::{Reason, Run, Validity, figures};
 
-/// What became of the arrivals at a rate in 4 s.
 #[derive(Clone, Copy)]
 struct Step {
     rate: f64,
@@ -22,7 +21,7 @@ const STEPS: [Step; 3] = [
     Step { rate: 16_000.0, ok: 1_596, late: 42_900, skipped: 19_504 },
 ];
 
-/// Runs of a closed load made into a ladder of rates, of which the highest is overloaded.
+/// Runs of a closed load changed into a ladder of rates; the highest is overloaded.
 fn ladder(arms: Vec<(&'static str, f64)>, steps: &[Step]) -> ReportData {
     let shape =
         Shape { arms, workloads: vec![("look", 500.0)], clients: vec![16], rounds: 2, ..Shape::small() };
@@ -157,7 +156,7 @@ fn a_rate_at_which_nothing_was_in_time_is_drawn() {
     ];
     let page = html::page(&ladder(vec![], &nothing_in_time));
     assert!(page.contains("Overloaded at 1,000/s.") && !page.contains("NaN"), "{page}");
-    // At nought, and not at the lowest tick of a scale of ratios.
+    // At 0, not at the lowest tick of a logarithmic scale.
     let chart = page.split("achieved over offered rate").nth(2).and_then(|rest| rest.split("</svg>").next());
     assert!(chart.is_some_and(|chart| chart.contains(">0</text>")), "{chart:?}");
 }

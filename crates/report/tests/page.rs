@@ -1,4 +1,4 @@
-//! The page as a whole: what it must hold, and what it must never hold, for any experiment.
+//! The page as a whole: what it must and must not contain, for any experiment.
 
 mod fixture;
 
@@ -11,7 +11,6 @@ fn page_of(data: ReportData) -> String {
     html::page(&remade(data))
 }
 
-/// Experiments of every shape that must give a page.
 fn shapes() -> Vec<(&'static str, ReportData)> {
     let small = Shape::small;
     let one_run = Shape { arms: vec![], clients: vec![4], rounds: 1, ..small() };
@@ -51,7 +50,6 @@ fn measure_nothing(run: &mut Run) {
     run.scripts.iter_mut().for_each(|script| script.response = Histogram::new());
 }
 
-/// Every rate is offered.
 fn offered() -> ReportData {
     changed(&Shape::small(), |runs| {
         runs.iter_mut().for_each(|run| offer(run, f64::from(run.clients) * 1000.0));
@@ -103,7 +101,7 @@ fn every_page_is_whole_and_says_no_nonsense() {
     }
 }
 
-/// Every element that is opened is closed, in order; those that hold nothing are not.
+/// Every opened element is closed, in order; void elements are not.
 fn balanced(name: &str, page: &str) {
     let (head, rest) = page.split_once("<style>").expect("a style");
     let (_, body) = rest.split_once("</style>").expect("its end");
@@ -157,8 +155,8 @@ fn sections_without_content_are_left_out() {
     assert!(whole.len() < 600_000, "{} bytes", whole.len());
 }
 
-/// The p99 of a cell was the pooled one in a table and the mean of rounds in the chart beside it; the crosstab's change
-/// was the quotient of two means, the verdict's that of the pairs.
+/// Regression: the p99 of a cell was pooled in a table and the mean of rounds in the chart next to it; the
+/// crosstab's change was the quotient of two means, the verdict's came from the pairs.
 #[test]
 fn a_page_has_one_value_of_each_figure() {
     let mut data = data(&Shape::small());
@@ -181,7 +179,7 @@ fn a_page_has_one_value_of_each_figure() {
     }
 }
 
-/// Letters of names decided: a load by one's own style lacked the line, a synthetic extract had it.
+/// Regression: names decided; a load by a custom style lacked the line, a synthetic extract had it.
 #[test]
 fn what_osm2pgsql_loaded_decides_whether_its_source_is_named() {
     let load = |workload: &str, round, file: &str| {
@@ -286,7 +284,7 @@ fn doubtful_runs_are_in_the_headline_with_their_reasons() {
     assert!(page.contains("empty results: 0 rows in 174 transactions"));
 }
 
-/// Names, messages, tags and settings that try to be markup, wherever foreign text can stand.
+/// Names, messages, tags and settings that try to be markup, wherever foreign text can occur.
 #[test]
 fn hostile_text_stays_text() {
     const EVIL: &str = "</title></style><script>alert('x\"')</script>&\u{1b}[2J\u{202e}";
@@ -341,7 +339,7 @@ fn the_same_data_gives_the_same_page() {
     assert_eq!(page_of(data(&Shape::small())), page_of(data(&Shape::small())));
 }
 
-/// The whole page of a small experiment, so that a change of it is seen in review.
+/// The whole page of a small experiment, so that its changes are visible in review.
 #[test]
 fn a_small_page() {
     let page = page_of(data(&Shape { clients: vec![1, 4], rounds: 3, ..Shape::small() }));
@@ -365,7 +363,7 @@ fn a_stored_experiment_gives_the_same_page_as_its_records() {
     assert_eq!(html::page(&read), page_of(data));
 }
 
-/// "2 s" stood for 1500 ms, and "0 s" for 400 ms.
+/// Regression: "2 s" was printed for 1500 ms, and "0 s" for 400 ms.
 #[test]
 fn short_runs_keep_the_digits_of_their_length() {
     for (seconds, said) in [(1.5, "1.5 s"), (0.4, "400 ms"), (10.000_4, "10 s")] {

@@ -1,4 +1,5 @@
-//! Pages on a phone, in a real browser: nothing goes beyond the screen, and nothing of the first screen scrolls sideways.
+//! Pages on a phone, in a real browser: nothing is wider than the screen, and nothing on the first screen
+//! scrolls sideways.
 
 mod fixture;
 
@@ -8,12 +9,11 @@ use std::process::Command;
 use fixture::{Shape, data, remade, speed_up};
 use report::html;
 
-/// What a phone shows, CSS pixels.
 const WIDTH: u32 = 390;
 const HEIGHT: u32 = 844;
 
-/// Looks at each page in a frame of a phone's size (a window is never narrower than 500 px) and writes a line on each into
-/// its own text: the page's width, then what of the first screen scrolls sideways.
+/// Loads each page in a frame of a phone's size (a window is never narrower than 500 px) and writes a line
+/// about each into its text: the page's width, then what scrolls sideways on the first screen.
 const LOOK: &str = r#"
 const done = [];
 for (const frame of document.querySelectorAll("iframe")) {
@@ -29,7 +29,7 @@ for (const frame of document.querySelectorAll("iframe")) {
 document.getElementById("found").textContent = done.join("\n");
 "#;
 
-/// The lines that the browser wrote; `None` where there is no browser.
+/// The lines that the browser wrote; `None` without a browser.
 fn looked_at(pages: &[(&str, String)], folder: &Path) -> Option<Vec<String>> {
     let browser = ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()
@@ -90,7 +90,7 @@ fn nothing_of_the_first_screen_scrolls_sideways() {
         ("run", named),
     ];
     let pages = pages.map(|(name, mut data)| {
-        // It stands in the command to type next.
+        // The name is in the next command.
         data.experiment.name = long.to_owned();
         (name, html::page(&remade(data)))
     });

@@ -10,7 +10,7 @@ use results::ladder::{Ladder, Outcome, ladders};
 use spec::plan::Plan;
 use spec::{Doubt, Reason, Run, RunEvent, Validity, figures};
 
-/// Clients, and of 1,000 arrivals those that were late and skipped.
+/// Clients, and of 1,000 arrivals the late and the skipped ones.
 type Rung = (u32, u64, u64);
 
 /// Clients and rate in step, at a promise of 250 ms.
@@ -56,7 +56,6 @@ fn column(data: &ReportData, name: &str) -> Vec<Value> {
     table.rows.iter().map(|row| row[at].clone()).collect()
 }
 
-/// The sentences below the tables.
 fn sentences(blocks: &[Block]) -> Vec<String> {
     let words = |block: &Block| match block {
         Block::Paragraph(paragraph) => Some(paragraph.words()),
@@ -73,7 +72,7 @@ fn quality_breaks_at_the_first_rung_from_which_on_it_stays_broken() {
     assert_eq!(column(&data, "quality"), qualities.map(Value::from));
     assert_eq!(column(&data, "rate"), [3.0, 8.0, 10.0, 12.0, 14.0].map(Value::from));
     assert_eq!(ladders(&data).iter().map(Ladder::outcome).collect::<Vec<_>>(), [Outcome::Told]);
-    // As in pgbench: late of what was processed, skipped of all.
+    // As in pgbench: late of processed, skipped of all.
     assert_eq!(column(&data, "late_share_pct")[3], (300.0 / 990.0 * 100.0).into());
     assert_eq!(column(&data, "skipped_share_pct")[3], 1.0.into());
     let told = tables::ladders_in_words(&data, true);
@@ -91,7 +90,7 @@ fn quality_breaks_at_the_first_rung_from_which_on_it_stays_broken() {
     assert!(page.contains("response time over offered rate"), "clients and rate in step are one ladder");
 }
 
-/// A rung at which the generator was saturated was reported as one at which the server breaks.
+/// Regression: a rung with a saturated generator was reported as the server's limit.
 #[test]
 fn a_rung_that_the_generator_broke_is_no_limit_of_the_server() {
     let mut data = in_step(&[(3, 0, 0), (8, 10, 0), (10, 20, 0)], None);
@@ -140,7 +139,7 @@ fn a_rung_without_a_valid_run_is_no_answer() {
     assert_eq!(ladders(&data)[0].outcome(), Outcome::Invalid);
     let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].ends_with("Not known, since no run there is valid: 8 clients, 8/s."), "{told:?}");
-    // The same where nothing else breaks.
+    // The same if nothing else breaks.
     let mut made = in_step(&[(3, 0, 0), (8, 0, 0)], None);
     made.runs.iter_mut().filter(|run| run.clients == 8).for_each(|run| run.validity = Validity::Invalid);
     let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
@@ -148,7 +147,7 @@ fn a_rung_without_a_valid_run_is_no_answer() {
     assert!(told[0].starts_with("Quality holds at 3 clients, 3/s (bound 1 %). Not known"), "{told:?}");
 }
 
-/// More than 1 % fail, so that no run of the rung is a figure of speed; the promise is broken there all the same.
+/// More than 1 % fail, so no run of the rung is a figure of speed; the promise is still broken there.
 #[test]
 fn a_rung_that_breaks_by_failures_breaks() {
     let failing = |gives_up: bool| {
@@ -166,7 +165,7 @@ fn a_rung_that_breaks_by_failures_breaks() {
     assert_eq!(column(&data, "quality"), ["kept", "kept", "breaks here"].map(Value::from));
     assert_eq!(column(&data, "bad_share_pct")[2], Value::from(4.0));
     assert_eq!(ladders(&data)[0].outcome(), Outcome::Told);
-    // Where clients gave up, nothing is known of it.
+    // If clients gave up, nothing is known about it.
     assert_eq!(column(&failing(true), "quality"), ["kept", "kept", "no valid run"].map(Value::from));
 }
 
@@ -195,7 +194,7 @@ fn what_is_broken_below_and_kept_on_top_does_not_hold_on_every_rung() {
     assert!(told[0].contains("Irregular: broken at 3 clients"), "{told:?}");
 }
 
-/// Of 20 arrivals one alone is 5 %.
+/// With 20 arrivals, one is 5 %.
 #[test]
 fn rungs_that_are_too_short_for_the_bound_are_named() {
     let mut made = in_step(&[(3, 0, 0), (8, 0, 0)], None);
@@ -238,13 +237,13 @@ fn the_scalability_law_stands_in_table_page_and_chart() {
     assert!(page.contains(&told[1]), "{told:?}");
     let drawn = charts(&made).iter().any(|chart| chart.svg.contains("fitted"));
     assert!(drawn, "the curve stands in the chart of throughput over clients");
-    // A ladder of clients without a promise is a table too, and no verdict.
+    // A ladder of clients without a promise is a table too, without a verdict.
     assert_eq!(ladders(&made)[0].outcome(), Outcome::Told);
     assert_eq!(column(&made, "quality"), vec![Value::Null; 6]);
     assert!(tables::ladders_in_words(&made, true).is_empty());
 }
 
-/// Throughput on a schedule says nothing of what is possible.
+/// Throughput on a schedule does not show capacity.
 #[test]
 fn the_law_is_for_closed_loads_with_three_numbers_of_clients() {
     assert!(tables::scaling(&in_step(&[(1, 0, 0), (2, 0, 0), (4, 0, 0), (8, 0, 0)], None)).rows.is_empty());

@@ -1,4 +1,4 @@
-//! Tables and the summary of seeded data, as they are printed.
+//! Tables and the summary of seeded data, as printed.
 
 mod fixture;
 
@@ -11,7 +11,6 @@ use results::{Table, Value};
 use spec::plan::{NotRun, Plan};
 use spec::{Load, Reason, Relation, RelationKind, RunEvent, Slice, Validity, figures};
 
-/// What arms give by throughput, for programs.
 fn compared(data: &ReportData) -> Table {
     tables::compared(data, data.throughput.as_ref().expect("two arms"))
 }
@@ -21,7 +20,6 @@ fn column<'a>(table: &'a Table, name: &str) -> Vec<&'a Value> {
     table.rows.iter().map(|row| &row[at]).collect()
 }
 
-/// In one line, each blank once.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -36,7 +34,7 @@ fn sample() -> ReportData {
     remade(data)
 }
 
-/// Percentiles of runs in slices stood there like any other.
+/// Regression: percentiles of runs in slices were not marked.
 #[test]
 fn what_was_measured_again_is_counted_and_shown() {
     let made = data(&Shape::small());
@@ -59,7 +57,7 @@ fn what_was_measured_again_is_counted_and_shown() {
     }
     let runs = print(&tables::runs(&data), Format::Csv);
     assert_eq!(runs.matches("measured again").count(), 1, "{runs}");
-    // Killed before it was measured again: who went on did not know why.
+    // The program was killed before it was measured again; the next one did not know the reason.
     let mut runs = data.runs;
     runs[1].events.clear();
     let data = ReportData::new(data.experiment, data.host, data.target, runs);
@@ -97,7 +95,7 @@ fn percentiles_from_slices_are_marked_in_every_table() {
     assert!(!print(&tables::runs(&sample()), Format::Text).contains("sliced"), "nothing is");
 }
 
-/// "+213 % [+208, +218] n 2 faster" stood there as if it were sure.
+/// Regression: "+213 % [+208, +218] n 2 faster" was printed as certain.
 #[test]
 fn two_rounds_are_called_indicative_in_every_output() {
     for (rounds, wanted) in
@@ -114,7 +112,7 @@ fn two_rounds_are_called_indicative_in_every_output() {
     }
 }
 
-/// An index that was there in one arm only was shown as if all had it.
+/// Regression: an index of one arm was shown for all arms.
 #[test]
 fn sizes_are_told_per_arm_where_runs_recorded_them() {
     let mut data = data(&Shape::small());
@@ -144,7 +142,7 @@ fn sizes_are_told_per_arm_where_runs_recorded_them() {
     assert!(row.contains(">n/a<"), "nothing in the base: {row}");
 }
 
-/// With more rounds less was told: one run had its figures there, several only their number.
+/// Regression: one run was shown with its figures, several only as a number.
 #[test]
 fn several_runs_of_one_cell_are_told_by_their_figures() {
     let mut data = data(&Shape { arms: Vec::new(), ..Shape::small() });
@@ -155,7 +153,7 @@ fn several_runs_of_one_cell_are_told_by_their_figures() {
     assert!(text.contains("Nothing is compared.") && !text.contains("p50 n/a"), "{text}");
 }
 
-/// One line for each workload and each length of a median stood there.
+/// Regression: a line for each workload and each length of a median.
 #[test]
 fn why_there_are_no_slices_is_told_once() {
     let mut data = data(&Shape::small());
@@ -171,7 +169,7 @@ fn why_there_are_no_slices_is_told_once() {
     assert_eq!((text.matches("No slices").count(), text.contains(&wanted)), (1, true), "{wanted} {text}");
 }
 
-/// Of a small and a large city only the sizes of one stood there.
+/// Regression: of a small and a large city only the sizes of one were shown.
 #[test]
 fn sizes_are_told_for_each_level_of_what_was_prepared() {
     let mut data = data(&Shape::small());
@@ -192,7 +190,7 @@ fn sizes_are_told_for_each_level_of_what_was_prepared() {
     assert_eq!(told.len(), 4);
 }
 
-/// Rows of two questions stood there as two of one; those of numbers of clients, of which one is asked, stand once.
+/// Rows of two questions were counted as two of one; numbers of clients share one question, and one line.
 #[test]
 fn answers_to_other_questions_have_their_cell() {
     let made = data(&Shape::small());
@@ -217,11 +215,12 @@ fn answers_to_other_questions_have_their_cell() {
     };
     let of = |limit: &str, rows: u32| (Value::from(format!("polygons.limit {limit}")), Value::from(rows));
     assert_eq!(told(&[("10", 160), ("100", 1600)]), [of("10", 160), of("100", 1600)]);
-    // Alike, they are still of two questions.
+    // Equal answers, but to two questions.
     assert_eq!(told(&[("10", 160), ("100", 160)]), [of("10", 160), of("100", 160)]);
 }
 
-/// `compare --format json` told neither: a program that reads it took other answers for a fair comparison.
+/// Regression: `compare --format json` reported neither, so a program took different answers for a fair
+/// comparison.
 #[test]
 fn compared_arms_say_what_they_answer_otherwise_and_what_was_not_run() {
     let mut data = data(&Shape::small());
@@ -246,14 +245,14 @@ fn compared_arms_say_what_they_answer_otherwise_and_what_was_not_run() {
     );
 }
 
-/// A mix of two scripts had one figure for both: which of them became slower nobody could see.
+/// Regression: a mix of two scripts had one figure for both, which hid the slower one.
 #[test]
 fn every_output_tells_the_scripts_of_a_mix_apart() {
     let mut made = data(&Shape { workloads: vec![("mix", 500.0)], clients: vec![4], ..Shape::small() });
     for run in made.runs.iter_mut() {
         let times = if run.arm.as_deref() == Some("gis") { 2 } else { 1 };
         let script = |name: &str, weight: u32, ok: u64, ns: u64| {
-            // The p95 of all is 2 times the usual; the mean of those of the rounds would be 2.5 times.
+            // The p95 of all is 2 times the usual; the mean over the rounds would be 2.5 times.
             let mut response = stats::Histogram::new();
             (0..ok).for_each(|at| response.record(if at % 10 == 0 { ns * u64::from(run.round) } else { ns }));
             let mut own = run.scripts[0].clone();
@@ -282,7 +281,7 @@ fn every_output_tells_the_scripts_of_a_mix_apart() {
     assert!(tables::scripts(&data(&Shape::small())).rows.is_empty(), "one script is all of it");
 }
 
-/// Faster, and three times the WAL: no output had a word for it.
+/// Regression: faster, with three times the WAL, which no output mentioned.
 #[test]
 fn every_output_tells_what_arms_differ_in_besides() {
     let mut made = data(&Shape { workloads: vec![("polygons", 17.3), ("tpcb", 620.0)], ..Shape::small() });
@@ -345,7 +344,7 @@ fn every_table_as_text() {
     }
 }
 
-/// Five runs about 6,900 and one of 32,149 tps were all valid, and no output had a word for it.
+/// Regression: five runs about 6,900 and one of 32,149 tps were all valid, without a remark in any output.
 #[test]
 fn every_output_tells_of_runs_in_two_groups() {
     let mut data = data(&Shape { rounds: 6, workloads: vec![("select-only", 6900.0)], ..Shape::small() });
@@ -359,10 +358,10 @@ fn every_output_tells_of_runs_in_two_groups() {
             let printed = print(&table, format);
             assert!(printed.contains(words), "{format:?}: {printed}");
         }
-        // In text the words stand in a narrow column.
+        // Text output wraps the words in a narrow column.
         assert!(flat(&print(&table, Format::Text)).contains("placement?"));
     }
-    // With what was seen of placement it is no question, and something can be done.
+    // With recorded placement it is not a question, and there is advice.
     let mut seen = data.clone();
     seen.runs.iter_mut().for_each(|run| {
         let same_cpu = if run.tps() > Some(20_000.0) { 97.0 } else { 3.0 };
@@ -378,7 +377,7 @@ fn every_output_tells_of_runs_in_two_groups() {
     assert!(html::page(&data).matches(words).count() >= 3, "headline, verdict and figures of the cell");
 }
 
-/// A mean over offered rates is one over what was asked for.
+/// A mean over offered rates would be a mean of requested values.
 #[test]
 fn offered_rates_have_no_figure_of_their_own() {
     let mut data = data(&Shape::small());
@@ -438,7 +437,8 @@ fn summaries() {
     insta::assert_snapshot!("summary_one_run", summary::text(&remade(one)));
 }
 
-/// Workloads whose runs were all invalid vanished from the tables, and the figure of what was left did not say so.
+/// Regression: workloads with invalid runs only were missing in the tables, and the figure of the rest did
+/// not mention it.
 #[test]
 fn every_output_tells_of_cells_without_a_valid_pair() {
     let shape = Shape {
@@ -486,7 +486,7 @@ fn every_output_tells_of_cells_without_a_valid_pair() {
     assert!(!page.contains("3 inconclusive"));
 }
 
-/// Where the whole grid was decided nothing was said of what to do about a workload that was not.
+/// Regression: if the whole grid was decided, an undecided workload had no next step.
 #[test]
 fn an_undecided_workload_of_a_decided_grid_has_a_next_step() {
     let shape = Shape {
@@ -515,7 +515,8 @@ fn an_undecided_workload_of_a_decided_grid_has_a_next_step() {
     assert!(html::page(&data).contains("<strong>Next: </strong>tpcb: "));
 }
 
-/// 11,202 of 11,202 were late in closed load, and every output said "All 2 runs are valid" and no more.
+/// Regression: 11,202 of 11,202 were late in closed load, and every output said only "All 2 runs are
+/// valid".
 #[test]
 fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
     for load in [Load::Closed, Load::Users] {
@@ -551,8 +552,8 @@ fn every_output_tells_how_a_promise_was_kept_in_closed_load() {
     }
 }
 
-/// The small experiment, as if it had asked for tiles of two zooms, of which each arm names its layer by itself; of a third
-/// zoom hardly any.
+/// The small experiment with tiles of two zooms, for which each arm has a separate layer name; a third zoom
+/// has hardly any.
 fn tiles() -> ReportData {
     let ReportData { experiment, host, target, mut runs, .. } = data(&Shape::small());
     for run in &mut runs {
@@ -606,7 +607,7 @@ fn tiles_have_a_line_for_each_layer_and_zoom() {
     insta::assert_snapshot!("tiles_on_a_page", section.replace("</tr>", "</tr>\n").replace("</p>", "</p>\n"));
 }
 
-/// A line in the table of figures is all that a new figure takes. (House's tests see that docs/figures.md has it.)
+/// A new figure needs only a line in the table of figures. (The house tests verify docs/figures.md.)
 #[test]
 fn every_line_of_the_table_of_figures_is_in_every_output() {
     let mut made = data(&Shape::small());

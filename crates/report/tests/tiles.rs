@@ -1,4 +1,4 @@
-//! Map tiles on the page: samples side by side, and how much of them fits.
+//! Map tiles on the page: samples side by side, and their limits.
 
 mod fixture;
 
@@ -31,7 +31,6 @@ fn with(artifacts: impl Fn(&Run) -> Vec<Artifact>) -> ReportData {
     remade(data)
 }
 
-/// What stands below the heading of the section.
 fn section(data: &ReportData) -> String {
     section_of(data, "tiles")
 }
@@ -53,7 +52,7 @@ fn arms_stand_side_by_side_and_the_same_bytes_once() {
     assert_eq!(shown.matches("<h4>gis</h4>").count(), 2);
     assert_eq!(shown.matches("The same bytes as in stock.").count(), 1);
     assert!(shown.contains("z14/8852/6439: 0 bytes, 0 features"));
-    // Three layers of two of them are drawn alone, too.
+    // Three layers of two of them are drawn separately, too.
     assert_eq!(shown.matches("<svg").count(), 3 + 2 * 3);
     assert_eq!(shown.matches("<small>© OpenStreetMap contributors</small>").count(), 3);
     let place = |arm: &str| shown.find(&format!("<h4>{arm}</h4>")).expect("the arm");
@@ -64,7 +63,7 @@ fn arms_stand_side_by_side_and_the_same_bytes_once() {
 fn pictures_of_many_large_tiles_stay_within_bounds_and_the_rest_is_told() {
     let data = with(|run| {
         let other = run.arm.as_deref() == Some("gis");
-        // Two layers, of which the second differs between the arms.
+        // Two layers; the second differs between the arms.
         let bytes =
             |place: u8| [TILE, &[0x1a, 4, 0x0a, 2, b'a' + place, if other { b'x' } else { b'y' }]].concat();
         (0..20).map(|place| tile(&format!("14/{place}/6439"), &bytes(place))).collect()
@@ -75,8 +74,8 @@ fn pictures_of_many_large_tiles_stay_within_bounds_and_the_rest_is_told() {
     assert!(shown.contains("Tiles of 8 places more are kept in the results file"), "it is said");
 }
 
-/// Tiles of this many columns and rows that both arms were asked for, those of the second half as long; a layer for each arm,
-/// or the same one.
+/// Tiles of this many columns and rows, requested from both arms; the second takes half as long; a layer
+/// for each arm, or one for both.
 fn asked(columns: u32, rows: u32, is_layer_of_arm: bool) -> ReportData {
     let mut data = data(&Shape::small());
     for (arm, factor) in [("stock", 1.0), ("gis", 0.5)] {

@@ -1,5 +1,5 @@
-//! The answer of an experiment, computed once: verdicts, doubts, causes, the next step. Every output renders it, and none decides
-//! anything. So does the exit code.
+//! The answer of an experiment, computed once: verdicts, doubts, causes, the next step. Every output and
+//! the exit code render it; none decides anything.
 
 mod doubts;
 mod instead;
@@ -20,38 +20,33 @@ pub use self::verdicts::{Line, Outcome, Part, Verdicts};
 use crate::comparison::{Cell, Comparison, Difference, Metric};
 use crate::data::ReportData;
 
-/// What the runs of an experiment say.
+/// The result of an experiment's runs.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The question, or the name of an experiment that asks none.
     pub question: String,
-    /// By arm in file order; within an arm by workload, then by cell. Empty where nothing is compared.
+    /// By arm in file order; within an arm by workload, then by cell. Empty if nothing is compared.
     pub lines: Vec<Line>,
     pub outcome: Outcome,
-    /// Whether arms are compared or limits are searched.
     pub is_answered: bool,
-    /// The answer where they are not.
     pub instead: Instead,
     pub doubts: Doubts,
-    /// What arms differ in beside their speed: all that is large.
+    /// Large differences between arms besides speed.
     pub causes: Vec<Difference>,
-    /// What to do where it is inconclusive.
     pub next: Option<Next>,
     pub remarks: Remarks,
 }
 
-/// Whether it can be believed.
+/// Reasons to doubt the answer.
 #[derive(Debug, Clone, Default)]
 pub struct Doubts {
-    /// Runs that were measured.
     pub runs: usize,
     pub suspect: Doubtful,
     pub invalid: Doubtful,
-    /// Measured again, because the machine disturbed them.
+    /// Repeated runs, because the machine disturbed them.
     pub again: Doubtful,
-    /// Where nothing is compared, and a third or more of the runs are suspect.
+    /// Set if nothing is compared, and a third or more of the runs are suspect.
     pub most: Option<SuspectRuns>,
-    /// Cells whose speed changes while they are measured.
+    /// Cells whose speed changes during the measurement.
     pub trends: Vec<(Cell, SpeedTrend)>,
 }
 
@@ -84,7 +79,6 @@ impl Answer {
     }
 }
 
-/// Where no pair of arms was measured, or there are no arms.
 fn without_pairs(data: &ReportData) -> Outcome {
     let all_invalid = data.runs.iter().all(|run| run.validity == Validity::Invalid);
     match Comparison::of(&data.experiment, &data.runs, Metric::Tps) {

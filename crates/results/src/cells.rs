@@ -1,4 +1,4 @@
-//! What the runs of one cell and arm gave together: computed once, shown by tables, charts and sentences.
+//! Figures of the runs of one cell and arm together: computed once, shown by tables, charts and sentences.
 
 mod in_time;
 mod scripts;
@@ -13,10 +13,9 @@ pub use self::in_time::InTime;
 pub use self::scripts::ScriptFigures;
 use crate::comparison::{Cell, Grouped, Summary};
 
-/// Share of transactions that may be late, skipped, failed or unfinished, unless the file says another.
+/// Share of transactions that may be late, skipped, failed or unfinished, unless the file sets another.
 pub const BOUND: f64 = 0.01;
 
-/// Percentiles that something shows.
 const QUANTILES: [f64; 9] = [0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0];
 
 /// Figures of the runs of one cell and arm; of invalid runs only their number.
@@ -26,61 +25,55 @@ pub struct CellFigures {
     pub arm: Option<String>,
     pub clients: u32,
     pub load: Load,
-    /// Offered rate as it was asked for, per second; open load only.
     pub rate: Option<f64>,
-    /// Runs that are invalid, and in no figure.
     pub invalid: u64,
     /// Over rounds, per second.
     pub tps: Summary,
-    /// How long a job took, over rounds, seconds; empty of clients.
+    /// Duration of a job, over rounds, seconds; empty for clients.
     pub took_s: Summary,
-    /// Of all rounds together.
     pub response: Response,
     /// 99th percentiles of the runs one by one, ns.
     pub p99_ns: Summary,
-    /// Rates achieved by the runs one by one, per second; open load only.
+    /// Achieved rates of the runs one by one, per second; open load only.
     pub achieved: Summary,
-    /// What became of the arrivals of all rounds, where the load is open, and how their promise was kept.
+    /// The fate of the arrivals of all rounds if the load is open, and how their promise was kept.
     pub in_time: InTime,
-    /// The same with runs that are invalid only since too much of them failed: that breaks a promise, too.
+    /// The same, including runs that are invalid only because too much of them failed: that breaks a
+    /// promise, too.
     pub judged: InTime,
     pub judged_failed: u64,
-    /// Of these runs one by one: share that was late, skipped, failed or unfinished; none where nothing was promised.
+    /// Of these runs one by one: share that was late, skipped, failed or unfinished; empty without a
+    /// promise.
     pub bad_shares: Vec<f64>,
-    /// What the load generator or its host lacked, in most of these runs: of one of them.
+    /// What the load generator or its host lacked in most of these runs, from one of them.
     pub generator: Option<String>,
-    /// Transactions that failed; `None` where all runs are invalid.
+    /// Failed transactions; `None` if all runs are invalid.
     pub failed: Option<u64>,
-    /// Bytes received, where counted.
     pub bytes_per_transaction: Option<f64>,
-    /// Commands per second over rounds, where a transaction is a pipeline of several.
+    /// Commands per second over rounds, if a transaction is a pipeline of several.
     pub commands_per_s: Option<f64>,
-    /// Share of what was looked for in a cache and found there, percent, all rounds together, where it may be missing.
+    /// Hit rate of a cache in which keys may be missing, percent, all rounds together.
     pub hit_pct: Option<f64>,
-    /// Keys that a cache threw out for want of memory, all rounds together, where it counted some.
+    /// Keys that a cache evicted for lack of memory, all rounds together, if it counted any.
     pub evicted: Option<f64>,
     pub groups: Option<Grouped>,
-    /// Whether response times are from slices.
     pub sliced: bool,
-    /// Of each script, where there are several.
     pub scripts: Vec<ScriptFigures>,
     /// (second, throughput): the mean over rounds; a shorter last second counts by its length.
     pub by_second: Vec<(f64, f64)>,
-    /// The rate that was offered, where it changed.
     pub changing_rate: Option<Profile>,
-    /// When each run began, UTC as stored, and its throughput.
+    /// Start of each run, UTC as stored, and its throughput.
     pub each: Vec<(String, f64)>,
 }
 
-/// Response times, as far as something shows them.
+/// Response times, as far as some output shows them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
     pub count: u64,
     pub mean_ns: Option<f64>,
     pub stddev_ns: Option<f64>,
-    /// Quantile (0..=1) and ns, for each of [`QUANTILES`] for which there are enough values.
+    /// Quantile (0..=1) and ns, for each of [`QUANTILES`] with enough values.
     quantiles: Vec<(f64, f64)>,
-    /// Quantile and ns, closer towards 1.
     pub curve: Vec<(f64, u64)>,
 }
 
@@ -100,7 +93,7 @@ impl Response {
         }
     }
 
-    /// At 0, 0.5, 0.9, 0.95, 0.99, … or 1, ns; `None` where there are too few transactions for it.
+    /// At 0, 0.5, 0.9, 0.95, 0.99, … or 1, ns; `None` with too few transactions for it.
     #[must_use]
     pub fn ns(&self, quantile: f64) -> Option<f64> {
         debug_assert!(QUANTILES.contains(&quantile));
@@ -109,7 +102,7 @@ impl Response {
 }
 
 impl CellFigures {
-    /// Figures of these runs by cell, then arm, both in order; `groups` are those of the experiment.
+    /// Figures of these runs by cell, then arm, both in order; `groups` are the experiment's.
     pub fn of<'a>(
         runs: impl Iterator<Item = &'a Run>,
         arms: &[Option<&str>],
@@ -182,7 +175,7 @@ impl CellFigures {
         self.load == Load::Job
     }
 
-    /// Whether there is a run that can be believed.
+    /// Whether there is a valid run.
     #[must_use]
     pub fn is_usable(&self) -> bool {
         self.failed.is_some()
@@ -195,7 +188,6 @@ impl CellFigures {
     }
 }
 
-/// What the load generator or its host lacked in most of these runs, in words of one of them.
 fn generator(runs: &[&Run]) -> Option<String> {
     let by_lag = |run: &Run| run.promise_ms().is_some_and(|ms| promised(ms).is_broken_by_lag(run));
     let doubts = runs.iter().filter_map(|run| run.generators_doubt(|| by_lag(run)));
@@ -204,15 +196,14 @@ fn generator(runs: &[&Run]) -> Option<String> {
     Some(format!("{}: {}", first.reason.text(), first.detail))
 }
 
-/// A promise of so many ms as a term.
 fn promised(ms: f64) -> Term {
     Term { script: None, within_us: (ms * 1e3) as u64, share: BOUND, written: String::new() }
 }
 
-/// From the counts of all runs together, never from other shares.
+/// From the counts of all runs together, never from shares.
 fn hit_pct(runs: &[&Run]) -> Option<f64> {
     let caches = || runs.iter().filter(|run| run.hit_pct().is_some());
-    // Of tiles, hits and misses are counted apart; a miss asks twice.
+    // For tiles, hits and misses are counted separately; a miss asks twice.
     let of_tiles = |cached: bool| {
         let scripts = caches().flat_map(|run| &run.scripts);
         let own =

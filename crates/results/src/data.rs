@@ -1,4 +1,4 @@
-//! What answers and reports are made from: one experiment with its runs and their figures, and plain questions asked of them.
+//! Data of answers and reports: one experiment with its runs and their figures, and simple queries on them.
 
 use std::collections::BTreeSet;
 
@@ -12,46 +12,42 @@ use crate::comparison::{
 use crate::limits::Limits;
 use crate::store::{Course, ExperimentId, Store, StoredExperiment, StoredTile};
 
-/// One experiment as it was stored, with all its runs in order of execution.
+/// One stored experiment with all its runs in order of execution.
 #[derive(Debug, Clone)]
 pub struct ReportData {
-    /// Its number in the results file, and what to call it in a command; `None` where it is not stored.
+    /// Its number in the results file, and its name in a command; `None` if it is not stored.
     pub stored: Option<(ExperimentId, String)>,
     pub experiment: Experiment,
     pub host: Host,
     pub target: Target,
     /// All runs, by [`Run::sequence`].
     pub runs: Vec<Run>,
-    /// Arms compared by transactions per second; `None` when nothing is compared.
+    /// Arms compared by transactions per second; `None` if nothing is compared.
     pub throughput: Option<Comparison>,
-    /// Arms compared by the 99th percentile of response times.
     pub latency: Option<Comparison>,
-    /// Cells whose runs fall into two groups.
     pub groups: Vec<Grouped>,
-    /// The texts that were used; imported runs have none.
+    /// The used texts; imported runs have none.
     pub texts: Vec<Text>,
-    /// What is to be known before any figure, a sentence each: of two experiments, how they differ besides.
+    /// Remarks before any figure, a sentence each: for two experiments, their other differences.
     pub notes: Vec<String>,
-    /// What arms differ in beside their speed.
     pub differences: Vec<Difference>,
-    /// The command that measured it, and how often it was looked at and extended.
+    /// The command that measured it, and how often its verdict was seen, and extended.
     pub course: Course,
-    /// Commands and programs that the experiment file names, or why that is not known; none before
+    /// Commands and programs that the experiment file names, or why that is not known; empty before
     /// [`ReportData::with_commands`].
     pub commands: Result<Vec<FileCommand>, String>,
-    /// Single tiles of maps over all rounds of an arm, from runs that are not invalid; none before
+    /// Single tiles of maps over all rounds of an arm, from runs that are not invalid; empty before
     /// [`ReportData::with_tiles`].
     pub tiles: Vec<StoredTile>,
-    /// Runs that the machine disturbed and that were measured again, by their identity: they count no more.
+    /// Identities of runs that the machine disturbed and that were repeated: they no longer count.
     pub again: BTreeSet<String>,
-    /// Figures of the grid's runs, by cell and arm.
     pub grid: Vec<CellFigures>,
-    /// Figures of the runs beside the grid, by cell.
+    /// Figures of the runs outside the grid, by cell.
     pub beside: Vec<CellFigures>,
 }
 
 impl ReportData {
-    /// Reads an experiment; [`Store::find`] picks one by name or number.
+    /// Reads an experiment; [`Store::find`] finds one by name or number.
     ///
     /// # Errors
     /// When there is no such experiment, or the file cannot be read.
@@ -62,10 +58,7 @@ impl ReportData {
         Ok(Self { stored: Some((id, store.called(id)?)), texts, course, ..data })
     }
 
-    /// The same with its single tiles, of which there may be very many: only where they are shown.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
+    /// Adds the single tiles, of which there may be very many: only for outputs that show them.
     pub fn with_tiles(self, store: &Store) -> Result<Self, Error> {
         let tiles = match &self.stored {
             Some((id, _)) => store.tiles(*id)?,
@@ -74,19 +67,19 @@ impl ReportData {
         Ok(Self { tiles, ..self })
     }
 
-    /// The same with the commands and programs that its file names, or why they are not known.
+    /// Adds the commands and programs that its file names, or why they are not known.
     #[must_use]
     pub fn with_commands(self, commands: Result<Vec<FileCommand>, String>) -> Self {
         Self { commands, ..self }
     }
 
-    /// What to call it in a command.
+    /// Its name in a command.
     #[must_use]
     pub fn called(&self) -> &str {
         self.stored.as_ref().map_or(&self.experiment.name, |(_, called)| called)
     }
 
-    /// What [`Apart`] needs of an experiment, under this name.
+    /// The data of an experiment for [`Apart`], under this name.
     ///
     /// # Errors
     /// As [`ReportData::load`].
@@ -105,7 +98,7 @@ impl ReportData {
         Ok(Self { notes, ..data })
     }
 
-    /// The same from records at hand.
+    /// The same from given records.
     #[must_use]
     pub fn new(experiment: Experiment, host: Host, target: Target, mut runs: Vec<Run>) -> Self {
         runs.sort_by_key(|run| run.sequence);
@@ -113,7 +106,7 @@ impl ReportData {
             Comparison::of(&experiment, &runs, metric)
                 .filter(|found| found.arms.iter().any(|arm| !arm.cells.is_empty()))
         };
-        // Where limits are looked for, their ratio answers, and not trials at this rate or that.
+        // If limits are searched, their ratio is the answer, not trials at single rates.
         let (throughput, latency) = match Limits::of(&experiment, &runs) {
             Some(_) => (None, None),
             None => (comparison(Metric::Tps), comparison(Metric::P99)),
@@ -153,7 +146,7 @@ impl ReportData {
         data
     }
 
-    /// The same with another arm as the base that the others are compared with.
+    /// The same with another base arm.
     #[must_use]
     pub fn against(self, base: &str) -> Self {
         let Self { stored, experiment, host, target, runs, texts, notes, course, tiles, .. } = self;
@@ -161,8 +154,8 @@ impl ReportData {
         Self { stored, texts, notes, course, tiles, ..Self::new(experiment, host, target, runs) }
     }
 
-    /// The comparison that answers the question: by throughput; by response times where schedules set the throughput of
-    /// every cell.
+    /// The comparison that answers the question: by throughput; by response times if schedules set the
+    /// throughput of every cell.
     #[must_use]
     pub fn compared(&self) -> Option<&Comparison> {
         let scheduled = |found: &&Comparison| found.has_scheduled() && !found.has_grid();
@@ -172,8 +165,8 @@ impl ReportData {
         }
     }
 
-    /// What stands below the answer cell by cell: the comparison that answers, and where only some cells have their
-    /// throughput set by a schedule, their response times too.
+    /// The comparisons below the answer, cell by cell: the answer's and, if schedules set the
+    /// throughput of only some cells, their response times too.
     pub fn comparisons(&self) -> Vec<&Comparison> {
         let answer = self.compared();
         let partly = answer.is_some_and(Comparison::has_scheduled);
@@ -192,7 +185,7 @@ impl ReportData {
         self.experiment.base.as_deref().or(first)
     }
 
-    /// Arms in file order, as runs name them; one nameless arm when nothing is compared.
+    /// Arms in file order, as runs name them; one unnamed arm if nothing is compared.
     pub fn arms(&self) -> Vec<Option<&str>> {
         if self.compares() {
             self.experiment.arms.iter().map(|arm| Some(arm.name.as_str())).collect()
@@ -204,18 +197,18 @@ impl ReportData {
         }
     }
 
-    /// The limits that it looks for, if it does.
+    /// The limits, if it searches for these.
     #[must_use]
     pub fn limits(&self) -> Option<Limits<'_>> {
         Limits::of(&self.experiment, &self.runs)
     }
 
-    /// Measured runs of the grid: the others are beside it.
+    /// Measured runs of the grid, without the ones outside it.
     pub fn grid_runs(&self) -> impl Iterator<Item = &Run> {
         self.measured_runs().filter(|run| !run.beside)
     }
 
-    /// Client runs beside the grid.
+    /// Client runs outside the grid.
     pub fn runs_beside(&self) -> impl Iterator<Item = &Run> {
         self.measured_runs().filter(|run| run.beside)
     }
@@ -225,12 +218,12 @@ impl ReportData {
         self.runs.iter().filter(|run| run.kind == RunKind::Job)
     }
 
-    /// Measured runs, without those that were measured again.
+    /// Measured runs, without repeated ones.
     pub fn measured_runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.is_measured() && !self.again.contains(&run.uuid))
     }
 
-    /// Runs that were measured again, in order of execution.
+    /// Runs that were repeated, in order of execution.
     pub fn former_runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| self.again.contains(&run.uuid))
     }
@@ -252,18 +245,18 @@ impl ReportData {
         self.grid.iter().find(is_it).map_or_else(InTime::default, |own| own.in_time)
     }
 
-    /// What is to be known of arms before their figures, by kind of event: each sentence once.
+    /// Remarks on arms, by kind of event: each sentence once.
     pub fn remarks(&self, kind: &str) -> BTreeSet<&str> {
         said(self.measured_runs(), kind).collect()
     }
 
-    /// Whether arms were found to answer as the base does, and none otherwise.
+    /// Whether some arm was found to answer as the base does.
     #[must_use]
     pub fn has_same_answers(&self) -> bool {
         !self.remarks(RunEvent::SAME_ANSWERS).is_empty()
     }
 
-    /// The same of a cell and arm, in words; `None` where there is nothing to be said.
+    /// The same for a cell and arm, as text; `None` if there is none.
     pub fn remarks_of(&self, cell: &Cell, arm: &str) -> Option<String> {
         let runs =
             || self.grid_runs().filter(|run| run.arm.as_deref() == Some(arm) && Cell::of(run) == *cell);
@@ -273,17 +266,17 @@ impl ReportData {
         (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join("; "))
     }
 
-    /// What the experiment could not run where it ran, as its plan keeps it.
+    /// Parts of the experiment that could not run on this machine, as stored in its plan.
     pub fn not_run(&self) -> Vec<NotRun> {
         self.experiment.plan.plan().map(|plan| plan.not_run.clone()).unwrap_or_default()
     }
 
-    /// Share of transactions that may be bad before a ladder breaks, where the file says it.
+    /// Share of transactions that may be bad before a ladder breaks, if the file sets it.
     pub fn bound(&self) -> Option<f64> {
         self.experiment.plan.plan()?.content.measure.bound
     }
 
-    /// The promise that was asked for, ms: from the plan, for files in which runs do not name it.
+    /// The requested promise, ms: from the plan, for files in which runs do not record it.
     pub fn promise_ms(&self) -> Option<f64> {
         self.experiment.plan.promise_s().map(|seconds| seconds * 1e3)
     }
@@ -295,15 +288,15 @@ fn said<'r>(runs: impl Iterator<Item = &'r Run>, kind: &str) -> impl Iterator<It
         .map(|event| event.detail.as_str())
 }
 
-/// Names of the factors that vary within some cells; those with one level only are left out.
+/// Names of the factors that vary within some cells; factors with one level are left out.
 pub fn varying<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Vec<String> {
     let names: BTreeSet<&String> = cells.clone().flat_map(|cell| cell.factors.keys()).collect();
     let levels = |name: &str| cells.clone().map(|cell| cell.factors.get(name)).collect::<BTreeSet<_>>().len();
     names.into_iter().filter(|name| levels(name) > 1).cloned().collect()
 }
 
-/// Figures split by every factor but one, in order: each part with the levels of the others that vary, in words; empty
-/// words when none varies.
+/// Figures split by every factor but one, in order: each part with the varying levels of the others, as
+/// text; empty text if none varies.
 pub fn split<'a>(cells: &[&'a CellFigures], but: &str) -> Vec<(String, Vec<&'a CellFigures>)> {
     let mut varying = varying(cells.iter().map(|figures| &figures.cell));
     varying.retain(|name| name != but);
@@ -318,7 +311,7 @@ pub fn split<'a>(cells: &[&'a CellFigures], but: &str) -> Vec<(String, Vec<&'a C
     parts
 }
 
-/// A cell in words by some of its factors, e.g. `zoom 14, 4 clients`; clients last.
+/// A cell as text by some of its factors, e.g. `zoom 14, 4 clients`; clients last.
 pub fn cell_label(cell: &Cell, factors: &[String]) -> String {
     let named = |name: &&String| cell.factors.contains_key(*name);
     let others = factors.iter().filter(named).filter(|name| *name != "clients");
@@ -327,8 +320,8 @@ pub fn cell_label(cell: &Cell, factors: &[String]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// What is to be said where the arms are storages that hold different files: an arm's storage is told with what it holds; of one
-/// that could not be had only its name is.
+/// A remark if the arms are storages with different files: each storage with its content; an unavailable
+/// one with its name only.
 fn other_files(experiment: &Experiment) -> Option<String> {
     let held = |arm: &spec::Arm| {
         let storage = arm.settings.get("storage").filter(|storage| **storage != arm.name)?;
@@ -341,7 +334,7 @@ fn other_files(experiment: &Experiment) -> Option<String> {
     })
 }
 
-/// A cell in words with all its factors, e.g. `polygons, zoom 14, 4 clients`.
+/// A cell as text with all its factors, e.g. `polygons, zoom 14, 4 clients`.
 pub fn cell_text(cell: &Cell) -> String {
     let factors: Vec<String> = cell.factors.keys().cloned().collect();
     let label = cell_label(cell, &factors);
@@ -357,21 +350,22 @@ fn level_in_words(factor: &str, level: &str) -> String {
     }
 }
 
-/// All factors of a cell as programs read them: `clients 4, zoom 14`.
+/// All factors of a cell for programs: `clients 4, zoom 14`.
 pub fn levels(cell: &Cell) -> String {
     let levels = cell.factors.iter().map(|(name, level)| format!("{name} {}", level.0));
     levels.collect::<Vec<_>>().join(", ")
 }
 
-/// Runs in whose place others were measured, because the machine disturbed them or those beside them.
+/// Runs that were replaced by others, because the machine disturbed them or their block.
 fn measured_again(runs: &[Run]) -> BTreeSet<String> {
     let told = |run: &&Run| run.events.iter().any(|event| event.kind == RunEvent::AGAIN);
     let instead: BTreeSet<_> = runs.iter().filter(told).map(Run::key).collect();
-    // Where the program was killed before that, the next one does not tell; but nothing else spoke against the former.
+    // If the program was killed before that, the next one does not know; but the former run had no other
+    // doubt.
     let alone_for_that = |run: &Run| {
         let grave = [Reason::Errors, Reason::EmptyResults, Reason::SettingsNotApplied, Reason::TooShort];
         let later = || runs.iter().any(|other| other.set_aside.is_none() && other.key() == run.key());
-        // What is set aside beside an invalid run stays as valid as it was.
+        // A run that is set aside with an invalid one keeps its validity.
         run.validity == Validity::Invalid
             && !run.doubts.iter().any(|doubt| grave.contains(&doubt.reason))
             && later()
@@ -381,7 +375,7 @@ fn measured_again(runs: &[Run]) -> BTreeSet<String> {
     former.map(|run| run.uuid.clone()).collect()
 }
 
-/// An RFC 3339 time to the minute, in UTC; as it was stored where it is not one.
+/// An RFC 3339 time to the minute, in UTC; other text unchanged.
 pub fn when(stored: &str) -> String {
     stored
         .parse::<jiff::Timestamp>()
@@ -404,7 +398,7 @@ mod tests {
         serde_json::from_value(experiment).expect("an experiment")
     }
 
-    /// An arm that could not be had has no storage to tell of, and made all others differ.
+    /// Regression: an unavailable arm has no storage facts, and made all others differ.
     #[test]
     fn storages_with_other_files_are_told() {
         let databases = [("a", "ext4 (its databases)"), ("b", "xfs (its databases)"), ("c", "c")];

@@ -19,7 +19,6 @@ pub(crate) fn not_results(path: &Path) -> Error {
     of_file(Class::BadInput, path, "not a results file of pgdyno")
 }
 
-/// Its schema is newer than the newest that this build knows.
 pub(crate) fn newer(path: &Path, found: u32, known: u32) -> Error {
     let what = format!(
         "written by a newer pgdyno (schema {found}, this one knows {known}); use that version, or another file"
@@ -35,18 +34,15 @@ pub(crate) fn earlier(path: &Path) -> Error {
     of_file(Class::BadInput, path, &what)
 }
 
-/// Made with a schema that is not read any more.
 pub(crate) fn too_old(path: &Path, found: u32) -> Error {
     let what = format!("made by a build of pgdyno that is too old (schema {found}); read it with that build");
     of_file(Class::BadInput, path, &what)
 }
 
-/// Stored content that cannot be read back.
 pub(crate) fn damaged(path: &Path, detail: &dyn std::fmt::Display) -> Error {
     of_file(Class::BadInput, path, &format!("damaged: {detail}"))
 }
 
-/// It cannot be opened or written.
 pub(crate) fn unusable(path: &Path, detail: &str) -> Error {
     of_file(Class::Io, path, &format!("cannot be opened or written: {detail}"))
 }
@@ -56,13 +52,11 @@ fn full(path: &Path) -> Error {
     of_file(Class::Io, path, what)
 }
 
-/// No experiment of that number or name.
 pub(crate) fn no_experiment(path: &Path, wanted: &str, known: &str) -> Error {
     let known = if known.is_empty() { "none" } else { known };
     of_file(Class::Usage, path, &format!("no experiment {wanted}; there are: {known}"))
 }
 
-/// Sorts an error of the operating system.
 pub(crate) fn from_io(path: &Path, error: &std::io::Error) -> Error {
     match error.kind() {
         _ if is_disk_full(error) => full(path),
@@ -80,7 +74,7 @@ pub(crate) fn from_io(path: &Path, error: &std::io::Error) -> Error {
 }
 
 pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
-    // A full disk met while making the index of the log is an I/O error to SQLite.
+    // SQLite reports a full disk while creating the log's index as an I/O error.
     if error.sqlite_error().is_some_and(|e| e.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE) {
         return full(path);
     }
@@ -107,7 +101,6 @@ pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Error {
     }
 }
 
-/// Somebody else writes to the file.
 pub(crate) fn is_locked(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(Code::DatabaseBusy | Code::DatabaseLocked))
 }

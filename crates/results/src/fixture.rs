@@ -58,7 +58,6 @@ fn second(ok: u64) -> SeriesPoint {
     SeriesPoint { script: 0, start_us: 0, length_us: 1_000_000, ok, late: 0, failed: 0, skipped: 0 }
 }
 
-/// A run with one of everything that may be in it beside figures.
 fn with_one_of_each(run: Run) -> Run {
     let phase = Phase {
         name: "node".into(),
@@ -98,14 +97,12 @@ fn with_one_of_each(run: Run) -> Run {
     }
 }
 
-/// The same, with the response times of its second.
 pub(crate) fn finished(run: Run) -> Finished {
     let response = run.scripts[0].response.encoded();
     let seconds = vec![Spooled { script: 0, start_us: 0, length_us: 1_000_000, response }];
     Finished { run, seconds: seconds.into() }
 }
 
-/// An experiment with these arms, the first being the base.
 pub(crate) fn experiment(arms: &[&str]) -> Experiment {
     Experiment {
         hash: "cafe".into(),

@@ -9,17 +9,17 @@ const RATE: &str = "rate";
 const PER_CLIENT: &str = "rate_per_client";
 const CLIENTS: &str = "clients";
 
-/// Runs at rising rates or numbers of clients, all else alike.
+/// Runs at rising rates or numbers of clients, otherwise equal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ladder {
     pub workload: String,
-    /// Levels of what else varies, in words; empty where nothing does.
+    /// Levels of the other varying factors, as text; empty if none varies.
     pub cell: String,
     pub arm: Option<String>,
     pub promise_ms: Option<f64>,
     /// Share of transactions that may be late, skipped, failed or unfinished.
     pub bound: f64,
-    /// Ascending, two at least.
+    /// Ascending, at least two.
     pub rungs: Vec<Rung>,
 }
 
@@ -27,7 +27,7 @@ pub struct Ladder {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
     pub clients: u32,
-    /// Asked for, per second; open load only.
+    /// Requested, per second; open load only.
     pub rate: Option<f64>,
     pub runs: usize,
     pub invalid: u64,
@@ -40,29 +40,28 @@ pub struct Rung {
     pub late_share: Option<f64>,
     pub skipped: u64,
     pub skipped_share: Option<f64>,
-    /// Share that was late, skipped, failed or unfinished; `None` where nothing was promised.
+    /// Share that was late, skipped, failed or unfinished; `None` without a promise.
     pub bad_share: Option<f64>,
-    /// Of how many transactions that is a share.
+    /// Number of transactions of that share.
     pub of: f64,
-    /// Rounds that say something of it.
+    /// Rounds with such a share.
     pub rounds: usize,
-    /// Those in which that share alone passed the bound.
+    /// The ones in which that share alone passed the bound.
     pub rounds_broken: usize,
     pub quality: Quality,
-    /// What the load generator or its host lacked, where it did.
+    /// What the load generator or its host lacked, if anything.
     pub generator: Option<String>,
     pub started_only: bool,
 }
 
-/// Whether a rung keeps what was promised.
+/// Whether a rung keeps its promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quality {
-    /// Nothing was promised.
     NotAsked,
     /// No run counts.
     Unknown,
     Kept,
-    /// Broken, and kept again higher up.
+    /// Broken, and kept again on a higher rung.
     BrokenOnce,
     /// The first from which on it stays broken.
     BreaksHere,
@@ -70,7 +69,7 @@ pub enum Quality {
 }
 
 impl Quality {
-    /// As programs read it; nothing where nothing was promised.
+    /// For programs; `None` without a promise.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         match self {
@@ -88,18 +87,16 @@ impl Quality {
     }
 }
 
-/// What a ladder comes to.
+/// The outcome of a ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing was promised, or quality breaks somewhere, or holds on every rung.
+    /// No promise, or quality breaks somewhere, or holds on every rung.
     Told,
-    /// Broken from the first rung on.
     NeverHolds,
     /// Broken below a rung on which it holds.
     Irregular,
-    /// Broken where the load generator or its host had reached its own limit: the server may hold more.
+    /// Broken where the load generator or its host had reached its limit: the server may hold more.
     ByGenerator,
-    /// Rungs without a valid run keep it from being known.
     Invalid,
 }
 
@@ -110,7 +107,7 @@ pub fn ladders(data: &ReportData) -> Vec<Ladder> {
     if compared.is_some_and(|factor| [RATE, PER_CLIENT, CLIENTS].contains(&factor)) {
         return Vec::new();
     }
-    // Rates that a search tried are no rungs.
+    // Rates of a search are not rungs.
     if data.limits().is_some() {
         return Vec::new();
     }
@@ -122,7 +119,7 @@ pub fn ladders(data: &ReportData) -> Vec<Ladder> {
         for (cell, part) in parts(&cells) {
             for arm in data.arms() {
                 let own = part.iter().copied().filter(|figures| figures.arm.as_deref() == arm);
-                // Where nothing is compared, the one arm needs no name.
+                // If nothing is compared, the one arm needs no name.
                 let arm = arm.filter(|_| data.compares());
                 let (workload, cell, arm) = (workload.to_owned(), cell.clone(), arm.map(str::to_owned));
                 all.extend(Ladder::of(workload, cell, arm, own.collect(), bound));
@@ -132,8 +129,8 @@ pub fn ladders(data: &ReportData) -> Vec<Ladder> {
     all
 }
 
-/// Figures of a workload split into what may be ladders, each with what else varies in words: by rate, where one number of
-/// clients had several; else by clients, with which the rate may rise in step.
+/// Figures of a workload split into possible ladders, each with its other varying levels as text: by rate,
+/// if one number of clients had several; else by clients, with which the rate may rise in step.
 pub fn parts<'a>(cells: &[&'a CellFigures]) -> Vec<(String, Vec<&'a CellFigures>)> {
     let by_rate = split(cells, RATE);
     let several = |part: &[&CellFigures], level: fn(&CellFigures) -> f64| {
@@ -147,7 +144,7 @@ pub fn parts<'a>(cells: &[&'a CellFigures]) -> Vec<(String, Vec<&'a CellFigures>
 }
 
 impl Ladder {
-    /// `None` where there are no two rungs.
+    /// `None` with fewer than two rungs.
     fn of(
         workload: String,
         cell: String,
@@ -189,7 +186,7 @@ impl Ladder {
         }
     }
 
-    /// What the load generator or its host lacked on the rung where quality breaks; `None` where it lacked nothing.
+    /// What the load generator or its host lacked on the rung where quality breaks; `None` if nothing.
     #[must_use]
     pub fn ended_by(&self) -> Option<&str> {
         let breaks = self.rungs.iter().find(|rung| rung.quality == Quality::BreaksHere)?;
@@ -203,8 +200,8 @@ impl Ladder {
     }
 }
 
-/// Tells the first rung from which on it stays broken from others that are. Where only clients rise at one rate, more of them
-/// help: what is broken before there are enough stays that.
+/// Distinguishes the first rung from which on it stays broken from other broken ones. If only clients rise
+/// at one rate, more clients help: rungs with too few stay broken.
 fn mark(rungs: &mut [Rung]) {
     let same_rate = rungs[0].rate.is_some() && rungs.iter().all(|rung| rung.rate == rungs[0].rate);
     let enough = rungs.iter().position(|rung| rung.quality == Quality::Kept).filter(|_| same_rate);

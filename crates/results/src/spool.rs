@@ -1,7 +1,8 @@
 //! Response times of a run's seconds, on their way into the results file.
 //!
-//! A distribution is kilobytes, and a long run has hundreds of each script: they wait in a file without a name beside the
-//! results, not in memory, and are read one after another as the run is stored. Nobody reads them back but with SQL.
+//! A distribution takes kilobytes, and a long run has hundreds for each script: they wait in an unnamed
+//! file next to the results, not in memory, and are read one after another when the run is stored. They are
+//! read back with SQL only.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -24,7 +25,7 @@ pub struct Spooled {
     pub response: Encoded,
 }
 
-/// All that was written; empty for a run that was read back.
+/// All written distributions; empty for a run that was read back.
 #[derive(Debug, Clone, Default)]
 pub struct Spool(Kept);
 
@@ -35,7 +36,7 @@ enum Kept {
         file: Arc<File>,
         length: u64,
     },
-    /// What could not be written: it is told when the run is stored.
+    /// A write error, reported when the run is stored.
     Lost(Arc<io::Error>),
 }
 
@@ -52,10 +53,7 @@ impl From<Vec<Spooled>> for Spool {
 }
 
 impl Spool {
-    /// Gives each, in the order they were written.
-    ///
-    /// # Errors
-    /// When they could not be written or cannot be read, or `take` fails.
+    /// Passes each to `take`, in the order of writing.
     pub(crate) fn each<E: From<io::Error>>(
         &self,
         mut take: impl FnMut(&Spooled) -> Result<(), E>,
@@ -76,10 +74,10 @@ impl Spool {
     }
 }
 
-/// Takes distributions while a run lasts.
+/// Takes distributions during a run.
 #[derive(Debug)]
 pub struct SpoolWriter {
-    /// `None` where nothing is to be stored.
+    /// `None` if nothing is to be stored.
     file: Option<File>,
     length: u64,
     record: Vec<u8>,
@@ -90,7 +88,7 @@ impl SpoolWriter {
     /// In the folder of a results file; `None` keeps nothing.
     ///
     /// # Errors
-    /// When no file can be made there.
+    /// When no file can be created there.
     pub fn beside(results: Option<&Path>) -> Result<Self, Error> {
         let file = match results {
             None => None,
@@ -99,7 +97,7 @@ impl SpoolWriter {
         Ok(Self { file, length: 0, record: Vec::new(), lost: None })
     }
 
-    /// Takes one more. What cannot be written ends the storing of the run, not the run.
+    /// Adds a distribution. A write error fails the storing of the run, not the run.
     pub fn push(&mut self, script: u32, start_us: i64, length_us: u64, response: &Histogram) {
         let (Some(file), None) = (&mut self.file, &self.lost) else { return };
         append(&mut self.record, &Spooled { script, start_us, length_us, response: response.encoded() });
@@ -109,7 +107,7 @@ impl SpoolWriter {
         }
     }
 
-    /// Ends writing and gives the distributions back for reading.
+    /// Ends writing and returns the distributions for reading.
     #[must_use]
     pub fn finish(self) -> Spool {
         match (self.file, self.lost) {
@@ -120,13 +118,12 @@ impl SpoolWriter {
     }
 }
 
-/// A file without a name in the folder of a results file.
 fn nameless(results: &Path) -> io::Result<File> {
     let folder = results.parent().filter(|folder| !folder.as_os_str().is_empty());
     tempfile::tempfile_in(folder.unwrap_or(Path::new(".")))
 }
 
-/// Whether a results file could be made there: an empty one takes about this many bytes.
+/// Checks whether a results file could be created there: an empty one takes about this many bytes.
 pub(crate) fn try_out(results: &Path) -> io::Result<()> {
     nameless(results)?.write_all(&[0; 128 << 10])
 }
@@ -149,7 +146,6 @@ fn append(record: &mut Vec<u8>, spooled: &Spooled) {
     record.extend(&response.v2);
 }
 
-/// The record at this place, and the place behind it.
 fn read(file: &File, at: u64) -> io::Result<(Spooled, u64)> {
     let mut head = [0; HEAD];
     file.read_exact_at(&mut head, at)?;

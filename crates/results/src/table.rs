@@ -1,4 +1,4 @@
-//! Rows and columns: what queries give and printers take. The only table type.
+//! Rows and columns: results of queries and input of printers. The only table type.
 
 use std::fmt::Display;
 
@@ -14,18 +14,17 @@ pub enum Value {
     Real(f64),
     Text(String),
     Blob(Vec<u8>),
-    /// Lists and objects: nested in JSON, elsewhere their text.
+    /// Lists and objects: nested in JSON, elsewhere as text.
     Data(serde_json::Value),
     Marked(Marked),
 }
 
-/// A text that looks different on a page.
+/// A text with a separate style on a page.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Marked {
     pub text: String,
-    /// For colour, e.g. that of a verdict. The text says the same.
+    /// For colour, e.g. of a verdict. The text has the same meaning.
     pub class: &'static str,
-    /// Address that the text links to.
     pub link: Option<String>,
 }
 
@@ -36,7 +35,7 @@ impl Serialize for Marked {
 }
 
 impl Value {
-    /// A text as it is written.
+    /// Any value as its text.
     pub fn shown(text: impl Display) -> Self {
         Self::Text(text.to_string())
     }
@@ -100,37 +99,34 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// What a column holds.
+/// Name and kind of a column.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Column {
-    /// The head.
     pub name: String,
     pub kind: Kind,
-    /// People need not see it where no row has a value but 0; programs always get it.
+    /// People need not see it if no row has a value but 0; programs always get it.
     pub optional: bool,
 }
 
 /// How a column's head and values are written for people.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// The name ends with the unit (`p99_us`): numbers get the unit that suits them.
+    /// The name ends with the unit (`p99_us`): numbers get a suitable unit.
     #[default]
     Named,
-    /// Head and texts as they are.
+    /// Head and texts unchanged.
     Text,
-    /// The same, aligned to the right.
     Number,
 }
 
 /// Named columns and rows of as many values.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    /// What it shows, for people.
     pub caption: String,
     pub columns: Vec<Column>,
     /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Value>>,
-    /// On a phone each row is a block, however many there are.
+    /// On a phone each row is a block, for any number of rows.
     pub stacked: bool,
 }
 
@@ -140,7 +136,7 @@ impl Table {
         Self::default().named(columns)
     }
 
-    /// An empty table for people, which says in its caption what it shows.
+    /// An empty table for people, with this caption.
     pub fn captioned(caption: impl Display) -> Self {
         Self { caption: caption.to_string(), ..Self::default() }
     }
@@ -157,7 +153,7 @@ impl Table {
         self.with(names, Kind::Text)
     }
 
-    /// Adds columns of numbers that are written out for people.
+    /// Adds columns of formatted numbers for people.
     #[must_use]
     pub fn numbers<S: Display>(self, names: impl IntoIterator<Item = S>) -> Self {
         self.with(names, Kind::Number)
@@ -196,7 +192,7 @@ impl Table {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    /// Keeps only some columns, by their place.
+    /// Keeps only some columns, by their index.
     #[must_use]
     pub fn only(mut self, kept: impl Fn(&Self, usize) -> bool) -> Self {
         let kept: Vec<bool> = (0..self.columns.len()).map(|at| kept(&self, at)).collect();
@@ -209,7 +205,7 @@ impl Table {
         self
     }
 
-    /// Whether a column is aligned to the right: its kind says so, or it has numbers and nothing else.
+    /// Whether a column is aligned to the right: by its kind, or because it has only numbers.
     #[must_use]
     pub fn is_numeric(&self, at: usize) -> bool {
         match self.columns[at].kind {

@@ -1,9 +1,9 @@
-//! Its own process: the bound of SQLite's memory holds for the whole process.
+//! A separate process: the limit of SQLite's memory holds for the whole process.
 
 use results::{Store, Value};
 use spec::Class;
 
-/// Each of these queries took all memory there was.
+/// Regression: each of these queries took all memory.
 #[test]
 fn a_query_is_bounded_in_bytes() {
     let folder = tempfile::tempdir().unwrap();

@@ -46,7 +46,6 @@ impl Place {
     }
 }
 
-/// Latencies in a log by sorting: (script, µs) of all that succeeded.
 fn latencies(files: &[PathBuf]) -> Vec<(u32, u64)> {
     let text: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
     let mut all: Vec<(u32, u64)> = text
@@ -112,7 +111,7 @@ fn a_log_and_its_report_are_one_run_with_percentiles_of_each_script() {
 
 #[test]
 fn a_log_alone_gives_what_it_can() {
-    // The files of other threads that lie beside are taken in.
+    // Existing files of other threads are added.
     let found = found(
         &data(&["18-all.15394"]),
         &import::Options { latency_limit_ms: Some(1.0), ..import::Options::default() },
@@ -221,7 +220,7 @@ fn what_was_imported_is_known_again() {
     assert_eq!((again.experiment, again.stored.len(), again.known.len()), (None, 0, 2));
     assert_eq!(again.known[0].experiment, "once");
     assert_eq!(place.store.experiments().unwrap().len(), 1, "no empty experiment is left behind");
-    // The log alone is known as well, and so is one of several files.
+    // The log alone is recognised as well, and so is one of several files.
     let log = read(&data(&["18-all.15394", "17-fail.txt"]), &import::Options::default(), &mut |_, _| {});
     assert!(log.is_err(), "a report of another run");
     let more =
@@ -233,7 +232,6 @@ fn what_was_imported_is_known_again() {
     assert_eq!(place.store.runs(ExperimentId(1)).unwrap().len(), 5);
 }
 
-/// A report with this rate and number of clients.
 fn report(clients: u32, tps: f64) -> String {
     format!(
         "transaction type: <builtin: select only>\nscaling factor: 1\nquery mode: simple\nnumber of clients: {clients}\n\
@@ -246,7 +244,7 @@ fn report(clients: u32, tps: f64) -> String {
 fn two_sets_are_compared_without_pretending_that_they_are_pairs() {
     let mut place = Place::new();
     for (arm, gain) in [("hdd", 1.0), ("ssd", 1.5)] {
-        // Drift over the rounds is the same, but nothing says that rounds belong together.
+        // Equal drift over the rounds, but nothing pairs the rounds.
         let text: String = (0..if arm == "hdd" { 5 } else { 4 })
             .flat_map(|round| {
                 [(1, 1000.0), (4, 3000.0)]
@@ -341,14 +339,14 @@ fn loads_of_osm2pgsql_are_jobs_with_arms_and_rounds() {
     assert_eq!(runs[0].driver, "osm2pgsql 1.8.0");
     assert!(runs[0].phases.iter().any(|phase| phase.name == "node" && phase.duration_us == 78_000_000));
     assert!(runs[0].artifacts.iter().any(|artifact| artifact.name == "log/osm"));
-    // Together with what pgbench said.
+    // Together with pgbench's report.
     let mut files = data(&["15-multi.txt"]);
     files.push(place.write("again", &format!("{log}2026-11-21 03:00:00  osm2pgsql version 1.8.0\n")));
     let kinds: Vec<_> = found(&files, &none).runs.iter().map(|found| found.run().kind).collect();
     assert_eq!(kinds, [RunKind::Client, RunKind::Job]);
 }
 
-/// The run kept the number of clients that its report told, beside a level that said otherwise.
+/// Regression: the run kept the number of clients of its report, despite another level.
 #[test]
 fn a_level_of_clients_that_is_no_number_is_an_error() {
     let mut place = Place::new();

@@ -1,33 +1,31 @@
-//! Do intervals of arms that took turns hold what they promise? A is compared with A under made-up disturbance, on the path
-//! of real ones: slices in runs, runs in a comparison, its interval.
+//! Whether intervals of arms that took turns have their nominal coverage. A is compared with A under
+//! made-up disturbance, on the path of real ones: slices in runs, runs in a comparison, its interval.
 //!
-//! Of 10,000 intervals of 95 %, 4 to 7 % may leave out 0, whatever disturbs (docs/slices.md). Everything comes from seeds.
+//! Of 10,000 intervals of 95 %, 4 to 7 % may leave out 0, under any disturbance (docs/slices.md).
+//! Everything comes from seeds.
 
 use std::f64::consts::TAU;
 
 use results::comparison::{CellComparison, Comparison, Metric};
 use spec::{Arm, Experiment, OrderScheme, Run, RunKey, RunKind, Slice, figures};
 
-/// Comparisons under everything at once.
 const COMPARISONS: u64 = 10_000;
-/// Of each kind of disturbance by itself.
+/// Comparisons for each kind of disturbance alone.
 const OF_EACH: u64 = 4_000;
-/// What of their intervals may leave out 0.
+/// Share of their intervals that may leave out 0.
 const PROMISED: std::ops::RangeInclusive<f64> = 0.04..=0.07;
 /// Length of a slice, s.
 const SLICE: f64 = 0.1;
 /// Between two rounds: servers are started, clients connect and warm up, s.
 const PAUSE: f64 = 2.0;
 const CLIENTS: u32 = 4;
-/// Transactions per second of an arm that nothing disturbs.
+/// Transactions per second of an undisturbed arm.
 const TPS: f64 = 20_000.0;
 const ARMS: [&str; 2] = ["a", "b"];
 
-/// How long a comparison is.
 #[derive(Clone, Copy)]
 struct Shape {
     rounds: u32,
-    /// Of each round.
     quads: u32,
 }
 
@@ -36,16 +34,17 @@ const SHORT: Shape = Shape { rounds: 6, quads: 5 };
 /// 12 rounds of 4.8 s.
 const MINUTE: Shape = Shape { rounds: 12, quads: 12 };
 
-/// What disturbs; all of it in ln(tps).
+/// Disturbances; all of them in ln(tps).
 #[derive(Clone, Copy, Default)]
 struct Disturbance {
     /// The machine gets slower or faster all the time, and swings with a period of seconds to a minute.
     drift: bool,
-    /// The machine goes to another speed about once a second.
+    /// The machine changes its speed about once a second.
     steps: bool,
-    /// Each arm's processes lie well or badly for about its own second work; again after each connecting.
+    /// Each arm's processes are placed well or badly for about a second of their work; again after each
+    /// connecting.
     plateaus: bool,
-    /// What a slice meets, the next one meets for the most part too: the machine, and each arm by itself.
+    /// Most of a slice's disturbance carries over to the next one: the machine's, and each arm's.
     correlated: bool,
 }
 
@@ -62,7 +61,6 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// Between 0 and 1.
     fn even(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
@@ -84,7 +82,6 @@ struct Lasting {
 }
 
 impl Lasting {
-    /// Of itself, from slice to slice.
     const KEPT: f64 = 0.9;
 
     fn new(deviation: f64, chance: &mut Chance) -> Self {
@@ -98,7 +95,7 @@ impl Lasting {
     }
 }
 
-/// What an arm meets by itself between connecting and leaving.
+/// Disturbance of a single arm between connecting and leaving.
 struct Own {
     lies_badly: bool,
     lasting: Lasting,
@@ -119,7 +116,7 @@ impl Own {
     }
 }
 
-/// The machine under all of it, over a whole comparison.
+/// Disturbance of the machine, over a whole comparison.
 struct Machine {
     by: Disturbance,
     time: f64,
@@ -145,7 +142,7 @@ impl Machine {
         }
     }
 
-    /// What every arm meets in the next slice.
+    /// Disturbance of every arm in the next slice.
     fn next(&mut self, chance: &mut Chance) -> f64 {
         self.time += SLICE;
         if chance.even() < SLICE {
@@ -161,7 +158,6 @@ impl Machine {
         parts.iter().filter(|(on, _)| *on).map(|(_, part)| part).sum()
     }
 
-    /// Time goes on, and nobody is measured.
     fn pause(&mut self, chance: &mut Chance) {
         for _ in 0..(PAUSE / SLICE) as u32 {
             self.next(chance);
@@ -206,7 +202,7 @@ fn runs(by: Disturbance, shape: Shape, seed: u64) -> Vec<Run> {
     for round in 1..=shape.rounds {
         let mut own = [Own::new(chance), Own::new(chance)];
         let mut slices = [Vec::new(), Vec::new()];
-        // Who begins swaps by round.
+        // The first arm alternates by round.
         let order = if round % 2 == 1 { [0, 1, 1, 0] } else { [1, 0, 0, 1] };
         for (quad, arm) in (0..shape.quads).flat_map(|quad| order.map(|arm| (quad, arm))) {
             let at = machine.time;
@@ -254,7 +250,7 @@ fn leaves_out_0((low, high): (f64, f64)) -> bool {
     low > 0.0 || high < 0.0
 }
 
-/// Of so many things with a seed each, the share of those that are so.
+/// The share of this many seeds for which the condition holds.
 fn share(all: u64, is: impl Fn(u64) -> bool + Sync) -> f64 {
     let workers = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let found: usize = std::thread::scope(|scope| {
@@ -266,7 +262,7 @@ fn share(all: u64, is: impl Fn(u64) -> bool + Sync) -> f64 {
     found as f64 / all as f64
 }
 
-/// Seeds of one kind have nothing to do with those of another.
+/// Seeds of one kind are independent of another's.
 fn seed(kind: &str, number: u64) -> u64 {
     kind.bytes().fold(number << 32, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)))
 }
@@ -291,7 +287,7 @@ fn one_in_twenty_intervals_of_nothing_leaves_out_0() {
     assert!(outside.iter().all(|(_, share)| PROMISED.contains(share)), "{outside:?}");
 }
 
-/// Why the unit is the round: quads that follow each other say partly the same.
+/// Why the unit is the round: successive quads are not independent.
 #[test]
 fn quads_taken_for_independent_would_lie() {
     let by = Disturbance { plateaus: true, correlated: true, ..Disturbance::default() };
@@ -309,7 +305,7 @@ fn quads_taken_for_independent_would_lie() {
     assert!(outside > 3.0 * PROMISED.end(), "{outside}");
 }
 
-/// And the warning that says so comes where it should, and nowhere else.
+/// The warning about that is shown if it applies, and only then.
 #[test]
 fn what_outlasts_slices_is_seen_in_a_minute() {
     let warned = |by: Disturbance| {
@@ -322,7 +318,7 @@ fn what_outlasts_slices_is_seen_in_a_minute() {
     assert!(quiet < 0.05 && own > 0.95, "{quiet} {own}");
 }
 
-/// A difference is found where there is one, in the same weather: 5 % more work, a minute.
+/// An existing difference is found under the same disturbance: 5 % more work, a minute.
 #[test]
 fn what_is_slower_is_called_slower_in_any_weather() {
     let slower = (1.0f64 / 1.05).ln();

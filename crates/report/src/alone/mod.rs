@@ -1,5 +1,5 @@
-//! A chart that stands alone: one file for a mail, with its title, its words, where it comes from and, where map data was
-//! measured, whose data that is. On white, whatever the reader's screen is.
+//! A chart as a separate file, e.g. for a mail: with title, caption, origin and, if map data was measured,
+//! its attribution. Always on white.
 
 mod picture;
 mod style;
@@ -14,19 +14,16 @@ use crate::sections::SECTIONS;
 use crate::{html, tile, visible};
 use results::ReportData;
 
-/// Room around everything, in the drawing's units.
+/// Margin, in the drawing's units.
 const EDGE: f64 = 22.0;
 const TITLE: f64 = 17.0;
-/// Distance between lines of text, as a multiple of their size.
 const LEADING: f64 = 1.35;
 
-/// A chart as a file.
+/// A chart as a separate file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alone {
-    /// What it is asked for by: its title in small letters, digits and dashes.
     pub name: String,
     pub title: String,
-    /// The whole file, from `<svg` on.
     pub svg: String,
 }
 
@@ -54,14 +51,12 @@ fn name_of(title: &str) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// Text below each other, from a height on.
 struct Lines {
     markup: Vec<Markup>,
     bottom: f64,
 }
 
 impl Lines {
-    /// Adds a text in lines of at most `width`.
     fn add(&mut self, class: &'static str, size: f64, width: f64, text: &str) {
         for line in in_words(text, width * FONT / size) {
             self.bottom += size * LEADING;
@@ -71,7 +66,7 @@ impl Lines {
     }
 }
 
-/// A text in lines as full as their words allow.
+/// Text broken into lines of at most `width`.
 fn in_words(text: &str, width: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

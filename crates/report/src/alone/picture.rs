@@ -1,5 +1,5 @@
-//! A chart as PNG. Its words are drawn with a font of our own, since the machine may have none; with the machine's where that
-//! lacks a letter.
+//! A chart as PNG. Text is drawn with a bundled font, since the machine may have none; with the machine's
+//! fonts if that lacks a letter.
 
 use std::sync::Arc;
 
@@ -18,16 +18,16 @@ const DOTS: f32 = 2.0;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Picture {
     pub png: Vec<u8>,
-    /// Letters that no font has: empty boxes stand for them.
+    /// Letters that no font has; each is drawn as an empty box.
     pub missing: String,
 }
 
-/// Why a chart is no picture.
+/// Why a chart cannot be drawn as PNG.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     #[error("the chart cannot be read as SVG: {0}")]
     Svg(String),
-    /// Too large, or no memory for it.
+    /// Too large, or out of memory.
     #[error("the picture of {width} x {height} dots cannot be made")]
     Size { width: u32, height: u32 },
     #[error("the picture cannot be written as PNG: {0}")]
@@ -38,7 +38,7 @@ impl Alone {
     /// The chart as PNG, on white, two dots per unit.
     ///
     /// # Errors
-    /// [`PictureError`]; none is expected of a chart that was drawn here.
+    /// [`PictureError`]; none is expected for a chart of this crate.
     pub fn picture(&self) -> Result<Picture, PictureError> {
         let own = self.tree(false)?;
         let tree = if missing(&own).is_empty() { own } else { self.tree(true)? };
@@ -50,7 +50,7 @@ impl Alone {
         Ok(Picture { png, missing: missing(&tree) })
     }
 
-    /// Read, with words laid out; `system` also with the machine's fonts, which takes a while.
+    /// Parses the SVG and lays out its text. `system` adds the machine's fonts, which is slow.
     fn tree(&self, system: bool) -> Result<Tree, PictureError> {
         let mut fonts = fontdb::Database::new();
         for font in [PLAIN, BOLD] {
@@ -66,7 +66,6 @@ impl Alone {
     }
 }
 
-/// Letters for which no font was found, each once.
 fn missing(tree: &Tree) -> String {
     fn look(group: &Group, found: &mut String) {
         for node in group.children() {
@@ -109,7 +108,7 @@ mod tests {
 
     #[test]
     fn what_no_font_has_is_told() {
-        // For private use: no font of a sane machine has it.
+        // A code point for private use, which no usual font has.
         assert_eq!(alone("a\u{f8ffe}b").picture().expect("a picture").missing, "\u{f8ffe}");
     }
 }

@@ -1,13 +1,12 @@
-//! The page's own rules for drawings, for a file that stands alone: with the light colours in place of their names, since
-//! mail clients and drawing programs know no CSS variables.
+//! The page's style rules for drawings in separate files. Light colours replace the variables, since mail
+//! clients and drawing programs do not support CSS variables.
 
 use crate::html::STYLE;
 
-/// Words as the font that pictures are made with, or the like.
+/// Text in the font of the PNGs, or a similar one.
 const WORDS: &str = "text{font-family:\"DejaVu Sans\",Verdana,\"Segoe UI\",Helvetica,sans-serif;font-size:13px;fill:#5b646b}\
     text.title{font-size:17px;font-weight:bold;fill:#1f2428}text.source{fill:#5b646b}";
 
-/// The rules.
 pub(super) fn on_white() -> String {
     let light = light();
     let rules = STYLE.lines().flat_map(|line| line.split_inclusive('}')).filter_map(|rule| {
@@ -18,11 +17,11 @@ pub(super) fn on_white() -> String {
         })
     });
     let rules: String = rules.collect();
-    // What is on paper is on white.
+    // The page's paper colour becomes white.
     format!("{WORDS}{}", rules.replace("#fdfdfb", "#fff"))
 }
 
-/// Names and values of the first `:root`, which is that of light screens.
+/// Names and values of the first `:root`, the light theme.
 fn light() -> Vec<(&'static str, &'static str)> {
     let (_, root) = STYLE.split_once(":root{").expect("colours come first");
     let (root, _) = root.split_once('}').expect("and end");
@@ -51,7 +50,7 @@ mod tests {
         ] {
             assert!(rules.contains(rule), "no {rule} in\n{rules}");
         }
-        // Neither dark screens nor paper.
+        // Neither dark theme nor print rules.
         assert!(!rules.contains("@media") && !rules.contains("#7ab3dc"));
     }
 }

@@ -2,16 +2,13 @@
 
 use super::text_width;
 
-/// How values are laid out along a length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spacing {
-    /// Equal steps.
     Linear,
     /// Equal ratios; values must be above 0.
     Log,
 }
 
-/// Maps values to coordinates.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scale {
     spacing: Spacing,
@@ -21,7 +18,6 @@ pub(crate) struct Scale {
     to: f64,
 }
 
-/// A place on an axis with its label.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tick {
     pub(crate) value: f64,
@@ -41,7 +37,7 @@ impl Scale {
         Self { spacing, low, high, from, to }
     }
 
-    /// Coordinate of a value; values outside stay at the ends.
+    /// Coordinate of a value; clamped to the ends.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let value = match self.spacing {
             Spacing::Log if value > 0.0 => value.log10(),
@@ -53,7 +49,7 @@ impl Scale {
     }
 }
 
-/// Round numbers from 0, or from the step below `low` where that is negative, to the step at or above `high`.
+/// Round numbers from 0, or from the step below a negative `low`, to the step at or above `high`.
 pub(crate) fn round_ticks(low: f64, high: f64, about: f64) -> Vec<f64> {
     let (low, high) = (low.min(0.0), high.max(0.0));
     let span = high - low;
@@ -72,7 +68,7 @@ pub(crate) fn round_ticks(low: f64, high: f64, about: f64) -> Vec<f64> {
     (first..=last.min(first + 20)).map(|n| n as f64 * step).collect()
 }
 
-/// 1, 2, 5 and their tenfolds from below `low` to above `high`; powers of ten alone where those are many.
+/// 1, 2, 5 and their powers of ten from below `low` to above `high`; only powers of ten if these are many.
 pub(crate) fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     if !(low > 0.0 && high.is_finite()) {
         return vec![1.0, 10.0];
@@ -86,8 +82,8 @@ pub(crate) fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     all[first..=last.max(first)].to_vec()
 }
 
-/// Ticks of an axis of ratios around 1, from below `low` to above `high`: round changes in percent where both are within
-/// a half and twice, else round factors. All are above 0, so that no change is below -100 %.
+/// Ticks of an axis of ratios around 1, from below `low` to above `high`: round changes in percent if both
+/// are between half and twice, else round factors. All are above 0, so no change is below -100 %.
 pub(crate) fn ratio_ticks(low: f64, high: f64) -> Vec<f64> {
     if !(low > 0.0 && high.is_finite() && low <= high) {
         return vec![0.5, 1.0, 2.0];
@@ -99,7 +95,7 @@ pub(crate) fn ratio_ticks(low: f64, high: f64) -> Vec<f64> {
     log_ticks(low.min(1.0), high.max(1.0))
 }
 
-/// Leaves out ticks whose labels would touch the one before; the last one is kept.
+/// Leaves out ticks whose labels would touch the one before; keeps the last.
 pub(crate) fn without_overlap(ticks: Vec<Tick>, scale: &Scale) -> Vec<Tick> {
     const GAP: f64 = 8.0;
     let touch = |a: &Tick, b: &Tick| {

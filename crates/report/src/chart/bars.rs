@@ -11,10 +11,9 @@ use super::{
 };
 use crate::numbers;
 
-/// Height of a bar with its gap.
 const ROW: f64 = 24.0;
 const BAR: f64 = 15.0;
-/// Share of the width that names may take before they are broken into lines.
+/// Share of the width for names; wider ones are broken into lines.
 const NAMES: f64 = 0.41;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +28,6 @@ fn end_us(phase: &Phase) -> u64 {
     phase.start_us.saturating_add(phase.duration_us)
 }
 
-/// `cluster planet_osm_line`.
 fn name(phase: &Phase) -> String {
     if phase.item.is_empty() { phase.name.clone() } else { format!("{} {}", phase.name, phase.item) }
 }
@@ -94,7 +92,7 @@ impl Chart for Bars {
     }
 }
 
-/// A bar at least a hair wide, with its duration after it, before it, or inside where there is no room else.
+/// A bar of a visible minimum width, with its duration after it, before it or, if neither fits, inside.
 fn bar(phase: &Phase, x: &Scale, middle: f64, (left, right): (f64, f64)) -> Markup {
     let from = x.at(phase.start_us as f64 / 1e6);
     let to = x.at(end_us(phase) as f64 / 1e6).max(from + 1.5);

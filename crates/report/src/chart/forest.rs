@@ -1,5 +1,5 @@
-//! Changes with their intervals beside the band of the margin, on an axis of ratios: twice and half are equally far
-//! from no change, and nothing can be below -100 %.
+//! Changes with their intervals and the band of the margin, on an axis of ratios: twice and half are
+//! equally far from no change, and nothing can be below -100 %.
 
 use maud::{Markup, html};
 use results::Table;
@@ -12,26 +12,25 @@ use super::{
 use crate::compared::Tone;
 use crate::numbers;
 
-/// Height of a row beside that of its lines of text.
+/// Height of a row without its lines of text.
 const ROW: f64 = 10.0;
-/// Widest names and figures before they are broken into lines.
+/// Widest names and figures; wider ones are broken into lines.
 const NAMES: f64 = 215.0;
 const FIGURES: f64 = 185.0;
-/// Narrowest plot between them.
+/// Narrowest plot between names and figures.
 const LEAST_PLOT: f64 = 180.0;
-/// Room between the plot and what stands beside it, in which arrows end.
+/// Space at both sides of the plot, in which arrows end.
 const GAP: f64 = 14.0;
 
-/// One line of the plot.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     pub(crate) label: String,
     /// In percent.
     pub(crate) change: f64,
-    /// Its 95 % interval in percent, where there is one.
+    /// Its 95 % interval in percent, if there is one.
     pub(crate) interval: Option<(f64, f64)>,
     pub(crate) tone: Tone,
-    /// Whether it sums up others: drawn as a diamond.
+    /// Whether it summarises others: drawn as a diamond.
     pub(crate) total: bool,
 }
 
@@ -47,16 +46,14 @@ pub(crate) struct Forest {
     pub(crate) data: Table,
 }
 
-/// A row with its texts and its place.
 struct Placed<'a> {
     row: &'a Row,
     name: Words,
     figure: Words,
-    /// Of the interval and its mark.
+    /// Height of the interval and its mark.
     middle: f64,
 }
 
-/// Lines around the middle of their place.
 struct Words {
     lines: Vec<String>,
     x: f64,
@@ -64,7 +61,6 @@ struct Words {
     anchor: Anchor,
 }
 
-/// Where the rows are, and the plot between its edges.
 struct Layout<'a> {
     rows: Vec<Placed<'a>>,
     left: f64,
@@ -127,13 +123,12 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The ratio that a change in percent means.
 fn ratio(percent: f64) -> f64 {
     (1.0 + percent / 100.0).max(0.0)
 }
 
 impl Forest {
-    /// The rows that have a place on an axis of ratios.
+    /// The rows with a finite place on an axis of ratios.
     fn drawable(&self) -> Vec<&Row> {
         self.rows.iter().filter(|row| row.change.is_finite() && ratio(row.change) > 0.0).collect()
     }
@@ -160,7 +155,7 @@ impl Chart for Forest {
         WIDE
     }
 
-    /// Nothing without a finite change.
+    /// `None` without a finite change.
     fn draw(&self, width: f64) -> Option<Drawing> {
         let rows = self.drawable();
         if rows.is_empty() {
@@ -187,7 +182,6 @@ impl Chart for Forest {
 }
 
 impl Forest {
-    /// The axis with its name, and where they end.
     fn axis(
         &self,
         ticks: Vec<f64>,
@@ -203,7 +197,7 @@ impl Forest {
             Tick { value, label: format!("{text}{unit}") }
         };
         let lines = wrapped(&format!("{}{}", self.x_name, if factors { "" } else { ", %" }), width);
-        // Held inside the drawing when its middle is near an edge.
+        // Kept inside the drawing near an edge.
         let half = widest(&lines) / 2.0;
         let middle = f64::midpoint(left, right).min(width - half).max(half);
         let lowest = bottom + 38.0 + LINE * (lines.len() as f64 - 1.0);
@@ -212,7 +206,7 @@ impl Forest {
             @for tick in apart(ticks.into_iter().map(named).collect(), x) {
                 @let at = x.at(tick.value);
                 @if tick.value != 1.0 { (rule("grid", (at, TOP), (at, bottom))) }
-                // Held inside the drawing.
+                // Kept inside the drawing.
                 @let half = text_width(&tick.label) / 2.0;
                 (label(at.min(width - half).max(half), bottom + 18.0, MIDDLE, "", &tick.label))
             }
@@ -221,13 +215,14 @@ impl Forest {
         (drawing, lowest + 8.0)
     }
 
-    /// First and last of the axis, as ratios.
+    /// First and last value of the axis, as ratios.
     fn ends(&self, rows: &[&Row]) -> (f64, f64) {
         let ticks = self.ticks(rows);
         (ticks.first().copied().unwrap_or(1.0), ticks.last().copied().unwrap_or(1.0))
     }
 
-    /// The axis holds every change, and every interval up to as far again as the changes reach.
+    /// The axis covers every change, and every interval up to the range of the changes further on each
+    /// side.
     fn ticks(&self, rows: &[&Row]) -> Vec<f64> {
         let margin = (ratio(-self.margin).max(0.5).ln() * 1.2, ratio(self.margin).ln() * 1.2);
         let (low, high) = rows
@@ -248,7 +243,7 @@ fn percent(ratio: f64) -> f64 {
     100.0 * (ratio - 1.0)
 }
 
-/// Change and interval in one line, or in two where that is too wide.
+/// Change and interval in one line, or in two if that is too wide.
 fn figure_lines(row: &Row) -> Vec<String> {
     let (change, interval) = numbers::change_and_interval(row.change, row.interval);
     match interval {
@@ -258,7 +253,7 @@ fn figure_lines(row: &Row) -> Vec<String> {
     }
 }
 
-/// Ticks whose labels do not touch, the one of no change first, then from the ends inwards.
+/// Ticks whose labels do not touch: no change first, then from the ends inwards.
 fn apart(ticks: Vec<Tick>, x: &Scale) -> Vec<Tick> {
     const SPACE: f64 = 10.0;
     let last = ticks.len().saturating_sub(1);
@@ -279,12 +274,11 @@ fn apart(ticks: Vec<Tick>, x: &Scale) -> Vec<Tick> {
     kept
 }
 
-/// Whether an end of an interval in percent is beyond the axis.
 fn goes_beyond((low, high): (f64, f64), (first, last): (f64, f64)) -> bool {
     ratio(low) < first || ratio(high) > last
 }
 
-/// The interval and the mark; an end of the interval that is beyond the axis is an arrow.
+/// The interval and the mark; an end outside the axis is an arrow.
 fn interval_and_mark(row: &Row, x: &Scale, (first, last): (f64, f64), y: f64) -> Markup {
     let class = row.tone.mark_class();
     let end = |end: f64, is_beyond: bool, arrow: &'static str| {
@@ -345,20 +339,20 @@ mod tests {
     const ARROW: &str = "M0-4.5L8 0L0 4.5z";
     const CAPS: &str = "class=\"v-unclear\"";
 
-    /// An interval to +193 % was drawn with an end cap at +75 %.
+    /// Regression: an interval to +193 % was drawn with an end cap at +75 %.
     #[test]
     fn a_clipped_interval_ends_in_an_arrow() {
         let clipped = drawn(&[("a", 5.0, Some((-3.0, 193.0))), ("b", 1.0, Some((-1.0, 3.0)))]);
         assert_eq!(clipped.matches(ARROW).count(), 1);
         assert!(clipped.contains("+193.0") || clipped.contains("+193"), "the true figure stands beside it");
         assert!(clipped.contains("An arrow"));
-        // Two lines, of which the first has one cap and the second two; and two marks and an arrow.
+        // Two lines, with one cap and with two; two marks and an arrow.
         assert_eq!(clipped.matches(CAPS).count(), 2 + 3 + 3);
         let whole = drawn(&[("a", 5.0, Some((3.0, 7.0)))]);
         assert!(!whole.contains(ARROW) && !whole.contains("An arrow"));
     }
 
-    /// An axis of changes reached -2,000 %.
+    /// Regression: an axis of changes reached -2,000 %.
     #[test]
     fn no_axis_goes_below_minus_a_hundred_percent() {
         for rows in [
@@ -380,7 +374,7 @@ mod tests {
         }
     }
 
-    /// Names were cut with an ellipsis, figures by the edge.
+    /// Regression: names were cut with an ellipsis, figures by the edge.
     #[test]
     fn names_and_figures_are_whole() {
         let name =

@@ -7,12 +7,10 @@ use super::axis::{Scale, Spacing, Tick, log_ticks, round_ticks, without_overlap}
 use super::{Chart, Drawing, END, FONT, MIDDLE, START, label, mark, rule, text_width};
 use crate::numbers;
 
-/// Height of the plotting area.
 const PLOT: f64 = 230.0;
 const BOTTOM: f64 = 46.0;
 const RIGHT: f64 = 14.0;
 
-/// A point; whiskers where `range` is given, or a part of its line's band.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Point {
     pub(crate) x: f64,
@@ -22,12 +20,12 @@ pub(crate) struct Point {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Series {
-    /// Its name; empty where there is only one.
+    /// Empty if it is the only series.
     pub(crate) name: String,
     pub(crate) points: Vec<Point>,
     /// Whether it is computed, not measured: a line without markers.
     pub(crate) computed: bool,
-    /// Whether ranges are drawn as a band about the line, and not as whiskers.
+    /// Whether ranges are drawn as a band, not as whiskers.
     pub(crate) banded: bool,
 }
 
@@ -45,7 +43,6 @@ impl Series {
     }
 }
 
-/// What y is measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     PerSecond,
@@ -78,11 +75,10 @@ pub(crate) struct LineChart {
     pub(crate) caption: String,
     pub(crate) x_name: &'static str,
     pub(crate) y_name: &'static str,
-    /// Ticks of x; their first and last bound the axis.
+    /// The first and last bound the axis.
     pub(crate) x_ticks: Vec<Tick>,
     pub(crate) y_spacing: Spacing,
     pub(crate) unit: Unit,
-    /// Whether points are marked; lines of many points are clearer without.
     pub(crate) markers: bool,
     pub(crate) series: Vec<Series>,
     pub(crate) data: Table,
@@ -113,7 +109,7 @@ impl Chart for LineChart {
             (ticks.first().map_or(0.0, |tick| tick.value), ticks.last().map_or(1.0, |tick| tick.value))
         };
         let y = Scale::new(self.y_spacing, bounds(&ticks), (bottom, top));
-        // Room beside the first and last point for markers.
+        // Space for the markers of the first and last point.
         let x = Scale::new(Spacing::Linear, bounds(&self.x_ticks), (left + 10.0, right - 10.0));
         let markup = html! {
             (legend)
@@ -127,7 +123,7 @@ impl Chart for LineChart {
             @for tick in without_overlap(self.x_ticks.clone(), &x) {
                 @let at = x.at(tick.value);
                 (rule("base", (at, bottom), (at, bottom + 5.0)))
-                // Held inside the drawing.
+                // Kept inside the drawing.
                 (label(at.min(width - text_width(&tick.label) / 2.0), bottom + 20.0, MIDDLE, "", &tick.label))
             }
             (label((left + right) / 2.0, bottom + 40.0, MIDDLE, "axis", self.x_name))

@@ -1,4 +1,4 @@
-//! How series are told apart: colour, dash pattern and marker shape, all three at once.
+//! Series differ in colour, dash pattern and marker shape, all three at once.
 
 use maud::{Markup, html};
 
@@ -21,7 +21,6 @@ const SHAPES: [&str; STYLES] = [
 /// Height of one row of the legend.
 const LINE: f64 = 22.0;
 
-/// A line through points; fewer than two draw nothing.
 pub(super) fn line(style: usize, points: &[(f64, f64)]) -> Markup {
     let step = |(n, (x, y)): (usize, &(f64, f64))| {
         format!("{}{} {}", if n == 0 { 'M' } else { 'L' }, coordinate(*x), coordinate(*y))
@@ -33,7 +32,7 @@ pub(super) fn line(style: usize, points: &[(f64, f64)]) -> Markup {
     }
 }
 
-/// What lies between the lower and the upper ends of ranges at these x; fewer than two draw nothing.
+/// The area between the ends of ranges at these x; fewer than two draw nothing.
 pub(super) fn band(style: usize, ranges: &[(f64, (f64, f64))]) -> Markup {
     let there = ranges.iter().map(|(x, (low, _))| (*x, *low));
     let back = ranges.iter().rev().map(|(x, (_, high))| (*x, *high));
@@ -47,14 +46,13 @@ pub(super) fn marker(style: usize, place: (f64, f64)) -> Markup {
     shape(&format!("mark {}", CLASSES[style % STYLES]), SHAPES[style % STYLES], place)
 }
 
-/// A vertical whisker with caps.
 pub(super) fn whisker(style: usize, x: f64, (low, high): (f64, f64)) -> Markup {
     let (x, low, high) = (coordinate(x), coordinate(low), coordinate(high));
     let path = format!("M{x} {low}V{high}m-3.5 0h7M{x} {low}m-3.5 0h7");
     html! { path d=(path) class=(format!("whisker {}", CLASSES[style % STYLES])) {} }
 }
 
-/// The legend from the top of a drawing of this width, and its height. One nameless series needs none.
+/// The legend for a drawing of this width, and its height. A single unnamed series has none.
 pub(super) fn legend(names: &[&str], left: f64, whole: f64) -> (Markup, f64) {
     const SAMPLE: f64 = 30.0;
     const GAP: f64 = 18.0;

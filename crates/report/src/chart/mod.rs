@@ -1,8 +1,8 @@
-//! Charts as SVG of our own, so that a page needs no script and shows the same in print and without colour
-//! (docs/decisions/0006); themed by CSS variables, each with its data as a table.
+//! Charts as SVG, without a library: a page needs no script and is the same in print and without colour
+//! (docs/decisions/0006). Colours are CSS variables; each chart has its data as a table.
 //!
-//! What is drawn is plain data: a [`line::LineChart`], a [`forest::Forest`], the [`bars::Bars`] of a job's phases,
-//! [`stacks::Stacks`] of what times are made of.
+//! A chart is plain data: a [`line::LineChart`], a [`forest::Forest`], the [`bars::Bars`] of a job's
+//! phases, [`stacks::Stacks`] of the parts of times.
 
 pub(crate) mod axis;
 pub(crate) mod bars;
@@ -14,33 +14,28 @@ pub(crate) mod stacks;
 use maud::{Markup, html};
 use results::Table;
 
-/// Width of most drawings in full, in their own units; the page scales them.
+/// Full width of most drawings, in their units; the page scales them.
 const WIDTH: f64 = 560.0;
-/// Width of those with words on both sides of the plot.
+/// Full width of drawings with text on both sides of the plot.
 const WIDE: f64 = 680.0;
-/// Size of labels, in the same units.
 pub(crate) const FONT: f64 = 13.0;
 
 /// Width on a phone, where labels keep their size.
 pub(crate) const SLIM: f64 = 360.0;
 
-/// What can be drawn: on a page in two widths, of which the screen chooses one, and alone as a file.
+/// A chart: on a page in two widths, of which the screen selects one, or as a separate file.
 pub trait Chart {
-    /// Above it.
     fn title(&self) -> &str;
 
-    /// A sentence that says what one sees.
     fn caption(&self) -> String;
 
-    /// The same as a table.
     fn data(&self) -> &Table;
 
-    /// Width in full, in the drawing's own units.
     fn width(&self) -> f64 {
         WIDTH
     }
 
-    /// The drawing at a width; `None` where there is nothing to draw.
+    /// The drawing at a width; `None` if it has no data.
     fn draw(&self, width: f64) -> Option<Drawing>;
 }
 
@@ -50,13 +45,12 @@ pub struct Drawing {
     pub(crate) height: f64,
 }
 
-/// A coordinate with one decimal: enough for a screen, short in the file.
 pub(crate) fn coordinate(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// About how wide a text is drawn, in the drawing's units: by the widest of the usual fonts, since the reader's is not
+/// Approximate width of a text in the drawing's units: by the widest usual font, since the reader's is not
 /// known.
 pub(crate) fn text_width(text: &str) -> f64 {
     text.chars().map(character_width).sum::<f64>() * FONT
@@ -82,8 +76,8 @@ fn character_width(c: char) -> f64 {
     }
 }
 
-/// A text in lines of at most this width: broken after commas, else between words, else within a word, behind an
-/// underscore or the like where there is one. Nothing is cut off.
+/// A text in lines of at most this width: broken after commas, else between words, else within a word,
+/// after an underscore or the like if it has one. Nothing is cut off.
 pub(crate) fn wrapped(text: &str, width: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -102,7 +96,6 @@ pub(crate) fn wrapped(text: &str, width: f64) -> Vec<String> {
     lines
 }
 
-/// Adds a piece to the last line, or as the next one; whether it fits either.
 fn add(lines: &mut Vec<String>, piece: &str, width: f64) -> bool {
     let last = lines.last_mut().expect("there is always a line");
     let longer = if last.is_empty() { piece.to_owned() } else { format!("{last} {piece}") };
@@ -116,7 +109,6 @@ fn add(lines: &mut Vec<String>, piece: &str, width: f64) -> bool {
     true
 }
 
-/// A word that is wider than a line.
 fn broken(word: &str, width: f64) -> Vec<String> {
     let mut lines = vec![String::new()];
     for c in word.chars() {
@@ -149,12 +141,11 @@ fn labels(x: f64, middle: f64, anchor: Anchor, class: &'static str, lines: &[Str
     }
 }
 
-/// The width of the widest of some lines.
 fn widest<'a>(lines: impl IntoIterator<Item = &'a String>) -> f64 {
     lines.into_iter().map(|line| text_width(line)).fold(0.0, f64::max)
 }
 
-/// Where a label is held: at its start, middle or end.
+/// The point of a label at its x: start, middle or end.
 type Anchor = &'static str;
 const START: Anchor = "start";
 const MIDDLE: Anchor = "middle";
@@ -176,7 +167,6 @@ fn rectangle(class: &'static str, (x, y): (f64, f64), (width, height): (f64, f64
     html! { rect x=(coordinate(x)) y=(coordinate(y)) width=(width) height=(height) class=(class) {} }
 }
 
-/// An outline around a point.
 fn shape(class: &str, outline: &'static str, (x, y): (f64, f64)) -> Markup {
     let place = format!("translate({} {})", coordinate(x), coordinate(y));
     html! { path d=(outline) transform=(place) class=(class) {} }
@@ -200,7 +190,7 @@ mod tests {
     }
 
     proptest! {
-        /// Labels were cut off with an ellipsis.
+        /// Regression: labels were cut off with an ellipsis.
         #[test]
         fn nothing_of_a_label_is_cut(text in ".{0,60}", width in 20.0f64..300.0) {
             let lines = wrapped(&text, width);

@@ -1,4 +1,4 @@
-//! Stacked bars: what a time is made of, one bar below the other, each with the interval of the whole.
+//! Stacked bars: the parts of a time, one bar below the other, each with the interval of the whole.
 
 use maud::{Markup, html};
 use results::Table;
@@ -13,16 +13,15 @@ use crate::stages;
 
 const ROW: f64 = 30.0;
 const BAR: f64 = 18.0;
-/// Share of the width that names may take before they are broken into lines.
+/// Share of the width for names; wider ones are broken into lines.
 const NAMES: f64 = 0.36;
-/// Looks of parts; a part behind these looks like the last, as what no other part tells of does.
+/// Styles of parts; further parts share the last style, which also marks the rest.
 const LOOKS: [&str; 7] = ["part p0", "part p1", "part p2", "part p3", "part p4", "part p5", "part p6"];
 
-/// One bar.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Stack {
     pub(crate) name: String,
-    /// Length of each part, by its place among the names of parts.
+    /// Length of each part, in the order of their names.
     pub(crate) parts: Vec<f64>,
     /// 95 % interval of their sum.
     pub(crate) interval: Option<(f64, f64)>,
@@ -37,7 +36,6 @@ pub(crate) struct Stacks {
     pub(crate) data: Table,
 }
 
-/// What the length of a bar is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum StackScale {
     /// Seconds of a job, over rounds.
@@ -133,7 +131,6 @@ impl Chart for Stacks {
     }
 }
 
-/// The parts of a bar next to each other, the last one's end with its whisker.
 fn bar(stack: &Stack, names: &[&str], x: &Scale, middle: f64) -> Markup {
     let mut from = 0.0;
     let parts = stack.parts.iter().zip(names).enumerate().map(|(place, (seconds, name))| {
@@ -160,7 +157,6 @@ fn look(part: &str, place: usize) -> &'static str {
     LOOKS[if part == stages::REST { last } else { place.min(last) }]
 }
 
-/// What the looks stand for, from the top of a drawing of this width, and its height.
 fn legend(parts: &[&str], whole: f64) -> (Markup, f64) {
     const SAMPLE: f64 = 14.0;
     const GAP: f64 = 16.0;

@@ -1,4 +1,4 @@
-//! What arms' plans differ in: their nodes, without figures.
+//! In what the plans of arms differ: their nodes, without figures.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,13 @@ use super::Explained;
 use results::ReportData;
 use results::data::cell_text;
 
-/// Nodes that are named at most on each side.
+/// Nodes named on each side, at most.
 const MOST: usize = 4;
 
-/// Arms that have their own line.
 const MOST_ARMS: usize = 3;
 
-/// What an arm's plans have in place of the base's, in words that go on from the arm's name: `Index Scan using i on t
-/// instead of Seq Scan on t`. `None` where they are the same.
+/// How an arm's plans differ from the base's, as a phrase after the arm's name: `Index Scan using i on t
+/// instead of Seq Scan on t`. `None` if they are equal.
 pub(crate) fn change(base: &Explained, own: &Explained) -> Option<String> {
     if base.shape == own.shape {
         return (base.functions != own.functions).then(|| {
@@ -37,8 +36,9 @@ fn computed(own: &Explained) -> String {
     }
 }
 
-/// What the base has in place of a script's sample; `None` where that was not explained. Scripts of arms may have other names:
-/// by their place among the scripts of their run, and tiles by zoom and layer, since a cache doubles scripts.
+/// The base's sample of the same script; `None` if that was not explained. Scripts of arms may have other
+/// names, so they match by their place among the scripts of their run; tiles match by zoom and layer, since
+/// a cache doubles scripts.
 pub(crate) fn of_base<'e>(all: &'e [Explained], base: &str, own: &Explained) -> Option<&'e Explained> {
     let place = own.place?;
     let is_base = |other: &&Explained| other.arm.as_deref() == Some(base) && other.cell == own.cell;
@@ -52,14 +52,15 @@ pub(crate) fn of_base<'e>(all: &'e [Explained], base: &str, own: &Explained) -> 
     }
 }
 
-/// By its name; by its place where the base has none of that name.
+/// By name; by place if the base has no layer of that name.
 fn is_same_layer(base: &Explained, own: &Explained) -> bool {
     let layer = |of: &Explained| of.map.as_ref().map(|part| part.layer.clone());
     let is_named = layer(own).is_some_and(|layer| base.layers.contains(&layer));
     if is_named { layer(base) == layer(own) } else { base.layer() == own.layer() }
 }
 
-/// A line for each arm whose plans are others than the base's, of the first cell where they are; of many arms the others by name.
+/// A line for each arm whose plans differ from the base's, from the first cell with a difference; of many
+/// arms the others by name.
 pub(crate) fn told(data: &ReportData) -> Vec<String> {
     let Some(base) = data.base() else { return Vec::new() };
     let all = Explained::all(data);
@@ -73,7 +74,6 @@ pub(crate) fn told(data: &ReportData) -> Vec<String> {
     lines
 }
 
-/// The base's and an arm's sample of a script.
 type Pair<'e> = (&'e Explained, &'e Explained);
 
 fn told_of(all: &[Explained], base: &str, arm: &str) -> Option<String> {
@@ -105,7 +105,7 @@ fn told_of(all: &[Explained], base: &str, arm: &str) -> Option<String> {
     ))
 }
 
-/// Those of `nodes` that are not among `others`, each as often as it is there once more.
+/// The nodes that `others` lacks, by count.
 fn without(nodes: &[String], others: &[String]) -> Vec<String> {
     let mut others: Vec<&String> = others.iter().collect();
     let mut left: Vec<String> = Vec::new();
@@ -118,7 +118,7 @@ fn without(nodes: &[String], others: &[String]) -> Vec<String> {
     left
 }
 
-/// Those that read something first.
+/// A list of nodes; reading nodes are first.
 fn named(mut nodes: Vec<String>) -> String {
     nodes.sort_by_key(|node| !(node.contains(" on ") || node.contains(" using ")));
     let more = nodes.len().saturating_sub(MOST);
@@ -145,7 +145,8 @@ mod tests {
         assert_eq!(told(&found), ["plans differ: b: 91 % index scans; a: 91 % sequential scans"]);
         let same = data(vec![run("a", 1, seq, &[2.0]), run("b", 1, seq, &[0.5])]);
         assert!(told(&same).is_empty());
-        // A factor of 48 was "the same plans": what made it stood in the nodes' conditions.
+        // Regression: a factor of 48 was reported as "the same plans"; the difference was in the nodes'
+        // conditions.
         let mut buffer = run("b", 1, seq, &[0.5]);
         buffer.plans[0].nodes[1].functions = vec!["st_intersects".into(), "st_buffer".into()];
         let found = data(vec![run("a", 1, seq, &[2.0]), buffer]);
@@ -156,7 +157,8 @@ mod tests {
         assert_eq!(change(&all[0], &all[1]).unwrap(), words);
     }
 
-    /// A base's script was taken for another one where an arm's first had no plans, and scripts for cells.
+    /// Regression: the base's script was matched with another one if an arm's first had no plans, or by
+    /// cell.
     #[test]
     fn scripts_are_paired_by_their_place_in_the_run() {
         let with_two = |arm: &str, first: &str, second: &str| {
@@ -186,7 +188,7 @@ mod tests {
         assert!(line.starts_with("plans differ (2 of 2 cells), w, 4 clients: b, b.sql: "), "{line}");
     }
 
-    /// `compare --base` left them against the base that was planned.
+    /// Regression: `compare --base` compared plans with the planned base.
     #[test]
     fn another_base_is_the_one_that_plans_are_told_against() {
         let seq = (Part::SeqScan, "Seq Scan", "");
@@ -205,7 +207,7 @@ mod tests {
         assert_eq!(named(vec!["Limit".into(), "Seq Scan on t".into()]), "Seq Scan on t, Limit");
     }
 
-    /// Behind a cache each zoom has two scripts, and z12 was held against the base's z13.
+    /// Regression: behind a cache each zoom has two scripts, and z12 was compared with the base's z13.
     #[test]
     fn tiles_are_held_against_their_own_zoom() {
         let tiles = |arm: &str, layer: &str, zooms: &[(u8, Option<bool>)]| {

@@ -6,22 +6,18 @@ use spec::{FunctionTime, Part};
 
 use super::{Spread, Transaction};
 
-/// What a transaction's calls of a function took.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FunctionFigures {
     pub(crate) name: String,
     pub(crate) part: Part,
     /// Mean number of calls.
     pub(crate) calls: f64,
-    /// What is booked under its part; of what is booked nowhere, as the server measured it.
+    /// Time booked under the function's part; of functions booked nowhere, the server's measurement.
     pub(crate) ms: Spread,
-    /// Of the whole, 0 to 1.
     pub(crate) share: Spread,
-    /// Whether any of it is booked under its part.
     pub(crate) is_booked: bool,
 }
 
-/// Of each function that was counted, those that took most first.
 pub(super) fn of(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<FunctionFigures> {
     let all = || transactions.iter().flatten().flat_map(|plan| &plan.functions);
     let names: BTreeSet<&str> = all().map(|function| function.name.as_str()).collect();
@@ -76,7 +72,8 @@ mod tests {
         assert_eq!((found[0].is_booked, found[1].is_booked, found[1].calls), (true, false, 5.0));
     }
 
-    /// Of a parallel query it was the time of the leader alone, beside parts that hold the mean of all processes.
+    /// Regression: for a parallel query it was the time of the leader only, next to parts with the mean of
+    /// all processes.
     #[test]
     fn what_is_booked_is_shown_and_not_what_was_measured_in_the_leader() {
         let functions = vec![function("st_area", 2.0, 6.0), function("box2d", 1.0, 0.0)];

@@ -1,4 +1,5 @@
-//! Where the time of statements goes, as a server explained a sample of transactions: by cell, arm and script.
+//! Where the time of statements goes, as a server explained a sample of transactions: by cell, arm and
+//! script.
 
 mod changed;
 mod functions;
@@ -17,45 +18,42 @@ use crate::numbers::real;
 use results::ReportData;
 use results::data::levels;
 
-/// A script's sample in one cell and arm.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Explained {
     pub(crate) cell: Cell,
     pub(crate) arm: Option<String>,
     pub(crate) script: String,
-    /// Its place among the scripts of the run, explained or not, from 0; `None` where the run does not name it.
+    /// Its place among all scripts of the run, from 0; `None` if the run does not name it.
     pub(crate) place: Option<usize>,
-    /// Whether the arm has other scripts too.
     pub(crate) is_one_of_several: bool,
-    /// Of which part of a map its tiles are.
     pub(crate) map: Option<MapPart>,
-    /// Layers of its run, in their order; empty where it asked for no map.
+    /// Layers of its run, in their order; empty if it requests no map.
     pub(crate) layers: Vec<String>,
     pub(crate) transactions: usize,
     /// Planning and execution of a transaction's statements, ms.
     pub(crate) total_ms: Spread,
-    /// Mean of the same without clocks at the nodes; `None` where that was not taken.
+    /// Mean of the same without timing of nodes; `None` if not measured.
     pub(crate) untimed_ms: Option<f64>,
     /// Mean service time of the script's transactions in the run itself.
     pub(crate) measured_ms: Option<f64>,
-    /// Mean time of compiling expressions, which is within nodes.
+    /// Mean time of JIT compilation, which is included in nodes.
     pub(crate) jit_ms: f64,
-    /// How far own times can be wrong by rounding, as a share of the whole.
+    /// Possible error of own times by rounding, as a share of the whole.
     pub(crate) rounding: f64,
-    /// In the order of [`Part::ALL`], those that there are.
     pub(crate) parts: Vec<PartFigures>,
-    /// Nodes of the commonest plans, in their order and without figures, and how many transactions have these.
+    /// Nodes of the commonest plans, in their order and without figures, and how many transactions have
+    /// these.
     pub(crate) shape: Vec<String>,
     pub(crate) of_shape: usize,
-    /// What the nodes are, as [`Explained::shape`] without its indents.
+    /// The nodes of [`Explained::shape`] without indents.
     pub(crate) nodes: Vec<String>,
-    /// What those nodes compute, each function once.
+    /// Functions of those nodes, each once.
     pub(crate) functions: BTreeSet<String>,
-    /// What the server counted of functions, those that took most first; empty where it counted nothing.
+    /// What the server counted of functions, the longest first; empty if nothing.
     pub(crate) function_times: Vec<FunctionFigures>,
-    /// The first of several such, as the one whose text is kept.
+    /// The first of several equally slow ones, as for the kept text.
     pub(crate) slowest: StatementPlan,
-    /// How far rows per loop can be off, since the server rounds them.
+    /// Possible error of rows per loop, since the server rounds them.
     pub(crate) rows_rounding: f64,
 }
 
@@ -65,11 +63,10 @@ pub(crate) struct PartFigures {
     pub(crate) ms: Spread,
     /// Of the whole, 0 to 1.
     pub(crate) share: Spread,
-    /// In how many transactions the share is below [`A_FIFTH`].
     pub(crate) below_a_fifth: usize,
 }
 
-/// What is often said of index scans: that they take less than this.
+/// A common claim about index scans: they take less than this.
 pub(crate) const A_FIFTH: f64 = 0.2;
 
 /// Over the transactions of a sample.
@@ -78,14 +75,12 @@ pub(crate) struct Spread {
     pub(crate) mean: f64,
     pub(crate) median: f64,
     pub(crate) p10: f64,
-    /// The quartiles.
     pub(crate) p25: f64,
     pub(crate) p75: f64,
     pub(crate) p90: f64,
 }
 
 impl Spread {
-    /// Of at least one value; between two of them a quantile is on the line that joins them.
     fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let quantile = |q: f64| {
@@ -107,12 +102,12 @@ impl Spread {
 type Transaction<'a> = Vec<&'a StatementPlan>;
 
 impl Explained {
-    /// All that there are, by cell, arm (the base first) and script.
+    /// All samples, by cell, arm (the base first) and script.
     pub(crate) fn all(data: &ReportData) -> Vec<Self> {
         let mut arms = data.arms();
         arms.sort_by_key(|arm| *arm != data.base());
         let place = |run: &Run| arms.iter().position(|arm| run.arm.as_deref() == *arm);
-        // A run that was measured once more takes the place of the former.
+        // A repeated run replaces the former.
         let mut runs: BTreeMap<(Cell, usize), &Run> = BTreeMap::new();
         for run in data.grid_runs().filter(|run| !run.plans.is_empty()) {
             if let Some(arm) = place(run) {
@@ -185,7 +180,8 @@ impl Explained {
         }
     }
 
-    /// Its arm, and its script where there are several; or the script where nothing is compared. Of tiles the zoom stands first.
+    /// Its arm, and its script if there are several; the script if nothing is compared. For tiles the zoom
+    /// is first.
     pub(crate) fn name(&self) -> String {
         if let Some(tiles) = self.tiles() {
             return [Some(tiles), self.arm.clone()].into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -197,18 +193,18 @@ impl Explained {
         }
     }
 
-    /// `z12`, where its tiles have a zoom.
+    /// `z12`, if its tiles have a zoom.
     pub(crate) fn zoom(&self) -> Option<String> {
         Some(format!("z{}", self.map.as_ref()?.zoom?))
     }
 
-    /// `z12`; `z12 of roads` where there are several layers. `None` of what has no zoom.
+    /// `z12`; `z12 of roads` if there are several layers. `None` without a zoom.
     pub(crate) fn tiles(&self) -> Option<String> {
         let (zoom, part) = (self.zoom()?, self.map.as_ref()?);
         Some(if self.layers.len() > 1 { format!("{zoom} of {}", part.layer) } else { zoom })
     }
 
-    /// Place of its layer among those of its run, from 0; `None` of what asks for no map.
+    /// Place of its layer among the layers of its run, from 0; `None` if it requests no map.
     pub(crate) fn layer(&self) -> Option<usize> {
         let part = self.map.as_ref()?;
         self.layers.iter().position(|layer| *layer == part.layer)
@@ -228,7 +224,7 @@ impl Explained {
     }
 }
 
-/// Half of the last digit of rows per loop: whole ones before PostgreSQL 18, hundredths from then on.
+/// Half of the last digit of rows per loop: whole numbers before PostgreSQL 18, hundredths since.
 fn rows_rounding(run: &Run, target: &Target) -> f64 {
     const HUNDREDTHS: u32 = 18;
     let own = run.settings.iter().find(|setting| setting.name == "server_version");
@@ -244,7 +240,7 @@ fn shape(plans: &[&StatementPlan]) -> Vec<String> {
     plans.iter().flat_map(|plan| plan.shape()).collect()
 }
 
-/// The transaction whose plans most others have too; the first of several such.
+/// The transaction with the commonest plans; the first of several.
 fn commonest<'t, 'p>(transactions: &'t [Transaction<'p>]) -> &'t Transaction<'p> {
     let like =
         |plans: &Transaction<'_>| transactions.iter().filter(|other| shape(other) == shape(plans)).count();
@@ -276,10 +272,11 @@ fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
     Part::ALL.into_iter().filter_map(one).collect()
 }
 
-/// Parts of the time of explained transactions, a line for each cell, arm, script and part; `total` is planning and
-/// execution together. Medians over the sample with its 10th and 90th percentile, and the mean, which adds up; of tiles also
-/// the quartiles of the share, and in how many of them it is below 20 %. Below them a line for each function that the server
-/// counted (`part` is `function`), with its calls on average: what is booked, or where nothing is, as it was measured.
+/// Parts of the time of explained transactions: a line for each cell, arm, script and part; `total` is
+/// planning and execution together. Medians over the sample with its 10th and 90th percentile, and the
+/// mean, which adds up; for tiles also the quartiles of the share, and in how many of them it is below 20
+/// %. Then a line for each function that the server counted (`part` is `function`), with its calls on
+/// average: the booked time or, if none, the measured one.
 #[must_use]
 pub fn plans(data: &ReportData) -> Table {
     let mut table = Table::new([
@@ -353,7 +350,8 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A run with one statement for each of these times in a node of this kind, and a tenth of it for planning.
+    /// A run with a statement for each of these times in a node of this kind, and a tenth of it for
+    /// planning.
     pub(crate) fn run(arm: &str, round: u32, node: (Part, &str, &str), each_ms: &[f64]) -> Run {
         let factors = [("clients".to_owned(), "4".to_owned())].into();
         let key = RunKey { workload: "w".into(), factors, arm: Some(arm.into()), round };
@@ -438,7 +436,7 @@ pub(crate) mod tests {
         );
     }
 
-    /// Another one of them could be kept as text.
+    /// Regression: another of several equally slow ones could be kept as text.
     #[test]
     fn of_several_that_took_as_long_the_first_is_the_slowest() {
         let scan = (Part::SeqScan, "Seq Scan", "");
@@ -458,7 +456,7 @@ pub(crate) mod tests {
             }));
             Explained::all(&data(vec![run]))[0].rows_rounding
         };
-        // The target of all is 18.
+        // All targets have version 18.
         for (version, wanted) in
             [(None, 0.005), (Some("17.4 (Debian 17.4-1)"), 0.5), (Some("19devel"), 0.005), (Some("?"), 0.5)]
         {

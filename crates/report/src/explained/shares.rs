@@ -8,8 +8,8 @@ use crate::numbers::real;
 use results::ReportData;
 use results::data::levels;
 
-/// The median share of each part that any of them has, beside the median of the whole; all figures with their spread are in
-/// [`plans`](super::plans).
+/// The median share of each part, with the median of the whole; [`plans`](super::plans) has all figures
+/// with their spread.
 #[must_use]
 pub fn plan_shares(data: &ReportData) -> Table {
     let all = Explained::all(data);
@@ -46,7 +46,7 @@ mod tests {
         let [scans, indexes] =
             ["seq_scan_pct", "index_pct"].map(|name| has(name).unwrap_or_else(|| panic!("{table:?}")));
         assert_eq!((has("joins_pct"), table.rows.len()), (None, 2));
-        // The base first; of the three the median, which is twice as long with its planning.
+        // The base first; the median of the three, twice as long with its planning.
         assert_eq!(table.rows[0][2..5], ["a".into(), "a.sql".into(), Value::Real(2.2)]);
         let share = |value: &Value| matches!(value, Value::Real(share) if (share - 100.0 / 1.1).abs() < 1e-9);
         assert!(share(&table.rows[0][scans]) && share(&table.rows[1][indexes]), "{table:?}");

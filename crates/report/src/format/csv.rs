@@ -1,11 +1,11 @@
-//! Comma-separated values, RFC 4180: CRLF, quotes doubled. A row is always one line: line breaks in texts are escaped.
+//! Comma-separated values, RFC 4180: CRLF, quotes doubled. A row is always one line: line breaks in texts
+//! are escaped.
 
 use results::{Marked, Table, Value};
 
 use super::hex;
 use crate::visible;
 
-/// What becomes of a text that a spreadsheet would take for a formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Formulas {
     /// An apostrophe before it makes it a text (OWASP, CSV Injection).
@@ -31,7 +31,7 @@ impl Formulas {
     }
 }
 
-/// Whether a spreadsheet may calculate it. A number with its sign is none.
+/// Whether a spreadsheet may calculate it. A number with its sign is not a formula.
 fn is_formula(text: &str) -> bool {
     let text = text.trim_start();
     let is_number = || text.trim_end().parse().is_ok_and(f64::is_finite);
@@ -46,7 +46,7 @@ fn field(value: &Value, formulas: Formulas) -> String {
     match value {
         Value::Null => String::new(),
         Value::Int(number) => number.to_string(),
-        // What is not a number is an empty field, which spreadsheets and pandas read as missing.
+        // NaN is an empty field, which spreadsheets and pandas read as missing.
         Value::Real(number) => {
             if number.is_finite() {
                 number.to_string()
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// `=HYPERLINK(…)` in a name was a formula in a spreadsheet.
+    /// Regression: `=HYPERLINK(…)` in a name was a formula in a spreadsheet.
     #[test]
     fn a_text_is_no_formula_and_a_number_stays_one() {
         for (text, wanted) in [

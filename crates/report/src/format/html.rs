@@ -1,4 +1,5 @@
-//! Blocks for a page. A table has a caption, column heads with scope, numbers to the right; a chart has its data as a table.
+//! Blocks as HTML. A table has a caption, column heads with scope, numbers to the right; a chart has its
+//! data as a table.
 
 use maud::{Markup, Render, html};
 use results::{Column, Table, Value};
@@ -7,7 +8,6 @@ use super::Units;
 use crate::block::{Block, Paragraph, Span};
 use crate::chart::{Chart, Drawing, SLIM, coordinate};
 
-/// Cells of a table that are below each other on a phone, at most.
 const MOST_STACKED: usize = 80;
 
 impl Render for Block {
@@ -49,7 +49,6 @@ impl Render for Paragraph {
     }
 }
 
-/// A chart on a page; nothing where there is nothing to draw.
 fn figure(chart: &dyn Chart) -> Markup {
     let caption = chart.caption();
     let svg = |class: &str, width: f64| {
@@ -78,8 +77,8 @@ fn figure(chart: &dyn Chart) -> Markup {
     }
 }
 
-/// On narrow screens each row of a small table is a block. A large one scrolls in its own container, which must be
-/// reachable by keyboard for that.
+/// On narrow screens each row of a small table is a block. A large one scrolls in its container, which must
+/// be reachable by keyboard.
 fn table(table: &Table) -> Markup {
     let table = Units::Suited.columns(table);
     let stacks =
@@ -130,7 +129,6 @@ fn class(numeric: bool, value: &Value) -> Option<String> {
     }
 }
 
-/// Blocks as they are on a page.
 #[cfg(test)]
 pub(crate) fn page(blocks: &[Block]) -> String {
     html! { @for block in blocks { (block) } }.into_string()

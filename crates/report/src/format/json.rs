@@ -13,7 +13,6 @@ pub(super) fn print(table: &Table) -> String {
     if rows.is_empty() { "[]\n".to_owned() } else { format!("[\n  {}\n]\n", rows.join(",\n  ")) }
 }
 
-/// Plain data as a document with its line's end.
 pub(crate) fn document(data: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(data).expect("names are texts, numbers are finite");
     visible::json(&text).into_owned() + "\n"
@@ -38,7 +37,6 @@ impl Serialize for Member<'_> {
     }
 }
 
-/// `{"a": 1, "b": 2}`.
 struct Spaced;
 
 impl serde_json::ser::Formatter for Spaced {

@@ -43,7 +43,7 @@ pub(crate) fn escaped(text: &str) -> String {
     let mut letters = text.chars().peekable();
     while let Some(c) = letters.next() {
         match c {
-            // Inside a word it starts no emphasis, and names of columns are full of it.
+            // Inside a word it starts no emphasis, and names of columns contain many.
             '_' if is_of_a_word(before) && is_of_a_word(letters.peek().copied()) => out.push(c),
             '|' | '\\' | '*' | '_' | '`' | '[' | ']' | '~' => out.extend(['\\', c]),
             ':' if SCHEMES.iter().any(|scheme| ends_with(&out, scheme)) => out.push_str("\\:"),

@@ -1,4 +1,4 @@
-//! Printing of any table: one format, one small file.
+//! Prints any table; one small file per format.
 
 mod csv;
 mod html;
@@ -34,15 +34,15 @@ pub enum Format {
     Md,
 }
 
-/// A line of text above or below a table, whatever it quotes from outside.
+/// A line of text above or below a table; foreign text in it is made safe.
 #[must_use]
 pub fn line(text: &str, format: Format) -> String {
     let text = visible::line(text);
     if format == Format::Md { markdown_text(&text) } else { text.into_owned() }
 }
 
-/// Blocks for people, in text or Markdown: an empty line before each paragraph and below each caption. Charts and pictures are
-/// on pages only.
+/// Blocks for people, as text or Markdown: an empty line before each paragraph and below each caption. Only
+/// pages have charts and pictures.
 #[must_use]
 pub fn blocks(blocks: &[Block], format: Format) -> String {
     let gap = |at: usize| if at > 0 && is_bare(&blocks[at]) { "\n" } else { "" };
@@ -84,14 +84,15 @@ fn code(text: &str, format: Format) -> String {
 
 /// Prints a table; the result ends with a line break.
 ///
-/// Text and Markdown are for people: each number has the digits and the unit that suit it, and stands as `273 ms` below
-/// `p99` what is `p99_us` otherwise. CSV and JSON give every digit that is stored, and keep the unit in the column's name.
+/// Text and Markdown are for people: each number has suitable digits and a suitable unit, e.g. `273 ms`
+/// below `p99` for the column `p99_us`. CSV and JSON print all stored digits, and keep the unit in the
+/// column's name.
 #[must_use]
 pub fn print(table: &Table, format: Format) -> String {
     printed(table, format, Units::Suited)
 }
 
-/// Prints a table whose columns are the reader's own (a query's): they keep their names, and numbers their unit.
+/// Prints a table with the reader's columns (of a query): names and numbers are unchanged.
 #[must_use]
 pub fn print_as_named(table: &Table, format: Format) -> String {
     printed(table, format, Units::Named)
@@ -107,7 +108,6 @@ fn printed(table: &Table, format: Format, units: Units) -> String {
     }
 }
 
-/// Bytes as `\x` and hexadecimal digits, as PostgreSQL writes them.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold("\\x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
@@ -167,7 +167,7 @@ mod tests {
                 let printed = print_as_named(&table, format).replace("\r\n", "\n");
                 prop_assert!(!printed.contains(|c| c != '\n' && visible::is_hostile(c)), "{:?}", printed);
                 let lines = match format {
-                    // Cells are broken between words, where they are wide.
+                    // Wide cells are broken between words.
                     Format::Text => continue,
                     Format::Json | Format::Md => 3,
                     Format::Csv | Format::CsvFormulas => 2,

@@ -9,15 +9,14 @@ use results::{Table, Value};
 use super::Units;
 use crate::visible;
 
-/// Width of a table, in characters, where its columns can be made to fit.
+/// Width of a table in characters, if its columns can be narrowed to fit.
 const WIDTH: usize = 80;
-/// Blanks between columns: one of padding, one that the style puts there.
+/// Blanks between columns: one of padding, one of the style.
 const GAP: usize = 2;
 const PADDING: u16 = 1;
 /// Longer words are broken.
 const LONGEST_WORD: usize = 28;
 
-/// Columns parted by blanks, a rule under the header.
 const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none())
     .header_separator(LineStyle::none().fill('-').junction('-'))
@@ -45,7 +44,6 @@ pub(super) fn print(table: &Table, units: Units) -> String {
     format!("{}\n{rows}", lines.join("\n"))
 }
 
-/// A column as it will be printed.
 struct Column {
     name: String,
     texts: Vec<String>,
@@ -60,13 +58,12 @@ impl Column {
         Self { texts, numeric: table.is_numeric(at), name: visible::line(units.heading(own)).into_owned() }
     }
 
-    /// Width that breaks nothing.
     fn natural(&self) -> usize {
         let texts = self.texts.iter().map(|text| text.chars().count());
         texts.chain([self.name.chars().count()]).max().unwrap_or(0)
     }
 
-    /// Least width: numbers whole, text in words, the name broken before underscores.
+    /// Least width: whole numbers, text between words, the name broken before underscores.
     fn least(&self) -> usize {
         let pieces = pieces(&self.name).into_iter().map(|piece| piece.chars().count()).max().unwrap_or(0);
         let words = |text: &String| text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
@@ -77,7 +74,6 @@ impl Column {
         texts.chain([pieces]).max().unwrap_or(0)
     }
 
-    /// The name, broken before underscores where it is wider than the column.
     fn head(&self, width: usize) -> String {
         if self.name.chars().count() <= width {
             return self.name.clone();
@@ -107,11 +103,10 @@ fn pieces(name: &str) -> Vec<String> {
     pieces
 }
 
-/// Natural widths, the widest narrowed first until the table fits or nothing can give any more.
+/// Natural widths, the widest narrowed first until the table fits or no column can be narrowed.
 fn widths(columns: &[Column]) -> Vec<usize> {
     let least: Vec<usize> = columns.iter().map(Column::least).collect();
     let mut widths: Vec<usize> = columns.iter().map(Column::natural).collect();
-    // What is wider than any terminal needs no counting down from.
     widths.iter_mut().zip(&least).for_each(|(width, least)| *width = (*width).min(WIDTH).max(*least));
     while total(&widths) > WIDTH {
         let widest = (0..widths.len()).filter(|&at| widths[at] > least[at]).max_by_key(|&at| widths[at]);

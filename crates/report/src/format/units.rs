@@ -1,4 +1,4 @@
-//! Units for people: what a column's name says of its numbers, and how one of them is then written.
+//! Units for people: what a column's name says about its numbers, and how to print them.
 
 use std::borrow::Cow;
 
@@ -6,24 +6,20 @@ use results::{Column, Kind as Of, Marked, Table, Value};
 
 use crate::{numbers, visible};
 
-/// Who reads the numbers of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Units {
-    /// People: each number with the unit that suits it, the column's name without one.
+    /// People: each number with a suitable unit, the column's name without one.
     Suited,
-    /// People who named the columns themselves: names and units as they are.
+    /// People who chose the columns: names and units unchanged.
     Named,
 }
 
-/// What the numbers of a column are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Plain,
-    /// A change in percent, with its sign.
     Change,
     /// An end of a change's interval.
     End,
-    /// A share in percent.
     Share,
     /// A latency, with its factor to nanoseconds.
     Time(f64),
@@ -32,7 +28,7 @@ enum Kind {
 }
 
 impl Units {
-    /// The column's name above numbers written by [`Self::text`].
+    /// The column's name above numbers printed by [`Self::text`].
     pub(super) fn heading(self, column: &Column) -> &str {
         match (self, column.kind) {
             (Self::Suited, Of::Named) => kind(&column.name).1,
@@ -63,7 +59,7 @@ impl Units {
         }
     }
 
-    /// The table without optional columns in which nothing stands.
+    /// The table without empty optional columns.
     pub(super) fn columns(self, table: &Table) -> Cow<'_, Table> {
         let empty = |at: usize| {
             table.rows.iter().all(|row| match row.get(at) {
@@ -85,7 +81,7 @@ fn suited(number: f64, kind: Kind) -> String {
         Kind::Change => numbers::change(number),
         Kind::End => numbers::change_end(number),
         Kind::Share => numbers::percent(number / 100.0),
-        // From a minute on minutes and hours are easier to grasp.
+        // From a minute on, minutes and hours are easier to read.
         Kind::Time(to_ns) if number * to_ns >= 60e9 => numbers::duration(number * to_ns / 1e9),
         Kind::Time(to_ns) => numbers::latency_ns(number * to_ns),
         Kind::Seconds => numbers::duration(number),
@@ -93,7 +89,7 @@ fn suited(number: f64, kind: Kind) -> String {
     }
 }
 
-/// What a column's name says of its numbers, and the name without that.
+/// What a column's name says about its numbers, and the name without that.
 fn kind(column: &str) -> (Kind, &str) {
     let units = [
         ("change_pct", Kind::Change),
@@ -105,7 +101,7 @@ fn kind(column: &str) -> (Kind, &str) {
         ("_s", Kind::Seconds),
         ("_bytes", Kind::Bytes),
     ];
-    // A rate is no length of time.
+    // A rate is not a duration.
     if column.ends_with("per_s") {
         return (Kind::Plain, column);
     }
@@ -123,7 +119,7 @@ fn kind(column: &str) -> (Kind, &str) {
 mod tests {
     use super::*;
 
-    /// `272630` below `p99_us` is not what a person reads.
+    /// Regression: `272630` below `p99_us` is hard to read.
     #[test]
     fn numbers_get_the_unit_that_suits_them() {
         for (column, value, heading, text) in [
@@ -139,7 +135,7 @@ mod tests {
             ("steal_pct", Value::Real(4.12), "steal", "4.1 %"),
             ("rate_per_s", Value::Real(16_000.0), "rate_per_s", "16000"),
             ("tps_mean", Value::Real(5.1234), "tps_mean", "5.123"),
-            // A million GETs of Redis cost 0.000.
+            // Regression: a million GETs of Redis cost 0.000.
             ("cost_per_million", Value::Real(0.000_42), "cost_per_million", "4.20e-4"),
             ("p99_us", Value::Null, "p99", ""),
         ] {

@@ -1,9 +1,8 @@
-//! A rectangle as a GeoPackage keeps it: a head with its bounds, then well-known binary.
+//! A rectangle as a GeoPackage stores it: a header with its bounds, then well-known binary.
 
 /// The web map's reference system.
 pub(super) const SRS: i32 = 3857;
 
-/// Head: version 1, little-endian, with bounds as x from, x to, y from, y to.
 const VERSION: u8 = 0;
 const FLAGS: u8 = 0b0000_0011;
 

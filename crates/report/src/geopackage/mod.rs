@@ -1,5 +1,5 @@
-//! Single tiles as a GeoPackage (OGC 12-128r17, version 1.3): a polygon per tile with its figures, for QGIS and its like
-//! (docs/decisions/0028).
+//! Single tiles as a GeoPackage (OGC 12-128r17, version 1.3): a polygon per tile with its figures, for QGIS
+//! and similar programs (docs/decisions/0028).
 
 mod geometry;
 
@@ -14,7 +14,7 @@ use results::ReportData;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// What could not be put together: memory was wanting.
+/// The file could not be created: out of memory.
 #[derive(Debug, thiserror::Error)]
 #[error("the GeoPackage could not be put together: {0}")]
 pub struct GeoPackageError(#[from] rusqlite::Error);
@@ -23,14 +23,15 @@ pub struct GeoPackageError(#[from] rusqlite::Error);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeoPackage {
     pub bytes: Vec<u8>,
-    /// How many polygons are in it, at least one.
+    /// Number of polygons, at least one.
     pub tiles: usize,
 }
 
-/// All single tiles of an experiment: by cell, arm, layer and whether a cache gave them. `None` where there are none.
+/// All single tiles of an experiment: by cell, arm, layer and whether a cache returned them. `None` without
+/// any.
 ///
 /// # Errors
-/// When there is no memory for it.
+/// When memory does not suffice.
 pub fn geopackage(data: &ReportData) -> Result<Option<GeoPackage>, GeoPackageError> {
     if data.tiles.is_empty() {
         return Ok(None);
@@ -71,7 +72,6 @@ pub fn geopackage(data: &ReportData) -> Result<Option<GeoPackage>, GeoPackageErr
     Ok(Some(GeoPackage { bytes, tiles: data.tiles.len() }))
 }
 
-/// What the table is, and the rectangle around it.
 fn describe(connection: &Connection, data: &ReportData) -> rusqlite::Result<()> {
     let mut around = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
     for [west, south, east, north] in data.tiles.iter().map(|tile| places::place(tile).bounds_m()) {
@@ -98,15 +98,13 @@ fn factors(tile: &StoredTile) -> String {
     levels.collect::<Vec<_>>().join(", ")
 }
 
-/// A tile of the base: workload, levels, layer where layers are told apart, place.
+/// A tile of the base: workload, levels, layer if layers are distinguished, cache hit, place.
 type Key<'t> = (&'t str, &'t BTreeMap<String, String>, Option<&'t str>, Option<bool>, Tile);
 
-/// What the base took for each tile.
 struct Bases<'t> {
     base: Option<&'t str>,
-    /// Whether layers are told apart, by workload.
     by_layer: BTreeMap<&'t str, bool>,
-    /// Whether the base has a cache: then hits are held against hits, and misses against misses.
+    /// Whether the base has a cache: then hits are compared with hits, misses with misses.
     cached: bool,
     figures: BTreeMap<Key<'t>, Figures>,
 }
@@ -133,7 +131,8 @@ impl<'t> Bases<'t> {
         (&tile.of.workload, &tile.of.factors, layer, cached, places::place(tile))
     }
 
-    /// Mean of the base for the same tile over the same rounds, µs; `None` of the base itself, and where it was not asked for that.
+    /// Mean of the base for the same tile over the same rounds, µs; `None` for the base itself, and if the
+    /// base has no such tile.
     fn mean_us(&self, tile: &'t StoredTile) -> Option<f64> {
         let is_other = tile.of.arm.is_some() && tile.of.arm.as_deref() != self.base;
         self.figures.get(&self.key(tile)).filter(|_| is_other).map(Figures::mean_us)

@@ -10,15 +10,13 @@ use super::{Heat, Map, Spot};
 use crate::chart::coordinate;
 use crate::numbers;
 
-/// Width of a map, and its height at most, in its own units.
+/// Width of a map, and its largest height, in its units.
 const WIDTH: f64 = 320.0;
 const HEIGHT: f64 = 260.0;
-/// Side of a rectangle at most.
 const SIDE: f64 = 28.0;
-/// Around the rectangles.
 const MARGIN: f64 = 8.0;
 
-/// Rectangles that say their figures when pointed at, at most; more are drawn as one outline of each colour.
+/// Rectangles with a tooltip, at most; more are drawn as one outline per colour.
 const MOST_TOLD: usize = 300;
 
 impl Render for Heat {
@@ -37,7 +35,7 @@ impl Render for Heat {
 
 fn range(low: f64, high: f64) -> String {
     let (low, high) = (numbers::latency_us(low), numbers::latency_us(high));
-    // One unit is said once.
+    // A shared unit is printed once.
     let number = match (low.split_once(' '), high.split_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => number,
         _ => &low,
@@ -46,7 +44,6 @@ fn range(low: f64, high: f64) -> String {
 }
 
 impl Heat {
-    /// Zoom and where on earth.
     fn heading(&self) -> String {
         let [x, y] = self.first;
         let last = [x, y].map(u64::from);
@@ -117,7 +114,7 @@ impl Heat {
     }
 }
 
-/// What degrees below and above nought are called.
+/// Suffixes of degrees below and above 0.
 pub(crate) const LONGITUDE: [&str; 2] = ["W", "E"];
 pub(crate) const LATITUDE: [&str; 2] = ["S", "N"];
 

@@ -1,4 +1,5 @@
-//! Maps of where tiles are slow: rectangles at their place on the web map's grid, coloured by their mean time.
+//! Maps of where tiles are slow: rectangles at their place on the web map's grid, coloured by their mean
+//! time.
 
 mod draw;
 mod scale;
@@ -13,24 +14,23 @@ use crate::places::{self, Figures};
 pub(crate) use draw::{LATITUDE, LONGITUDE, degrees};
 use scale::Scale;
 
-/// Rectangles of a map at most: more are drawn as the larger tiles that they lie in.
+/// Rectangles of a map, at most: more are merged into the larger tiles that contain them.
 const MOST: usize = 2000;
 
-/// Columns and rows at most: a rectangle must be seen.
+/// Columns and rows, at most: a rectangle must be visible.
 const MOST_ACROSS: u32 = 150;
 
-/// The same where less than this share of the map is filled: dots far apart need to be larger.
+/// The same if less than this share of the map is filled: distant dots need to be larger.
 const MOST_ACROSS_SPARSE: u32 = 50;
 const SPARSE: f64 = 0.1;
 
 /// Tiles of one zoom: a map of each arm, on one scale.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Heat {
-    /// Of the tiles.
     pub(crate) zoom: u8,
-    /// Of the rectangles: as `zoom`, or less.
+    /// Zoom of the rectangles: at most `zoom`.
     shown_zoom: u8,
-    /// First column and row, and how many there are of each.
+    /// First column and row, and the number of each.
     first: [u32; 2],
     size: [u32; 2],
     scale: Scale,
@@ -39,16 +39,13 @@ pub(crate) struct Heat {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Map {
-    /// Empty where nothing is compared.
+    /// Empty if nothing is compared.
     arm: String,
-    /// Tiles that were asked for.
     tiles: usize,
-    /// Over all of them.
     all: Figures,
     spots: Vec<Spot>,
 }
 
-/// One rectangle.
 #[derive(Debug, Clone, PartialEq)]
 struct Spot {
     tile: Tile,
@@ -85,12 +82,10 @@ impl Heat {
         Some(Self { zoom, shown_zoom, first, size, scale, maps })
     }
 
-    /// Time of all its requests, µs.
     pub(crate) fn sum_us(&self) -> f64 {
         self.maps.iter().map(|map| map.all.sum_us()).sum()
     }
 
-    /// How many maps it is.
     pub(crate) fn maps(&self) -> usize {
         self.maps.len()
     }
@@ -111,7 +106,7 @@ impl Map {
     }
 }
 
-/// The tile of a lesser zoom that this one lies in.
+/// The tile of a lower zoom that contains this one.
 fn within(mut tile: Tile, zoom: u8) -> Tile {
     while let Some(parent) = tile.parent().filter(|parent| parent.z >= zoom) {
         tile = parent;
@@ -119,7 +114,6 @@ fn within(mut tile: Tile, zoom: u8) -> Tile {
     tile
 }
 
-/// Whether these can be drawn, and each be seen.
 fn is_seen(tiles: &BTreeSet<Tile>) -> bool {
     let Some((_, size)) = extent(tiles) else { return true };
     let across = size.into_iter().max().unwrap_or(0);
@@ -128,7 +122,6 @@ fn is_seen(tiles: &BTreeSet<Tile>) -> bool {
     tiles.len() <= MOST && across <= most
 }
 
-/// First column and row, and how many of each there are from there on.
 fn extent(tiles: &BTreeSet<Tile>) -> Option<([u32; 2], [u32; 2])> {
     let ends = |of: fn(&Tile) -> u32| Some((tiles.iter().map(of).min()?, tiles.iter().map(of).max()?));
     let ((west, east), (north, south)) = (ends(|tile| tile.x)?, ends(|tile| tile.y)?);

@@ -1,12 +1,12 @@
-//! From a figure to one of a few colours.
+//! Maps a figure to one of a few colours.
 
 /// Colours of the scale: classes `h0` to `h6`.
 pub(crate) const STEPS: usize = 7;
 
-/// From so many times the least on the greatest is far away, and steps grow with the figure.
+/// From this ratio of the greatest to the least on, steps grow with the figure.
 const WIDE: f64 = 8.0;
 
-/// Steps between two figures, even by difference or by ratio.
+/// Steps between two figures, equal by difference or by ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
     low: f64,
@@ -15,7 +15,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Over these; `None` where there are none above nought.
+    /// Over these; `None` if none is above 0.
     pub(crate) fn over(figures: impl Iterator<Item = f64>) -> Option<Self> {
         let figures = figures.filter(|figure| figure.is_finite() && *figure > 0.0);
         let ends = figures.fold(None, |ends: Option<(f64, f64)>, figure| {
@@ -25,17 +25,17 @@ impl Scale {
         ends.map(|(low, high)| Self { low, high, by_ratio: high > WIDE * low })
     }
 
-    /// Which step a figure is in, 0..7; what is beyond an end is in the last one there.
+    /// The step of a figure, 0..7; clamped to the ends.
     pub(crate) fn step(self, figure: f64) -> usize {
         let share = match self.by_ratio {
             true => (figure / self.low).ln() / (self.high / self.low).ln(),
             false => (figure - self.low) / (self.high - self.low),
         };
-        // All alike are no share of anything, and stand at the beginning.
+        // Equal figures have no range; they get the first step.
         (share * STEPS as f64).clamp(0.0, STEPS as f64 - 1.0) as usize
     }
 
-    /// From where to where each step goes; one step where all are alike.
+    /// Bounds of each step; one step if all figures are equal.
     pub(crate) fn steps(self) -> Vec<[f64; 2]> {
         let end = |step: usize| {
             let share = step as f64 / STEPS as f64;

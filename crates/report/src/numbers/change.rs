@@ -2,11 +2,11 @@
 
 use super::{ABSENT, about, figure_short, fixed};
 
-/// From this ratio on a change is told as a factor: `52 times` says more than `+5,088 %`.
+/// From this ratio on a change is printed as a factor: `52 times` is clearer than `+5,088 %`.
 const TIMES: f64 = 4.0;
-/// Larger factors are not told apart.
+/// Upper limit of printed factors.
 const MOST_TIMES: f64 = 10_000.0;
-/// Nor larger changes in percent.
+/// Upper limit of printed changes in percent.
 const MOST_PCT: f64 = 1_000_000.0;
 
 /// A change in percent with its sign, e.g. `+0.8 %`; a large one as a factor, e.g. `52 times`.
@@ -21,7 +21,7 @@ pub fn change(percent: f64) -> String {
     }
 }
 
-/// Whether [`change`] tells this change as a factor.
+/// Whether [`change`] prints this change as a factor.
 pub(crate) fn is_factor(percent: f64) -> bool {
     1.0 + percent / 100.0 >= TIMES
 }
@@ -35,7 +35,8 @@ fn change_interval(in_factors: bool, low: f64, high: f64) -> String {
     }
 }
 
-/// A change with its interval, e.g. `+0.8 % [-0.4, +2.0]` or `52 times [38, 71]`; the interval only where there is one.
+/// A change with its interval, e.g. `+0.8 % [-0.4, +2.0]` or `52 times [38, 71]`; without one if there is
+/// none.
 pub(crate) fn change_with_interval(percent: f64, interval: Option<(f64, f64)>) -> String {
     match change_and_interval(percent, interval) {
         (change, Some(interval)) => format!("{change} {interval}"),
@@ -43,19 +44,18 @@ pub(crate) fn change_with_interval(percent: f64, interval: Option<(f64, f64)>) -
     }
 }
 
-/// The same in its two parts.
 pub(crate) fn change_and_interval(percent: f64, interval: Option<(f64, f64)>) -> (String, Option<String>) {
     let interval = interval.map(|(low, high)| change_interval(is_factor(percent), low, high));
     (change(percent), interval)
 }
 
-/// What a change of speed means for a time: `1.7 times as long [1.5, 1.9]`.
+/// A change of speed as a change of time: `1.7 times as long [1.5, 1.9]`.
 pub(crate) fn as_long(speed_pct: f64, interval: Option<(f64, f64)>) -> String {
     let time = |pct: f64| 100.0 * (1.0 / (1.0 + pct / 100.0) - 1.0);
     longer(time(speed_pct), interval.map(|(low, high)| (time(high), time(low))))
 }
 
-/// A change of a time as a ratio: `1.7 times as long [1.5, 1.9]`; what is left of it is told as long as there is anything.
+/// A change of a time as a ratio: `1.7 times as long [1.5, 1.9]`; never rounded to zero.
 pub(crate) fn longer(percent: f64, interval: Option<(f64, f64)>) -> String {
     let ratio = |percent: f64| match 1.0 + percent / 100.0 {
         ratio if ratio > 0.0 && ratio < 0.0995 => about(ratio),
@@ -65,12 +65,13 @@ pub(crate) fn longer(percent: f64, interval: Option<(f64, f64)>) -> String {
     format!("{} times as long{}", ratio(percent), interval.unwrap_or_default())
 }
 
-/// An end of an interval beside its change, which has the unit: `-1.8`; a large one as a factor, e.g. `52 times`.
+/// An end of an interval next to its change, which has the unit: `-1.8`; a large one as a factor, e.g. `52
+/// times`.
 pub(crate) fn change_end(percent: f64) -> String {
     if percent.is_finite() && !is_factor(percent) { signed(percent) } else { change(percent) }
 }
 
-/// A change for the tick of an axis: no more digits than it has.
+/// A change for the tick of an axis, with the digits it needs.
 pub(crate) fn change_tick(percent: f64) -> String {
     if is_factor(percent) {
         return format!("{} times", figure_short(1.0 + percent / 100.0));
@@ -84,7 +85,7 @@ fn factors(low: f64, high: f64) -> String {
     format!("[{}, {}]", factor(low), factor(high))
 }
 
-/// The ratio that a change in percent means, with two digits at least.
+/// The ratio of a change in percent, with at least two digits.
 fn factor(percent: f64) -> String {
     match 1.0 + percent / 100.0 {
         ratio if ratio > MOST_TIMES => format!("over {}", fixed(MOST_TIMES, 0)),
@@ -96,7 +97,7 @@ fn factor(percent: f64) -> String {
 fn signed(percent: f64) -> String {
     let decimals = match percent {
         _ if percent > MOST_PCT => return format!("over {}", fixed(MOST_PCT, 0)),
-        // What is left is told as long as there is anything: -99.97, not -100.
+        // Never rounded to a loss of everything: -99.97, not -100.
         _ if percent > -99.995 && percent <= -98.0 => 2,
         _ if percent.abs() >= 99.95 => 0,
         _ => 1,
@@ -139,7 +140,7 @@ mod tests {
         for (percent, interval, text) in [
             (5088.0, (3700.0, 7000.0), "52 times [38, 71]"),
             (420.0, (30.0, 2000.0), "5.2 times [1.3, 21]"),
-            // Both units stood in one bracket.
+            // Regression: one bracket had both units.
             (420.0, (-30.0, 4000.0), "5.2 times [0.70, 41]"),
             (420.0, (-99.98, f64::INFINITY), "5.2 times [0.00, over 10,000]"),
             (222.0, (9.2, 860.0), "+222 % [+9.2, +860]"),

@@ -1,6 +1,6 @@
 //! How numbers are written, in one place: units, digits, signs.
 //!
-//! Everywhere: four significant digits at most, a comma between thousands, `n/a` for what is not a number.
+//! Everywhere: at most four significant digits, a comma between thousands, `n/a` for a missing number.
 
 mod change;
 mod time;
@@ -16,7 +16,7 @@ pub(crate) use change::{
 pub use time::{duration, latency_us};
 pub(crate) use time::{latency_ns, latency_tick, milliseconds};
 
-/// In words: `1.2 ms`; where there are too few transactions `too few (2 of 1,000)`.
+/// As text: `1.2 ms`; with too few transactions `too few (2 of 1,000)`.
 pub(crate) fn percentile(of: &results::cells::Response, quantile: f64) -> String {
     let few = stats::TooFew::of(quantile, of.count).filter(|few| few.count > 0);
     match (of.ns(quantile), few) {
@@ -28,25 +28,23 @@ pub(crate) fn percentile(of: &results::cells::Response, quantile: f64) -> String
     }
 }
 
-/// A number as programs read it: nothing where it is not one.
+/// A number for programs; empty if it is missing or not finite.
 pub(crate) fn real(value: Option<f64>) -> results::Value {
     value.filter(|number| number.is_finite()).into()
 }
 
-/// Whether percentiles are from slices, as programs read it: `yes`, or nothing.
+/// Whether percentiles are from slices, for programs: `yes`, or empty.
 pub(crate) fn sliced(is_sliced: bool) -> results::Value {
     is_sliced.then_some("yes").into()
 }
 
-/// What stands where there is no number.
 pub(crate) const ABSENT: &str = "n/a";
 
-/// A whole number with a comma between thousands.
 pub(crate) fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
-/// A figure with four significant digits below 1000 and none after the point above.
+/// A figure with four significant digits below 1000, and no decimals above.
 pub(crate) fn figure(value: f64) -> String {
     if !value.is_finite() {
         return ABSENT.to_owned();
@@ -66,7 +64,7 @@ pub fn tps(per_second: f64) -> String {
     figure(per_second)
 }
 
-/// A figure for the tick of an axis: at most two decimals, none that are nought.
+/// A figure for the tick of an axis: at most two decimals, without trailing zeros.
 pub(crate) fn figure_short(value: f64) -> String {
     let text = fixed(
         value,
@@ -81,7 +79,7 @@ pub(crate) fn figure_short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// An amount of money: two decimals, more where that would be nothing.
+/// An amount of money: two decimals, more for small amounts.
 pub(crate) fn money(amount: f64) -> String {
     match amount {
         100_000.0.. => count(amount.round() as u64),
@@ -91,7 +89,7 @@ pub(crate) fn money(amount: f64) -> String {
     }
 }
 
-/// A number of about this size, two digits: `6,900`.
+/// An approximate number, two digits: `6,900`.
 pub(crate) fn about(value: f64) -> String {
     if !value.is_finite() || value <= 0.0 {
         return ABSENT.to_owned();
@@ -100,10 +98,10 @@ pub(crate) fn about(value: f64) -> String {
     fixed((value / step).round() * step, if step < 1.0 { (-step.log10()).round() as usize } else { 0 })
 }
 
-/// A number that somebody chose, with the digits they gave it: `0.05`, `300`.
+/// A number that a user chose, with its digits: `0.05`, `300`.
 #[must_use]
 pub fn as_given(value: f64) -> String {
-    // What arithmetic in binary fractions added is far behind the point.
+    // Removes the error of binary fractions.
     format!("{}", (value * 1e6).round() / 1e6)
 }
 
@@ -140,7 +138,6 @@ fn three_digits(value: f64) -> String {
     fixed(value, decimals)
 }
 
-/// Puts a comma between thousands of a number written in digits.
 fn grouped(digits: &str) -> String {
     let (sign, rest) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
     let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, part)| (whole, Some(part)));
@@ -200,7 +197,7 @@ mod tests {
             assert_eq!(about(value), text);
         }
         assert_eq!((percent(0.03).as_str(), percent(0.025).as_str()), ("3 %", "2.5 %"));
-        // "above the 0.1 ms latency limit" for 0.05.
+        // Regression: "above the 0.1 ms latency limit" for 0.05.
         for (value, text) in [(0.05, "0.05"), (0.1 + 0.2, "0.3"), (300.0, "300"), (12.5, "12.5")] {
             assert_eq!(as_given(value), text);
         }

@@ -1,8 +1,8 @@
-//! Latencies and lengths of time.
+//! Latencies and durations.
 
 use super::{ABSENT, figure_short, fixed, three_digits};
 
-/// A latency in nanoseconds, with the unit that suits it: ns, µs, ms or s.
+/// A latency in nanoseconds, with a suitable unit: ns, µs, ms or s.
 pub(crate) fn latency_ns(ns: f64) -> String {
     if !ns.is_finite() {
         return ABSENT.to_owned();
@@ -20,7 +20,6 @@ fn latency(ns: f64) -> (String, &'static str) {
     }
 }
 
-/// A latency for the tick of an axis, from nanoseconds: no more digits than it has.
 pub(crate) fn latency_tick(ns: f64) -> String {
     let (value, unit) = match ns {
         ns if ns < 1e3 => (ns, "ns"),
@@ -31,7 +30,7 @@ pub(crate) fn latency_tick(ns: f64) -> String {
     format!("{} {unit}", figure_short(value))
 }
 
-/// A latency in microseconds, with the unit that suits it.
+/// A latency in microseconds, with a suitable unit.
 #[must_use]
 pub fn latency_us(us: f64) -> String {
     latency_ns(us * 1e3)
@@ -43,7 +42,8 @@ pub(crate) fn milliseconds(us: u64) -> String {
     format!("{} ms", fixed(ms, if ms >= 10.0 { 0 } else { 1 }))
 }
 
-/// A length of time in seconds, with the digits it needs: `400 ms`, `1.25 s`, `12.5 s`, `45 s`, `3 min 20 s`, `1 h 02 min`.
+/// A duration in seconds, with the digits it needs: `400 ms`, `1.25 s`, `12.5 s`, `45 s`, `3 min 20 s`, `1
+/// h 02 min`.
 #[must_use]
 pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() {

@@ -1,10 +1,9 @@
-//! Lines of aggregated log files: an interval each.
+//! Lines of aggregated log files, one per interval.
 
 use std::fmt::Write;
 
 use super::log::{End, LogFormat, Transaction};
 
-/// µs of a second.
 const SECOND_US: i64 = 1_000_000;
 
 /// Count, sum, sum of squares, smallest and largest of some values in µs; all 0 without any.
@@ -32,7 +31,6 @@ impl Sums {
     }
 }
 
-/// What happened in one interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Aggregate {
     latency: Sums,
@@ -65,10 +63,9 @@ impl Aggregate {
         }
     }
 
-    /// Appends its line, with the line's end; `start_s` is the interval's start in s since 1970. What the run's
-    /// options do not ask for is 0.
+    /// Appends its line with a line break; `start_s` is the interval's start in s since 1970. Columns that
+    /// the run's options do not ask for are 0.
     fn append(&self, start_s: i64, format: &LogFormat, out: &mut String) {
-        // Writing to a string cannot fail.
         let _ = self.write(start_s, format, out);
     }
 
@@ -98,7 +95,7 @@ impl Aggregate {
     }
 }
 
-/// The intervals of one log file, one after another.
+/// The intervals of one log file, in order.
 #[derive(Debug, Clone)]
 pub struct Aggregates {
     length_us: i64,
@@ -108,7 +105,8 @@ pub struct Aggregates {
 }
 
 impl Aggregates {
-    /// Intervals of `seconds` (at least 1) from the whole second in which the run starts, `start_us` since 1970.
+    /// Intervals of `seconds` (at least 1) from the whole second in which the run starts, `start_us` since
+    /// 1970.
     #[must_use]
     pub fn new(seconds: u32, start_us: i64, format: LogFormat) -> Self {
         let start_us = start_us.div_euclid(SECOND_US) * SECOND_US;
@@ -116,7 +114,8 @@ impl Aggregates {
         Self { length_us, start_us, format, current: Aggregate::default() }
     }
 
-    /// Counts a transaction; first appends the lines of all intervals that ended before it, empty ones too.
+    /// Counts a transaction; first appends the lines of all intervals that ended before it, including empty
+    /// ones.
     pub fn add(&mut self, transaction: &Transaction, out: &mut String) {
         self.advance(transaction.wall_us, out);
         self.current.add(transaction);
@@ -131,7 +130,7 @@ impl Aggregates {
         }
     }
 
-    /// Appends the line of the last interval, although it is not over, if anything happened in it: pgbench loses it.
+    /// Appends the line of the last, incomplete interval if anything happened in it: pgbench loses it.
     pub fn finish(&mut self, out: &mut String) {
         if self.current != Aggregate::default() {
             self.current.append(self.start_us / SECOND_US, &self.format, out);

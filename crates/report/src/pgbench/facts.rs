@@ -1,4 +1,4 @@
-//! A tree of named facts, and its two ways to be written: as JSON and as lines. Both say the same.
+//! A tree of named facts, written as JSON or as lines. Both have the same content.
 
 use std::fmt::Write;
 
@@ -6,21 +6,20 @@ use serde::{Serialize, Serializer};
 
 use crate::visible;
 
-/// Name and version of the schema; the number changes when a fact changes its meaning, its name or its place.
+/// Name and version of the schema; the number changes when a fact changes its meaning, its name or its
+/// place.
 pub(super) const SCHEMA: &str = "pgdyno-pgbench/1";
 
-/// One value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Fact {
-    /// Nothing is known or nothing was asked for.
     Absent,
     Flag(bool),
     Count(u64),
-    /// Any finite number, shown with six decimals at most.
+    /// Any finite number, printed with at most six decimals.
     Number(f64),
     Text(String),
     Part(Vec<(String, Fact)>),
-    /// Equal parts, counted from 1 in lines.
+    /// Parts with the same facts, numbered from 1 in lines.
     List(Vec<Fact>),
 }
 
@@ -66,7 +65,7 @@ impl Serialize for Fact {
             Self::Absent => serializer.serialize_none(),
             Self::Flag(flag) => serializer.serialize_bool(*flag),
             Self::Count(count) => serializer.serialize_u64(*count),
-            // Without a fraction as a whole number, as far as those go.
+            // A whole number is printed as one, up to 1e15.
             Self::Number(value) if value.abs() < 1e15 && rounded(*value).fract() == 0.0 => {
                 serializer.serialize_i64(rounded(*value) as i64)
             }
@@ -82,24 +81,20 @@ pub(super) fn part(facts: impl IntoIterator<Item = (&'static str, Fact)>) -> Fac
     Fact::Part(facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect())
 }
 
-/// To six decimals.
 fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
-/// A number with at most six decimals, none of them a trailing nought.
 fn number(value: f64) -> String {
     let text = format!("{value:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// As a JSON document with its line's end.
 pub(super) fn json(fact: &Fact) -> String {
     crate::format::json(fact)
 }
 
-/// As lines `name=value`; names of parts are joined by dots.
 pub(super) fn lines(fact: &Fact) -> String {
     let mut out = String::new();
     write_lines("", fact, &mut out);
@@ -120,13 +115,12 @@ fn write_lines(name: &str, fact: &Fact, out: &mut String) {
             }
         }
         _ => {
-            // Writing to a string cannot fail.
             let _ = writeln!(out, "{name}={}", value(fact));
         }
     }
 }
 
-/// A value on one line: nothing for what is absent, a backslash before what would end or hide the line.
+/// A value on one line: empty if absent, a backslash before characters that would end or hide the line.
 fn value(fact: &Fact) -> String {
     match fact {
         Fact::Flag(flag) => flag.to_string(),

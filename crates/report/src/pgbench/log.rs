@@ -1,17 +1,17 @@
-//! Lines of `-l`'s log files, a transaction each.
+//! Lines of the log files of `-l`, one per transaction.
 
 use std::fmt::Write;
 
-/// Which optional fields log lines have: those of the run's options.
+/// Optional fields of log lines, by the run's options.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LogFormat {
-    /// Lags, with a rate.
+    /// With a rate.
     pub lag: bool,
-    /// Skipped transactions, with a latency limit.
+    /// With a latency limit.
     pub limit: bool,
-    /// Tries beyond the first, unless there is one try only.
+    /// Tries after the first, unless only one try is allowed.
     pub retries: bool,
-    /// Failures by their kind, with `--failures-detailed`.
+    /// With `--failures-detailed`.
     pub detailed: bool,
     /// A field for other failures in aggregates, with `--continue-on-error`.
     pub other: bool,
@@ -20,40 +20,37 @@ pub struct LogFormat {
 /// How a transaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Well, after so many µs since its scheduled start.
+    /// Succeeded, this many µs after its scheduled start.
     Processed {
         latency_us: u64,
     },
-    /// It was never started.
     Skipped,
     Serialization,
     Deadlock,
-    /// By another SQL error.
     Other,
 }
 
 /// One transaction of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transaction {
-    /// Client, from 0.
+    /// From 0.
     pub client: usize,
-    /// Which one of the client's, from 1; skipped and failed ones count.
+    /// Number among the client's transactions, from 1, including skipped and failed ones.
     pub number: u64,
     pub end: End,
-    /// Script, from 0.
+    /// From 0.
     pub script: usize,
-    /// Wall clock when it is logged: µs since 1970.
+    /// Wall clock of the log entry: µs since 1970.
     pub wall_us: i64,
-    /// Lag, µs; 0 unless it was processed.
+    /// µs; 0 unless it was processed.
     pub lag_us: u64,
-    /// Tries beyond the first.
+    /// Tries after the first.
     pub retries: u32,
 }
 
 impl Transaction {
-    /// Appends its line, with the line's end.
+    /// Appends its line, with the line break.
     pub fn append(&self, format: &LogFormat, out: &mut String) {
-        // Writing to a string cannot fail.
         let _ = self.write(format, out);
     }
 

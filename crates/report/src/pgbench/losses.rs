@@ -1,4 +1,4 @@
-//! Lost connections and the outages they made.
+//! Lost connections and the outages they caused.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use spec::Outage;
 use super::Losses;
 use super::facts::{Fact, part};
 
-/// Outages listed one by one; machine formats have all of them.
+/// Outages listed one by one; machine formats have all.
 const LISTED: usize = 10;
 
 fn seconds(ns: i64) -> f64 {
@@ -15,7 +15,6 @@ fn seconds(ns: i64) -> f64 {
 }
 
 impl fmt::Display for Losses {
-    /// The lines of a report, each with its end.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "connections lost: {}", self.connections)?;
         let (listed, rest) = self.outages.split_at(self.outages.len().min(LISTED));

@@ -107,7 +107,6 @@ fn lag(figures: &Figures, measured: bool) -> Fact {
     part([("average_ms", average.into()), ("max_ms", largest.into())])
 }
 
-/// An average of ns in ms; of nothing there is none.
 fn average_ms(sum_ns: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| ms(sum_ns / count as f64))
 }

@@ -1,7 +1,7 @@
-//! What the pgbench drop-in prints of a run: pgbench 18's report, machine formats, progress and log lines.
+//! What the pgbench drop-in prints: pgbench 18's report, machine formats, progress and log lines.
 //!
-//! [`Report`] is everything that the end of a run says; [`text()`] prints it as pgbench does, [`json`] and [`lines`]
-//! as docs/pgbench-output.md describes.
+//! [`Report`] is the result of a run; [`text()`] prints it as pgbench does, [`json`] and [`lines`] as
+//! docs/pgbench-output.md describes.
 
 mod aggregate;
 mod facts;
@@ -26,20 +26,19 @@ pub use percentile::{Percentile, PercentileError};
 pub use progress::{Moment, Progress};
 pub use text::{banner, text};
 
-/// Everything that is said at the end of a run.
+/// The result of a run, as printed at its end.
 #[derive(Debug, Clone)]
 pub struct Report {
     pub version: String,
     pub server_version: String,
     pub settings: Settings,
-    /// The scripts in their order; at least one.
+    /// At least one.
     pub scripts: Vec<Script>,
     pub times: Times,
-    /// Percentiles to show; none when empty.
     pub percentiles: Vec<Percentile>,
     pub aborted_clients: u32,
     pub interrupted: bool,
-    /// What was lost and made again; `None` where lost connections are not made again.
+    /// `None` if lost connections are not re-established.
     pub losses: Option<Losses>,
 }
 
@@ -47,39 +46,37 @@ pub struct Report {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses {
     pub connections: u64,
-    /// When clients were away because of that, in order.
     pub outages: Vec<Outage>,
-    /// Outages that are not among these.
+    /// Outages missing in this list.
     pub outages_dropped: u64,
 }
 
-/// What a run was asked for, as far as its report tells.
+/// Options of a run, as far as its report shows them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Scale: counted from the tables with a builtin script, else as given.
+    /// Counted from the tables with a builtin script, else as given.
     pub scale: u64,
-    /// Partitions of the accounts, if a builtin script runs and there are some.
     pub partitions: Option<Partitions>,
     /// `simple`, `extended` or `prepared`.
     pub mode: String,
     pub clients: u32,
     pub threads: u32,
-    /// Tries of a transaction; 0 for any number.
+    /// Most tries of a transaction; 0 is unlimited.
     pub max_tries: u32,
     pub length: Length,
     /// Whether each transaction has its own connection.
     pub reconnect: bool,
-    /// Transactions per second that were to be started.
+    /// Scheduled transactions per second.
     pub rate: Option<f64>,
     pub latency_limit_us: Option<u64>,
-    /// Whether progress was reported: then the text says the measured latency.
+    /// Whether progress was reported: then the text shows the measured latency.
     pub progress: bool,
     pub per_command: bool,
     pub failures_detailed: bool,
-    /// Whether any SQL error counts as a failure: then the text says how many there were.
+    /// Whether any SQL error counts as a failure: then the text shows their number.
     pub continue_on_error: bool,
     pub random_seed: u64,
-    /// Load before anything was counted, s.
+    /// Load before the measured part, s.
     pub warmup_s: f64,
 }
 
@@ -91,22 +88,20 @@ pub struct Partitions {
     pub count: u64,
 }
 
-/// How long a run was to last.
+/// The requested length of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
-    /// So many transactions per client.
+    /// Per client.
     Transactions(u64),
     Seconds(u64),
 }
 
-/// How long things took.
+/// Durations of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
-    /// From when all clients were connected to the end of the last transaction, ns.
+    /// From the time when all clients were connected to the end of the last transaction, ns.
     pub elapsed_ns: u64,
-    /// From the start until all clients were connected, ns.
     pub connecting_ns: u64,
-    /// Time spent connecting for transactions, summed over clients, ns; with [`Settings::reconnect`] only.
     pub reconnecting_ns: u64,
 }
 
@@ -120,14 +115,14 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// All of them.
+    /// Failures of all kinds.
     #[must_use]
     pub fn all(&self) -> u64 {
         self.serialization + self.deadlock + self.other
     }
 }
 
-/// How late transactions were started.
+/// How late transactions started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lag {
     /// Sum over successful transactions, ns.
@@ -141,13 +136,12 @@ pub struct Figures {
     /// Transactions that succeeded: "actually processed".
     pub processed: u64,
     pub failures: Failures,
-    /// Transactions that were never started, because they were too late already.
+    /// Transactions that were never started, because they were already too late.
     pub skipped: u64,
-    /// Of the processed ones: those above the latency limit.
+    /// Processed transactions above the latency limit.
     pub late: u64,
-    /// Transactions with more than one try.
     pub retried: u64,
-    /// Tries beyond the first, over all transactions.
+    /// Tries after the first, over all transactions.
     pub retries: u64,
     /// Latency of processed transactions, from their scheduled start.
     pub latency: Histogram,
@@ -155,7 +149,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Processed, failed and skipped transactions.
+    /// Number of processed, failed and skipped transactions.
     #[must_use]
     pub fn all(&self) -> u64 {
         self.processed + self.failures.all() + self.skipped
@@ -180,11 +174,11 @@ impl Figures {
 /// One script.
 #[derive(Debug, Clone)]
 pub struct Script {
-    /// Description of a builtin script, else the file's name as it was given.
+    /// Description of a builtin script, else the file's name as given.
     pub name: String,
     pub weight: u64,
     pub figures: Figures,
-    /// Its commands, backslash commands too; read with [`Settings::per_command`] only.
+    /// Includes backslash commands; read with [`Settings::per_command`] only.
     pub commands: Vec<Command>,
 }
 
@@ -193,9 +187,8 @@ pub struct Script {
 pub struct Command {
     /// The first line of its text, cut as pgbench cuts it.
     pub first_line: String,
-    /// Latency of completed executions.
     pub latency: Histogram,
-    /// Executions that failed, and with them their transaction.
+    /// Executions that failed, with their transaction.
     pub failures: u64,
     /// Executions that failed, after which the transaction was tried again.
     pub retries: u64,
@@ -212,18 +205,18 @@ impl Report {
         totals
     }
 
-    /// Per second; 0 for a run without length.
+    /// Per second; 0 for a run of length 0.
     fn per_second(&self, count: u64) -> f64 {
         ratio(count as f64 * 1e9, self.times.elapsed_ns as f64)
     }
 }
 
-/// A ratio, and 0 where there is nothing to divide by.
+/// A ratio; 0 if the divisor is 0.
 fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// Percent of a whole; 0 of nothing.
+/// Percent of a whole; 0 if the whole is 0.
 fn percent(part: u64, whole: u64) -> f64 {
     ratio(100.0 * part as f64, whole as f64)
 }

@@ -1,4 +1,4 @@
-//! A percentile that was asked for.
+//! A requested percentile.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ pub struct Percentile {
     thousandths: u32,
 }
 
-/// A text is no percentile.
+/// The text is not a percentile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a percentile is a number from 1 to 100 with at most three decimals")]
 pub struct PercentileError;
@@ -42,7 +42,7 @@ impl fmt::Display for Percentile {
 }
 
 impl Percentile {
-    /// The value at it, ns; `None` where nothing was recorded.
+    /// The value at it, ns; `None` if nothing was recorded.
     #[must_use]
     pub fn of(self, values: &Histogram) -> Option<u64> {
         values.quantile_ns(f64::from(self.thousandths) / 100_000.0)

@@ -2,7 +2,7 @@
 
 use super::{ms, ratio};
 
-/// What a line of progress starts with.
+/// Start of a line of progress.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Moment {
     /// Time since the start, before connecting, ns.
@@ -15,20 +15,19 @@ pub enum Moment {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     pub moment: Moment,
-    /// Time since the line before, ns; the first one counts from the start.
+    /// Time since the line before, ns; for the first one since the start.
     pub interval_ns: u64,
-    /// Transactions that succeeded.
     pub processed: u64,
     pub failed: u64,
-    /// Sum of the latencies of the processed ones, ns.
+    /// Of the processed transactions, ns.
     pub latency_sum_ns: f64,
-    /// Sum of the squares of these, ns².
+    /// Of the same latencies, ns².
     pub latency_sum_squares: f64,
-    /// Sum of the lags of the processed ones, ns; with a rate only.
+    /// Of the processed transactions, ns; with a rate only.
     pub lag_sum_ns: Option<f64>,
-    /// Transactions skipped; with a rate and a latency limit only.
+    /// With a rate and a latency limit only.
     pub skipped: Option<u64>,
-    /// Transactions retried, and tries beyond their first; unless there is one try only.
+    /// Retried transactions, and tries after their first; unless only one try is allowed.
     pub retried: Option<(u64, u64)>,
 }
 
@@ -43,7 +42,7 @@ impl Progress {
         };
         let tps = ratio(count * 1e9, self.interval_ns as f64);
         let mean = ratio(self.latency_sum_ns, count);
-        // Rounding can bring the difference of nearly equal numbers below zero.
+        // Rounding can make the difference of nearly equal numbers negative.
         let stddev = (ratio(self.latency_sum_squares, count) - mean * mean).max(0.0).sqrt();
         let mut line = format!(
             "progress: {when}, {tps:.1} tps, lat {:.3} ms stddev {:.3}, {} failed",

@@ -44,7 +44,7 @@ pub(super) fn plain() -> Report {
     }
 }
 
-/// Everything that can be asked for, with two scripts that did something and one that did not.
+/// All options, with two scripts that ran and one that did not.
 fn full() -> Report {
     let mut report = plain();
     let settings = &mut report.settings;

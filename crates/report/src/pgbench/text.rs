@@ -1,4 +1,4 @@
-//! The report as pgbench 18 prints it, with percentiles where they were asked for.
+//! The report as pgbench 18 prints it, plus requested percentiles.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use stats::Histogram;
 use super::{Command, Figures, Length, Percentile, Report, Script, ms, percent, ratio};
 use crate::visible;
 
-/// The line above everything else: `version` is ours.
+/// The line above everything else: `version` is pgdyno's.
 #[must_use]
 pub fn banner(version: &str, server_version: &str) -> String {
     if version == server_version {
@@ -21,7 +21,6 @@ pub fn banner(version: &str, server_version: &str) -> String {
 #[must_use]
 pub fn text(report: &Report) -> String {
     let mut out = String::new();
-    // Writing to a string cannot fail.
     let _ = write(report, &mut out);
     out
 }
@@ -124,7 +123,7 @@ fn write_latency(report: &Report, totals: &Figures, out: &mut String) -> std::fm
     if settings.rate.is_some() || settings.progress || settings.latency_limit_us.is_some() {
         write_measured("latency", &totals.latency, out)?;
     } else {
-        // Not measured, but derived from the run's length, as in pgbench.
+        // Not measured: derived from the run's length, as in pgbench.
         let elapsed_ms = ms(report.times.elapsed_ns as f64);
         let average = ratio(elapsed_ms * f64::from(settings.clients), totals.all() as f64);
         let note = if totals.failures.all() > 0 { " (including failures)" } else { "" };
@@ -214,7 +213,7 @@ fn write_commands(report: &Report, script: &Script, start: &str, out: &mut Strin
     write_command_percentiles(report, script, start, out)
 }
 
-/// Its own block, so that the one before stays as pgbench prints it: a column for each percentile.
+/// In a separate block, so that the one before stays as pgbench prints it: a column for each percentile.
 fn write_command_percentiles(
     report: &Report,
     script: &Script,
@@ -237,7 +236,7 @@ fn write_command_percentiles(
     Ok(())
 }
 
-/// A quotient of ns in ms, with pgbench's words where nothing was processed.
+/// A quotient of ns in ms, with pgbench's text if nothing was processed.
 fn quotient_ms(sum_ns: f64, count: u64) -> String {
     match ms(sum_ns / count as f64) {
         average if average.is_nan() => "NaN".to_owned(),

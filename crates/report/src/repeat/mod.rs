@@ -1,5 +1,5 @@
-//! What repeats an experiment: its file and the texts it used, as a folder that can be run; or the command line with its
-//! scripts.
+//! How to repeat an experiment: its file and its texts, as a folder that can be run; or the command line
+//! with its scripts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,44 +11,43 @@ use crate::format::{self, markdown_text};
 use crate::{numbers, visible};
 use results::ReportData;
 
-/// All that is needed, and what must be known of it.
+/// Files, command and notes for repeating an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Kit {
     pub name: String,
     /// Its name or number, for commands.
     pub called: String,
     pub question: String,
-    /// Identity of the experiment.
     pub hash: String,
     pub seed: u64,
-    /// What runs it, in the folder that holds the files.
+    /// Runs in the folder that holds the files.
     pub command: String,
-    /// The experiment file; `None` where it was measured from the command line.
+    /// The experiment file; `None` if it was measured from the command line.
     pub experiment: Option<String>,
-    /// Commands and programs that it names, and that the command therefore executes.
+    /// Commands and programs that it names, and which the command therefore executes.
     pub commands: Vec<FileCommand>,
     /// The experiment file first.
     pub files: Vec<KitFile>,
-    /// What was asked besides: built-in scripts, and queries that pgdyno made.
+    /// Other used texts: built-in scripts, and pgdyno's queries.
     pub asked: Vec<Text>,
-    /// What is other than it was, or lacks, a sentence each.
+    /// Changes and missing parts, a sentence each.
     pub notes: Vec<String>,
 }
 
 /// A file of the folder.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KitFile {
-    /// Below the folder; never above it.
+    /// Inside the folder.
     pub path: String,
     /// What uses it; empty for the experiment file.
     pub used_by: Vec<String>,
-    /// Of what was used; `None` for the experiment file.
+    /// Hash of the used text; `None` for the experiment file.
     pub sha256: Option<String>,
     pub text: Option<String>,
 }
 
 impl Kit {
-    /// `None` for what was imported: how to repeat that is known to those who measured it.
+    /// `None` for imported results: how to repeat them is not recorded.
     #[must_use]
     pub fn of(data: &ReportData) -> Option<Self> {
         let experiment = &data.experiment;
@@ -84,7 +83,6 @@ impl Kit {
         Some(kit)
     }
 
-    /// What runs its file.
     fn runs(&self, path: &str) -> String {
         let command = Command::new("run").path(path);
         let command = if self.commands.is_empty() { command } else { command.flag("--allow-commands") };
@@ -163,7 +161,7 @@ impl Kit {
     }
 }
 
-/// The command that was typed, with its scripts where they are here; the seed of a single run makes it the same one.
+/// The typed command, with its scripts if they are available; the seed of a single run makes it repeatable.
 fn typed(data: &ReportData, places: &Places) -> String {
     let name = data.experiment.name.as_str();
     let Some(command) = data.course.command.clone() else {
@@ -179,11 +177,12 @@ fn typed(data: &ReportData, places: &Places) -> String {
     places.moved.iter().fold(command, |command, (was, is)| command.with_path(was, is)).to_string()
 }
 
-/// Where files lie in the folder: as the experiment file names them, which stands so deep that `..` stays inside.
+/// Places of files in the folder: as the experiment file names them. That file is deep enough for `..` to
+/// stay inside.
 struct Places {
     /// Folders above the experiment file.
     depth: usize,
-    /// Absolute paths, and what is in their place, from the experiment file on.
+    /// Absolute paths, and the relative ones that replace them, from the experiment file.
     moved: BTreeMap<String, String>,
 }
 
@@ -205,7 +204,6 @@ impl Places {
         Self { depth, moved }
     }
 
-    /// Below the folder.
     fn of_name(&self, name: &str) -> String {
         let name = self.moved.get(name).map_or(name, String::as_str);
         let mut parts: Vec<&str> = vec!["in"; self.depth];
@@ -219,7 +217,7 @@ impl Places {
     }
 }
 
-/// How far above its start a relative path leads at most.
+/// Levels above its start that a relative path reaches, at most.
 fn ups(name: &str) -> usize {
     let (mut at, mut most) = (0_i64, 0_i64);
     for part in name.split('/') {
@@ -233,8 +231,8 @@ fn ups(name: &str) -> usize {
     most.unsigned_abs() as usize
 }
 
-/// The experiment file with another path: where it stands itself, alone or with a weight, and where a variable with the
-/// same file's name stands for it.
+/// The experiment file with another path: replaces the path, alone or with a weight, and paths with a
+/// variable that have the same file's name.
 fn replaced(text: &str, was: &str, is: &str) -> String {
     let base = was.rsplit('/').next().unwrap_or(was);
     let mut out = String::with_capacity(text.len());
@@ -265,7 +263,7 @@ fn replaced(text: &str, was: &str, is: &str) -> String {
     out + rest
 }
 
-/// Whether the file names something whose text would be kept today.
+/// Whether the file names something whose text current versions would keep.
 fn kept_before(data: &ReportData) -> bool {
     ["files", "sql", "style", "trace"].iter().any(|key| {
         data.experiment
@@ -275,7 +273,7 @@ fn kept_before(data: &ReportData) -> bool {
     })
 }
 
-/// Data that preparation and loads read are not in the results.
+/// Data that preparation and loads read; the results do not contain it.
 fn extracts(data: &ReportData) -> Vec<String> {
     let Some(plan) = data.experiment.plan.plan() else { return Vec::new() };
     let kept: BTreeSet<&str> = data.texts.iter().map(|text| text.hash.as_str()).collect();
@@ -286,7 +284,7 @@ fn extracts(data: &ReportData) -> Vec<String> {
         let files = std::iter::once(&workload.scripts).chain(workload.levels.values());
         inputs.extend(files.flatten().map(|(name, hash)| (name.clone(), hash.clone())));
     }
-    // What a load is called has a hash of its options.
+    // The name of a load contains a hash of its options.
     inputs.retain(|name, hash| !name.starts_with("osm2pgsql ") && !kept.contains(hash.as_str()));
     let note = |(name, hash): (&String, &String)| {
         format!(
@@ -296,10 +294,9 @@ fn extracts(data: &ReportData) -> Vec<String> {
     inputs.iter().filter(|(name, _)| name.contains(".osm") || name.ends_with(".pbf")).map(note).collect()
 }
 
-/// The sentence above the list of the commands.
 pub(crate) const COMMANDS: &str = "It executes or uses these, which its file names:";
 
-/// As code in Markdown, so that nothing in it is a link or a tag.
+/// Markdown code, so that nothing in it becomes a link or a tag.
 fn code(text: &str) -> String {
     let fence = "`".repeat(text.split(|c| c != '`').map(str::len).max().unwrap_or(0) + 1);
     format!("{fence} {text} {fence}")
@@ -357,7 +354,7 @@ fn fenced(text: &str) -> String {
     format!("{fence}\n{text}{end}{fence}\n")
 }
 
-/// A text on a terminal, a bar before each line: none can pass for one of ours.
+/// A text on a terminal, with a bar before each line, so that it cannot imitate pgdyno's output.
 fn barred(text: &str) -> String {
     let lines = visible::lines(text);
     lines.split_terminator('\n').map(|line| format!("  | {line}").trim_end().to_owned() + "\n").collect()

@@ -1,4 +1,4 @@
-//! Runs beside the grid, e.g. a cache: measured, not compared.
+//! Runs outside the grid, e.g. a cache: measured, not compared.
 
 use super::workloads::Figures;
 use crate::block::Block;

@@ -1,4 +1,4 @@
-//! What it costs, where the experiment has a price list.
+//! Costs, if the experiment has a price list.
 
 use crate::block::Block;
 use crate::costs::Costs;

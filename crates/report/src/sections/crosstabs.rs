@@ -7,32 +7,26 @@ use crate::block::Block;
 use crate::numbers::{self, real};
 use results::ReportData;
 
-/// What must be said of the throughput of an open load.
 const OPEN: &str =
     "open load: late ones are in it, what was offered and done in time is in the table of cells";
 
-/// The same where a promise was not always kept.
 const LATE: &str = "late ones are in it, how many is in the table of cells";
 
-/// A workload by throughput.
 struct Tab {
     workload: String,
     factor: String,
-    /// The base first; one nameless arm when nothing is compared.
     arms: Vec<String>,
-    /// In the order of their levels, the geometric mean over all of them last, where there is one.
+    /// In the order of their levels, then the geometric mean over all of them, if there is one.
     rows: Vec<Row>,
     over: String,
-    /// Whether rates are offered on a schedule.
     open: bool,
-    /// Whether figures are the seconds that jobs took.
+    /// Whether figures are the seconds of jobs.
     job: bool,
-    /// Whether it is known what became of arrivals, and whether some transactions were late.
+    /// Whether the fate of arrivals is known, and whether some transactions were late.
     has_arrivals: bool,
     has_late: bool,
 }
 
-/// A level's figures, one per arm; changes are those of all arms but the base, in percent.
 struct Row {
     /// `None` for the geometric mean over all of them.
     level: Option<String>,
@@ -73,7 +67,6 @@ impl Tab {
         }
     }
 
-    /// All crosstabs of the grid's runs.
     fn all(data: &ReportData) -> Vec<Self> {
         let workloads = data.workloads();
         comparison::crosstabs(&data.experiment, &data.runs, Metric::Tps)
@@ -83,7 +76,6 @@ impl Tab {
             .collect()
     }
 
-    /// One figure alone stands among the workload's figures already.
     fn tells_something(&self) -> bool {
         let levels = self.rows.iter().filter(|row| row.level.is_some()).count();
         levels > 0 && levels + self.arms.len() > 2
@@ -118,7 +110,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 }
 
 fn sheet(tab: &Tab) -> Table {
-    // Of a job there may be one cell, which is of no level.
+    // A job may have a single cell without a level.
     let varies = tab.rows.iter().any(|row| row.level.as_deref() != Some(""));
     let mut sheet = Table::captioned(format_args!(
         "{}: {}{}; mean and maximum over {}",
@@ -143,7 +135,7 @@ fn sheet(tab: &Tab) -> Table {
     for (at, arm) in tab.arms.iter().enumerate() {
         row(named(arm, "mean"), &|row| row.mean[at], figure, "");
     }
-    // Of means, as maxima have none.
+    // Of means only, since maxima have none.
     for (at, arm) in tab.arms.iter().skip(1).enumerate() {
         row(format!("{arm}, change"), &|row| row.changes[at], numbers::change, "strong");
     }
@@ -153,10 +145,10 @@ fn sheet(tab: &Tab) -> Table {
     sheet
 }
 
-/// Mean and maximum throughput per level and arm, with their geometric mean, and the change against the base in percent:
-/// that of the verdicts, beside means only.
+/// Mean and maximum throughput per level and arm, with their geometric mean, and the change against the
+/// base in percent: the change of the verdicts, next to means only.
 ///
-/// The column `over` says what each figure is taken over.
+/// The column `over` lists what each figure covers.
 #[must_use]
 pub fn crosstab(data: &ReportData) -> Table {
     let tabs = Tab::all(data);
@@ -164,7 +156,7 @@ pub fn crosstab(data: &ReportData) -> Table {
     let named =
         |arm: &String, unit: &str| if arm.is_empty() { unit.to_owned() } else { format!("{arm}_{unit}") };
     let of_unit = |unit: &'static str| arms.iter().map(move |arm| named(arm, unit)).collect::<Vec<_>>();
-    // One of both is there for a workload.
+    // A workload has one of both.
     let has_jobs = tabs.iter().any(|tab| tab.job);
     let took = if has_jobs { of_unit("took_s") } else { Vec::new() };
     let changes = arms.iter().skip(1).map(|arm| format!("{arm}_change_pct"));

@@ -31,7 +31,6 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     [head.into()].into_iter().chain(limits.cells.iter().flat_map(of_cell)).collect()
 }
 
-/// What was found, a line each.
 pub(crate) fn lines(limits: &Limits<'_>) -> Vec<String> {
     if limits.cells.is_empty() {
         return vec!["not known: nothing could be tried".to_owned()];
@@ -45,7 +44,6 @@ pub(crate) fn lines(limits: &Limits<'_>) -> Vec<String> {
     limits.cells.iter().flat_map(of_cell).chain(ratios).collect()
 }
 
-/// An arm of a cell with what its trials say.
 struct Arm<'a> {
     limit: &'a ArmLimit<'a>,
     found: Findings,
@@ -56,7 +54,6 @@ fn arms<'a>(limits: &'a Limits<'a>, cell: &'a Found<'a>) -> impl Iterator<Item =
     cell.limit.arms.iter().map(move |limit| Arm { limit, found: found(limit) })
 }
 
-/// What was found for a cell, a sentence each.
 fn cell_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
     let limit = &cell.limit;
     let arms: Vec<Arm<'_>> = arms(limits, cell).collect();
@@ -186,7 +183,7 @@ impl Arm<'_> {
         lines
     }
 
-    /// Where a third or more of the trials are suspect.
+    /// If a third or more of the trials are suspect.
     fn doubt(&self) -> Option<SuspectRuns> {
         SuspectRuns::of_trials(self.limit.trials.iter().copied())
     }
@@ -202,7 +199,6 @@ impl Arm<'_> {
         })
     }
 
-    /// How many trials are on the wrong side of the bounds.
     fn contradiction_words(&self) -> String {
         let LimitState::Ended(LimitEnded { lower, upper, .. }) = self.limit.state else {
             return String::new();
@@ -225,7 +221,7 @@ impl Arm<'_> {
 
     /// Trials that broke the promise below a limit that others confirm.
     fn below_words(&self) -> Option<String> {
-        // An irregular limit names them already.
+        // An irregular limit lists them already.
         let (broken, all, worst) =
             self.found.broken_below.filter(|(broken, ..)| *broken > 0 && !self.found.irregular)?;
         let of = format!("{broken} of {} at lower rates broke it, too", numbers::counted(all, "trial"));
@@ -265,7 +261,6 @@ impl Arm<'_> {
     }
 }
 
-/// How a limit did under a rate that changes.
 fn shape_name(shape: &Confirmed<'_>) -> &'static str {
     match shape.class {
         _ if shape.left > 0 => "not tried to the end",
@@ -296,7 +291,6 @@ fn shape_words(shape: &Confirmed<'_>) -> String {
     )
 }
 
-/// What the load generator lacked, in words.
 fn generator_words(generator: &GeneratorLimit) -> String {
     format!(
         "in {} of {} that broke the promise at {}/s: {}",
@@ -307,7 +301,6 @@ fn generator_words(generator: &GeneratorLimit) -> String {
     )
 }
 
-/// Why clients did far more than the limit as fast as they could.
 fn far_words(far: &FarPeak) -> String {
     let times = numbers::about(far.times);
     let why = match &far.why {
@@ -325,7 +318,6 @@ fn far_words(far: &FarPeak) -> String {
     format!(", {times} times the limit{why}")
 }
 
-/// What broke first, in words.
 fn broke_words(broke: &Broke, saturated: bool) -> String {
     let terms: Vec<String> = broke
         .terms

@@ -1,4 +1,4 @@
-//! Jobs: phases as chart and table, and the sizes they left.
+//! Jobs: phases as chart and table, and the sizes after them.
 
 use results::{Table, Value};
 use spec::{Relation, RelationKind, Run, RunEvent, RunKind, figures};
@@ -10,17 +10,16 @@ use crate::numbers;
 use crate::phases;
 use results::ReportData;
 
-/// What takes how much of a disk: of one server or arm.
 struct Sizes {
-    /// Arm, or server of levels that are not compared, with the levels of what was prepared; empty where all runs had the same relations
-    /// before them.
+    /// Arm, or server of levels that are not compared, with the levels of preparation; empty if all runs
+    /// had the same relations before them.
     of: String,
     /// Tables first, then by name.
     relations: Vec<Relation>,
 }
 
 impl Sizes {
-    /// Relations as the last of these runs that recorded each left them.
+    /// Each relation as in the last of these runs that recorded it.
     fn new<'r>(of: String, runs: impl Iterator<Item = &'r Run>) -> Self {
         let mut last: Vec<&Relation> = Vec::new();
         for relation in runs.flat_map(|run| &run.relations) {
@@ -31,8 +30,8 @@ impl Sizes {
         Self { of, relations: last.into_iter().cloned().collect() }
     }
 
-    /// Of each arm and each level of what was prepared where their runs recorded them: an index may be there in one arm only. Else as
-    /// the jobs left them.
+    /// By arm and level of preparation if their runs recorded them: an index may exist in one arm only.
+    /// Otherwise the sizes after the jobs.
     fn all(data: &ReportData) -> Vec<Self> {
         let runs = || data.measured_runs().filter(|run| !run.relations.is_empty());
         let mut owners: Vec<String> = Vec::new();
@@ -55,7 +54,8 @@ impl Sizes {
     }
 }
 
-/// Whose relations a run saw: its arm's; its server's, where nothing is compared; and what was prepared otherwise for some cells.
+/// The owner of a run's relations: its arm, or its server if nothing is compared; with the levels of
+/// preparation.
 fn owner(run: &Run) -> String {
     let server = || run.events.iter().find(|event| event.kind == "server");
     let server = || server().and_then(|event| Some(event.detail.split_once(": ")?.0.to_owned()));
@@ -68,8 +68,9 @@ fn is_index(relation: &Relation) -> bool {
     relation.kind == RelationKind::Index
 }
 
-/// Whether data of OpenStreetMap were loaded or asked for: then their source must be named. What osm2pgsql loaded is on record, and a
-/// synthetic extract is nobody's; of data that were there before, and in results of old builds, names and tiles must do.
+/// Whether OpenStreetMap data was loaded or requested: then its source must be named. Loads of osm2pgsql
+/// are on record, and synthetic extracts need no attribution; older data and results of old versions are
+/// recognised by names and tiles.
 pub(crate) fn has_map_data(data: &ReportData) -> bool {
     let (loads, others): (Vec<&Run>, Vec<&Run>) = data.runs.iter().partition(|run| is_of_osm2pgsql(run));
     let is_known = loads.iter().any(|load| !load.is_measured());
@@ -87,7 +88,8 @@ fn is_of_osm2pgsql(run: &Run) -> bool {
     run.kind == RunKind::Job && (run.events.iter().any(is_it) || run.driver.starts_with("osm2pgsql"))
 }
 
-/// Whether the log of a load names a synthetic extract as pgdyno keeps it: `Reading file: …/synthetic-1-seed-7-v1.osm.pbf`.
+/// Whether the log of a load names a synthetic extract as pgdyno keeps it: `Reading file:
+/// …/synthetic-1-seed-7-v1.osm.pbf`.
 fn is_synthetic(load: &Run) -> bool {
     let logs = load.artifacts.iter().filter(|kept| kept.name.starts_with("log/"));
     let texts: Vec<_> = logs.map(|log| String::from_utf8_lossy(&log.bytes)).collect();
@@ -163,7 +165,7 @@ impl Sizes {
     }
 }
 
-/// The sizes of several arms beside each other: a relation may be there in some of them only.
+/// The sizes of several arms next to each other: a relation may exist in some arms only.
 fn sizes_of_arms(arms: &[Sizes]) -> Table {
     let mut sheet = Table::captioned("Tables and indexes per arm: bytes on disk, an index beside its table")
         .text(["name", "kind", "of table"])
@@ -219,7 +221,7 @@ fn index_sizes(indexes: &[&Relation]) -> Table {
     sheet
 }
 
-/// Sizes of tables and indexes in bytes, with estimated rows; of each arm, where they may differ.
+/// Sizes of tables and indexes in bytes, with estimated rows; by arm if they may differ.
 #[must_use]
 pub fn sizes(data: &ReportData) -> Table {
     let mut table = Table::new(["arm", "name", "kind", "table", "size_bytes", "rows"]);

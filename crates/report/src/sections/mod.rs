@@ -1,4 +1,4 @@
-//! The sections of a report, a file each: functions from stored results to blocks, which writers know.
+//! The sections of a report, a file each: functions from stored results to blocks for the writers.
 
 pub mod answer;
 mod beside;
@@ -21,14 +21,12 @@ mod zooms;
 use crate::block::Block;
 use results::ReportData;
 
-/// A section: its place in the page's address, its heading, and its content; none where there is nothing to show.
 pub(crate) struct Section {
     pub(crate) anchor: &'static str,
     pub(crate) heading: &'static str,
     pub(crate) blocks: fn(&ReportData) -> Vec<Block>,
 }
 
-/// All sections below the answer, in the order of the page.
 pub(crate) const SECTIONS: [Section; 15] = [
     section("limit", "Limit", limit::blocks),
     section("worth", "What each setting is worth", worth::blocks),

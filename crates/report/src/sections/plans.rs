@@ -1,4 +1,5 @@
-//! Where the time of statements goes: a bar per arm in each cell, what plans differ in, and the slowest plan node by node.
+//! Where the time of statements goes: a bar per arm in each cell, the differences of plans, and the slowest
+//! plan node by node.
 
 use results::{Table, Value};
 use spec::{Part, PlanNode, RunEvent, StatementPlan};
@@ -12,24 +13,24 @@ use crate::stages::REST;
 use results::ReportData;
 use results::data::cell_text;
 
-/// Cells that stand open; the rest is folded.
+/// Cells shown unfolded; the rest is folded.
 const OPEN: usize = 3;
-/// Parts with their own colour; the small ones share one.
+/// Parts with a separate colour; the small ones share one.
 const PARTS: usize = 6;
-/// Bars that differ by so much in length are also drawn as shares: of the shortest one nothing could be seen.
+/// From this ratio of bar lengths on, bars are also drawn as shares: otherwise the shortest one would be
+/// invisible.
 const FAR_APART: f64 = 4.0;
-/// From this share on it is told that times per loop are rounded.
+/// From this share on, a remark says that times per loop are rounded.
 const ROUNDED: f64 = 0.05;
 
-/// One cell, its arms next to each other; of tiles one layer of it.
 #[derive(Debug)]
 struct PlansOfCell {
     label: String,
-    /// Place of the layer, of tiles.
+    /// Place of the layer of tiles.
     layer: Option<usize>,
-    /// The base first; of tiles each zoom's by itself.
+    /// The base first; for tiles by zoom.
     arms: Vec<Explained>,
-    /// What each arm's plans have in place of the base's, a sentence each.
+    /// How the plans of each arm differ from the base's, a sentence each.
     changes: Vec<String>,
 }
 
@@ -47,20 +48,18 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     head.into_iter().chain(shares).chain(open).chain(folded).chain(missing).collect()
 }
 
-/// What stands above functions.
 const FUNCTIONS: &str = "Milliseconds that are booked under their part, median over the sample [10th, 90th percentile], share of \
     the whole, and calls in the mean. What the server counted in the function itself is evened: no node gives more than its own time, \
     and below a Gather, where only the leader's calls are counted, workers are taken to have spent as large a share. What is booked \
     nowhere was called by operators, casts or planning: it stands as it was counted, and is in their parts.";
 
-/// What stands above all of it.
 const HOW: &str = "A sample of transactions, the same for all arms, was explained (EXPLAIN ANALYZE) in one connection when \
     the first round's run of its cell and arm was over; nothing of it is in any figure of speed. Each node counts with its own \
     time; what an index scan reads of its table is in the index scan.";
 
-/// In the order that they are shown in: as they were, but tiles of a cell by layer, zoom and then arm.
+/// The order of display: unchanged, except that tiles of a cell are by layer, zoom and then arm.
 fn by_layer(mut all: Vec<Explained>) -> Vec<Explained> {
-    // Cells and arms are in order already, and stay so.
+    // Cells and arms stay in their order.
     let mut cells: Vec<_> = all.iter().map(|own| own.cell.clone()).collect();
     cells.dedup();
     let place = |own: &Explained| cells.iter().position(|cell| *cell == own.cell);
@@ -93,9 +92,9 @@ impl PlansOfCell {
         Self { label, layer: own.layer(), arms: vec![own], changes: Vec::new() }
     }
 
-    /// The parts that take most, over its arms, in their usual order: those that have their own colour.
+    /// The parts that take most, over all arms, in their usual order: those with a separate colour.
     fn largest(&self) -> Vec<Part> {
-        // Shares, so that a slow arm does not decide alone.
+        // Shares, so that a slow arm does not dominate.
         let weight = |part: Part| -> f64 {
             self.arms.iter().filter_map(|own| own.part(part)).map(|own| own.share.mean).sum()
         };
@@ -107,7 +106,7 @@ impl PlansOfCell {
         parts
     }
 
-    /// In milliseconds, and as shares where arms are far apart.
+    /// In milliseconds, and as shares if arms are far apart.
     fn charts(&self) -> Vec<Stacks> {
         let totals = || self.arms.iter().map(|own| own.total_ms.mean);
         let (least, most) = (totals().fold(f64::INFINITY, f64::min), totals().fold(0.0, f64::max));
@@ -161,9 +160,9 @@ impl PlansOfCell {
         sheet
     }
 
-    /// What the server counted of functions; `None` where it counted none.
+    /// What the server counted of functions; `None` if it counted none.
     fn functions(&self) -> Option<Table> {
-        // The base's order, then what only others call.
+        // The base's order, then functions of other arms only.
         let mut names: Vec<&str> = Vec::new();
         for own in self.arms.iter().flat_map(|arm| &arm.function_times) {
             if !names.contains(&own.name.as_str()) {
@@ -188,7 +187,7 @@ impl PlansOfCell {
     fn blocks(&self) -> Vec<Block> {
         let functions = self.functions().map(Block::from).into_iter().collect();
         let functions = Block::details("Functions of PostGIS and others", functions);
-        // Of tiles there are many: each zoom of each arm.
+        // Tiles have many: each zoom of each arm.
         let folded = self.layer.is_some();
         let said = |own: &Explained| Block::remark(said(own));
         let plan = |own: &Explained| {
@@ -207,10 +206,10 @@ impl PlansOfCell {
     }
 }
 
-/// What each arm's plans have in place of the base's; nothing where the base was not explained. Tiles of which the same is to be
-/// said are told together: `With new.sql at z12, z13: …`.
+/// How each arm's plans differ from the base's; empty if the base was not explained. Tiles with the same
+/// difference share a sentence: `With new.sql at z12, z13: …`.
 fn changes(arms: &[Explained], base: &str) -> Vec<String> {
-    // Who, at which zooms, and what is said of it.
+    // Arm, zooms, and the difference.
     let mut told: Vec<(String, Vec<String>, String)> = Vec::new();
     for own in arms.iter().filter(|own| own.arm.as_deref() != Some(base)) {
         let Some(of_base) = of_base(arms, base, own) else { continue };
@@ -252,7 +251,6 @@ fn milliseconds(ms: &Spread) -> String {
     format!("{} [{}, {}]", numbers::figure(ms.median), numbers::figure(ms.p10), numbers::figure(ms.p90))
 }
 
-/// What the times of an arm are to be held against, and how far they can be believed.
 fn said(own: &Explained) -> String {
     let ms = |ms: f64| numbers::latency_ns(ms * 1e6);
     let mut text = format!(
@@ -290,13 +288,11 @@ fn said(own: &Explained) -> String {
     text
 }
 
-/// Between the numbers of a range.
 const RANGE: &str = " to ";
-/// What is said of such.
 const ROUNDED_ROWS: &str =
     "; rows as a range where the server rounds those of each loop (to whole ones before PostgreSQL 18)";
 
-/// Rows over all loops; between which numbers they are where rounding of each loop leaves that open.
+/// Rows over all loops; a range if rounding of each loop leaves that open.
 fn rows(node: &PlanNode, rounding: f64) -> String {
     let off = if node.loops > 1.0 { node.loops * rounding } else { 0.0 };
     let (least, most) = ((node.rows - off).max(0.0).ceil() as u64, (node.rows + off).floor() as u64);
@@ -306,7 +302,7 @@ fn rows(node: &PlanNode, rounding: f64) -> String {
     }
 }
 
-/// A plan, node by node; rows of each loop are rounded so far.
+/// A plan, node by node; `rounding` is the one of rows per loop.
 fn nodes(plan: &StatementPlan, rounding: f64) -> Table {
     let rows: Vec<String> = plan.nodes.iter().map(|node| rows(node, rounding)).collect();
     let ranges = if rows.iter().any(|rows| rows.contains(RANGE)) { ROUNDED_ROWS } else { "" };
@@ -389,7 +385,7 @@ mod tests {
         assert!(shares.iter().all(|sum| (sum - 100.0).abs() < 1e-9), "{shares:?}");
     }
 
-    /// Without the base's plans a third arm was told against the second, with no base named.
+    /// Regression: without the base's plans a third arm was compared with the second, with no base named.
     #[test]
     fn nothing_is_said_where_the_base_was_not_explained() {
         let mut found = both();
@@ -405,7 +401,7 @@ mod tests {
         assert!(changes(&found).is_empty());
     }
 
-    /// 0.3 rows in each of 1,000 loops were told as 0.
+    /// Regression: 0.3 rows in each of 1,000 loops were printed as 0.
     #[test]
     fn rows_that_a_server_rounds_in_each_loop_are_a_range() {
         let of = |each: f64, loops: f64, rounding: f64| {
@@ -438,7 +434,7 @@ mod tests {
         assert!(blocks(&only).is_empty());
     }
 
-    /// The order of the plans was that of arms, and then of scripts.
+    /// Regression: plans were ordered by arm, then script.
     #[test]
     fn tiles_stand_by_layer_and_zoom() {
         let mut found = both();

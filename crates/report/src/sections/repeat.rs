@@ -32,7 +32,6 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     blocks
 }
 
-/// A plan as JSON, its keys sorted.
 fn indented(plan: &Recorded) -> String {
     let sorted = serde_json::to_value(plan).and_then(|plan| serde_json::to_string_pretty(&plan));
     sorted.expect("plans are plain data")

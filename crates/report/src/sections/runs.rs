@@ -11,7 +11,7 @@ use results::InTime;
 use results::ReportData;
 use results::data::{cell_label, levels, when};
 
-/// Runs in the table of a page at most; the rest is in the results file.
+/// Runs in the table of a page, at most; the rest is in the results file.
 const MOST: usize = 2000;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
@@ -66,7 +66,6 @@ fn p99_ns(run: &Run) -> Option<f64> {
     run.response().percentile_ns(0.99).map(|ns| ns as f64)
 }
 
-/// Validity with its doubts.
 fn believed(data: &ReportData, run: &Run) -> Value {
     let word = validity(data, run);
     let text = match doubts(&run.doubts) {
@@ -94,8 +93,8 @@ fn doubts(of: &[Doubt]) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// Every run in order of execution, with its validity and doubts. Response times in µs; where a load is open, what became
-/// of its arrivals; where there is a promise, how much was late.
+/// Every run in order of execution, with its validity and doubts. Response times in µs; for an open load
+/// the fate of its arrivals; with a promise, how much was late.
 #[must_use]
 pub fn runs(data: &ReportData) -> Table {
     let mut table = Table::new([

@@ -1,4 +1,4 @@
-//! Host, versions, settings per arm with what differs, and how the experiment was laid out.
+//! Host, versions, settings per arm with their differences, and the layout of the experiment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     facts.into_iter().chain(arms(&data.experiment)).chain(servers(data)).chain(in_force(data)).collect()
 }
 
-/// Where a plan says that arms stand; empty where nothing was to be decided.
+/// Where a plan places arms; empty if nothing was decided.
 fn standing(plan: Option<&Plan>) -> String {
     let copies = match plan.and_then(|plan| plan.standing.as_ref()) {
         None => return String::new(),
@@ -52,7 +52,6 @@ fn ran_on(data: &ReportData) -> BTreeMap<String, BTreeMap<String, BTreeSet<u32>>
     found
 }
 
-/// `1-4, 7`.
 fn ranges(rounds: &BTreeSet<u32>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for round in rounds {
@@ -68,7 +67,7 @@ fn ranges(rounds: &BTreeSet<u32>) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// The placement that pgdyno chose, and where processes were put when arms took turns.
+/// The placement that pgdyno chose, and where processes ran when arms took turns.
 fn placement(data: &ReportData) -> String {
     let spread = data.remarks(RunEvent::SPREAD);
     let taking_turns = spread.into_iter().map(|place| format!("arms that took turns: {place}"));
@@ -76,13 +75,12 @@ fn placement(data: &ReportData) -> String {
     chosen.into_iter().chain(taking_turns).collect::<Vec<_>>().join("; ")
 }
 
-/// What the plan says of the placement that pgdyno chose.
 fn chosen_placement(experiment: &Experiment) -> String {
     let chosen = experiment.plan.plan().and_then(|plan| plan.placement.as_ref());
     chosen.map_or_else(String::new, |chosen| format!("{}: {}", chosen.level, chosen.why))
 }
 
-/// Named facts, then those that were stored with their names; empty ones are left out.
+/// Named facts, then stored facts with their names; empty ones are left out.
 fn facts<const N: usize>(
     caption: &str,
     named: [(&str, String); N],
@@ -118,14 +116,13 @@ fn target(target: &Target) -> [(&'static str, String); 4] {
 
 type OfTarget = fn(&Target) -> String;
 
-/// What is said of the server of an arm.
 const SERVER_OF_ARM: [(&str, OfTarget); 3] = [
     ("server", |target| target.dsn_redacted.clone()),
     ("PostgreSQL", |target| target.server_version.clone()),
     ("PostGIS", |target| target.postgis_version.clone().unwrap_or_default()),
 ];
 
-/// Different lengths that are named one by one.
+/// Different lengths listed one by one, at most.
 const LENGTHS: usize = 4;
 
 /// How long runs were; of many lengths the shortest and the longest.
@@ -138,7 +135,6 @@ fn lengths(seconds: &[f64]) -> String {
     }
 }
 
-/// How the experiment was laid out.
 fn layout(data: &ReportData) -> [(&'static str, String); 13] {
     let experiment = &data.experiment;
     let plan = experiment.plan.plan();
@@ -175,14 +171,14 @@ fn layout(data: &ReportData) -> [(&'static str, String); 13] {
     ]
 }
 
-/// What each arm asks for, and what of it weakens crash safety.
+/// The settings of each arm, and which of them weaken crash safety.
 fn arms(experiment: &Experiment) -> Vec<Block> {
     let arms = &experiment.arms;
     let names: BTreeSet<&String> = arms.iter().flat_map(|arm| arm.settings.keys()).collect();
     if names.is_empty() {
         return Vec::new();
     }
-    // Of factors other than settings it is their levels that are shown.
+    // For factors other than settings, their levels are shown.
     let (head, what, caption) = match experiment.compare_factor.as_deref() {
         None | Some("settings") => {
             ("Settings per arm", "setting", "What each arm sets; empty: not set by it")
@@ -207,7 +203,6 @@ fn arms(experiment: &Experiment) -> Vec<Block> {
     [Block::Heading(head.to_owned()), table.into()].into_iter().chain(weak).collect()
 }
 
-/// Which arm ran on which server, and in which rounds.
 fn servers(data: &ReportData) -> Option<Block> {
     let ran_on = ran_on(data);
     let arms: BTreeSet<&String> = ran_on.values().flat_map(BTreeMap::keys).collect();
@@ -221,10 +216,9 @@ fn servers(data: &ReportData) -> Option<Block> {
     (!table.rows.is_empty()).then(|| table.into())
 }
 
-/// What the server reported for an arm, by name.
 type InForce<'r> = (Option<&'r str>, BTreeMap<&'r str, &'r Setting>);
 
-/// What the server reported: settings that differ between arms, then those that are not the default.
+/// What the server reported: settings that differ between arms, then non-default ones.
 fn in_force(data: &ReportData) -> Vec<Block> {
     let of_arm = |arm: Option<&str>| {
         data.grid_runs().find(|run| run.arm.as_deref() == arm && !run.settings.is_empty())

@@ -1,4 +1,5 @@
-//! What index scans take of a tile, by zoom: as a distribution, and how often less than is often said of them.
+//! The share of index scans in the time of a tile, by zoom: as a distribution, and how often it is below
+//! the commonly claimed 20 %.
 
 use std::collections::BTreeMap;
 
@@ -13,27 +14,24 @@ use crate::explained::{A_FIFTH, Explained, Spread};
 use crate::numbers;
 use results::data::{cell_label, varying};
 
-/// Cells that stand beside each other; more lines could not be told apart.
+/// Cells next to each other, at most; more lines would be hard to distinguish.
 const MOST: usize = 6;
 
 /// Of one workload and layer: a column of the table and a line of the chart for each arm of each cell.
 #[derive(Debug)]
 pub(super) struct Shares {
-    /// A sentence for each column.
     said: Vec<String>,
     chart: Option<LineChart>,
     sheet: Table,
-    /// Columns that are not shown.
     more: usize,
 }
 
-/// An arm of a cell: what was explained of it, by zoom.
 struct Column<'e> {
     name: String,
     zooms: BTreeMap<u8, &'e Explained>,
 }
 
-/// Of all tiles that were explained, by workload and layer; none of what asks for no map.
+/// Of all explained tiles, by workload and layer; without scripts that request no map.
 pub(super) fn of(all: &[Explained]) -> Vec<Shares> {
     let tiles = || all.iter().filter(|own| own.zoom().is_some());
     let mut layers: Vec<(&str, usize)> = Vec::new();
@@ -47,13 +45,11 @@ pub(super) fn of(all: &[Explained]) -> Vec<Shares> {
     layers.into_iter().map(one).collect()
 }
 
-/// Workload, and place of the layer.
 fn key(own: &Explained) -> (&str, usize) {
     (own.cell.workload.as_str(), own.layer().unwrap_or(0))
 }
 
 impl Shares {
-    /// Of at least one.
     fn of(all: Vec<&Explained>) -> Self {
         let title = title(all[0]);
         let mut columns = columns(&all);
@@ -85,7 +81,7 @@ impl Shares {
     }
 }
 
-/// `q`; `q, roads` where there are several layers.
+/// `q`; `q, roads` if there are several layers.
 fn title(own: &Explained) -> String {
     match &own.map {
         Some(part) if own.layers.len() > 1 => format!("{}, {}", own.cell.workload, part.layer),
@@ -113,7 +109,7 @@ fn columns<'e>(all: &[&'e Explained]) -> Vec<Column<'e>> {
     columns.into_iter().map(|(.., column)| column).collect()
 }
 
-/// Of index scans; nothing at all where no plan has one.
+/// Of index scans; all 0 if no plan has one.
 const NONE: Spread = Spread { mean: 0.0, median: 0.0, p10: 0.0, p25: 0.0, p75: 0.0, p90: 0.0 };
 
 fn share(own: &Explained) -> Spread {
@@ -125,7 +121,8 @@ fn below(own: &Explained) -> usize {
 }
 
 impl Column<'_> {
-    /// `old.sql: index scans take less than 20 % in 58 of 59 sampled tiles (more in 1 of 16 at z15); in the median from 0.7 % at z10 to 6 % at z15.`
+    /// `old.sql: index scans take less than 20 % in 58 of 59 sampled tiles (more in 1 of 16 at z15); in the
+    /// median from 0.7 % at z10 to 6 % at z15.`
     fn said(&self) -> String {
         let (below, tiles) =
             self.zooms.values().fold((0, 0), |sum, own| (sum.0 + below(own), sum.1 + own.transactions));
@@ -147,7 +144,7 @@ impl Column<'_> {
         )
     }
 
-    /// ` (more in 1 of 16 at z15, 4 of 16 at z16)`; nothing where it is less in all.
+    /// ` (more in 1 of 16 at z15, 4 of 16 at z16)`; empty if it is below in all.
     fn more(&self) -> String {
         let place = |(zoom, own): (&u8, &&Explained)| {
             let more = own.transactions - below(own);
@@ -188,7 +185,6 @@ fn sheet(columns: &[Column<'_>], zooms: &[u8]) -> Table {
     sheet
 }
 
-/// `4.1 % [2.0, 7.3], 16 of 16`.
 fn written(own: &Explained) -> String {
     let share = share(own);
     let number = |share: f64| numbers::fixed(share * 100.0, 1);
@@ -214,7 +210,7 @@ mod tests {
     use super::*;
     use crate::explained::tests::{data, run, script};
 
-    /// Tiles of two zooms: at z9 the index takes a tenth or less, at z16 it takes most.
+    /// Tiles of two zooms: at z9 the index takes a tenth or less, at z16 most of the time.
     fn tiles(arm: &str, clients: &str) -> Run {
         let mut made = run(arm, 1, (Part::Index, "Index Scan", "i"), &[1.0, 1.0, 1.0, 1.0]);
         made.scripts = [9, 16]
@@ -243,7 +239,7 @@ mod tests {
         let data = data(vec![tiles("a", "4"), tiles("b", "4")]);
         let found = of(&Explained::all(&data));
         let [own] = &found[..] else { panic!("{found:?}") };
-        // Of z9 planning takes 0.1 ms and execution 10, 20, 30 and 40, of which the index has 1.
+        // At z9 planning takes 0.1 ms and execution 10, 20, 30 and 40 ms, 1 ms of it in the index.
         let wanted = "a: index scans take less than 20 % in 4 of 8 sampled tiles (more in 4 of 4 at z16); in the median from 4.1 % at z9 to 90.9 % at z16.";
         assert_eq!(own.said[0], wanted);
         let page = crate::format::page(&[own.sheet.clone().into()]);
@@ -255,7 +251,7 @@ mod tests {
         assert_eq!(chart.series.iter().map(|own| own.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     }
 
-    /// Beside each other: the same at another size of the data, or with more clients.
+    /// Next to each other: another size of the data, or more clients.
     #[test]
     fn cells_stand_beside_each_other() {
         let data = data(vec![tiles("a", "1"), tiles("a", "10")]);

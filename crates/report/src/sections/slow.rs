@@ -22,18 +22,16 @@ const MOST_MAPS: usize = 24;
 /// Fewer places of a zoom are not worth a map.
 const FEWEST: usize = 8;
 
-/// Slowest tiles that are listed.
 const SLOWEST: usize = 10;
 
-/// Groups that stand open; the rest is folded.
+/// Groups shown unfolded; the rest is folded.
 const OPEN: usize = 4;
 
-/// Tiles that are one question: of a cell, or of a layer of it.
+/// Tiles of one question: of a cell, or of a layer of it.
 struct Group {
     heading: String,
-    /// By zoom.
     heats: Vec<Heat>,
-    /// Zooms that have no map.
+    /// Zooms without a map.
     bare: Vec<u8>,
     slowest: Table,
 }
@@ -79,7 +77,7 @@ fn by_cell(tiles: &[StoredTile]) -> BTreeMap<comparison::Cell, Vec<&StoredTile>>
     cells
 }
 
-/// Keeps the maps on which most time was spent; how many are left out.
+/// Keeps the maps with the most time; returns how many are left out.
 fn limited(groups: &mut [Group]) -> usize {
     let mut times: Vec<(f64, usize)> =
         groups.iter().flat_map(|group| &group.heats).map(|heat| (heat.sum_us(), heat.maps())).collect();
@@ -135,7 +133,7 @@ fn bare(zooms: &[u8]) -> String {
     format!("No map of {}: fewer than {FEWEST} tiles.", names.join(", "))
 }
 
-/// The slowest tiles of any arm, with all arms: those that came often to an arm, as far as there are any.
+/// The slowest tiles of any arm, with all arms: frequently requested ones if there are any.
 fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Table {
     let by_arm = places::added(tiles.iter().copied(), |tile| (places::place(tile), tile.of.arm.as_deref()));
     let all = places::added(tiles.iter().copied(), places::place);
@@ -172,7 +170,6 @@ fn slowest(tiles: &[&StoredTile], arms: &[Option<&str>]) -> Table {
     sheet
 }
 
-/// Of how many tiles the slowest are, and how many came too rarely to be among them.
 fn caption(tiles: usize, seldom: usize, often: bool) -> String {
     let times = TileFigures::OFTEN;
     let (of, seldom) = match (often, seldom) {
@@ -193,13 +190,12 @@ fn caption(tiles: usize, seldom: usize, often: bool) -> String {
     format!("{which}{seldom}; a link leads to the place on openstreetmap.org.")
 }
 
-/// Latitude and longitude of its middle.
 fn middle(tile: Tile) -> [f64; 2] {
     let [west, south, east, north] = tile.bounds_degrees();
     [f64::midpoint(south, north), f64::midpoint(west, east)]
 }
 
-/// Where people see the place; the site shows no more than zoom 19.
+/// Address of the place on a map site, which shows zoom 19 at most.
 fn address(tile: Tile) -> String {
     let [latitude, longitude] = middle(tile);
     format!("https://www.openstreetmap.org/#map={}/{latitude:.5}/{longitude:.5}", tile.z.min(19))
@@ -219,7 +215,7 @@ mod tests {
         crate::format::page(&blocks(data))
     }
 
-    /// One client and ten were one map: the mean of both.
+    /// Regression: one client and ten shared a map with the mean of both.
     #[test]
     fn each_cell_has_maps_of_its_own() {
         let cell = |clients: &str, mean_us: f64| {
@@ -237,7 +233,7 @@ mod tests {
         assert!(page(&with(many)).contains("Tiles of 5 more"));
     }
 
-    /// A tile that came once, by chance while the machine stood still, was the slowest.
+    /// Regression: a tile that was requested once, during a stall of the machine, was the slowest.
     #[test]
     fn what_came_seldom_is_no_slowest_tile() {
         let tile = |x: u32, requests: u64, mean_us: f64| {

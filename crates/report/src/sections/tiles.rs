@@ -1,4 +1,4 @@
-//! Sample tiles as pictures: of a place side by side, as each arm gave them.
+//! Sample tiles as pictures: of a place side by side, as each arm returned them.
 
 use maud::Render;
 use spec::{Artifact, Run};
@@ -7,20 +7,18 @@ use crate::block::Block;
 use crate::tile::{self, Room, Rooms, Sample, place};
 use results::ReportData;
 
-/// Places at most: a page of many more would be slow to open.
+/// Places, at most: a page with many more would load slowly.
 const MOST_PLACES: usize = 12;
 
-/// Pictures of tiles at most, wherever they are of.
+/// Pictures of tiles, at most, over all places.
 const MOST_PICTURES: usize = 24;
 
-/// Bytes of all pictures of whole tiles together, and of all of single layers.
+/// Bytes of all pictures of whole tiles together, and of all single layers.
 const WHOLE_BYTES: usize = 720_000;
 const ALONE_BYTES: usize = 240_000;
 
-/// A tile that was kept, and by whom.
 type Kept<'r> = (&'r Run, &'r Artifact);
 
-/// Whether there is any sample tile.
 pub(crate) fn any(data: &ReportData) -> bool {
     kept(data).next().is_some()
 }
@@ -52,13 +50,12 @@ fn by_place(data: &ReportData) -> Vec<Vec<Kept<'_>>> {
     places
 }
 
-/// How many pictures a place needs: one of each content.
 fn pictures(place: &[Kept<'_>]) -> usize {
     let is_first = |at: usize| !place[..at].iter().any(|(_, other)| other.bytes == place[at].1.bytes);
     (0..place.len()).filter(|at| is_first(*at)).count()
 }
 
-/// Layers of a place's tiles that may be drawn alone.
+/// Layers of a place's tiles that may be drawn separately.
 fn layers(place: &[Kept<'_>]) -> usize {
     let layers = |(_, artifact): &Kept<'_>| {
         ::tile::mvt::measure(&artifact.bytes).map_or(0, |found| found.layers.len())
@@ -66,7 +63,7 @@ fn layers(place: &[Kept<'_>]) -> usize {
     place.iter().map(layers).sum()
 }
 
-/// Pictures of a place, by what their arms gave; the heading is empty where nothing is compared.
+/// Pictures of a place, grouped by content; the heading is empty if nothing is compared.
 type Place = (String, Vec<Block>);
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
@@ -89,7 +86,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     let mut blocks = vec![Block::text(
         "What the server sent, drawn from the stored bytes and simplified to what a screen can show.",
     )];
-    // Places of a single tile share rows.
+    // Places with a single tile share rows.
     let mut row = Vec::new();
     for (heading, pictures) in places {
         if !heading.is_empty() {

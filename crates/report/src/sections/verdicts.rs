@@ -1,4 +1,4 @@
-//! A verdict per cell: forest plot and table, an arm at a time; for programs a table of all arms.
+//! A verdict per cell: forest plot and table, one arm after another; for programs a table of all arms.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,6 @@ fn of_comparison(of: &Comparison, groups: &[Grouped]) -> Vec<Block> {
     blocks
 }
 
-/// A sentence with a capital first letter.
 pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
@@ -101,7 +100,6 @@ fn forest(of: &Comparison, arm: &ArmComparison) -> Forest {
     }
 }
 
-/// What the marks mean; those of a whole grid only where there is one.
 fn marks(metric: Metric, arm: &ArmComparison) -> String {
     let better = match metric.better() {
         Better::Larger => "▲ faster, ▼ slower",
@@ -153,7 +151,6 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
     sheet
 }
 
-/// The verdict, with what else is to be known of the cell.
 fn said(cell: &CellComparison, of: &Comparison, groups: Option<String>) -> String {
     let by_ranks = cell
         .second_opinion
@@ -175,17 +172,19 @@ fn excluded(arm: &ArmComparison) -> Option<Block> {
     (!words.is_empty()).then(|| Block::details(summary, vec![Block::List(words)])).flatten()
 }
 
-/// Every arm against the base: a line per cell, one per script where scripts are the answer, one per workload (cell empty), one for
-/// the whole grid. The change of a script is that of its response time. Then what became
-/// of the arrivals of both arms where a load is open, and how their promise was kept.
+/// Every arm against the base: a line per cell, one per script if scripts are the answer, one per workload
+/// (cell empty), one for the whole grid. The change of a script is the change of its response time. Then
+/// the fate of the arrivals of both arms if a load is open, and how their promise was kept.
 ///
-/// The cells' own figures per second or in µs, as the metric is; changes and intervals (95 %) in percent, and p, all adjusted
-/// for the lines of their kind. `answer` says "yes" for the lines that are the answer; these have the compared values, and
-/// `doubt` where a third of their runs are suspect. `indicative` says where a change rests on too few rounds, `groups` speaks where the runs of a cell fall into two of them, `remarks` of what arms
-/// answer otherwise or ask for otherwise, and of why something was not run: its line has nothing else. `differences`, in the
-/// line of a workload, is what else was counted that differs much; `interleaved` says "no" where drift and change cannot be told
-/// apart. Then how arms took turns in slices. The line of what is inconclusive, the whole grid or where that is decided a workload,
-/// says what to do; that of the grid how often it was looked at.
+/// The cells' figures are per second or in µs, by the metric; changes and intervals (95 %) in percent, and
+/// p, all adjusted for the lines of their kind. `answer` is "yes" for the lines that are the answer; these
+/// have the compared values, and `doubt` if a third of their runs are suspect. `indicative` is set if a
+/// change rests on too few rounds, `groups` if the runs of a cell fall into two. `remarks` lists arms with
+/// other answers or other questions, and why something was not run: its line has nothing else.
+/// `differences`, in the line of a workload, lists other counters that differ much; `interleaved` is "no"
+/// if drift and change cannot be distinguished. Then how arms took turns in slices. The inconclusive line
+/// has what to do: the line of the whole grid or, if that is decided, of a workload. The line of the grid
+/// has the number of looks.
 #[must_use]
 pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     let pct = |change: Option<&Estimate>| {
@@ -247,7 +246,7 @@ pub fn compared(data: &ReportData, found: &Comparison) -> Table {
     table
 }
 
-/// The same for people: change and interval in one column, verdict and groups in another, as the page writes them.
+/// The same for people: change and interval in one column, verdict and groups in another, as on the page.
 #[must_use]
 pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     let words = |words: Option<&Estimate>| vec![words.map(change).into()];
@@ -263,7 +262,7 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     })
 }
 
-/// What stands below that table, a paragraph each: how often it was looked at, and what to do where it is inconclusive.
+/// Text below that table, a paragraph each: how often it was seen, and what to do if it is inconclusive.
 #[must_use]
 pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {
     let lines = Verdicts::of(found, &data.experiment, &data.runs).lines;
@@ -282,28 +281,23 @@ pub fn below(data: &ReportData, found: &Comparison) -> Vec<Block> {
     looked.into_iter().chain(next).collect()
 }
 
-/// A line of the table of all arms.
 #[derive(Default)]
 struct Line<'a> {
     arm: &'a str,
     workload: &'a str,
     cell: String,
-    /// Base and arm.
     figures: [Option<f64>; 2],
     is_job: bool,
     change: Option<&'a Estimate>,
     verdict: String,
-    /// Whether it is a line of the answer, and which.
     answers: Option<&'a answer::Line>,
     groups: Option<String>,
     remarks: Option<String>,
     sliced: Option<Sliced>,
     in_time: [InTime; 2],
-    /// What differs much besides; lines of workloads only.
+    /// Other large differences; lines of workloads only.
     differences: Value,
-    /// Whether it is that of an arm's whole grid.
     is_whole: bool,
-    /// What to do, where it is inconclusive.
     next: Option<Next>,
 }
 
@@ -338,7 +332,7 @@ fn table(
             in_time.into_iter().flat_map(|columns| [columns.names("base_"), columns.names("")].concat()),
         );
     table.optional(took);
-    // Where there is nothing but jobs there is no throughput.
+    // Experiments with jobs only have no throughput.
     let measured = |line: &&Line<'_>| line.figures.iter().any(Option::is_some);
     if lines.iter().filter(measured).all(|line| line.is_job) && lines.iter().any(|line| line.is_job) {
         table.optional(figures);
@@ -361,12 +355,12 @@ fn table(
     table
 }
 
-/// What a change is relative to, where the arms of two experiments have a control.
+/// The reference of a change, if the arms of two experiments have a control.
 fn relative(of: &Comparison) -> Option<String> {
     of.control.as_ref().map(|control| format!("relative to {}", control.arm))
 }
 
-/// What else is to be known of a cell: of its arms, and why none of its pairs counts.
+/// Remarks on a cell: on its arms, and why none of its pairs counts.
 fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmComparison) -> Option<String> {
     let said = data.remarks_of(&cell.cell, &arm.arm).into_iter().chain(relative(of));
     let without =
@@ -375,7 +369,7 @@ fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmC
     (!all.is_empty()).then(|| all.into_iter().collect::<Vec<_>>().join("; "))
 }
 
-/// The line of a script; `None` of another part of the answer.
+/// The line of a script; `None` for another part of the answer.
 fn script_line<'a>(own: &'a answer::Line, next: Option<&Next>, margin: f64) -> Option<Line<'a>> {
     let Of::Script { workload, script } = &own.part else { return None };
     let next = next.filter(|next| !own.verdict.is_decided() && next.is_of(Some(script)));
@@ -420,7 +414,7 @@ fn lines<'a>(
     let parts = Part::workloads(arm).into_iter().chain([Part::whole(arm)]);
     let parts = parts.filter_map(|part| {
         let is_offered = part.workload.is_none() && arm.scheduled > 0;
-        // A workload of offered rates only has no figure, as the line of the whole grid says.
+        // A workload of offered rates only has no figure, like the whole grid.
         let verdict = match part.figure {
             Some(figure) => verdict(figure.verdict, of.margin),
             None if part.averaged > 0 => {
@@ -439,7 +433,7 @@ fn lines<'a>(
         let next = next.clone().filter(|next| is_open && next.is_of(part.workload));
         let differences =
             part.workload.map_or(Value::Null, |name| differences::raw(&data.differences, name, &arm.arm));
-        // Of two experiments.
+        // For two experiments.
         let remarks: Vec<String> = control(of).into_iter().chain(data.notes.iter().cloned()).collect();
         let remarks = (is_whole && !remarks.is_empty()).then(|| remarks.join("; "));
         let (arm, workload) = (arm.arm.as_str(), part.name());

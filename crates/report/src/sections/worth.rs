@@ -1,4 +1,4 @@
-//! What each of several settings is worth: alone, and as one of all, where an experiment takes an arm apart.
+//! The value of each of several settings: alone, and as one of all, if an experiment takes an arm apart.
 
 use results::comparison::{ArmComparison, Comparison, Setting, TakenApart};
 use results::{Table, Value};
@@ -10,14 +10,12 @@ use crate::compared::{self, Part};
 use crate::numbers::real;
 use results::ReportData;
 
-/// Of a workload, or of the whole grid where there are several.
+/// Of a workload, or of the whole grid if there are several.
 #[derive(Debug)]
 pub(crate) struct Worth {
     pub(crate) of: String,
-    /// The arm that has all settings.
     pub(crate) whole: String,
     base: String,
-    /// What changes, in a sentence.
     noun: &'static str,
     margin: f64,
     /// All of them against the base.
@@ -25,17 +23,15 @@ pub(crate) struct Worth {
     pub(crate) settings: Vec<Worths>,
 }
 
-/// One setting.
 #[derive(Debug)]
 pub(crate) struct Worths {
     setting: Setting,
-    /// The base with it, against the base.
     alone: Change,
-    /// All but it, against all: what is lost without it.
+    /// All but it, against all: the loss without it.
     without: Change,
 }
 
-/// A figure of one arm against another; without one where no pair is valid.
+/// A figure of one arm against another; empty if no pair is valid.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     estimate: Option<Estimate>,
@@ -77,7 +73,7 @@ impl Change {
     }
 }
 
-/// Of each workload, then of the whole grid where that is more; empty where nothing is taken apart.
+/// Of each workload, then of the whole grid if there are several; empty if nothing is taken apart.
 pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
     let (Some(answer), Some(mut apart)) = (data.compared(), TakenApart::of(&data.experiment)) else {
         return Vec::new();
@@ -93,7 +89,7 @@ pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
     let from_whole = Experiment { base: Some(apart.whole.clone()), ..data.experiment.clone() };
     let Some(lacking) = Comparison::of(&from_whole, &data.runs, answer.metric) else { return Vec::new() };
     let whole = answer.arms.iter().find(|arm| arm.arm == apart.whole);
-    // An offered rate sets the throughput of the others, whatever is set.
+    // An offered rate sets the throughput of the others, independent of settings.
     let parts: Vec<Option<&str>> = whole
         .iter()
         .flat_map(|arm| Part::workloads(arm))
@@ -122,7 +118,6 @@ pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
 }
 
 impl Worth {
-    /// What the table shows.
     fn caption(&self) -> String {
         format!(
             "What each setting of {} is worth in {}: change of {} with it alone against {}, and of all but it against all",
@@ -130,7 +125,6 @@ impl Worth {
         )
     }
 
-    /// For people.
     fn table(&self) -> Table {
         let mut table =
             Table::captioned(self.caption()).named(["setting", "value", "alone", "without it", "risk"]);
@@ -152,8 +146,8 @@ impl Worth {
     }
 }
 
-/// One line per workload and setting, and before them one for all settings together, which has no name; percent, with their
-/// 95 % intervals. Intervals and verdicts allow for there being many.
+/// One line per workload and setting, and before them one for all settings together, without a name;
+/// percent, with their 95 % intervals. Intervals and verdicts are adjusted for multiple comparisons.
 #[must_use]
 pub fn settings(data: &ReportData) -> Table {
     let mut table = Table::new([
@@ -207,7 +201,6 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     blocks
 }
 
-/// The same as lines of a terminal.
 pub(crate) fn told(worth: &Worth) -> Vec<String> {
     let head = format!(
         "{}: what each setting of {} is worth: alone, against {}, and {} without it:",
@@ -228,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    /// Transactions of a run of an arm: `a` doubles, `b` alone does nothing, and both together quadruple.
+    /// Transactions of a run of an arm: `a` doubles, `b` alone has no effect, and both together quadruple.
     const DONE: [(&str, u64); 4] = [("stock", 1000), ("both", 4000), ("only a", 2000), ("only b", 1000)];
 
     fn data() -> ReportData {

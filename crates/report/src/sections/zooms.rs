@@ -1,4 +1,4 @@
-//! Tiles by layer and zoom: at which zoom it hurts, and where the time goes.
+//! Tiles by layer and zoom: which zoom is slow, and where the time goes.
 
 use results::comparison::zooms::{FEWEST, Place, Which};
 use results::{Table, Value};
@@ -13,7 +13,7 @@ use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers, caveats};
 use results::ReportData;
 use results::data::cell_text;
 
-/// Cells that stand open, and those that are drawn at all; the rest is in the table.
+/// Cells shown unfolded, and cells that are drawn at all; the rest is in the table.
 const OPEN: usize = 2;
 const MOST: usize = 12;
 
@@ -57,13 +57,11 @@ fn of_cell(of: &ZoomsOfCell) -> Vec<Block> {
         .collect()
 }
 
-/// The tables of a cell.
 struct Tables<'a> {
     of: &'a ZoomsOfCell,
 }
 
 impl Tables<'_> {
-    /// Rows: each layer and zoom of the base's order, in it each arm.
     fn rows(&self) -> Vec<(Place, &ZoomsOfArm, &ZoomFigures)> {
         let mut rows: Vec<_> = self
             .of
@@ -156,12 +154,10 @@ fn or_absent(value: Option<f64>, text: impl Fn(f64) -> String) -> Value {
     value.map_or(numbers::ABSENT.to_owned(), text).into()
 }
 
-/// What stands where too few tiles were asked for.
 fn few() -> Value {
     format!("fewer than {FEWEST} requests").into()
 }
 
-/// What is drawn over zooms.
 #[derive(Clone, Copy)]
 enum Drawn {
     /// Mean time of a tile, ns.
@@ -187,7 +183,7 @@ impl Drawn {
     }
 }
 
-/// A layer over zooms; `None` where it has fewer than two.
+/// A layer over zooms; `None` if it has fewer than two.
 fn chart(of: &ZoomsOfCell, layer: usize, label: &str, drawn: Drawn) -> Option<LineChart> {
     let series = |own: &ZoomsOfArm| {
         let of_layer = |zoom: &&ZoomFigures| {
@@ -284,13 +280,13 @@ mod tests {
         assert_eq!(places, [9, 9, 12, 12, 16, 16].map(Some));
         let [times, shares] =
             [Drawn::Time, Drawn::Share].map(|drawn| chart(of, 0, "", drawn).expect("a chart"));
-        // A zoom of too few requests is no point of the times.
+        // A zoom with too few requests has no point for times.
         assert_eq!(times.series.iter().map(|own| own.points.len()).collect::<Vec<_>>(), [2, 2]);
         let sum: f64 = shares.series[0].points.iter().map(|point| point.y).sum();
         assert!((sum - 100.0).abs() < 1e-9, "{sum}");
     }
 
-    /// Of many cells a page shows some, and says where the others are.
+    /// A page shows some of many cells, and refers to the others.
     #[test]
     fn many_cells_are_in_the_table() {
         let cell = |clients: u32| {

@@ -1,38 +1,35 @@
-//! Layers to SVG paths on a grid of half pixels, coarser where the picture would become too large.
+//! Layers to SVG paths on a grid of half pixels, coarser if the picture would become too large.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use ::tile::mvt::{Feature, Kind, Layer};
 
-/// Width and height of the picture in its own units: half pixels of a 512 px tile.
 pub(super) const GRID: i32 = 1024;
 
-/// How much a picture may show.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Room {
     /// Most bytes of all paths together.
     pub(crate) bytes: usize,
-    /// Smallest thing drawn, in units of the grid, where that fits.
+    /// Smallest feature drawn, in units of the grid, if that fits.
     pub(crate) finest: f64,
 }
 
 const COARSEST: f64 = 256.0;
-/// How much coarser each further try is.
+/// Factor from one attempt to the next, coarser one.
 const COARSER: f64 = 1.25;
 
-/// Polygons from this share of the tile's area on are ground: painted one by one, so that what overlaps can be seen.
+/// Polygons from this share of the tile's area on are ground: painted one by one, so that overlaps are
+/// visible.
 const GROUND_SHARE: f64 = 0.002;
 
-/// Paths of a layer by how they are painted.
 #[derive(Default)]
 struct Paths {
-    /// Area and path of each ground polygon.
     ground: Vec<(f64, String)>,
     polygons: Path,
     lines: Path,
     points: Path,
-    /// Where there is a point already, in steps of the detail.
+    /// Occupied points, in steps of the detail.
     dotted: BTreeSet<(i32, i32)>,
 }
 
@@ -54,13 +51,13 @@ impl Paths {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Painted {
     pub(super) class: &'static str,
-    /// Which of the layers it is of.
+    /// Index of its layer.
     pub(super) layer: usize,
     pub(super) outline: String,
 }
 
-/// All layers, with the finest detail that has room; what comes later is painted over what came before: ground, large below
-/// small, then areas, ways and points of all layers.
+/// All layers, with the finest detail that fits. Later paths cover earlier ones: ground, large below small,
+/// then areas, ways and points of all layers.
 pub(super) fn draw(layers: &[Layer], room: Room) -> Vec<Painted> {
     let drawn = |detail| layers.iter().map(|layer| Paths::of(layer, detail)).collect::<Vec<_>>();
     let mut detail = room.finest;
@@ -76,7 +73,7 @@ pub(super) fn draw(layers: &[Layer], room: Room) -> Vec<Painted> {
             Painted { class, layer, outline }
         }));
     }
-    // A tile of nothing but long outlines may exceed the room at any detail: then parts are left out.
+    // A tile of only long outlines may exceed the limit at any detail: then parts are left out.
     let mut left = room.bytes;
     for path in &mut painted {
         if path.outline.len() > left {
@@ -91,14 +88,13 @@ pub(super) fn draw(layers: &[Layer], room: Room) -> Vec<Painted> {
 
 type OfKind = fn(&mut Paths) -> &mut Path;
 
-/// What is painted over the ground, in this order.
+/// Painted over the ground, in this order.
 const PAINTS: [(&str, OfKind); 3] = [
     ("area", |paths| &mut paths.polygons),
     ("way", |paths| &mut paths.lines),
     ("point", |paths| &mut paths.points),
 ];
 
-/// Ground of all layers, large below small.
 fn ground(paths: &mut [Paths]) -> Vec<Painted> {
     let mut ground: Vec<(f64, Painted)> = Vec::new();
     for (layer, paths) in paths.iter_mut().enumerate() {
@@ -146,7 +142,7 @@ fn simplified(part: &[(i32, i32)], extent: u32, detail: f64) -> Vec<(i32, i32)> 
     let scale = f64::from(GRID) / f64::from(extent);
     let mut kept: Vec<(i32, i32)> = Vec::with_capacity(part.len());
     for (position, &(x, y)) in part.iter().enumerate() {
-        // Far outside is as good as a little outside, and keeps differences small.
+        // Clamps distant points near the tile, which keeps differences small.
         let place =
             |v: i32| (f64::from(v) * scale).round().clamp(-f64::from(GRID), 2.0 * f64::from(GRID)) as i32;
         let point = (place(x), place(y));
@@ -190,11 +186,10 @@ fn area(ring: &[(i32, i32)]) -> f64 {
     doubled.abs() / 2.0
 }
 
-/// An SVG path in short form: relative steps, no letter or blank that may be left out.
+/// An SVG path in short form: relative steps, no optional letter or blank.
 #[derive(Default)]
 struct Path {
     text: String,
-    /// Where the pen is.
     at: (i32, i32),
 }
 
@@ -213,7 +208,6 @@ impl Path {
         }
     }
 
-    /// A line of no length, which round caps make a dot.
     fn dot(&mut self, point: (i32, i32)) {
         self.text.push('m');
         self.step(point, true);
@@ -222,7 +216,7 @@ impl Path {
 
     fn step(&mut self, to: (i32, i32), after_letter: bool) {
         let (x, y) = (to.0 - self.at.0, to.1 - self.at.1);
-        // A minus sign parts numbers by itself.
+        // A minus sign separates numbers without a blank.
         let blank = |number: i32| if number < 0 { "" } else { " " };
         let _ = write!(self.text, "{}{x}{}{y}", if after_letter { "" } else { blank(x) }, blank(y));
         self.at = to;

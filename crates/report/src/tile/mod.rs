@@ -1,7 +1,7 @@
-//! Vector tiles as pictures: SVG of bounded size, simplified to what can be seen.
+//! Vector tiles as pictures: SVG of bounded size, simplified to visible detail.
 //!
-//! A tile of a server under test may be broken, and must neither fail a report nor cost it more than its size; what is wrong
-//! with it stands in place of the picture.
+//! A tile of a server under test may be broken, and must neither fail a report nor cost more than its size;
+//! the error replaces the picture.
 
 mod draw;
 mod sample;
@@ -13,10 +13,10 @@ pub(crate) use sample::{Rooms, Sample};
 
 pub use mvt::MEDIA_TYPE;
 
-/// What must stand with every picture of OpenStreetMap data.
+/// Required with every picture of OpenStreetMap data.
 pub(crate) const ATTRIBUTION: &str = "© OpenStreetMap contributors";
 
-/// `tile/14/8851/6439` as `z14/8851/6439`; any other name as it is.
+/// `tile/14/8851/6439` as `z14/8851/6439`; any other name unchanged.
 pub(crate) fn place(name: &str) -> String {
     let parts: Vec<&str> = name.rsplitn(4, '/').collect();
     match parts.as_slice() {

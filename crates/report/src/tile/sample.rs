@@ -1,4 +1,4 @@
-//! One tile with its picture, and each of its layers alone.
+//! One tile with its picture, and each of its layers separately.
 
 use ::tile::mvt;
 use maud::{Markup, Render, html};
@@ -8,26 +8,23 @@ use super::draw::{self, Painted};
 use super::{ATTRIBUTION, Room, place};
 use crate::numbers;
 
-/// Colours that layers have; more of them begin again.
+/// Colours of layers; more layers start over.
 const COLOURS: usize = 6;
 
-/// Layers of a tile that are drawn alone, at most.
+/// Layers of a tile that are drawn separately, at most.
 const MOST_ALONE: usize = 6;
 
-/// How much the pictures of a tile may show.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rooms {
-    /// All layers together.
     pub(crate) whole: Room,
     pub(crate) alone: Room,
 }
 
-/// A tile as an arm gave it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sample {
-    /// Empty where nothing is compared.
+    /// Empty if nothing is compared.
     arm: String,
-    /// `z14/8851/6439`; a name that is not of a tile as it is.
+    /// `z14/8851/6439`; another name unchanged.
     place: String,
     bytes: u64,
     caption: String,
@@ -40,9 +37,8 @@ enum Shown {
         paths: Vec<Painted>,
         layers: Vec<Layer>,
     },
-    /// Drawn already, for this arm.
+    /// Already drawn for this arm.
     Same(String),
-    /// The reason why it cannot be drawn.
     Broken(String),
 }
 
@@ -51,9 +47,9 @@ struct Layer {
     name: String,
     features: usize,
     vertices: usize,
-    /// Its place among the colours of layers, the same on the whole page.
+    /// Its index among the colours of layers, the same on the whole page.
     colour: usize,
-    /// Its picture; none of a tile's only layer.
+    /// Its picture; empty for a tile's only layer.
     alone: Vec<Painted>,
 }
 
@@ -69,7 +65,8 @@ impl Layer {
 }
 
 impl Sample {
-    /// Decodes and draws it; `colours` are the names of layers that have one, to which those of this tile are added.
+    /// Decodes and draws it; `colours` are the names of layers with a colour, to which the new ones of this
+    /// tile are added.
     pub(crate) fn of(artifact: &Artifact, arm: &str, rooms: Rooms, colours: &mut Vec<String>) -> Self {
         let shown = match mvt::decode(&artifact.bytes) {
             Ok(layers) => Shown::Picture {
@@ -81,7 +78,6 @@ impl Sample {
         Self { shown, ..Self::same(artifact, arm, "") }
     }
 
-    /// The same bytes as those that were drawn for another arm.
     pub(crate) fn same(artifact: &Artifact, arm: &str, drawn: &str) -> Self {
         Self {
             arm: arm.to_owned(),
@@ -92,7 +88,7 @@ impl Sample {
         }
     }
 
-    /// Place and size; with what is in it, where that is known.
+    /// Place and size; with its content, if known.
     fn said(&self) -> String {
         let size = numbers::bytes(self.bytes);
         match &self.shown {
@@ -105,7 +101,7 @@ impl Sample {
     }
 }
 
-/// What layers hold, in the order of the tile, and each alone where there are several.
+/// Contents of layers, in the order of the tile, and each separately if there are several.
 fn described(layers: &[mvt::Layer], room: Room, colours: &mut Vec<String>) -> Vec<Layer> {
     let several = layers.len() > 1;
     let described = |(at, layer): (usize, &mvt::Layer)| {
@@ -168,7 +164,7 @@ impl Sample {
     }
 }
 
-/// Paths as a picture; in the colours of their layers where these are told, else by what they are.
+/// Paths as a picture; in the colours of their layers if `colour` has them, else by kind.
 fn svg(said: &str, paths: &[Painted], colour: impl Fn(&Painted) -> Option<usize>) -> Markup {
     let class = |path: &Painted| match colour(path) {
         Some(colour) => format!("{} c{colour}", path.class),

@@ -1,4 +1,4 @@
-//! Tiles by layer and zoom: what each took, how much of all time, and what changed against the base.
+//! Tiles by layer and zoom: the time of each, its share of all time, and the change against the base.
 
 mod single;
 mod table;
@@ -16,7 +16,6 @@ pub(crate) use self::words::{answers, caveats, told, void_quads};
 use crate::numbers;
 use results::ReportData;
 
-/// One layer and zoom in one arm of a cell; all rounds together.
 #[derive(Debug, Clone)]
 pub(crate) struct ZoomFigures {
     pub(crate) place: Place,
@@ -25,28 +24,28 @@ pub(crate) struct ZoomFigures {
     pub(crate) failed: u64,
     /// Of the requests of all layers and zooms, 0..=1.
     pub(crate) tiles_share: Option<f64>,
-    /// Of the time that all layers and zooms took, 0..=1.
+    /// Of the time of all layers and zooms, 0..=1.
     pub(crate) time_share: Option<f64>,
-    /// Service times; none of too few requests.
+    /// Service times; `None` with too few requests.
     pub(crate) mean_ns: Option<f64>,
     pub(crate) p50_ns: Option<f64>,
     pub(crate) p95_ns: Option<f64>,
     pub(crate) p99_ns: Option<f64>,
-    /// Means of the rounds: least and most; none of a single round.
+    /// Least and most of the means of rounds; `None` for a single round.
     pub(crate) rounds_ns: Option<(f64, f64)>,
     pub(crate) bytes: Option<f64>,
-    /// Of what was asked for, 0..=1.
+    /// Share of empty tiles, 0..=1.
     pub(crate) empty: Option<f64>,
     pub(crate) sample: Option<TileSample>,
 }
 
 impl ZoomFigures {
-    /// `z12`, with what it is apart from.
+    /// `z12`, with hits or misses.
     pub(crate) fn zoom(&self) -> String {
         zoom(self.place)
     }
 
-    /// Of a tile of the sample on average: `1,200 → 800`, `800` where what went in is not known.
+    /// Of a tile of the sample on average: `1,200 → 800`, or `800` if the input is not known.
     pub(crate) fn features(&self) -> Option<String> {
         let sample = self.sample.as_ref()?;
         let per_tile = |sum: u64| numbers::figure(sample.per_tile(sum));
@@ -55,7 +54,6 @@ impl ZoomFigures {
     }
 }
 
-/// `z12`; `z12, hits`.
 pub(crate) fn zoom(place: Place) -> String {
     let zoom = place.zoom.map_or_else(|| "no zoom".to_owned(), |zoom| format!("z{zoom}"));
     match place.which {
@@ -68,12 +66,11 @@ pub(crate) fn zoom(place: Place) -> String {
 #[derive(Debug, Clone)]
 pub(crate) struct ZoomsOfArm {
     pub(crate) arm: Option<String>,
-    /// By layer, then zoom.
     pub(crate) zooms: Vec<ZoomFigures>,
     pub(crate) sliced: bool,
 }
 
-/// A cell: the figures of its arms, the base first, and what changed.
+/// A cell: the figures of its arms, the base first, and the changes.
 #[derive(Debug, Clone)]
 pub(crate) struct ZoomsOfCell {
     pub(crate) cell: Cell,
@@ -84,7 +81,7 @@ pub(crate) struct ZoomsOfCell {
 }
 
 impl ZoomsOfCell {
-    /// All that asked for a map, in the order of cells.
+    /// All runs that requested a map, in the order of cells.
     pub(crate) fn all(data: &ReportData) -> Vec<Self> {
         let mut arms = data.arms();
         arms.sort_by_key(|arm| *arm != data.base());
@@ -96,7 +93,7 @@ impl ZoomsOfCell {
             let arm = arms.iter().position(|arm| run.arm.as_deref() == *arm).unwrap_or(0);
             runs.entry(Cell::of(run)).or_default().entry(arm).or_default().push(run);
         }
-        // Trials at this rate or that are no cells to compare.
+        // Trials at single rates are no cells to compare.
         let compares = !runs.is_empty() && data.limits().is_none();
         let mut changes = if compares { zooms(&data.experiment, &data.runs) } else { Vec::new() };
         let one = |(cell, arms): (Cell, BTreeMap<usize, Vec<&Run>>)| {
@@ -114,12 +111,12 @@ impl ZoomsOfCell {
         runs.into_iter().map(one).collect()
     }
 
-    /// What changed at a layer and zoom of an arm; `None` in the base.
+    /// The change at a layer and zoom of an arm; `None` for the base.
     pub(crate) fn change(&self, arm: Option<&str>, place: Place) -> Option<&ZoomComparison> {
         self.changes.iter().find(|own| Some(own.arm.as_str()) == arm && own.place == place)
     }
 
-    /// Its layers by their place: `old.sql → new.sql` where arms call one of them by several names.
+    /// Its layers by their place: `old.sql → new.sql` if arms have several names for one.
     pub(crate) fn layers(&self) -> Vec<String> {
         let mut layers: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
         for own in &self.arms {
@@ -133,7 +130,7 @@ impl ZoomsOfCell {
         layers.into_values().map(|names| names.join(" → ")).collect()
     }
 
-    /// Where the base has that layer; the layer's own place where the base has it not.
+    /// Place of that layer in the base; the layer's place in the arm if the base lacks it.
     pub(crate) fn layer_of_base(&self, own: &ZoomsOfArm, place: Place) -> usize {
         let known = self
             .changes
@@ -144,7 +141,6 @@ impl ZoomsOfCell {
 }
 
 impl ZoomsOfArm {
-    /// Of at least one run.
     fn of(runs: &[&Run]) -> Self {
         let rounds: Vec<BTreeMap<Place, Asked>> = runs.iter().map(|run| asked(run)).collect();
         let mut sums: BTreeMap<Place, Asked> = BTreeMap::new();
@@ -187,12 +183,11 @@ fn is_of_map(run: &Run) -> bool {
     run.scripts.iter().any(|script| script.part.is_some())
 }
 
-/// All the time that went by for it.
 fn time_ns(own: &Asked) -> f64 {
     own.service.sum_ns() as f64
 }
 
-/// Least and most of the means of rounds, where there are several.
+/// Least and most of the means of rounds, if there are several.
 fn of_rounds<'a>(rounds: impl Iterator<Item = &'a Asked>, requests: u64) -> Option<(f64, f64)> {
     let means: Vec<f64> = rounds.filter_map(|own| own.service.mean_ns()).collect();
     let (least, most) =

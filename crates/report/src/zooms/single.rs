@@ -7,12 +7,12 @@ use crate::numbers::{count, counted, real};
 use crate::places;
 use results::data::levels;
 
-/// Tiles that people are shown of all.
+/// Tiles shown to people, of all.
 pub const MOST_TILES: usize = 20;
-/// The same of an arm in a cell, where they stand below other figures.
+/// The same for an arm of a cell, below other figures.
 pub const MOST_OF_ARM: usize = 5;
 
-/// One line per workload, cell, arm and tile: how often it came, mean and longest time until it came, mean length.
+/// One line per workload, cell, arm and tile: number of requests, mean and longest time, mean length.
 #[must_use]
 pub fn tile(tiles: &[StoredTile]) -> Table {
     let figures = ["requests", "mean_us", "max_us", "tile_bytes"];
@@ -37,7 +37,7 @@ fn filled(
     for StoredTile { of, figures: own } in tiles {
         let of: [Value; 5] = [
             of.workload.as_str().into(),
-            // Clients are a number, other levels are as they were written.
+            // Clients are a number, other levels are unchanged.
             levels(&places::cell(of)).into(),
             of.arm.clone().into(),
             of.layer.as_str().into(),
@@ -49,11 +49,11 @@ fn filled(
     table
 }
 
-/// The slowest on average of `tiles`, which are the slowest of each arm, [`MOST_TILES`] at most; and what is to be said of the
-/// others.
+/// The slowest on average of `tiles`, which are the slowest of each arm, at most [`MOST_TILES`]; and a
+/// remark on the others.
 #[must_use]
 pub fn slowest_tiles(mut tiles: Vec<StoredTile>, all: &TileCounts) -> (Table, Option<String>) {
-    // An arm of which all tiles came rarely has some here.
+    // If all tiles of an arm are rare, some of these are included.
     let often = tiles.iter().any(|tile| tile.figures.came_often());
     tiles.retain(|tile| !often || tile.figures.came_often());
     tiles.sort_by(|one, other| other.figures.mean_us.total_cmp(&one.figures.mean_us));
@@ -66,7 +66,7 @@ pub fn slowest_tiles(mut tiles: Vec<StoredTile>, all: &TileCounts) -> (Table, Op
     (in_words(&tiles), (all.tiles > tiles.len() as u64).then_some(said))
 }
 
-/// The slowest of each arm of each cell, those of the base first, and what is to be said of the others.
+/// The slowest of each arm of each cell, the base's first, and a remark on the others.
 #[must_use]
 pub fn slowest_of_arms(
     mut tiles: Vec<StoredTile>,
@@ -86,7 +86,6 @@ pub fn slowest_of_arms(
     (in_words(&tiles), said.into_iter().flatten().collect())
 }
 
-/// Why some are left out, or stand there all the same.
 fn seldom(shown: &[StoredTile], all: &TileCounts) -> Option<String> {
     let times = TileFigures::OFTEN;
     if shown.iter().any(|tile| !tile.figures.came_often()) {
@@ -132,7 +131,7 @@ mod tests {
         assert_eq!(slowest_tiles(tiles[..3].to_vec(), &three).1, None);
     }
 
-    /// A tile that came once stood above all others.
+    /// Regression: a tile with a single request was above all others.
     #[test]
     fn tiles_that_came_seldom_are_shown_only_where_there_are_no_others() {
         let tiles = vec![asked("a", 1, 4, 10.0), asked("b", 2, 1, 900.0)];

@@ -47,18 +47,18 @@ const COLUMNS: [&str; 34] = [
     "few",
     "sliced",
 ];
-/// Columns that stand for people only where something is in them.
+/// Columns that people see only if they have values.
 const OPTIONAL: [&str; 8] =
     ["arm", "cached", "base_layer", "verdict", figures::FAILED.row().name, "few", "sliced", "zoom"];
-/// One line per workload, cell, arm, layer, zoom and, behind a cache, hits or misses: service times of all rounds together,
-/// shares of tiles and of time, what the tiles hold, and the change of mean and median against the base. Where a cache was in
-/// front, lines without `cached` are hits and misses together. Times of too few requests are missing, and `few` says so.
+/// One line per workload, cell, arm, layer, zoom and, behind a cache, hits or misses: service times of all
+/// rounds together, shares of tiles and of time, contents of the tiles, and the change of mean and median
+/// against the base. With a cache, lines without `cached` are hits and misses together. With too few
+/// requests times are missing, and `few` is set.
 #[must_use]
 pub fn tiles(data: &ReportData) -> Table {
     filled(data, &COLUMNS, &OPTIONAL, |line| line.for_programs())
 }
 
-/// Columns for people.
 const IN_WORDS: [&str; 18] = [
     "cell",
     "arm",
@@ -79,17 +79,16 @@ const IN_WORDS: [&str; 18] = [
     "few",
     "sliced",
 ];
-/// Of these, as [`OPTIONAL`].
+/// The same as [`OPTIONAL`], of these columns.
 const OPTIONAL_IN_WORDS: [&str; 7] =
     ["arm", "p95_us", "p99_us", "change of mean", "verdict", "few", "sliced"];
 
-/// The same for people: what matters most, the change with its interval.
+/// The same for people: the most important columns, the change with its interval.
 #[must_use]
 pub fn tiles_in_words(data: &ReportData) -> Table {
     filled(data, &IN_WORDS, &OPTIONAL_IN_WORDS, |line| line.in_words())
 }
 
-/// A line for each layer and zoom of each arm.
 fn filled(data: &ReportData, columns: &[&str], optional: &[&str], row: fn(&Line<'_>) -> Vec<Value>) -> Table {
     let mut table = Table::new(columns);
     table.optional(optional);
@@ -104,7 +103,6 @@ fn filled(data: &ReportData, columns: &[&str], optional: &[&str], row: fn(&Line<
     table
 }
 
-/// What a line is about.
 struct Line<'a> {
     of: &'a ZoomsOfCell,
     own: &'a ZoomsOfArm,
@@ -113,13 +111,11 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Requests, and shares of tiles and of time.
     fn requests(&self) -> [Value; 3] {
         let ZoomFigures { requests, tiles_share, time_share, .. } = self.zoom;
         [(*requests).into(), percent(*tiles_share), percent(*time_share)]
     }
 
-    /// Mean and percentiles, mean length, and the share of empty ones.
     fn figures(&self) -> [Value; 6] {
         let zoom = self.zoom;
         let [mean, p50, p95, p99] =
@@ -127,7 +123,6 @@ impl Line<'_> {
         [mean, p50, p95, p99, real(zoom.bytes), percent(zoom.empty)]
     }
 
-    /// Of the change, where there is one.
     fn verdict(&self) -> Value {
         let judged = self.change.filter(|own| own.mean.is_some());
         judged.map(|own| compared::verdict(own.verdict, self.of.margin)).into()

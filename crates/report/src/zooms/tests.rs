@@ -6,7 +6,6 @@ use stats::Histogram;
 use super::*;
 use crate::explained::tests::{data, script};
 
-/// Zoom, requests in a round and their time in ms.
 type Zoom = (u8, u64, f64);
 
 pub(crate) fn scripts(layer: &str, zooms: &[Zoom], cached: Option<bool>) -> Vec<ScriptRecord> {
@@ -51,7 +50,7 @@ pub(crate) fn run(arm: &str, round: u32, scripts: Vec<ScriptRecord>) -> Run {
     }
 }
 
-/// Four rounds in which `b` takes half as long at z9 and as long at z12; of z16 hardly anything is asked.
+/// Four rounds: `b` takes half as long at z9 and equally long at z12; z16 has hardly any requests.
 pub(crate) fn rounds() -> Vec<Run> {
     let round = |round: u32| {
         let noise = 1.0 + 0.001 * f64::from(round * 7 % 5);
@@ -89,7 +88,7 @@ fn what_takes_the_time_and_what_changed_is_told() {
     assert_eq!(told(&data(rounds())), [line]);
 }
 
-/// Where there were two cells, the line did not say whose time it told.
+/// Regression: with two cells, the line did not name the cell of its time.
 #[test]
 fn the_line_of_several_cells_names_its_cell() {
     let other = |mut run: Run| {
@@ -110,7 +109,7 @@ fn the_line_of_several_cells_names_its_cell() {
     assert!(told(&data(of_both))[0].starts_with("tiles, map, "), "which of two");
 }
 
-/// Quads that count nowhere else were in the times of tiles, and nothing said so.
+/// Regression: quads that are excluded elsewhere were in the times of tiles without a remark.
 #[test]
 fn void_quads_are_told_where_times_of_tiles_are() {
     let slice = |quad, is_void| Slice {
@@ -171,7 +170,7 @@ fn the_table_has_a_line_for_each_and_no_figure_of_few() {
     );
 }
 
-/// Through a cache hits and misses stand below the whole, and take no share of their own twice.
+/// Behind a cache hits and misses are below the whole, and their shares are not counted twice.
 #[test]
 fn hits_stand_below_the_whole() {
     let round = |round| {

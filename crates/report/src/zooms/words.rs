@@ -1,4 +1,4 @@
-//! The answer in words: at which zoom arms differ, and which zoom takes the time.
+//! The answer as text: at which zoom arms differ, and which zoom takes the time.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,16 @@ use crate::numbers;
 use results::ReportData;
 use results::data::cell_text;
 
-/// Zooms that are named one by one.
+/// Zooms listed by name, at most.
 const MOST: usize = 3;
 
-/// A sentence for each arm of a cell: what it takes against the base at which zoom, and which zoom takes its time.
+/// A sentence for each arm of a cell: its time against the base by zoom, and which zoom takes its time.
 pub(crate) fn answers(of: &ZoomsOfCell) -> Vec<String> {
     of.arms.iter().filter_map(|own| answer(of, own)).collect()
 }
 
-/// A line for each arm, of the cell and zoom where it differs most from the base; empty where there is but one zoom.
+/// A line for each arm, for the cell and zoom where it differs most from the base; empty if there is only
+/// one zoom.
 pub(crate) fn told(data: &ReportData) -> Vec<String> {
     let cells = ZoomsOfCell::all(data);
     let Some(base) = cells.iter().find_map(|of| of.base.clone()) else {
@@ -50,7 +51,8 @@ pub(crate) fn told(data: &ReportData) -> Vec<String> {
     sure
 }
 
-/// Where an arm surely differs most from the base; else its first zoom. None where there is but one zoom.
+/// The place where an arm surely differs most from the base; else its first zoom. `None` if there is only
+/// one zoom.
 fn farthest<'c>(cells: &'c [ZoomsOfCell], arm: &str) -> Option<(&'c ZoomsOfCell, &'c ZoomComparison)> {
     let whole = |of: &ZoomsOfCell| of.changes.iter().filter(|own| is_of(own, arm)).count();
     cells
@@ -65,14 +67,14 @@ fn farthest<'c>(cells: &'c [ZoomsOfCell], arm: &str) -> Option<(&'c ZoomsOfCell,
         })
 }
 
-/// One line for all arms that differ at no zoom; what takes the time where it is one arm.
+/// One line for all arms that differ at no zoom; with a single arm also which zoom takes the time.
 fn not_told_apart(
     cells: &[ZoomsOfCell],
     base: &str,
     arms: &[(&str, &ZoomsOfCell, Option<String>)],
 ) -> Option<String> {
     let (_, of, time) = arms.first()?;
-    // That is so in all cells; the time is of one.
+    // That holds for all cells; the time is from one.
     let (any, cell) = match cells.len() {
         1 => ("", String::new()),
         _ => (" of any cell", format!("{}: ", cell_text(&of.cell))),
@@ -87,7 +89,7 @@ fn not_told_apart(
     ))
 }
 
-/// `, map, 4 clients`, where there are several cells.
+/// `, map, 4 clients`, if there are several cells.
 fn of_several(cells: &[ZoomsOfCell], of: &ZoomsOfCell) -> String {
     if cells.len() > 1 { format!(", {}", cell_text(&of.cell)) } else { String::new() }
 }
@@ -163,7 +165,7 @@ fn as_long(own: &ZoomComparison) -> String {
     indicative(&mean).map_or(said.clone(), |why| format!("{said} ({why})"))
 }
 
-/// `z12`, with its layer where the cell has several.
+/// `z12`, with its layer if the cell has several.
 fn named(of: &ZoomsOfCell, own: &ZoomComparison) -> String {
     match of.layers().len() {
         1 => zoom(own.place),
@@ -171,7 +173,7 @@ fn named(of: &ZoomsOfCell, own: &ZoomComparison) -> String {
     }
 }
 
-/// `z12 takes 64 % of its time, and is 20 % of its tiles`; `None` where there is one zoom only.
+/// `z12 takes 64 % of its time, and is 20 % of its tiles`; `None` if there is only one zoom.
 fn most_of_time(own: &ZoomsOfArm) -> Option<String> {
     let zooms: Vec<&ZoomFigures> = own.zooms.iter().filter(|own| own.place.which == Which::All).collect();
     let most = zooms
@@ -188,8 +190,8 @@ fn most_of_time(own: &ZoomsOfArm) -> Option<String> {
     (zooms.len() > 1).then_some(said)
 }
 
-/// What is to be known of times of tiles where quads of slices do not count; `None` where all do. Tiles are counted by run, so that
-/// those of such quads cannot be taken out.
+/// A remark on times of tiles if quads of slices do not count; `None` if all do. Tiles are counted by run,
+/// so those of such quads cannot be excluded.
 pub(crate) fn void_quads(data: &ReportData) -> Option<String> {
     // The arms of a round share its quads.
     let mut rounds: BTreeMap<(Cell, u32), (usize, usize)> = BTreeMap::new();
@@ -206,12 +208,11 @@ pub(crate) fn void_quads(data: &ReportData) -> Option<String> {
     })
 }
 
-/// What is to be known of all figures by zoom.
 pub(crate) fn caveats(data: &ReportData) -> Vec<String> {
     views(data).into_iter().chain(void_quads(data)).collect()
 }
 
-/// Where users pan and zoom, a request is a view: its time is that of its last tile.
+/// If users pan and zoom, a request is a view: its time is the time of its last tile.
 fn views(data: &ReportData) -> Option<String> {
     let is_view = |script: &&ScriptRecord| {
         let counts = Counts::of(&script.counts);
@@ -225,7 +226,6 @@ fn views(data: &ReportData) -> Option<String> {
     })
 }
 
-/// `64 %`.
 pub(crate) fn whole_percent(share: f64) -> String {
     format!("{} %", numbers::fixed(share * 100.0, 0))
 }

@@ -1,4 +1,4 @@
-//! Whether the runs can be believed, and whether so many are suspect that the answer is, too.
+//! Whether the runs are valid, and whether so many are suspect that the answer is, too.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,23 @@ use spec::{Reason, Run, Validity, count, figures};
 
 use crate::data::ReportData;
 
-/// How many runs of some are suspect, where that is a third or more.
+/// The number of suspect runs, if that is a third or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SuspectRuns {
     pub suspect: usize,
     pub runs: usize,
     pub reason: Option<Reason>,
-    /// How many of them have it.
     pub with_reason: usize,
 }
 
 impl SuspectRuns {
-    /// Of some runs; `None` where fewer than a third are suspect.
+    /// Of some runs; `None` if fewer than a third are suspect.
     #[must_use]
     pub fn of<'r>(runs: impl Iterator<Item = &'r Run>) -> Option<Self> {
         Self::among(runs, |_| true)
     }
 
-    /// Of the trials of a search, which is there to find overloads; `None` as above.
+    /// Of the trials of a search, for which overloads are no reason to doubt; `None` as above.
     #[must_use]
     pub fn of_trials<'r>(trials: impl Iterator<Item = &'r Run>) -> Option<Self> {
         Self::among(trials, |reason| reason != Reason::Overloaded)
@@ -41,7 +40,7 @@ impl SuspectRuns {
                 own.into_iter().for_each(|reason| *reasons.entry(reason).or_default() += 1);
             }
         }
-        // The first of those that as many runs have: reasons stand in the order of their weight.
+        // The first of equally frequent ones: reasons are in the order of their weight.
         let main = reasons.into_iter().rev().max_by_key(|(_, runs)| *runs);
         (suspect > 0 && 3 * suspect >= all).then(|| Self {
             suspect,
@@ -65,7 +64,7 @@ impl SuspectRuns {
     }
 }
 
-/// Runs that are suspect, or invalid, and how many of them for which reason.
+/// Suspect or invalid runs, and how many of them for which reason.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Doubtful {
     pub runs: usize,
@@ -74,7 +73,7 @@ pub struct Doubtful {
 
 impl Doubtful {
     pub(super) fn of(data: &ReportData, validity: Validity) -> Self {
-        // A search is there to find overloads, and to it they count.
+        // A search looks for overloads, so they count.
         let searches = data.limits().is_some();
         let is_found = |run: &&Run| {
             let only_overloaded = run.doubts.iter().all(|doubt| doubt.reason == Reason::Overloaded);

@@ -1,4 +1,4 @@
-//! What an experiment without comparison gave.
+//! The result of an experiment without comparison.
 
 use spec::{Arrivals, Run, Validity};
 
@@ -6,7 +6,7 @@ use crate::cells::Response;
 use crate::comparison::{Metric, Spread};
 use crate::data::ReportData;
 
-/// The figures of some runs, where there are no arms to compare yet.
+/// The figures of some runs, if there are no arms to compare yet.
 #[derive(Debug, Clone)]
 pub enum Instead {
     OnlyJobs,
@@ -17,19 +17,19 @@ pub enum Instead {
     OneRun {
         tps: Option<f64>,
         response: Box<Response>,
-        /// Whether response times leave out arrivals.
         started_only: bool,
     },
     NoPairYet {
         runs: usize,
     },
-    /// Jobs alone: least and most.
+    /// Jobs only: least and most.
     Jobs {
         runs: usize,
         least_s: f64,
         most_s: f64,
     },
-    /// Several runs of one cell: mean, least and most throughput. Response times are from all runs together.
+    /// Several runs of one cell: mean, least and most throughput. Response times are from all runs
+    /// together.
     OneCell {
         runs: usize,
         tps: [f64; 3],

@@ -1,4 +1,5 @@
-//! The next step of an undecided answer: more rounds with their cost, longer runs, or what else would decide.
+//! The next step of an undecided answer: more rounds with their cost, longer runs, or other steps that
+//! would decide.
 
 mod cost;
 mod helps;
@@ -15,54 +16,52 @@ use super::verdicts::{Line, Part};
 use crate::comparison::{Comparison, TakenApart};
 use crate::data::{ReportData, cell_text};
 
-/// Rounds that tell a spread, where there are too few for that.
+/// Rounds that show the spread, if there are too few for that.
 const ENOUGH: u32 = 8;
-/// Transactions of a run below which it is too short; a longer one is to have a few times as many.
+/// Transactions of a run below which it is too short; a longer one should have a few times as many.
 pub const FEW: u64 = 30;
-/// So many times the values that are needed are aimed at: speed varies from run to run.
+/// Aims at this many times the needed values, since speed varies from run to run.
 const AMPLE: f64 = 1.5;
-/// Options that say how long a run is, or how much it does.
+/// Options that set how long a run is, or how much it does.
 const LENGTHS: [&str; 5] = ["-T", "--time", "--duration", "-t", "--transactions"];
 
 /// The next step of an experiment whose answer is inconclusive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Next {
-    /// The parts that are open, where the answer has several lines.
     pub of: Vec<String>,
     pub step: Step,
-    /// The command that was typed, changed for it.
     pub command: Option<Command>,
-    /// Whether an arm is taken apart, of whose single settings it says nothing.
+    /// Whether an arm is taken apart; then nothing is said about its single settings.
     pub taken_apart: bool,
 }
 
-/// What is to be done.
+/// The recommended step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// So many rounds in all, even, take so many seconds more.
+    /// This many rounds in all, an even number, with the additional seconds.
     MoreRounds {
         rounds: u32,
         more_s: f64,
         /// Whether they would probably decide; else there are too few to know the spread.
         decide: bool,
     },
-    /// Runs of so many seconds, measured from the start, take so many seconds in all.
+    /// Runs of this length, measured from the start; the cost is for all of them.
     LongerRuns { seconds: f64, cost_s: f64, why: Short },
-    /// So many rounds in all, or longer runs, would cost too much; what else helps, the likeliest first.
+    /// This many rounds in all, or longer runs, would cost too much; alternatives, the likeliest first.
     Else { rounds: Option<u32>, helps: Vec<Help> },
 }
 
-/// Why no run is long enough.
+/// Why every run is too short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Short {
-    /// For the percentile that is compared.
+    /// For the compared percentile.
     Percentile(TooFew),
-    /// For any figure: transactions of a run, at least and at most.
+    /// For any figure: least and most transactions of a run.
     Transactions { least: u64, most: u64 },
 }
 
 impl Next {
-    /// Of the lines of a comparison of its runs; `None` where they are decided, or nothing decides them.
+    /// For the lines of a comparison of its runs; `None` if they are decided, or nothing decides them.
     #[must_use]
     pub fn of(data: &ReportData, found: &Comparison, lines: &[Line]) -> Option<Self> {
         if !found.paired || lines.is_empty() {
@@ -95,7 +94,7 @@ impl Next {
         Some(Self { of, step, command, taken_apart })
     }
 
-    /// Whether this part of the answer is what it is about; without a name the whole of it.
+    /// Whether it concerns this part of the answer; `None` is the whole answer.
     #[must_use]
     pub fn is_of(&self, part: Option<&str>) -> bool {
         match part {
@@ -104,7 +103,7 @@ impl Next {
         }
     }
 
-    /// How many rounds in all would decide, whatever they cost; `None` where rounds do not help.
+    /// How many rounds in all would decide, at any cost; `None` if rounds do not help.
     #[must_use]
     pub fn rounds(&self) -> Option<u32> {
         match self.step {
@@ -115,16 +114,13 @@ impl Next {
     }
 }
 
-/// What is undecided, and has a change that more rounds make clearer.
 struct Open {
-    /// Its part of the answer; `None` of all of it.
     name: Option<String>,
     estimate: Estimate,
-    /// How many more pairs would decide it, where that is known.
     more_pairs: Option<u32>,
 }
 
-/// The undecided lines of the answer; where all are decided, the undecided workloads in them.
+/// The undecided lines of the answer; if all are decided, the undecided workloads in them.
 fn open(data: &ReportData, found: &Comparison, lines: &[Line]) -> Vec<Open> {
     let one = |name: Option<String>, estimate: Option<Estimate>, verdict: Verdict| match verdict {
         Verdict::Inconclusive { more_pairs } => Some(Open { name, estimate: estimate?, more_pairs }),
@@ -135,7 +131,7 @@ fn open(data: &ReportData, found: &Comparison, lines: &[Line]) -> Vec<Open> {
     if !lines.iter().all(|line| line.verdict.is_decided()) {
         return of_lines;
     }
-    // Nobody waits for each part of an arm that is taken apart.
+    // The parts of an arm that is taken apart are not worth the wait.
     let apart = TakenApart::of(&data.experiment);
     let is_part = |arm: &str| apart.as_ref().is_some_and(|apart| apart.is_part(arm));
     let workloads = found.arms.iter().filter(|arm| !is_part(&arm.arm)).flat_map(|arm| &arm.workloads);
@@ -144,7 +140,7 @@ fn open(data: &ReportData, found: &Comparison, lines: &[Line]) -> Vec<Open> {
         .collect()
 }
 
-/// The name of a part of the answer; `None` of its whole.
+/// The name of a part of the answer; `None` for the whole.
 #[must_use]
 pub fn part_name(of: &Part) -> Option<String> {
     match of {
@@ -155,7 +151,6 @@ pub fn part_name(of: &Part) -> Option<String> {
     }
 }
 
-/// Where no run has enough transactions: for the percentile that is compared, or for any figure.
 fn too_short(data: &ReportData, lines: &[Line]) -> Option<Short> {
     let few = |line: &Line| match line.verdict {
         Verdict::TooFew(few) => Some(few),
@@ -173,7 +168,7 @@ fn too_short(data: &ReportData, lines: &[Line]) -> Option<Short> {
 }
 
 impl Short {
-    /// How many times as long runs are to be; more than 1.
+    /// Factor for the length of runs; more than 1.
     fn times(self) -> f64 {
         let (needed, count) = match self {
             Self::Percentile(few) => (few.needed, few.count),
@@ -185,7 +180,6 @@ impl Short {
     fn step(self, data: &ReportData, cost: &Cost) -> Next {
         let cost_s = cost.of_longer(self.times());
         let next = |step, command| Next { of: Vec::new(), step, command, taken_apart: false };
-        // A percentile of slow transactions may take hours; others need fewer of them.
         if let Self::Percentile(few) = self
             && cost::is_much(cost_s)
         {
@@ -197,7 +191,7 @@ impl Short {
             let seconds = (self.times() * cost.length_s).ceil();
             return next(Step::LongerRuns { seconds, cost_s, why: self }, None);
         };
-        // What is typed is the length of a round, which the arms share.
+        // The typed length is per round; the arms share it.
         let length = cost.length_s * data.experiment.arms.len() as f64;
         let seconds = (self.times() * length).ceil();
         let lengths = [&LENGTHS[..], &["--rounds"]].concat();

@@ -1,4 +1,4 @@
-//! What must be known of an answer besides its verdicts.
+//! Remarks on an answer besides its verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,44 +8,39 @@ use crate::cells::CellFigures;
 use crate::comparison::Cell;
 use crate::data::{ReportData, levels};
 
-/// What was noticed of arms, workloads and runs.
+/// Remarks on arms, workloads and runs.
 #[derive(Debug, Clone, Default)]
 pub struct Remarks {
-    /// What arms answer otherwise than the base: said before any speed.
+    /// How answers of arms differ from the base's: shown before any speed.
     pub different: Vec<String>,
-    /// Arms that answer as the base does, each with the workloads of which that was seen.
+    /// Arms with the same answers as the base, each with the workloads for which that was verified.
     pub same: Vec<(String, Vec<String>)>,
-    /// What arms with other data ask for, which is not what the base asks for.
+    /// Questions of arms with other data that the base does not ask.
     pub own_choice: Vec<String>,
-    /// Why arms that took turns in slices had better not.
+    /// Why arms should not have taken turns in slices, but did.
     pub sliced_all_the_same: Vec<String>,
-    /// Why arms did not take turns in slices.
     pub uncut: Vec<Uncut>,
     /// Compared workloads whose transactions are pipelines of several commands.
     pub pipelines: BTreeSet<String>,
-    /// Cells and arms whose tiles came from a cache in front of the database.
     pub from_caches: Vec<FromCache>,
-    /// What was noticed before anything was timed.
     pub noticed: Vec<String>,
 }
 
-/// Workloads that have a reason in common not to be cut into slices.
+/// Workloads with the same reason not to be cut into slices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Uncut {
-    /// Rounds without slices, and all of them; `None` where there were no slices at all.
+    /// Rounds without slices, and all of them; `None` if there were no slices at all.
     pub rounds: Option<(usize, usize)>,
     pub workloads: Vec<String>,
     pub why: String,
 }
 
-/// Tiles that say nothing of the database.
+/// Tiles that came from a cache, not from the database.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FromCache {
-    /// The arm, or the workload.
     pub of: String,
-    /// Levels of the cell, where there are several cells.
+    /// Levels of the cell, if there are several cells.
     pub levels: Option<String>,
-    /// Percent.
     pub hit_pct: f64,
 }
 
@@ -82,8 +77,8 @@ fn from_cache(data: &ReportData, figures: &CellFigures) -> Option<FromCache> {
     })
 }
 
-/// Why arms did not take turns, and in which rounds, where they did in others. Workloads that have a reason in common are one, and
-/// reasons that differ in their figures alone, with those of one of them.
+/// Why arms did not take turns and, if they did in other rounds, in which rounds. Workloads with the same
+/// reason are merged, as are reasons that differ in figures only; then the figures are from one of them.
 fn uncut(data: &ReportData) -> Vec<Uncut> {
     let kind = |why: &str| why.split(|letter: char| letter.is_ascii_digit()).collect::<String>();
     let mut found: BTreeMap<(String, &str), (&str, BTreeSet<u32>)> = BTreeMap::new();
@@ -106,7 +101,7 @@ fn uncut(data: &ReportData) -> Vec<Uncut> {
     together.into_values().collect()
 }
 
-/// Of sentences that begin with the workload, by arm.
+/// From sentences that begin with the workload, by arm.
 fn same_answers(said: &BTreeSet<&str>) -> Vec<(String, Vec<String>)> {
     let mut arms: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (workload, arm) in said.iter().filter_map(|said| said.split_once(": ")) {

@@ -4,7 +4,8 @@ use stats::{Better, TooFew, Verdict};
 use super::*;
 use crate::fixture::{experiment, run};
 
-/// Eight rounds of a workload of these clients: B against A at this log ratio, which scatters by `noise` from round to round.
+/// Eight rounds of a workload with these clients: B against A at this log ratio, which scatters by `noise`
+/// from round to round.
 fn rounds(workload: &str, clients: &[u32], log_ratio: f64, noise: f64) -> Vec<Run> {
     const SCATTER: [f64; 8] = [0.9, -1.2, 0.4, 1.3, -0.7, -0.3, 1.0, -1.4];
     let mut runs = Vec::new();
@@ -26,8 +27,8 @@ fn answered(arms: &[&str], runs: &[Run], metric: Metric) -> (Comparison, Verdict
     (compared, answer)
 }
 
-/// The demo called a workload "slower -4.1 % [-7.1, -1.0]" and its only cell "inconclusive": cells were adjusted for each
-/// other, and workloads were not.
+/// Regression: a workload was "slower -4.1 % [-7.1, -1.0]" and its only cell "inconclusive": cells were
+/// adjusted for each other, and workloads were not.
 #[test]
 fn a_workload_of_one_cell_has_the_verdict_of_its_cell() {
     for noise in 1..40 {
@@ -74,7 +75,7 @@ fn no_verdict_contradicts_the_interval_beside_it() {
     }
 }
 
-/// "faster, 17 times" stood for a search 300 times faster and a checkout undecided.
+/// Regression: "faster, 17 times" for a search 300 times faster and an undecided checkout.
 #[test]
 fn workloads_that_differ_have_a_line_each_and_their_mean_has_no_verdict() {
     let runs = [rounds("search", &[4], 300f64.ln(), 0.02), rounds("checkout", &[4], 0.0, 0.1)].concat();
@@ -91,7 +92,7 @@ fn workloads_that_differ_have_a_line_each_and_their_mean_has_no_verdict() {
     assert_eq!(compared.arms[0].grid.unwrap().verdict, Verdict::PartsDiffer);
 }
 
-/// "same within 3 %" stood for +3.1, -8.6, -0.8 and 0.0 %.
+/// Regression: "same within 3 %" for +3.1, -8.6, -0.8 and 0.0 %.
 #[test]
 fn a_slower_workload_does_not_vanish_in_a_mean_that_is_the_same() {
     let changes = [("a", 0.031), ("b", -0.089), ("c", -0.008), ("d", 0.0)];
@@ -100,7 +101,7 @@ fn a_slower_workload_does_not_vanish_in_a_mean_that_is_the_same() {
     let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
     assert_eq!(answer.lines.len(), 4);
     assert_eq!(answer.outcome, Outcome::SomethingSlower);
-    // The same of the cells of a workload.
+    // The same for the cells of a workload.
     let levels = [(1, 0.031), (2, -0.089), (4, -0.008), (8, 0.0)];
     let runs: Vec<Run> =
         levels.iter().flat_map(|(clients, change)| rounds("a", &[*clients], *change, 0.008)).collect();
@@ -136,7 +137,8 @@ fn arms_are_lines_of_one_kind() {
     assert!(width(&among) > 1.2 * width(&alone), "{} {}", width(&among), width(&alone));
 }
 
-/// 15 of 24 runs were suspect, throughput fell from 15,867 to 4,666 tps, and the answer was a plain "same".
+/// Regression: 15 of 24 runs were suspect, throughput fell from 15,867 to 4,666 tps, and the answer was a
+/// plain "same".
 #[test]
 fn a_third_of_suspect_runs_stands_in_the_line_of_the_answer() {
     let mut runs = rounds("a", &[4], 0.0, 0.001);
@@ -155,7 +157,7 @@ fn a_third_of_suspect_runs_stands_in_the_line_of_the_answer() {
     assert_eq!(answer.lines[0].suspect, None, "five of sixteen are less than a third");
 }
 
-/// `--metric p99` said "slower" of runs of one to three transactions.
+/// Regression: `--metric p99` reported "slower" for runs of one to three transactions.
 #[test]
 fn a_percentile_of_few_transactions_has_no_verdict() {
     let mut runs = rounds("a", &[4], 0.0, 0.01);
@@ -171,7 +173,7 @@ fn a_percentile_of_few_transactions_has_no_verdict() {
         assert_eq!((answer.outcome, answer.lines[0].estimate.is_none()), (Outcome::Undecided, true));
         assert_eq!(compared.arms[0].tally().too_few, 1);
     }
-    // One run of few is enough: without it the slow rounds would be left out.
+    // One such run is enough: without it the slow rounds would be left out.
     let mut runs = rounds("a", &[4], 0.0, 0.01);
     let mut few = stats::Histogram::new();
     (0..999).for_each(|value| few.record(1000 + value));
@@ -186,7 +188,7 @@ fn offered_rates_are_undecided_and_not_invalid() {
     runs.iter_mut().for_each(|run| run.load = Load::Rate);
     let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
     assert_eq!(answer.outcome, Outcome::Undecided);
-    // Without a single valid pair nothing at all can be said, however the load was offered.
+    // Without a single valid pair there is no statement, however the load was offered.
     for load in [Load::Rate, Load::Closed] {
         let invalid = runs.iter().map(|run| Run { validity: Validity::Invalid, load, ..run.clone() });
         let (_, answer) = answered(&["A", "B"], &invalid.collect::<Vec<_>>(), Metric::Tps);
@@ -202,7 +204,7 @@ fn levels_that_are_numbers_have_their_factor() {
     assert_eq!(values::values(&experiment, &[], "old.sql", "new.sql"), "old.sql → new.sql");
 }
 
-/// A run that mixes two scripts, one of 5 ms and one of 50 ms, times these.
+/// A run that mixes two scripts, one of 5 ms and one of 50 ms, times these factors.
 fn mixed(arm: &str, round: u32, tps: f64, times: [f64; 2]) -> Run {
     let mut mixed = run("mix", 4, Some(arm), round, tps);
     let of_script = |(name, ms): (&str, f64)| {
@@ -228,7 +230,7 @@ fn mixes(tps: f64, times: [f64; 2]) -> Vec<Run> {
     (1..=8).flat_map(of_round).collect()
 }
 
-/// "faster" was the whole answer for a mix of a search much faster and a checkout slower.
+/// Regression: "faster" was the whole answer for a mix of a much faster search and a slower checkout.
 #[test]
 fn scripts_of_one_mix_that_differ_have_a_line_each() {
     let (compared, answer) = answered(&["A", "B"], &mixes(2.0, [0.02, 1.2]), Metric::Tps);

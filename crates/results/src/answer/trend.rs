@@ -1,5 +1,5 @@
-//! Cells whose speed changes while they are measured, because the workload changes its data: within the runs of the base arm, and over
-//! its rounds. Only falls and rises that are more than chance, and large enough to matter.
+//! Cells whose speed changes during the measurement because the workload changes its data: within the runs
+//! of the base arm, and over its rounds. Only changes that are significant and large enough to matter.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use stats::{KnownNoise, change_of_ends, paired, trend_p};
 use crate::comparison::{Cell, Comparison};
 use crate::data::ReportData;
 
-/// p below which a trend over the rounds of the base arm is no chance.
+/// p below which a trend over the rounds of the base arm is significant.
 const P: f64 = 0.01;
-/// The same over the runs of all arms in their order: those of a round have noise in common, and count for more than they are.
+/// The same over the runs of all arms in their order; stricter, since runs of a round have common noise and
+/// are not independent.
 const P_TOGETHER: f64 = 0.002;
-/// The least change of speed that is told, as a share.
+/// The least reported change of speed, as a share.
 const CHANGE: f64 = 0.15;
-/// From so many runs on what they have in common is judged; below it each for itself.
+/// From this many runs on they are judged together; below, each separately.
 const FEWEST_RUNS: usize = 3;
 
-/// The cells whose speed changes in the base arm; of an experiment without arms in all of it.
 pub(super) fn all(data: &ReportData) -> Vec<(Cell, SpeedTrend)> {
     let is_told = |arm: Option<&str>| data.base().is_none_or(|base| arm == Some(base));
     let of_base = data.grid.iter().filter(|figures| is_told(figures.arm.as_deref()));
@@ -44,7 +44,7 @@ fn of_arm(data: &ReportData, cell: &Cell, arm: Option<&str>) -> SpeedTrend {
     of(&runs, &together, noise(data.throughput.as_ref(), cell))
 }
 
-/// Of the runs of a cell and arm, by round; `together` are those of all its arms, in their order.
+/// Of the runs of a cell and arm, by round; `together` are the runs of all its arms, in their order.
 fn of(runs: &[&Run], together: &[&Run], noise: Option<KnownNoise>) -> SpeedTrend {
     SpeedTrend { within_run: within(runs), over_rounds: over_rounds(runs, together, noise) }
 }
@@ -59,7 +59,7 @@ fn within(runs: &[&Run]) -> Option<f64> {
     let change = estimate.log_ratio.exp() - 1.0;
     let named =
         runs.iter().filter(|run| run.doubts.iter().any(|doubt| doubt.reason == Reason::Trend)).count();
-    // That all of them rise a little is how caches warm up.
+    // A small common rise is the warm-up of caches.
     let in_common = change < 0.0 && logs.len() >= FEWEST_RUNS && estimate.p().is_some_and(|p| p < P);
     ((2 * named > runs.len() || in_common) && change.abs() >= CHANGE).then_some(change)
 }
@@ -85,7 +85,8 @@ fn levelled(runs: &[&Run]) -> Vec<f64> {
     logs().map(|(arm, log)| log - sums[&arm].0 / sums[&arm].1).collect()
 }
 
-/// How much a run of the base varies beside what both arms have in common: half of the variance of their ratio.
+/// Variance of a run of the base, without what both arms have in common: half of the variance of their
+/// ratio.
 fn noise(of: Option<&Comparison>, cell: &Cell) -> Option<KnownNoise> {
     let cells = of?.arms.iter().flat_map(|arm| &arm.cells);
     let differences = &cells.into_iter().find(|found| found.cell == *cell)?.differences;
@@ -126,7 +127,7 @@ mod tests {
         of(&runs, &runs, noise)
     }
 
-    /// Four rounds went from 2,972 to 1,467, and nothing said so.
+    /// Regression: four rounds went from 2,972 to 1,467 without a remark.
     #[test]
     fn a_fall_over_the_rounds_of_the_base_arm_is_told() {
         let falls = [(2972.0, -10.0), (2300.0, 5.0), (1800.0, -8.0), (1467.0, 4.0)];
@@ -139,7 +140,7 @@ mod tests {
         assert_eq!(trend(&runs, None), SpeedTrend::default());
     }
 
-    /// Both arms of a noisy host fall together; neither alone is sure.
+    /// Both arms of a noisy host fall together; neither alone is significant.
     #[test]
     fn arms_that_fall_together_are_a_trend_of_the_base() {
         let arm = |name: &str, speeds: [f64; 4]| -> Vec<Run> {

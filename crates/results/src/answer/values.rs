@@ -1,15 +1,13 @@
-//! What an arm has and the base has not, in the words of whoever compares them.
+//! What distinguishes an arm from the base, in the user's words.
 
 use std::collections::BTreeSet;
 
 use spec::{Arm, Experiment, Run};
 
-/// Settings that are named one by one; the others are counted.
+/// Settings listed by name; the others are counted.
 const NAMED: usize = 2;
-/// In place of a value that nobody knows.
 const UNKNOWN: &str = "not set";
 
-/// `work_mem 4MB → 64MB`; of other factors than settings the levels: `clients 4 → 8`, `old.sql → new.sql`.
 pub(super) fn values(experiment: &Experiment, runs: &[Run], base: &str, arm: &str) -> String {
     let named = |name: &str| experiment.arms.iter().find(|own| own.name == name);
     let factor = experiment.compare_factor.as_deref().unwrap_or_default();
@@ -19,7 +17,7 @@ pub(super) fn values(experiment: &Experiment, runs: &[Run], base: &str, arm: &st
             return told;
         }
     }
-    // A level that is only a number says nothing without its factor.
+    // A level that is only a number needs its factor.
     let is_number = |level: &str| level.starts_with(|c: char| c.is_ascii_digit());
     let factor = if is_number(base) && is_number(arm) { format!("{factor} ") } else { String::new() };
     format!("{factor}{base} → {arm}")
@@ -44,7 +42,7 @@ fn settings(base: &Arm, arm: &Arm, runs: &[Run]) -> String {
     told.join(", ")
 }
 
-/// What the server of an arm had, where the arm itself does not set it.
+/// The value on the server of an arm, if the arm itself does not set it.
 fn in_force(runs: &[Run], arm: &str, name: &str) -> Option<String> {
     let own = runs.iter().filter(|run| run.arm.as_deref() == Some(arm));
     own.flat_map(|run| &run.settings).find(|known| known.name == name).map(|known| known.value.clone())

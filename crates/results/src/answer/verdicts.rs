@@ -1,5 +1,5 @@
-//! The verdicts of a comparison: a line per arm, or per workload, script or cell where these differ, and what all lines together come
-//! to.
+//! The verdicts of a comparison: a line per arm, or per workload, script or cell if these differ, and the
+//! outcome of all lines together.
 
 use spec::{Experiment, Run};
 use stats::{Estimate, Verdict};
@@ -12,7 +12,7 @@ use crate::comparison::{
 use crate::ladder::{self, Ladder};
 use crate::limits::{Came, Limits, RatioVerdict};
 
-/// The verdicts of a comparison; every output and the exit code take them from here.
+/// The verdicts of a comparison; every output and the exit code use these.
 #[derive(Debug, Clone)]
 pub struct Verdicts {
     /// By arm in file order; within an arm by workload, then by cell.
@@ -20,19 +20,18 @@ pub struct Verdicts {
     pub outcome: Outcome,
 }
 
-/// A verdict, and the figures that it rests on.
+/// A verdict, and its figures.
 #[derive(Debug, Clone)]
 pub struct Line {
     pub arm: String,
     pub part: Part,
-    /// The figure over the cells of an arm or workload; `None` for a cell, and where there is none.
+    /// The figure over the cells of an arm or workload; `None` for a cell, and without one.
     pub figure: Option<Figure>,
-    /// The change; `None` where there is none to judge.
     pub estimate: Option<Estimate>,
     pub verdict: Verdict,
-    /// What is compared, as the base and the arm have it: `work_mem 4MB → 64MB`.
+    /// The compared values of the base and the arm: `work_mem 4MB → 64MB`.
     pub values: String,
-    /// Where a third or more of the runs are suspect.
+    /// Set if a third or more of the runs are suspect.
     pub suspect: Option<SuspectRuns>,
 }
 
@@ -41,11 +40,12 @@ pub struct Line {
 pub enum Part {
     /// All cells of an arm.
     Whole,
-    /// All cells of a workload, where workloads differ.
+    /// All cells of a workload, if workloads differ.
     Workload(String),
-    /// One cell, where one of its workload goes another way.
+    /// One cell, if a cell of its workload changes in another direction.
     Cell(Cell),
-    /// One script of a workload, over its cells, where its scripts differ. The change is one of its time.
+    /// One script of a workload, over its cells, if its scripts differ. The change is the change of its
+    /// time.
     Script { workload: String, script: String },
 }
 
@@ -59,21 +59,19 @@ impl Part {
     }
 }
 
-/// What an answer comes to: all lines of a comparison, or searches for limits.
+/// The outcome of an answer: of all lines of a comparison, or of searches for limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every line is decided, and none is slower.
     NothingSlower,
-    /// A line at least is slower.
     SomethingSlower,
-    /// No line is slower, and one at least is not decided.
+    /// No line is slower, and at least one is not decided.
     Undecided,
-    /// Nothing can be said of any line: no pair of runs is valid.
+    /// No pair of runs of any line is valid.
     Invalid,
 }
 
 impl Verdicts {
-    /// Of a comparison of these runs. Parts of an arm that is taken apart are no lines of it.
+    /// Of a comparison of these runs. Parts of an arm that is taken apart have no line.
     #[must_use]
     pub fn of(compared: &Comparison, experiment: &Experiment, runs: &[Run]) -> Self {
         let apart = TakenApart::of(experiment);
@@ -95,7 +93,6 @@ impl Verdicts {
 }
 
 impl Outcome {
-    /// Of searches for limits; where these are compared, their ratios decide.
     pub(super) fn of_limits(limits: &Limits<'_>) -> Self {
         let ratios = limits.cells.iter().flat_map(|found| found.ratios(&limits.asked));
         let ratios: Vec<RatioVerdict> = ratios.map(|ratio| ratio.verdict(limits.margin)).collect();
@@ -134,7 +131,6 @@ impl Outcome {
     }
 }
 
-/// Of the runs that a line of the answer rests on, or of all runs of the experiment.
 fn suspect(runs: &[Run], arms: [&str; 2], part: &Part) -> Option<SuspectRuns> {
     let measured =
         || runs.iter().filter(|run| run.is_measured() && run.arm.is_some() && run.set_aside.is_none());
@@ -174,7 +170,7 @@ fn of_figure(arm: &ArmComparison, part: Part, figure: Option<&Figure>) -> Line {
         Part::Workload(name) => Some(name.as_str()),
         Part::Whole | Part::Cell(_) | Part::Script { .. } => None,
     };
-    // Where offered rates set the throughput of all cells, nothing is invalid, and nothing decided.
+    // If offered rates set the throughput of all cells, nothing is invalid, and nothing decided.
     let none = arm.without_figure(workload).unwrap_or(match arm.is_invalid() {
         true => Verdict::Invalid,
         false => Verdict::Inconclusive { more_pairs: None },

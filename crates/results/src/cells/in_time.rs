@@ -1,13 +1,11 @@
-//! How runs were in time: what became of the arrivals of an open load, and how a promise was kept.
+//! Whether runs were in time: the fate of the arrivals of an open load, and how a promise was kept.
 
 use spec::{Arrivals, Promise, Run};
 
-/// All that is known of some runs about being in time.
+/// Lateness of some runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct InTime {
-    /// What became of the arrivals, where the load is open.
     pub arrivals: Option<Arrivals>,
-    /// How the promise was kept, where there is one.
     pub promise: Option<Promise>,
 }
 
@@ -21,14 +19,15 @@ impl InTime {
         }
     }
 
-    /// The arrivals, where the load was too much.
+    /// The arrivals, if the load was too much.
     #[must_use]
     pub fn overload(&self) -> Option<Arrivals> {
         self.arrivals.filter(Arrivals::is_overloaded)
     }
 
-    /// Share that was late, skipped, failed or unfinished; without a promise, of an open load what was not done in time but
-    /// for what was open at the end by bad luck. `None` where the load is closed and nothing was promised.
+    /// Share that was late, skipped, failed or unfinished. Without a promise, for an open load: the share
+    /// not done in time, except what was open at the end by chance. `None` if the load is closed and
+    /// nothing was promised.
     #[must_use]
     pub fn bad_share(&self, failed: Option<u64>) -> Option<f64> {
         let (bad, of) = match (self.arrivals, self.promise) {
@@ -46,7 +45,7 @@ impl InTime {
         Some(if of > 0.0 { (bad / of).max(0.0) } else { 0.0 })
     }
 
-    /// How many were late; `None` where nobody asked.
+    /// How many were late; `None` without a promise.
     #[must_use]
     pub fn late(&self) -> Option<u64> {
         self.promise.map(|promise| promise.late).or(self.arrivals.map(|arrivals| arrivals.late))

@@ -1,4 +1,4 @@
-//! What each of several scripts of a workload gave in a cell and arm: all rounds together.
+//! Figures of each of several scripts of a workload in a cell and arm: all rounds together.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,12 @@ use crate::comparison::Summary;
 pub struct ScriptFigures {
     pub name: String,
     pub weight: u32,
-    /// Whether it asks for a part of a map, which stands by layer and zoom elsewhere.
+    /// Whether it requests a part of a map, which is reported by layer and zoom elsewhere.
     pub of_map: bool,
     /// Succeeded, in time or late.
     pub transactions: u64,
     /// Of all scripts' transactions, 0..=1.
     pub share: Option<f64>,
-    /// Mean over the runs.
     pub tps: Option<f64>,
     pub failed: u64,
     pub mean_ns: Option<f64>,
@@ -39,7 +38,7 @@ struct Gathered {
 }
 
 impl ScriptFigures {
-    /// In the order of the workload; none where it has one script only.
+    /// In the order of the workload; empty if it has only one script.
     #[must_use]
     pub fn of(runs: &[&Run]) -> Vec<Self> {
         if runs.iter().all(|run| run.scripts.len() < 2) {
@@ -47,7 +46,7 @@ impl ScriptFigures {
         }
         let mut all: BTreeMap<usize, Gathered> = BTreeMap::new();
         for run in runs {
-            // By its share, so that those of all scripts add up to the run's, in slices too.
+            // By its share, so that the scripts add up to the run, in slices too.
             let per_transaction = run.tps().zip(Some(run.completed()));
             let per_transaction =
                 per_transaction.filter(|(_, all)| *all > 0).map(|(tps, all)| tps / all as f64);

@@ -1,4 +1,5 @@
-//! Two experiments that were measured apart, as the arms of one comparison: cells of the same levels, by name.
+//! Two experiments that were measured separately, as the arms of one comparison: cells of the same levels,
+//! by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +8,10 @@ use spec::{Arm, ControlArm, Experiment, Host, OrderScheme, Run, RunEvent, Target
 
 use crate::import::builtin_name;
 
-/// One of the two experiments that are compared.
+/// One of two compared experiments.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// What it is called here: `12`, `before.sqlite`.
+    /// Its label here: `12`, `before.sqlite`.
     pub label: String,
     pub experiment: Experiment,
     pub host: Host,
@@ -22,9 +23,8 @@ pub struct Measured {
 #[derive(Debug)]
 pub struct Apart {
     pub experiment: Experiment,
-    /// Runs of cells that both have.
     pub runs: Vec<Run>,
-    /// What differs besides, and what is not compared, a sentence each.
+    /// Other differences, and uncompared parts, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -37,14 +37,12 @@ pub enum ApartError {
     NothingInCommon { base: String, new: String, why: String },
 }
 
-/// All levels of a run by factor, its arm's too.
 type Levels = BTreeMap<String, String>;
 
-/// Name of the factor whose levels the two are.
 const FACTOR: &str = "experiment";
 
 impl Apart {
-    /// Takes `base` and `new` as the arms of one experiment.
+    /// Makes `base` and `new` the arms of one experiment.
     ///
     /// # Errors
     /// When one has nothing to compare, or they have no cell in common.
@@ -105,8 +103,8 @@ fn side(of: &Measured) -> Result<Vec<(Levels, &Run)>, ApartError> {
     }
 }
 
-/// The arm that is the control of both, where they have one in common and others with it. Where each has exactly one arm that the other lacks, these two get
-/// one name, so that they are compared with each other.
+/// The arm that is the control of both, if they share one and have others. If each has exactly one other
+/// arm, these two get one name, so that they are compared with each other.
 fn name_by_control(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&Measured; 2]) -> Option<ControlArm> {
     let [base, new] = of.map(|of| &of.experiment);
     let factor = base.compare_factor.clone().filter(|factor| new.compare_factor.as_ref() == Some(factor))?;
@@ -143,7 +141,7 @@ fn name_by_control(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&Measured; 2]) -> 
 
 fn levels(run: &Run, factor: Option<&str>) -> Levels {
     let mut levels = run.factors.clone();
-    // A single run is called by pgbench's descriptions, imports by the names of built-in scripts.
+    // A single run has pgbench's descriptions, imports have the names of built-in scripts.
     let workload: Vec<String> = run.workload.split(", ").map(builtin_name).collect();
     levels.insert("workload".to_owned(), workload.join(", "));
     levels.entry("clients".to_owned()).or_insert_with(|| run.clients.to_string());
@@ -153,7 +151,7 @@ fn levels(run: &Run, factor: Option<&str>) -> Levels {
     levels
 }
 
-/// A factor that only one of them has says nothing where it has one level.
+/// Drops a factor that only one of them has, if it has a single level.
 fn drop_lonely(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&Measured; 2]) -> Vec<String> {
     let factors = |side: &[(Levels, &Run)]| -> BTreeMap<String, BTreeSet<String>> {
         let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -174,7 +172,6 @@ fn drop_lonely(sides: &mut [Vec<(Levels, &Run)>; 2], of: [&Measured; 2]) -> Vec<
     notes
 }
 
-/// Why no cell is in both: a factor that only one has, or levels of which none are the same.
 fn difference(sides: [(&String, &BTreeSet<Levels>); 2]) -> String {
     let of = |cells: &BTreeSet<Levels>, name: &str| -> BTreeSet<String> {
         cells.iter().filter_map(|cell| cell.get(name)).cloned().collect()
@@ -195,14 +192,14 @@ fn difference(sides: [(&String, &BTreeSet<Levels>); 2]) -> String {
     if all.is_empty() { "no combination of their levels is in both".to_owned() } else { all.join("; ") }
 }
 
-/// A run as one of an arm, in a cell of all its own levels.
+/// A run as part of an arm, in a cell of all its levels.
 fn as_arm(run: &Run, levels: &Levels, label: &str, first: u32) -> Run {
     let mut run = run.clone();
     run.workload.clone_from(&levels["workload"]);
     run.factors.clone_from(levels);
     run.arm = Some(label.to_owned());
     run.sequence += first;
-    // How arms were interleaved within their own experiment is no fact about this comparison.
+    // How arms were interleaved within an experiment does not matter for this comparison.
     let own = [RunEvent::UNCUT, RunEvent::SLICED, RunEvent::SLICED_ALL_THE_SAME];
     run.events.retain(|event| !own.contains(&event.kind.as_str()));
     run
@@ -238,7 +235,6 @@ fn experiment(base: &Measured, new: &Measured, control: Option<&ControlArm>) -> 
     }
 }
 
-/// Arms of one name that set other things in each.
 fn settings_differ(base: &Measured, new: &Measured) -> Vec<String> {
     let mut notes = Vec::new();
     for arm in &base.experiment.arms {
@@ -258,7 +254,6 @@ fn settings_differ(base: &Measured, new: &Measured) -> Vec<String> {
     notes
 }
 
-/// Workloads of one name that ask by other texts, in words.
 fn scripts_differ(runs: &[Run], base: &Measured, new: &Measured) -> BTreeMap<String, String> {
     let texts = |label: &str| -> BTreeMap<&str, BTreeSet<(&str, &str, u32)>> {
         let mut found: BTreeMap<&str, BTreeSet<_>> = BTreeMap::new();
@@ -288,8 +283,8 @@ fn scripts_differ(runs: &[Run], base: &Measured, new: &Measured) -> BTreeMap<Str
     now.iter().filter_map(told).collect()
 }
 
-/// Where, on what, and how long each was measured.
-/// The drivers of its runs, and whether their threads looked for news before they slept.
+/// Where, on what, and how long each was measured. The drivers of its runs, and whether their threads
+/// polled before sleeping.
 fn generators(of: &Measured, runs: &[Run]) -> String {
     let own = runs.iter().filter(|run| run.arm.as_ref() == Some(&of.label));
     let one = |run: &Run| {
@@ -336,14 +331,13 @@ fn surroundings_differ(base: &Measured, new: &Measured, runs: &[Run]) -> Vec<Str
     differ.into_iter().flatten().collect()
 }
 
-/// What was put on the server before, where that is not the same.
 fn prepared_otherwise(base: &Measured, new: &Measured) -> Option<String> {
     let [one, other] = [base, new].map(|of| {
         let prepare = of.experiment.plan.preparation().cloned().unwrap_or_default();
         let mut jobs = BTreeMap::new();
         for (name, value) in prepare.jobs.iter().filter(|(_, value)| !value.is_null()) {
             let mut value = value.clone();
-            // Where a file lies is nothing; what is in it stands among the inputs.
+            // The path of a file does not matter; its content is among the inputs.
             value.as_object_mut().into_iter().for_each(|job| drop(job.remove("extract")));
             jobs.insert(name.to_owned(), value.to_string());
         }
@@ -417,7 +411,7 @@ mod tests {
         arm.cells.iter().map(|cell| cell.verdict).chain(figures).collect()
     }
 
-    /// The same server and the same arms, five minutes apart: "+16.7 %, faster".
+    /// Regression: the same server and the same arms, five minutes apart, were "+16.7 %, faster".
     #[test]
     fn two_experiments_of_one_thing_were_faster_by_their_drift() {
         let arms = |label, a, b| {
@@ -434,7 +428,7 @@ mod tests {
         assert!((estimate.change_pct() - 11.4).abs() < 0.3, "{}", estimate.change_pct());
     }
 
-    /// Drift that is the same within each round of an experiment is in no ratio to the control.
+    /// Drift that is equal within each round of an experiment is in no ratio to the control.
     #[test]
     fn what_disturbs_both_arms_of_a_round_alike_is_not_in_the_answer() {
         let noisy = |label, b: f64| {
@@ -457,7 +451,7 @@ mod tests {
         assert_eq!(verdicts(&found), HashSet::from([Verdict::Slower]));
     }
 
-    /// Without an arm in common nobody knows what else changed.
+    /// Without a common arm it is unknown what else changed.
     #[test]
     fn measured_apart_without_a_control_is_neither_faster_nor_slower() {
         for (tps, wanted) in [(2000.0, Verdict::Differs), (500.0, Verdict::Differs), (1000.0, Verdict::Same)]
@@ -467,7 +461,7 @@ mod tests {
             assert!(found.control.is_none());
             assert_eq!(verdicts(&found), HashSet::from([wanted]), "{tps}");
         }
-        // Arms of one name that set other things are not one arm.
+        // Arms with the same name but other settings are different arms.
         let base = measured("1", &["A", "B"], together([rounds("reads", Some("A"), 1000.0), vec![]]));
         let mut new = measured("2", &["A", "B"], together([rounds("reads", Some("A"), 1500.0), vec![]]));
         new.experiment.arms[0].settings.insert("jit".into(), "off".into());
@@ -489,7 +483,7 @@ mod tests {
         );
     }
 
-    /// A result and its own import had no cell in common.
+    /// Regression: a result and its import had no cell in common.
     #[test]
     fn a_built_in_script_has_one_name() {
         let base = rounds("<builtin: select only>, a.sql, <builtin: TPC-B (sort of)>", None, 1000.0);
@@ -532,7 +526,7 @@ mod tests {
         );
     }
 
-    /// One in slices and one uncut, of other data: not a word.
+    /// Regression: one in slices and one uncut, with other data, and no remark.
     #[test]
     fn how_they_were_measured_and_prepared_is_told() {
         let plan = |sql: &str, hash: &str| {

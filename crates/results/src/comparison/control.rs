@@ -1,5 +1,5 @@
-//! The control of two experiments that were measured apart: an arm that both have. What changed between the two measurements
-//! changed the control too, so the other arms are compared relative to it.
+//! The control of two experiments that were measured separately: an arm that both have. Changes between the
+//! two measurements changed the control too, so the other arms are compared relative to it.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ pub struct Control {
     /// Whether it is the base of both.
     pub is_base: bool,
     pub cells: Vec<CellComparison>,
-    /// One figure over them; `None` without a valid run in both.
+    /// One figure over its cells; `None` without a valid run in both.
     pub figure: Option<Figure>,
     which: ControlArm,
 }
 
-/// The cell of the control that has the other levels of this one.
+/// The cell of the control with the other levels of this one.
 fn cell_like(control: &ControlArm, cell: &Cell) -> Cell {
     let mut cell = cell.clone();
     if control.factor == "workload" {
@@ -33,7 +33,7 @@ fn cell_like(control: &ControlArm, cell: &Cell) -> Cell {
 }
 
 impl Control {
-    /// The control of an experiment that is made of two; `None` of every other.
+    /// The control of an experiment that is made of two; `None` for every other.
     pub(super) fn of(
         experiment: &Experiment,
         cells: &BTreeMap<Cell, CellRuns>,
@@ -49,7 +49,6 @@ impl Control {
         Some(Self { arm: which.arm.clone(), is_base: which.is_base, cells, figure, which })
     }
 
-    /// Whether this is a cell of the control itself.
     pub(super) fn is_own(&self, cell: &Cell) -> bool {
         cell_like(&self.which, cell) == *cell
     }
@@ -61,7 +60,7 @@ impl Control {
             || self.cells.iter().any(|cell| cell.verdict == Verdict::Differs)
     }
 
-    /// What it changed by: over all its cells, or the cell that changed most where only single cells did.
+    /// Its change: over all its cells, or the largest of a single cell if only single cells changed.
     #[must_use]
     pub fn change(&self) -> Option<Estimate> {
         let whole = self.figure.map(|figure| figure.grid.estimate);
@@ -73,8 +72,8 @@ impl Control {
         if whole_differs { whole } else { most.or(whole) }
     }
 
-    /// Another arm relative to the control: by how much ln(arm / control) differs between the experiments. The ratio is taken round
-    /// by round, because a round measures both arms together.
+    /// Another arm relative to the control: by how much ln(arm / control) differs between the experiments.
+    /// The ratio is taken round by round, because a round measures both arms together.
     pub(super) fn compare_cell(
         &self,
         cell: Cell,

@@ -1,4 +1,4 @@
-//! Crosstabs: one factor down, the arms across, and what every figure is taken over.
+//! Crosstabs: one factor down, the arms across, and what every figure covers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,21 +7,20 @@ use super::{CellComparison, Comparison, Metric};
 use spec::count;
 use spec::{Experiment, Run, RunKind, Validity};
 
-/// The factor whose levels are offered rates.
 const RATE: &str = "rate";
 
 /// Mean, least, most and count of some values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Summary {
     pub n: usize,
-    /// Arithmetic; `None` without values, as the others.
+    /// Arithmetic; `None` without values, like the others.
     pub mean: Option<f64>,
     pub min: Option<f64>,
     pub max: Option<f64>,
 }
 
 impl Summary {
-    /// From the least to the most, where there are two values at least.
+    /// From the least to the most, if there are at least two values.
     #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {
         self.min.zip(self.max).filter(|_| self.n > 1)
@@ -41,14 +40,13 @@ impl FromIterator<f64> for Summary {
     }
 }
 
-/// One level of the factor that runs down.
+/// One level of the factor of the rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrosstabRow {
     pub level: String,
-    /// One summary per column; `None` where nothing was measured.
     pub cells: Vec<Option<Summary>>,
-    /// Change of each column but the base's in percent, by the estimator of the verdicts over the cells of this row; for
-    /// one cell it is the change of its verdict.
+    /// Change of each column but the base's in percent, by the estimator of the verdicts over the cells of
+    /// this row; for one cell it is the change of its verdict.
     pub changes: Vec<Option<f64>>,
 }
 
@@ -57,23 +55,21 @@ pub struct CrosstabRow {
 pub struct Crosstab {
     pub workload: String,
     pub factor: String,
-    /// Arms, base first; one unnamed column when nothing is compared.
     pub columns: Vec<String>,
-    /// Rows in the order of their levels.
     pub rows: Vec<CrosstabRow>,
-    /// Change of each column but the base's in percent, over all rows: that of the workload's verdict.
+    /// Change of each column but the base's in percent, over all rows: the change of the workload's
+    /// verdict.
     pub changes: Vec<Option<f64>>,
-    /// Whether rates are offered on a schedule: then a mean over rows would be one over what was asked for.
+    /// Whether rates are offered on a schedule: then a mean over rows would be a mean of requested values.
     pub open: bool,
-    /// Whether jobs were timed: figures are then seconds, and changes still those of the speed.
+    /// Whether jobs were timed: figures are then seconds, changes still of the speed.
     pub job: bool,
-    /// What each figure is taken over, in words.
     pub over: String,
 }
 
 impl Crosstab {
-    /// Geometric mean over the rows of each column's means (or maxima); `None` where a row lacks a value. There is none at
-    /// all for a single row, and none over offered rates.
+    /// Geometric mean over the rows of each column's means (or maxima); `None` if a row lacks a value. None
+    /// at all for a single row or offered rates.
     #[must_use]
     pub fn geometric_means(&self, of: impl Fn(&Summary) -> Option<f64>) -> Option<Vec<Option<f64>>> {
         if self.rows.len() < 2 || self.open {
@@ -90,8 +86,8 @@ impl Crosstab {
     }
 }
 
-/// One crosstab per workload, with an offered rate down where it varies, else `clients` where that varies, else the
-/// factor with most levels. Invalid runs are left out; where a cell has no others, `over` says so.
+/// One crosstab per workload. Its rows are offered rates if these vary, else `clients` if these vary, else
+/// the factor with most levels. Invalid runs are left out; if a cell has no others, `over` lists it.
 #[must_use]
 pub fn crosstabs(experiment: &Experiment, runs: &[Run], metric: Metric) -> Vec<Crosstab> {
     let mut by_workload: BTreeMap<&str, Vec<&Run>> = BTreeMap::new();
@@ -156,7 +152,6 @@ fn crosstab(
     }
 }
 
-/// Arms, the base first; one nameless column where nothing has an arm.
 fn columns(experiment: &Experiment, runs: &[&Run]) -> Vec<String> {
     if runs.iter().all(|run| run.arm.is_none()) {
         return vec![String::new()];
@@ -166,7 +161,6 @@ fn columns(experiment: &Experiment, runs: &[&Run]) -> Vec<String> {
     columns
 }
 
-/// Change of an arm over some cells, in percent.
 fn change(comparison: &Comparison, arm: &str, wanted: impl Fn(&CellComparison) -> bool) -> Option<f64> {
     let arm = comparison.arms.iter().find(|compared| compared.arm == arm)?;
     let cells: Vec<&CellComparison> = arm.cells.iter().filter(|cell| wanted(cell)).collect();
@@ -223,7 +217,6 @@ fn over(runs: &[&Run], usable: &[&Run], factor: &str) -> String {
     format!("{}{incomplete}{left_out}", parts.join(" and "))
 }
 
-/// Cells of which an arm has invalid runs only.
 fn lacking(runs: &[&Run], usable: &[&Run]) -> BTreeSet<Cell> {
     let of = |runs: &[&Run]| -> BTreeSet<(Cell, Option<String>)> {
         runs.iter().map(|run| (Cell::of(run), run.arm.clone())).collect()

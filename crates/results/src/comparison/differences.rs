@@ -1,7 +1,8 @@
-//! What arms differ in beside their speed: what was counted while they ran, per transaction.
+//! In what arms differ besides speed: counters per transaction while they ran.
 //!
-//! A figure is told when it differs by much, by the same in all rounds, and by enough to matter; those first that differ most
-//! surely. The rules are constants here and lines of `spec::figures`, their reasons in docs/figures.md.
+//! A figure is reported if it differs by much, steadily in all rounds, and by enough to matter; the surest
+//! difference first. The rules are constants here and lines of `spec::figures`, their reasons in
+//! docs/figures.md.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,20 +16,21 @@ use super::pairs::by_cell_and_arm;
 
 /// From this ratio on a difference is large: a quarter more, or a fifth less.
 const LARGE: f64 = 1.25;
-/// The 99 % interval of the ratio must lie beyond this one.
+/// The 99 % interval of the ratio must be beyond this one.
 const SURELY: f64 = 1.1;
 const CONFIDENCE: f64 = 0.99;
-/// Fewer rounds do not show that something is steady.
+/// Fewer rounds do not show that a difference is steady.
 const FEWEST: usize = 3;
-/// So many must have been counted in one arm, all rounds together.
+/// At least this many must have been counted in one arm, all rounds together.
 const ENOUGH: f64 = 20.0;
-/// A smaller standard error of a mean log ratio counts as this: among figures without noise the larger difference is the surer one.
+/// Lower limit of the standard error of a mean log ratio: among figures without noise the larger difference
+/// is the surer one.
 const LEAST_NOISE: f64 = 0.01;
-/// A value below this share of what matters counts as this share: there is no ratio to nothing.
+/// Lower limit of a value, as a share of the amount that matters: ratios to zero do not exist.
 const NEXT_TO_NOTHING: f64 = 0.01;
 
-/// A figure in which arms may differ, and from when on that matters. The CPU time of pgdyno's own client is none: it follows from what
-/// is measured, and causes nothing.
+/// A figure in which arms may differ, and the amount from which on that matters. The CPU time of pgdyno's
+/// client is left out: it is an effect of the measured speed, not a cause.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantity {
     pub row: &'static Row,
@@ -36,18 +38,17 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// How much of it a run counted; `None` where it did not.
     fn of(&self, run: &Run) -> Option<f64> {
         let counted = || run.counts.named(self.row.name).map(|count| count as f64);
         run.figures.named(self.row.name).or_else(counted).filter(|amount| *amount >= 0.0)
     }
 
-    /// What that is given for, in a run.
     fn divisor(&self, run: &Run) -> f64 {
         match self.row.per {
             Per::Minute => run.measured_s / 60.0,
             _ if run.kind == RunKind::Job => 1.0,
-            // What clients count is of the transactions that began in the measured part, what others count of those that ended in it.
+            // Clients count transactions that began in the measured part, other counters the ones that ended
+            // in it.
             _ if run.counts.named(self.row.name).is_some() => {
                 (run.count(figures::OK) + run.count(figures::LATE)) as f64
             }
@@ -55,52 +56,49 @@ impl Quantity {
         }
     }
 
-    /// All of them, in the order of the table.
     fn all() -> impl Iterator<Item = Self> {
         figures::table().filter_map(|row| Some(Self { row, notable: row.notable.as_ref()? }))
     }
 }
 
-/// What an arm and the base counted in a workload.
+/// The counts of an arm and the base in a workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     pub workload: String,
     pub arm: String,
     pub of: Quantity,
-    /// What the amounts are given for.
     pub per: Per,
-    /// Per transaction or minute, over all cells and rounds.
     pub base: f64,
     pub new: f64,
-    /// Of the mean ratio, as that of throughput: from pairs of a round, or from whole sets.
+    /// Of the mean ratio, like throughput: from pairs of a round, or from whole sets.
     pub estimate: Estimate,
     /// Whether it is large, steady, and matters.
     pub large: bool,
 }
 
 impl Difference {
-    /// New to base, as they are shown; `None` where one of them is nothing, or next to it, or both are near zero. Whether it is
-    /// steady is judged by the mean ratio of rounds, from which it differs where few of them hold most.
+    /// New to base, of the shown amounts; `None` if one of them is zero or almost, or both are near zero.
+    /// Steadiness is judged by the mean ratio of rounds, which differs if few rounds hold most of the
+    /// amount.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         let least = self.of.notable.matters * NEXT_TO_NOTHING;
         (self.base > least && self.new > least && !self.is_near_zero()).then(|| self.new / self.base)
     }
 
-    /// Whether both are so little that neither matters to anybody.
     fn is_near_zero(&self) -> bool {
         self.base.max(self.new) < self.of.notable.matters
     }
 
-    /// How many times its noise the mean log ratio of the rounds is: how surely base and new differ. `None` where both are near
-    /// zero, or nothing is known of the noise.
+    /// The mean log ratio of the rounds over its noise: how surely base and new differ. `None` if both are
+    /// near zero, or the noise is unknown.
     #[must_use]
     pub fn over_noise(&self) -> Option<f64> {
         let noise = self.estimate.standard_error.filter(|_| !self.is_near_zero())?;
         Some(self.estimate.log_ratio.abs() / noise.max(LEAST_NOISE))
     }
 
-    /// The mean ratio of rounds and its 95 % interval, where there is a ratio.
+    /// The mean ratio of rounds and its 95 % interval, if there is a ratio.
     #[must_use]
     pub fn mean_ratio(&self) -> [Option<f64>; 3] {
         let mean = self.ratio().map(|_| self.estimate.log_ratio.exp());
@@ -110,7 +108,7 @@ impl Difference {
 }
 
 impl Serialize for Difference {
-    /// Flat, with what a program needs to judge for itself.
+    /// Flat, with the data that a program needs for its own judgement.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let [mean, low, high] = self.mean_ratio();
         let mut fields = serializer.serialize_struct("Difference", 13)?;
@@ -131,11 +129,12 @@ impl Serialize for Difference {
     }
 }
 
-/// The runs of a cell that are compared: by round, of the base and of the arm.
+/// The compared runs of a cell: by round, of the base and of the arm.
 type Sides<'r> = [BTreeMap<u32, &'r Run>; 2];
 
-/// What every other arm counted against the base, by arm, then workload: what was counted before what was timed, and what differs
-/// most surely first; empty where nothing is compared. Invalid runs are left out, with their whole pair.
+/// The counts of every other arm against the base, by arm, then workload: counted figures before timed
+/// ones, and the surest differences first; empty if nothing is compared. Invalid runs are left out, with
+/// their whole pair.
 #[must_use]
 pub fn differences(experiment: &Experiment, runs: &[Run]) -> Vec<Difference> {
     let Some(base) = &experiment.base else { return Vec::new() };
@@ -160,7 +159,7 @@ pub fn differences(experiment: &Experiment, runs: &[Run]) -> Vec<Difference> {
     found
 }
 
-/// The surest differences of a workload and arm that are worth being told, one of each family.
+/// The surest notable differences of a workload and arm, one of each family.
 #[must_use]
 pub fn largest<'d>(all: &'d [Difference], workload: &str, arm: &str, most: usize) -> Vec<&'d Difference> {
     let mut families = BTreeSet::new();
@@ -168,13 +167,13 @@ pub fn largest<'d>(all: &'d [Difference], workload: &str, arm: &str, most: usize
     of_it.filter(|own| families.insert(own.of.notable.family)).take(most).collect()
 }
 
-/// The order: figures that are ranked before others, counted ones before timed ones, then by how surely they differ.
+/// The order: figures that are ranked before others, counted ones before timed ones, then by certainty.
 fn rank(of: &Difference) -> (bool, bool, f64) {
     let over_noise = of.over_noise();
     (over_noise.is_some(), of.of.row.unit != Unit::Seconds, over_noise.unwrap_or_default())
 }
 
-/// What one side counted: amounts of its runs, what they are given for, and the values of its rounds.
+/// Counts of one side: amounts of its runs, their divisors, and the values of its rounds.
 #[derive(Default)]
 struct Side {
     amount: f64,
@@ -227,7 +226,8 @@ fn difference(
     let ((all_base, base), (all_new, new)) = (total(0)?, total(1)?);
     let estimate = if paired { of_pairs(&sides) } else { of_sets(&sides) }?;
     let enough = all_base.max(all_new) / of.notable.event >= ENOUGH;
-    // Rounds and their sum must agree: on average of rounds a round of few counts as much as one of many.
+    // Rounds and their sum must agree: in the average of rounds a round with a small amount counts as much
+    // as one with a large amount.
     let in_all =
         (new.max(f64::MIN_POSITIVE) / base.max(f64::MIN_POSITIVE)).ln() * estimate.log_ratio.signum();
     let large = enough
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
     use crate::fixture::{experiment, run};
 
-    /// Eight rounds of two arms at 1,000 transactions a run, with what each counted in a round of an arm.
+    /// Eight rounds of two arms at 1,000 transactions a run, with the counts of each in a round of an arm.
     fn runs(figure: Figure, of: impl Fn(u32, bool) -> f64) -> Vec<Run> {
         let one = |round: u32, arm: &str| {
             let mut own = run("reads", 4, Some(arm), round, 1000.0);
@@ -284,9 +284,8 @@ mod tests {
         (1..=8).flat_map(|round| ["A", "B"].map(|arm| one(round, arm))).collect()
     }
 
-    /// Base, new, ratio.
     type Told = Option<(f64, f64, Option<f64>)>;
-    /// A figure, what a round of an arm counts, and what is shown.
+    /// A figure, the count of a round of an arm, and the expected output.
     type Case<'c> = (Figure, &'c dyn Fn(u32, bool) -> f64, Told);
 
     fn told(figure: Figure, of: impl Fn(u32, bool) -> f64) -> Told {
@@ -297,7 +296,6 @@ mod tests {
             .map(|own| (digits(own.base), digits(own.new), own.ratio().map(digits)))
     }
 
-    /// Between 0 and 1, another for each round and arm.
     fn noise(round: u32, arm: bool) -> f64 {
         f64::from((round * 7 + u32::from(arm) * 5) % 11) / 11.0
     }
@@ -312,7 +310,7 @@ mod tests {
                 &|round, arm| two(arm, 2e6, 4e6) * (0.95 + 0.1 * noise(round, arm)),
                 Some((1997.727, 3977.273, Some(1.991))),
             ),
-            // Rounds in which there was next to nothing: "0.287 and 0.068 (0.043 times)".
+            // Rounds with almost nothing: "0.287 and 0.068 (0.043 times)".
             (
                 figures::WAL_BYTES,
                 &|round, arm| {
@@ -326,13 +324,13 @@ mod tests {
                 &|round, arm| two(arm, 1e6, 2e6) * f64::from(round),
                 Some((4500.0, 9000.0, Some(2.0))),
             ),
-            // Nothing in the base: no ratio.
+            // Zero in the base: no ratio.
             (figures::TEMP_BYTES, &|_, arm| two(arm, 0.0, 8e6), Some((0.0, 8000.0, None))),
             // 3 and 2 blocks.
             (figures::BLOCKS_READ, &|_, arm| two(arm, 3.0, 2.0), None),
-            // Half of 10 blocks in 1,000 transactions is steady, and nobody's matter.
+            // Half of 10 blocks in 1,000 transactions is steady, but does not matter.
             (figures::BLOCKS_READ, &|_, arm| two(arm, 10.0, 5.0), None),
-            // Twice as much on average, and now less, now more.
+            // Twice as much on average, but not steadily.
             (
                 figures::BLOCKS_READ,
                 &|round, arm| if arm { 1e3 * f64::from(round % 4) + 1.0 } else { 800.0 },
@@ -384,7 +382,7 @@ mod tests {
         assert!(found[0].large && found[0].estimate.n == 4, "{found:?}");
     }
 
-    /// Bytes of WAL, its records and full-page images are three figures of one thing.
+    /// Bytes of WAL, its records and full-page images are three figures of one family.
     #[test]
     fn one_figure_of_a_family_is_told() {
         let mut all = runs(figures::WAL_BYTES, |_, arm| if arm { 4e6 } else { 2e6 });
@@ -400,7 +398,7 @@ mod tests {
         let found = differences(&experiment(&["A", "B"]), &all);
         let names =
             |most| largest(&found, "reads", "B", most).iter().map(|own| own.of.row.name).collect::<Vec<_>>();
-        // What was timed comes after what was counted.
+        // Timed figures come after counted ones.
         assert_eq!(names(9), ["temp_bytes", "wal_records", "blocks_hit", "server_cpu_s"]);
         assert_eq!(names(3).len(), 3);
         let json = serde_json::to_value(&found[0]).unwrap();
@@ -411,7 +409,7 @@ mod tests {
         assert!((json["ratio"].as_f64().unwrap() - 0.04).abs() < 1e-9, "{json}");
     }
 
-    /// "rows fetched 0.068 times" came first, and the WAL that an index adds was not told.
+    /// Regression: "rows fetched 0.068 times" came first, and the WAL that an index adds was missing.
     #[test]
     fn what_differs_most_surely_comes_first_and_near_zero_has_no_place() {
         let mut all = runs(figures::WAL_BYTES, |round, arm| {
@@ -422,9 +420,9 @@ mod tests {
                 (run.arm.as_deref() == Some("B"), noise(run.round, run.arm.as_deref() == Some("B")));
             let of = |base: f64, arm: f64| if new { arm } else { base };
             run.figures.extend([
-                // Six times as much, and now more, now less by half.
+                // Six times as much, but varying by half.
                 (figures::BLOCKS_READ, of(300.0, 1800.0) * (0.5 + noise)),
-                // Nearly nothing in both.
+                // Nearly zero in both.
                 (figures::TEMP_FILES, of(0.001, 5.0)),
                 // The CPU time of pgdyno itself.
                 (figures::CLIENT_CPU_S, of(0.01, 0.1)),

@@ -1,4 +1,5 @@
-//! Cells whose runs fall into two groups: a finding about the cell, made when reading. It excludes nothing.
+//! Cells whose runs fall into two groups: a finding about the cell, computed on reading. It excludes
+//! nothing.
 
 use std::collections::BTreeSet;
 
@@ -13,30 +14,32 @@ pub struct Grouped {
     pub cell: Cell,
     pub arm: Option<String>,
     pub groups: TwoGroups,
-    /// Where all runs of one group came before all of the other, and neither is a single run: the round from which on it
-    /// was so. Then something changed for good, instead of from run to run.
+    /// Set if all runs of one group came before all of the other, and neither is a single run: the first
+    /// round after the change. Then something changed permanently, not from run to run.
     pub since_round: Option<u32>,
-    /// Where clients and backends were in both; `None` where that was not seen in every run.
+    /// Placement of clients and backends in both; `None` if that was not recorded in every run.
     pub same_cpu: Option<SameCpu>,
 }
 
-/// How often a client thread and a busy backend had the same CPU in the runs of two groups, percent of the looks.
+/// How often a client thread and a busy backend had the same CPU in the runs of two groups, percent of the
+/// samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SameCpu {
     /// Mean of the slower runs.
     pub low_pct: f64,
     /// Mean of the faster runs.
     pub high_pct: f64,
-    /// Whether it tells the groups apart: every run of one had more of it than any of the other, and much more.
+    /// Whether it distinguishes the groups: every run of one had more of it than any of the other, and much
+    /// more.
     pub explains: bool,
 }
 
-/// From this difference on, in points of a percentage, placement tells groups apart.
+/// From this difference on, in percentage points, placement distinguishes groups.
 const APART_PCT: f64 = 20.0;
 
-/// Cells and arms whose runs fall into two groups ([`stats::two_groups`]). Where a schedule offers the rate, throughput
-/// follows it, and nothing is said; nor where arms took turns and the same rounds are the slow ones in all of them: what made
-/// these slow (other tiles, the machine) was the same for all, and no ratio knows of it.
+/// Cells and arms whose runs fall into two groups ([`stats::two_groups`]). Left out: offered rates, since
+/// throughput follows the schedule; and arms that took turns if the same rounds are slow in all of them.
+/// Then the cause (other tiles, the machine) was common to all, and cancels in the ratios.
 #[must_use]
 pub fn two_groups(runs: &[Run]) -> Vec<Grouped> {
     let by_arm: Vec<OfArm> = by_cell_and_arm(runs).into_iter().collect();
@@ -53,7 +56,6 @@ fn of_cell(arms: &[OfArm]) -> Vec<Grouped> {
     if of_rounds { Vec::new() } else { found }
 }
 
-/// The groups of an arm's runs, and the rounds of the slower one.
 fn of_arm(((cell, arm), runs): &OfArm) -> Option<(Grouped, Option<BTreeSet<u32>>)> {
     let runs: Vec<(&Run, f64)> =
         runs.iter().filter(|run| !run.is_open()).filter_map(|run| Some((*run, run.tps()?))).collect();
@@ -65,7 +67,7 @@ fn of_arm(((cell, arm), runs): &OfArm) -> Option<(Grouped, Option<BTreeSet<u32>>
     Some((Grouped { cell: cell.clone(), arm: arm.clone(), groups, since_round, same_cpu }, slow))
 }
 
-/// The rounds of the slower group; `None` where arms did not take turns.
+/// The rounds of the slower group; `None` if arms did not take turns.
 fn slow_rounds(runs: &[(&Run, f64)], groups: &TwoGroups) -> Option<BTreeSet<u32>> {
     let slow = runs.iter().filter(|(_, tps)| *tps <= groups.boundary);
     runs.iter().all(|(run, _)| run.is_sliced()).then(|| slow.map(|(run, _)| run.round).collect())

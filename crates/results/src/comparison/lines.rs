@@ -1,6 +1,6 @@
-//! The verdicts: cells, workloads and whole grids are three kinds of lines, and the lines of a kind, of all arms, are read
-//! together. So the interval of each allows for all of them, and each verdict is read from that interval
-//! (docs/decisions/0036).
+//! The verdicts: cells, workloads and whole grids are three kinds of lines, and the lines of a kind, of all
+//! arms, are judged together. So the interval of each allows for all of them, and each verdict is read from
+//! that interval (docs/decisions/0036).
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use stats::{Estimate, Verdict};
 
 use super::{ArmComparison, CellComparison, Figure, Judge, TakenApart, Way, averaged, scripts};
 
-/// Gives every line its interval and verdict. Parts of an arm that is taken apart are read by themselves.
+/// Gives every line its interval and verdict. Parts of an arm that is taken apart are judged separately.
 pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, way: Way) {
     let (parts, whole): (Vec<_>, Vec<_>) =
         arms.iter_mut().partition(|arm| apart.is_some_and(|apart| apart.is_part(&arm.arm)));
@@ -36,7 +36,6 @@ pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, way:
     }
 }
 
-/// Lines that have an interval: the others are read as what they are, changes without one.
 fn counted<'e>(estimates: impl Iterator<Item = &'e Estimate>) -> usize {
     estimates.filter(|estimate| estimate.standard_error.is_some()).count()
 }
@@ -46,7 +45,7 @@ fn cells(arms: &mut [&mut ArmComparison], way: Way) {
     arms.iter_mut().flat_map(|arm| &mut arm.cells).for_each(|cell| read_cell(cell, lines, way));
 }
 
-/// Verdicts of some cells that are read by themselves, and the figure over them.
+/// Verdicts of some cells that are judged separately, and the figure over them.
 pub(super) fn judge_cells(cells: &mut [CellComparison], way: Way) -> Option<Figure> {
     let lines = counted(cells.iter().filter_map(|cell| cell.estimate.as_ref()));
     cells.iter_mut().for_each(|cell| read_cell(cell, lines, way));
@@ -61,7 +60,6 @@ fn read_cell(cell: &mut CellComparison, lines: usize, way: Way) {
     cell.verdict = way.verdict(estimate);
 }
 
-/// Figures of workloads and whole grids, each with the verdict of its own interval.
 fn figures(arms: &mut [&mut ArmComparison], way: Way) {
     for arm in arms.iter_mut() {
         let names: BTreeSet<String> = arm.cells.iter().map(|cell| cell.cell.workload.clone()).collect();
@@ -96,13 +94,13 @@ fn figure(cells: &[&CellComparison], way: Way) -> Option<Figure> {
     Some(Figure { grid, verdict: Verdict::Invalid, cells: averaged.len() })
 }
 
-/// The only cell that a figure rests on; `None` where there are several.
+/// The only cell of a figure; `None` if there are several.
 fn the_one<'c>(cells: impl Iterator<Item = &'c CellComparison>) -> Option<&'c CellComparison> {
     let mut with = cells.filter(|cell| cell.estimate.is_some() && !cell.scheduled);
     with.next().filter(|_| with.next().is_none())
 }
 
-/// A figure of a single cell is that cell's, with its interval and verdict.
+/// A figure of a single cell has the cell's interval and verdict.
 fn read(figure: &mut Figure, only: Option<&CellComparison>, lines: usize, way: Way) {
     let estimate = &mut figure.grid.estimate;
     match only.and_then(|cell| Some((cell.estimate?, cell.verdict))) {
@@ -114,7 +112,8 @@ fn read(figure: &mut Figure, only: Option<&CellComparison>, lines: usize, way: W
     }
 }
 
-/// Whether the scripts of a workload differ: its throughput is a mean over them, and answers for none.
+/// Whether the scripts of a workload differ: its throughput is a mean over them, and does not hold for any
+/// of them.
 fn scripts_differ(arm: &ArmComparison, workload: &str) -> bool {
     let whole = arm.workloads[workload].verdict;
     let own = || arm.scripts.iter().filter(|script| script.workload == workload);
@@ -122,7 +121,6 @@ fn scripts_differ(arm: &ArmComparison, workload: &str) -> bool {
     own().any(|script| contradicts(script.verdict, whole)) || are_unlike(&estimates)
 }
 
-/// In place of the verdict of a mean.
 fn without_answer(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Invalid | Verdict::TooFew(_) => verdict,
@@ -130,14 +128,14 @@ fn without_answer(verdict: Verdict) -> Verdict {
     }
 }
 
-/// A mean over cells does not answer for a cell that surely goes another way.
+/// A mean over cells does not hold for a cell that surely changes in another direction.
 fn of_workload(arm: &ArmComparison, name: &str) -> Verdict {
     let own = arm.workloads[name].verdict;
     let mut cells = arm.cells.iter().filter(|cell| cell.cell.workload == name && !cell.scheduled);
     if cells.any(|cell| contradicts(cell.verdict, own)) { Verdict::PartsDiffer } else { own }
 }
 
-/// A mean over workloads that differ answers no question.
+/// A mean over workloads that differ does not hold for any of them.
 fn of_grid(arm: &ArmComparison) -> Verdict {
     let Some(own) = arm.grid.map(|figure| figure.verdict) else { return Verdict::Invalid };
     let mut workloads = arm.workloads.values();
@@ -145,7 +143,7 @@ fn of_grid(arm: &ArmComparison) -> Verdict {
         return only.verdict;
     }
     let estimates: Vec<Estimate> = arm.workloads.values().map(|figure| figure.grid.estimate).collect();
-    // Workloads are few: one that is decided otherwise is told, even where it could be chance.
+    // Workloads are few: a different decision is reported, even if it could be chance.
     let decided_otherwise = |verdict: Verdict| {
         verdict == Verdict::PartsDiffer || verdict.is_decided() && !same_kind(verdict, own)
     };

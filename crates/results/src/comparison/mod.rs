@@ -1,6 +1,6 @@
 //! Comparisons of arms: pairs of runs, verdicts per cell, per workload and for the grid.
 //!
-//! Pairs are the runs of one cell in one round. A run that is invalid takes its whole pair out, and the reasons are
+//! Pairs are the runs of one cell in one round. An invalid run excludes its whole pair, and the reasons are
 //! kept; nothing else excludes a run. Imported runs have no pairs, and are compared set by set.
 //!
 //! Verdicts are made in one place (`lines`), from intervals that allow for all lines of a kind.
@@ -37,7 +37,7 @@ pub use taken_apart::{Setting, TakenApart};
 
 use spec::{Experiment, OrderScheme, Run, Validity};
 
-/// The figure that is compared.
+/// The compared figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Metric {
     Tps,
@@ -47,8 +47,8 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// Its value for a run: per second, or µs; `None` when the run has none. Of a job it is how many of them would fit into
-    /// a second.
+    /// Its value for a run: per second, or µs; `None` if the run has none. For a job it is the number of
+    /// jobs per second.
     #[must_use]
     pub fn of(self, run: &Run) -> Option<f64> {
         match self.quantile() {
@@ -57,9 +57,9 @@ impl Metric {
         }
     }
 
-    /// The one figure of several runs of a cell and arm, wherever it is shown: throughput is the mean of the runs', a
-    /// percentile that of all their response times together, never a mean of percentiles; of jobs, the one that belongs to
-    /// the mean of their times. `None` when none was measured.
+    /// The one figure of several runs of a cell and arm, in every output: throughput is the mean of the
+    /// runs', a percentile is taken over all their response times together, never a mean of percentiles;
+    /// for jobs it is the reciprocal of their mean time. `None` if none was measured.
     #[must_use]
     pub fn of_runs(self, runs: &[&Run]) -> Option<f64> {
         match self.quantile() {
@@ -75,7 +75,7 @@ impl Metric {
         }
     }
 
-    /// The quantile of response times that it is, if it is one.
+    /// Its quantile of response times, if it is one.
     #[must_use]
     pub fn quantile(self) -> Option<f64> {
         match self {
@@ -86,7 +86,7 @@ impl Metric {
         }
     }
 
-    /// What changes, in a sentence.
+    /// The changed quantity, for a sentence.
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self {
@@ -122,36 +122,30 @@ impl Metric {
 #[derive(Debug, Clone)]
 pub struct CellComparison {
     pub cell: Cell,
-    /// The cell's figure in the base arm: [`Metric::of_runs`] over all its runs that are not invalid.
+    /// The cell's figure in the base arm: [`Metric::of_runs`] over all its valid and suspect runs.
     pub base: Option<f64>,
-    /// The same in the other arm.
     pub new: Option<f64>,
-    /// Whether an offered rate sets what is compared: it is averaged with no other cell.
+    /// Whether an offered rate sets the compared figure: it is averaged with no other cell.
     pub scheduled: bool,
     /// Whether jobs were timed: `base` and `new` are then the reciprocals of their mean times, per second.
     pub job: bool,
     /// ln(new / base) of each pair, by round.
     pub differences: BTreeMap<u32, f64>,
-    /// What the standard error of `estimate` is at least, in logs: transactions are whole.
+    /// Lower limit of the standard error of `estimate`, in logs: transactions are whole.
     pub least_error: f64,
-    /// The estimate, as one of all cells that are read together; `None` without a pair.
+    /// The estimate, adjusted for all cells that are judged together; `None` without a pair.
     pub estimate: Option<Estimate>,
-    /// Read from the interval of `estimate`.
     pub verdict: Verdict,
-    /// Hodges-Lehmann estimate (percent) and sign-flip p, only when they disagree with the estimate.
+    /// Hodges-Lehmann estimate (percent) and sign-flip p, only if they disagree with the estimate.
     pub second_opinion: Option<SecondOpinion>,
-    /// Pairs left out, with why.
     pub excluded: Vec<Excluded>,
-    /// How the arms took turns in slices, where they did.
     pub sliced: Option<Sliced>,
 }
 
-/// What the rank-based estimate says where it differs.
+/// The rank-based estimate, if it differs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SecondOpinion {
-    /// Hodges-Lehmann.
     pub change_pct: f64,
-    /// Sign-flip p.
     pub p: f64,
 }
 
@@ -160,12 +154,12 @@ pub struct SecondOpinion {
 pub struct Figure {
     pub grid: GridEstimate,
     pub verdict: Verdict,
-    /// Cells that belong in it; [`GridEstimate::cells`] of them have a valid pair.
+    /// Cells in it; [`GridEstimate::cells`] of them have a valid pair.
     pub cells: usize,
 }
 
 impl Figure {
-    /// Whether a cell that belongs in it has no valid pair, or a round of a cell is missing.
+    /// Whether one of its cells has no valid pair, or a round of a cell is missing.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         self.grid.cells < self.cells || !self.grid.complete
@@ -176,17 +170,12 @@ impl Figure {
 #[derive(Debug, Clone)]
 pub struct ArmComparison {
     pub arm: String,
-    /// What in it (and not in the base) weakens crash safety.
     pub unsafe_settings: Vec<String>,
-    /// Cells in the order of their names.
     pub cells: Vec<CellComparison>,
-    /// Scripts of the workloads whose runs mix several, by workload and name.
     pub scripts: Vec<ScriptComparison>,
-    /// One figure per workload, over the cells that are averaged.
     pub workloads: BTreeMap<String, Figure>,
-    /// One figure for the whole grid, over the cells that are averaged.
     pub grid: Option<Figure>,
-    /// Cells that are not averaged, because an offered rate sets their throughput. Response times leave none out.
+    /// Cells that are not averaged, because an offered rate sets their throughput. 0 for response times.
     pub scheduled: usize,
     /// How much cells differ beyond their errors.
     pub heterogeneity: Option<Heterogeneity>,
@@ -199,31 +188,27 @@ pub struct Comparison {
     pub base: String,
     /// Margin for "same", a share.
     pub margin: f64,
-    /// Rounds that have at least one pair.
     pub rounds: usize,
-    /// Whether the runs of a round belong together; else whole sets are compared.
+    /// Whether the runs of a round are paired; else whole sets are compared.
     pub paired: bool,
-    /// Which verdicts an estimate may have.
     pub judge: Judge,
-    /// What the arms of two experiments are compared relative to, where both have an arm in common.
+    /// The reference of a comparison of two experiments, if they share an arm.
     pub control: Option<Control>,
-    /// The other arms, in file order.
     pub arms: Vec<ArmComparison>,
 }
 
-/// How many cells have which verdict.
+/// Number of cells by verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     pub faster: usize,
     pub slower: usize,
     pub same: usize,
-    /// Changed, but measured apart.
+    /// Changed, but measured separately.
     pub differs: usize,
     pub inconclusive: usize,
     pub parts_differ: usize,
     /// With too few transactions for the percentile.
     pub too_few: usize,
-    /// Without a valid pair.
     pub invalid: usize,
 }
 
@@ -247,7 +232,7 @@ impl ArmComparison {
         tally
     }
 
-    /// The cells with the largest improvement and the largest loss, of those that are averaged.
+    /// The cells with the largest improvement and the largest loss, of the averaged ones.
     #[must_use]
     pub fn extremes(&self, better: Better) -> Option<(&CellComparison, &CellComparison)> {
         let gain = |cell: &CellComparison| {
@@ -271,27 +256,27 @@ impl ArmComparison {
         self.cells.iter().filter(|cell| cell.verdict == opposite).collect()
     }
 
-    /// Names of the workloads that have a cell, also of those without a figure.
+    /// Names of the workloads with a cell, including those without a figure.
     #[must_use]
     pub fn workload_names(&self) -> BTreeSet<&str> {
         self.cells.iter().map(|cell| cell.cell.workload.as_str()).collect()
     }
 
-    /// How many cells belong in the figure of a workload, or of the whole grid (`None`).
+    /// Number of cells in the figure of a workload, or of the whole grid (`None`).
     #[must_use]
     pub fn averaged(&self, workload: Option<&str>) -> usize {
         let of_it = |cell: &&CellComparison| workload.is_none_or(|name| cell.cell.workload == name);
         self.cells.iter().filter(of_it).filter(|cell| !cell.scheduled).count()
     }
 
-    /// Whether nothing at all can be said of this arm: no cell has a valid pair.
+    /// Whether no cell of this arm has a valid pair.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         self.cells.iter().all(|cell| cell.verdict == Verdict::Invalid)
     }
 
-    /// Why cells that belong in the figure of a workload, or of the whole grid (`None`), have none; `Invalid` without a
-    /// better reason, `None` where no cell belongs in it.
+    /// Why cells in the figure of a workload, or of the whole grid (`None`), have none; `Invalid` without a
+    /// better reason, `None` if the figure has no cells.
     #[must_use]
     pub fn without_figure(&self, workload: Option<&str>) -> Option<Verdict> {
         let of_it = |cell: &&CellComparison| workload.is_none_or(|name| cell.cell.workload == name);
@@ -309,7 +294,7 @@ impl ArmComparison {
 }
 
 impl Comparison {
-    /// Compares every other arm with the base; `None` when the experiment compares nothing.
+    /// Compares every other arm with the base; `None` if the experiment compares nothing.
     #[must_use]
     pub fn of(experiment: &Experiment, runs: &[Run], metric: Metric) -> Option<Self> {
         let base = experiment.base.clone()?;
@@ -338,7 +323,7 @@ impl Comparison {
                     .collect();
                 let sides = (base.as_str(), arm.name.as_str());
                 let mut compared = compare_arm(&cells, sides, unsafe_settings, control.as_ref(), way);
-                // Quads that were measured apart have nothing in common.
+                // Quads that were measured separately have nothing in common.
                 for cell in compared.cells.iter_mut().filter(|_| way.paired) {
                     cell.sliced = Sliced::of(&pairs_of(runs, &cell.cell, &base, &arm.name));
                 }
@@ -353,7 +338,7 @@ impl Comparison {
             .flat_map(|cell| cell.differences.keys().copied())
             .collect();
         let rounds = match &control {
-            // Rounds of two experiments do not form pairs: count those that the estimates rest on.
+            // Rounds of two experiments do not form pairs: count the ones that the estimates rest on.
             Some(_) => estimates_rest_on(&arms),
             None => rounds.len(),
         };
@@ -369,8 +354,8 @@ impl Comparison {
         })
     }
 
-    /// The change of some cells of an arm in percent, by the estimator of this comparison's verdicts; for a single cell it is
-    /// the cell's own. Cells whose throughput is set by an offered rate are averaged with no other.
+    /// The change of some cells of an arm in percent, by the estimator of this comparison's verdicts; for a
+    /// single cell its own. Cells whose throughput is set by an offered rate are averaged with no other.
     #[must_use]
     pub fn change_over(&self, cells: &[&CellComparison]) -> Option<f64> {
         let way = Way { paired: self.paired, judge: self.judge, margin: self.margin, metric: self.metric };
@@ -378,15 +363,15 @@ impl Comparison {
         Some(mean?.estimate.change_pct())
     }
 
-    /// What changes, in a sentence: jobs have no throughput, but a speed.
+    /// The changed quantity, for a sentence: jobs have a speed, not a throughput.
     #[must_use]
     pub fn noun(&self) -> &'static str {
         let jobs = self.arms.iter().flat_map(|arm| &arm.cells).any(|cell| cell.job);
         if jobs && self.metric == Metric::Tps { "speed" } else { self.metric.noun() }
     }
 
-    /// Whether an arm has a figure for the whole grid. It has none before there is a pair, and none for the throughput of
-    /// offered rates.
+    /// Whether an arm has a figure for the whole grid. It has none before the first pair, and none for the
+    /// throughput of offered rates.
     #[must_use]
     pub fn has_grid(&self) -> bool {
         self.arms.iter().any(|arm| arm.grid.is_some())
@@ -399,7 +384,6 @@ impl Comparison {
     }
 }
 
-/// The runs of a cell that both count, by rounds.
 fn pairs_of<'r>(runs: &'r [Run], cell: &Cell, base: &str, arm: &str) -> Vec<(&'r Run, &'r Run)> {
     let of = |name: &str| -> BTreeMap<u32, &'r Run> {
         let own =
@@ -410,7 +394,6 @@ fn pairs_of<'r>(runs: &'r [Run], cell: &Cell, base: &str, arm: &str) -> Vec<(&'r
     of(base).into_iter().filter_map(|(round, base)| Some((base, *new.get(&round)?))).collect()
 }
 
-/// The fewest rounds on which an estimate rests, over all cells.
 fn estimates_rest_on(arms: &[ArmComparison]) -> usize {
     let cells = arms.iter().flat_map(|arm| &arm.cells);
     cells.filter_map(|cell| cell.estimate).map(|estimate| estimate.n).min().unwrap_or(0)
@@ -419,11 +402,11 @@ fn estimates_rest_on(arms: &[ArmComparison]) -> usize {
 /// Which verdicts an estimate may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judge {
-    /// As the estimate says: arms were measured together, or relative to a control.
+    /// By the estimate: arms were measured together, or relative to a control.
     Estimate,
-    /// Measured apart, without a control: a change is no more than a difference.
+    /// Measured separately, without a control: a change is only a difference.
     MeasuredApart,
-    /// The control itself changed: nothing can be said.
+    /// The control itself changed: no verdict is possible.
     ControlDiffers,
 }
 
@@ -437,10 +420,8 @@ impl Judge {
     }
 }
 
-/// How arms are compared.
 #[derive(Clone, Copy)]
 struct Way {
-    /// Whether the runs of a round belong together.
     paired: bool,
     judge: Judge,
     margin: f64,
@@ -466,7 +447,7 @@ fn averaged<'c>(cells: &[&'c CellComparison]) -> Vec<&'c CellComparison> {
     cells.iter().copied().filter(|cell| !cell.scheduled).collect()
 }
 
-/// Changes without verdicts: [`lines::judge`] makes these, and the figures.
+/// Changes without verdicts: [`lines::judge`] adds these, and the figures.
 fn compare_arm(
     cells: &BTreeMap<Cell, CellRuns>,
     (base, arm): (&str, &str),
@@ -503,7 +484,7 @@ fn compare_arm(
 fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, metric: Metric) -> CellComparison {
     let (pairs, excluded) = runs.pairs(base, arm);
     let too_few = runs.too_few([base, arm]).filter(|_| !(pairs.is_empty() && excluded.is_empty()));
-    // With too few transactions in one of them, none of its runs is compared.
+    // If one of the arms has too few transactions, none of its runs is compared.
     let compared = || pairs.iter().filter(|_| too_few.is_none());
     let differences: BTreeMap<u32, f64> = compared().map(|pair| (pair.round, pair.difference())).collect();
     let values: Vec<f64> = differences.values().copied().collect();
@@ -526,8 +507,8 @@ fn compare_cell(cell: Cell, runs: &CellRuns, base: &str, arm: &str, metric: Metr
     }
 }
 
-/// The rank-based estimate, when it takes the other side of "p < 0.05" or the other sign. Below six pairs the
-/// sign-flip test cannot reach 0.05, so there only the sign counts.
+/// The rank-based estimate, if it takes the other side of "p < 0.05" or has the other sign. Below six pairs
+/// the sign-flip test cannot reach 0.05, so there only the sign counts.
 fn second_opinion(differences: &[f64], estimate: &Estimate) -> Option<SecondOpinion> {
     let (center, p) = (stats::hodges_lehmann(differences)?, stats::sign_flip_p(differences)?);
     let other_sign = center.signum() != estimate.log_ratio.signum();

@@ -1,4 +1,4 @@
-//! Which runs belong together.
+//! Pairing of runs.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Cell {
     pub factors: BTreeMap<String, Level>,
 }
 
-/// A level of a factor, ordered as a number where it is one.
+/// A level of a factor, ordered as a number if it is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Level(pub String);
 
@@ -45,7 +45,7 @@ impl Cell {
         }
     }
 
-    /// In words: `polygons, clients 8`.
+    /// As text: `polygons, clients 8`.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = self.workload.clone();
@@ -66,8 +66,8 @@ pub struct Excluded {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Value {
     pub(super) value: f64,
-    /// Variance of its logarithm that comes from counting whole transactions: at either end of a run each client is
-    /// somewhere in one, so that a count is as likely one too low as right.
+    /// Variance of its logarithm from counting whole transactions: each client is in the middle of one at
+    /// both ends of a run.
     pub(super) counting: f64,
 }
 
@@ -75,13 +75,12 @@ impl Value {
     fn of(run: &Run, metric: Metric, value: f64) -> Self {
         let done = run.completed();
         let counts = metric == Metric::Tps && done > 0;
-        // The part that is cut off is even between 0 and 1, at both ends.
+        // The part that is cut off is uniform between 0 and 1, at both ends.
         let variance = f64::from(run.clients.max(1)) / 6.0;
         Self { value, counting: if counts { variance / (done as f64).powi(2) } else { 0.0 } }
     }
 }
 
-/// Two values of one cell and round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pair {
     pub(super) round: u32,
@@ -90,34 +89,30 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// ln(new / base).
     pub(super) fn difference(&self) -> f64 {
         (self.new.value / self.base.value).ln()
     }
 }
 
-/// The standard error, in logs, that these values of one arm have at least: whole transactions tell no more.
+/// Lower limit of the standard error, in logs, of these values of one arm, since transactions are whole.
 pub(super) fn least_error<'v>(values: impl Iterator<Item = &'v Value>) -> f64 {
     let (n, sum) = values.fold((0.0, 0.0), |(n, sum), value| (n + 1.0, sum + value.counting));
     if n > 0.0 { f64::sqrt(sum) / n } else { 0.0 }
 }
 
-/// Values of one cell, by arm and round; `Err` says why a run has none.
+/// Values of one cell, by arm and round; `Err` is the reason why a run has none.
 #[derive(Debug, Default)]
 pub(super) struct CellRuns {
     values: BTreeMap<(String, u32), Result<Value, String>>,
-    /// Of each arm the run with fewest transactions, where these are too few for the percentile.
+    /// By arm the run with fewest transactions, if these are too few for the percentile.
     too_few: BTreeMap<String, TooFew>,
-    /// The cell's figure in each arm.
     figures: BTreeMap<String, f64>,
-    /// Whether the rate is offered on a schedule.
     pub(super) open: bool,
     pub(super) job: bool,
 }
 
 /// Why a run in slices has no percentile to compare: a slice empties the queues.
 const SLICED: &str = "percentiles are compared in uncut runs only (slices = false)";
-/// Why a valid run has no value.
 const NOTHING: &str = "nothing was measured";
 
 pub(super) fn cells_of(runs: &[Run], metric: Metric) -> BTreeMap<Cell, CellRuns> {
@@ -153,7 +148,7 @@ pub(super) fn by_cell_and_arm(runs: &[Run]) -> BTreeMap<(Cell, Option<String>), 
     groups
 }
 
-/// Where a run that counts has too few transactions for the percentile. Runs in slices have none to compare anyway.
+/// Set if a run has too few transactions for the percentile. Runs in slices have none to compare anyway.
 fn too_few(run: &Run, metric: Metric) -> Option<TooFew> {
     let counts = run.validity != Validity::Invalid && !run.is_sliced();
     let quantile = metric.quantile().filter(|_| counts)?;
@@ -163,7 +158,7 @@ fn too_few(run: &Run, metric: Metric) -> Option<TooFew> {
 fn usable(run: &Run, metric: Metric) -> Result<Value, String> {
     if run.validity == Validity::Invalid {
         let reasons: Vec<&str> = run.doubts.iter().map(|doubt| Reason::text(doubt.reason)).collect();
-        // Beside one that was disturbed nothing need be wrong with it.
+        // A run set aside with a disturbed one may have no reason itself.
         let reasons =
             if reasons.is_empty() { run.set_aside.as_deref().into_iter().collect() } else { reasons };
         return Err(format!("{}: {}", run.arm.as_deref().unwrap_or_default(), reasons.join(", ")));
@@ -179,18 +174,17 @@ fn usable(run: &Run, metric: Metric) -> Result<Value, String> {
 }
 
 impl CellRuns {
-    /// The cell's figure in an arm, as every table and chart shows it.
     pub(super) fn figure(&self, arm: &str) -> Option<f64> {
         self.figures.get(arm).copied()
     }
 
-    /// Why the percentile of no run of these arms is compared: leaving out the runs with few transactions alone would leave
-    /// out the slow ones.
+    /// Why no run of these arms has its percentile compared: leaving out only the runs with few
+    /// transactions would leave out the slow ones.
     pub(super) fn too_few(&self, arms: [&str; 2]) -> Option<TooFew> {
         arms.into_iter().filter_map(|arm| self.too_few.get(arm)).min_by_key(|found| found.count).copied()
     }
 
-    /// Usable values of an arm by round, and the invalid runs that were left out.
+    /// Usable values of an arm by round, and the excluded invalid runs.
     pub(super) fn of(&self, arm: &str) -> (BTreeMap<u32, Value>, Vec<Excluded>) {
         let (mut values, mut excluded) = (BTreeMap::new(), Vec::new());
         for ((_, round), value) in self.values.iter().filter(|((own, _), _)| own == arm) {
@@ -203,7 +197,8 @@ impl CellRuns {
         (values, excluded)
     }
 
-    /// Usable pairs of two arms, and those left out. A round that lacks one arm is not yet a pair, and not counted.
+    /// Usable pairs of two arms, and the excluded ones. A round that lacks one arm is not yet a pair, and
+    /// not counted.
     pub(super) fn pairs(&self, base: &str, new: &str) -> (Vec<Pair>, Vec<Excluded>) {
         let (mut pairs, mut excluded) = (Vec::new(), Vec::new());
         for ((arm, round), value) in &self.values {

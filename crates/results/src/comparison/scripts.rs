@@ -1,5 +1,5 @@
-//! Arms compared by script, where their runs mix several: the throughput of a mix is a mean over scripts, and says little
-//! where one script is much faster and another is not.
+//! Arms compared by script, if their runs mix several: the throughput of a mix is a mean over scripts,
+//! which hides that one script is much faster and another is not.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use stats::{Better, Estimate, TooFew, Verdict};
 
 use super::{ArmComparison, Cell, Metric, Way, pairs_of};
 
-/// Transactions of each arm below which a round says nothing of a script.
+/// Transactions of each arm below which a round has no figure for a script.
 const FEWEST_OF_ROUND: u64 = 5;
 
 /// One script of a workload, in an arm against the base.
@@ -17,16 +17,17 @@ pub struct ScriptComparison {
     pub workload: String,
     /// File or builtin name, as both arms have it.
     pub script: String,
-    /// Change of its mean service time, or of the response time's percentile that is compared, over all cells of the workload;
-    /// `None` where too few of it ran.
+    /// Change of its mean service time, or of the compared percentile of response times, over all cells of
+    /// the workload; `None` if it ran too rarely.
     pub estimate: Option<Estimate>,
-    /// Read from the interval of `estimate`, which allows for all scripts of all arms.
+    /// From the interval of `estimate`, which allows for all scripts of all arms.
     pub verdict: Verdict,
 }
 
-/// Scripts of the workloads whose runs mix several, by workload and name. Maps are compared by layer and zoom.
+/// Scripts of the workloads whose runs mix several, by workload and name. Maps are compared by layer and
+/// zoom.
 pub(super) fn of(arm: &ArmComparison, runs: &[Run], base: &str, way: Way) -> Vec<ScriptComparison> {
-    // Of sets without pairs, and of arms relative to a control, only the throughput is compared.
+    // Sets without pairs, and arms relative to a control, are compared by throughput only.
     if !way.paired {
         return Vec::new();
     }
@@ -69,7 +70,6 @@ fn named<'r>(run: &'r Run, name: &str) -> Option<&'r ScriptRecord> {
     own.next().filter(|_| own.next().is_none())
 }
 
-/// Over the cells, paired by round.
 fn estimate(name: &str, cells: &[Vec<(&Run, &Run)>], metric: Metric) -> Option<Estimate> {
     let rounds: BTreeSet<u32> = cells.iter().flatten().map(|(base, _)| base.round).collect();
     let of_cell = |pairs: &Vec<(&Run, &Run)>| -> Vec<Option<f64>> {
@@ -83,7 +83,7 @@ fn estimate(name: &str, cells: &[Vec<(&Run, &Run)>], metric: Metric) -> Option<E
     Some(stats::grid(&cells.iter().map(of_cell).collect::<Vec<_>>())?.estimate)
 }
 
-/// Of one run; `None` where it has too few transactions of the script.
+/// Of one run; `None` with too few transactions of the script.
 fn time_ns(script: &ScriptRecord, run: &Run, metric: Metric) -> Option<f64> {
     let time = match metric.quantile() {
         None => script.service.mean_ns().filter(|_| script.service.count() >= FEWEST_OF_ROUND)?,
@@ -95,7 +95,7 @@ fn time_ns(script: &ScriptRecord, run: &Run, metric: Metric) -> Option<f64> {
     Some(time).filter(|ns| *ns > 0.0)
 }
 
-/// Gives each script its interval and verdict: those of all arms are lines of one kind.
+/// Gives each script its interval and verdict: the scripts of all arms are lines of one kind.
 pub(super) fn judge(arms: &mut [&mut ArmComparison], way: Way) {
     let has_interval = |own: &&ScriptComparison| own.estimate.is_some_and(|of| of.standard_error.is_some());
     let lines = arms.iter().flat_map(|arm| &arm.scripts).filter(has_interval).count();

@@ -1,10 +1,10 @@
-//! Arms that took turns in slices: how often, and whether what disturbed them outlasted a slice.
+//! Arms that took turns in slices: how often, and whether disturbances outlasted a slice.
 
 use std::collections::BTreeSet;
 
 use spec::Run;
 
-/// Above this the differences of quads that follow each other say partly the same.
+/// Above this autocorrelation, successive quads are not independent.
 pub const CORRELATED: f64 = 0.3;
 
 /// How two arms of a cell took turns, over all its rounds.
@@ -15,17 +15,16 @@ pub struct Sliced {
     pub slice_ms: f64,
     /// The same where it was longest.
     pub slice_most_ms: f64,
-    /// Quads, and how many of them do not count because a drain took too long.
     pub quads: usize,
     pub void: usize,
-    /// Correlation of the ratio of a quad with that of the next one, within rounds; `None` with too few of them.
+    /// Correlation of the ratio of a quad with the next one's, within rounds; `None` with too few quads.
     pub autocorrelation: Option<f64>,
-    /// CPU time that the hypervisor took in the quad where it took most, %; `None` where the system does not tell.
+    /// Most CPU time that the hypervisor took in a quad, %; `None` if the system does not report it.
     pub steal_most_pct: Option<f64>,
 }
 
 impl Sliced {
-    /// What two arms did; each slice holds runs of one round.
+    /// Of two arms; each slice holds runs of one round.
     pub(super) fn of(pairs: &[(&Run, &Run)]) -> Option<Self> {
         let sliced: Vec<_> = pairs.iter().filter(|(base, new)| base.is_sliced() && new.is_sliced()).collect();
         let (quads, void) = sliced
@@ -50,7 +49,8 @@ impl Sliced {
         })
     }
 
-    /// Whether quads say partly the same: the rounds' scatter still tells the truth, that of quads does not.
+    /// Whether successive quads are correlated: then the scatter of rounds is still right, and the scatter
+    /// of quads is not.
     #[must_use]
     pub fn is_correlated(&self) -> bool {
         self.autocorrelation.is_some_and(|r| r > CORRELATED)
@@ -61,7 +61,7 @@ fn quads_of(run: &Run) -> BTreeSet<u32> {
     run.slices.iter().map(|slice| slice.quad).collect()
 }
 
-/// ln(new / base) of the quads of a round that count, in their order.
+/// ln(new / base) of the counted quads of a round, in order.
 pub(super) fn ratios(base: &Run, new: &Run) -> Vec<f64> {
     let ratio = |quad| {
         let (base, new) = (base.quad_tps(quad)?, new.quad_tps(quad)?);

@@ -1,4 +1,4 @@
-//! Repeats of one thing, where no arms are compared: what the runs of a cell gave, run by run.
+//! Repeats without compared arms: the figures of a cell, run by run.
 
 use spec::{Run, Validity};
 
@@ -6,20 +6,20 @@ use super::pairs::Cell;
 use super::{Metric, Summary};
 use crate::answer::SuspectRuns;
 
-/// An outlier is at least this far from the median, as a share. Smaller differences do not matter, and whole transactions cause them.
+/// An outlier is at least this far from the median, as a share. Smaller differences do not matter, and come
+/// from whole transactions.
 const FAR: f64 = 0.03;
 
-/// The runs of one cell that is measured in no arm.
+/// The runs of a cell without arms.
 #[derive(Debug, Clone)]
 pub struct Spread {
     pub cell: Cell,
     /// Whether they are jobs: values are then seconds.
     pub job: bool,
-    /// Round and value of each run that counts, in order of execution; per second or µs, as the metric is.
+    /// Round and value of each counted run, in order of execution; per second or µs, by the metric.
     pub values: Vec<(u32, f64)>,
-    /// Runs that are invalid, which are in no figure.
+    /// Invalid runs, which are in no figure.
     pub invalid: usize,
-    /// Where a third or more of the others are suspect.
     pub suspect: Option<SuspectRuns>,
 }
 
@@ -65,7 +65,7 @@ impl Spread {
         self.plain().into_iter().collect()
     }
 
-    /// 95 % t interval of the mean; `None` of fewer than two runs.
+    /// 95 % t interval of the mean; `None` for fewer than two runs.
     #[must_use]
     pub fn interval(&self) -> Option<(f64, f64)> {
         stats::mean_with_interval(&self.plain())?.1
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::fixture::run;
 
-    /// Three plain runs "compared nothing".
+    /// Regression: three plain runs "compared nothing".
     #[test]
     fn repeats_without_arms_have_mean_interval_range_and_outliers() {
         let runs: Vec<Run> = [1000.0, 1010.0, 990.0, 1005.0, 300.0]
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(spread.outliers(), [(5, 300.0)]);
     }
 
-    /// 17.25, 17.25, 17.25 and 17.75: two whole transactions more.
+    /// 17.25, 17.25, 17.25 and 17.75: two more whole transactions.
     #[test]
     fn a_run_that_is_nearly_as_fast_is_no_outlier() {
         let tps = [1000.0, 1000.0, 1000.0, 1029.0];
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!((found[0].values.len(), found[0].invalid, found[0].interval()), (1, 1, None));
     }
 
-    /// All of five repeats were suspect, and only the report said so.
+    /// Regression: all of five repeats were suspect, and only the report mentioned it.
     #[test]
     fn doubts_about_repeats_are_told_with_them() {
         let mut runs: Vec<Run> = (1..=4).map(|round| run("reads", 4, None, round, 1000.0)).collect();

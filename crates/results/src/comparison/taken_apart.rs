@@ -1,18 +1,16 @@
-//! Settings taken apart: an arm of several settings, beside which there are arms that have one of them alone, and all but one.
+//! Settings taken apart: an arm of several settings, with arms that have one of them alone, and all but
+//! one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use spec::{Arm, Experiment};
 
-/// In place of the value of a setting that only the base sets.
 const NOT_SET: &str = "not set";
 
 /// An arm that others take apart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TakenApart {
-    /// The arm that has all of them.
     pub whole: String,
-    /// In the order of their names.
     pub settings: Vec<Setting>,
 }
 
@@ -21,19 +19,18 @@ pub struct TakenApart {
 pub struct Setting {
     pub name: String,
     pub value: String,
-    /// That of the base arm, where it sets it.
+    /// The base arm's value, if it sets it.
     pub base: Option<String>,
-    /// What it weakens in crash safety or upkeep, as the arm's record says it.
+    /// How it weakens crash safety or upkeep, from the arm's record.
     pub risk: Option<String>,
     /// The arm that is the base with this setting.
     pub only: String,
-    /// The arm that lacks it.
     pub without: String,
 }
 
 impl TakenApart {
-    /// The arm with the most settings, of an experiment that compares them, for which all of these arms are there, whatever they
-    /// are called.
+    /// The arm with the most settings for which all of these arms exist, under any name; of an experiment
+    /// that compares settings.
     #[must_use]
     pub fn of(experiment: &Experiment) -> Option<Self> {
         let is_settings = experiment.compare_factor.as_deref() == Some("settings");
@@ -68,11 +65,12 @@ impl TakenApart {
             let settings = settings.filter(|settings| settings.len() > 1)?;
             Some(Self { whole: whole.name.clone(), settings })
         });
-        // The first of those that have as many.
+        // The first of several with as many.
         found.reduce(|most, other| if other.settings.len() > most.settings.len() { other } else { most })
     }
 
-    /// Whether an arm was made to take it apart, which its name says: one that somebody wrote stands for itself.
+    /// Whether an arm was generated to take it apart, by its name: an arm that a user wrote has a separate
+    /// meaning.
     #[must_use]
     pub fn is_part(&self, arm: &str) -> bool {
         self.settings.iter().any(|Setting { name, only, without, .. }| {
@@ -82,7 +80,7 @@ impl TakenApart {
     }
 }
 
-/// What an arm's record says of a setting begins with its name.
+/// The arm's record of a setting begins with its name.
 fn risk(arm: &Arm, setting: &str) -> Option<String> {
     let is_it =
         |said: &&String| said.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next() == Some(setting);
@@ -147,7 +145,7 @@ mod tests {
             "written by somebody, who wants to know of it"
         );
         let lacking = experiment(arms[..7].to_vec());
-        // A part of two settings of which each is an arm is taken apart itself.
+        // A part of two settings, each with an arm, is taken apart itself.
         assert_ne!(TakenApart::of(&lacking).expect("not b").whole, "fast", "one part is missing");
     }
 
@@ -164,7 +162,7 @@ mod tests {
         assert!(found.is_part("only a") && found.is_part("only b"));
     }
 
-    /// What only the base had stood neither alone nor among all.
+    /// Regression: a setting of the base only was neither separate nor among all.
     #[test]
     fn a_setting_that_only_the_base_has_is_taken_apart_too() {
         let arms = vec![

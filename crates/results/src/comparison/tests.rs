@@ -2,7 +2,8 @@ use super::*;
 use crate::fixture::{experiment, run};
 use spec::{Doubt, Load, OrderScheme, Reason, Slice, Validity, figures};
 
-/// Eight ABBA rounds of two cells: B faster by `gain`, with a drift of 6 % over the experiment and some noise.
+/// Eight ABBA rounds of two cells: B faster by `gain`, with a drift of 6 % over the experiment and some
+/// noise.
 fn rounds(gain: f64) -> Vec<Run> {
     let mut runs = Vec::new();
     for round in 1..=8u32 {
@@ -33,7 +34,7 @@ fn drift_does_not_hide_or_fake_a_change() {
     assert_eq!(same.rounds, 8);
 }
 
-/// Four transactions in each run differed by nothing, in pairs of which each was the same: "same within 3 %, [0, 0]".
+/// Regression: equal runs of four transactions each were "same within 3 %, [0, 0]".
 #[test]
 fn a_handful_of_whole_transactions_decides_nothing() {
     for (new, rounds, wanted) in [
@@ -145,21 +146,22 @@ fn crosstabs_name_what_they_are_taken_over() {
     assert!((means[1].unwrap() / means[0].unwrap() - 1.1).abs() < 0.01);
 }
 
-/// A crosstab compared means of rounds while the verdict compared pairs: -5.2 % beside -0.5 % for one cell.
+/// Regression: a crosstab compared means of rounds while the verdict compared pairs: -5.2 % and -0.5 % for
+/// one cell.
 #[test]
 fn a_crosstab_tells_the_changes_of_the_verdicts() {
     let mut runs = rounds(0.1);
-    // One pair in which both arms were twice as fast weighs on a mean of rounds, not on the change.
+    // A pair in which both arms were twice as fast changes the mean of rounds, not the change.
     for run in runs.iter_mut().filter(|run| run.round == 3) {
         let twice = run.count(figures::OK) * if run.arm.as_deref() == Some("B") { 3 } else { 2 };
         run.counts.set(figures::OK, twice);
     }
-    // A lone run, whose pair is left out, is on average and not in the change.
+    // A lone run, whose pair is left out, is in the average and not in the change.
     runs[0].validity = Validity::Invalid;
     for run in &mut runs {
         run.factors.insert("scale".into(), if run.clients == 1 { "10" } else { "100" }.into());
     }
-    // The base stands first, wherever the file has it.
+    // The base is first, at any place in the file.
     let mut experiment = experiment(&["B", "A"]);
     experiment.base = Some("A".into());
     let compared = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
@@ -176,7 +178,8 @@ fn a_crosstab_tells_the_changes_of_the_verdicts() {
     assert_eq!(tab.changes, [Some(workload)]);
 }
 
-/// A chart showed the mean of the rounds' p99 (373 µs) beside a table with the p99 of all of them (331 µs).
+/// Regression: a chart showed the mean of the rounds' p99 (373 µs) next to a table with the p99 of all of
+/// them (331 µs).
 #[test]
 fn a_cell_has_one_value_of_each_figure() {
     let mut runs: Vec<Run> = rounds(0.0).into_iter().filter(|run| run.clients == 1).collect();
@@ -195,7 +198,8 @@ fn a_cell_has_one_value_of_each_figure() {
     assert_eq!(throughput.arms[0].cells[0].base, Metric::Tps.of_runs(&base));
 }
 
-/// The grid's figure and the crosstab's averaged over offered rates, that is, over what was asked for.
+/// Regression: the grid's figure and the crosstab's averaged over offered rates, that is, over requested
+/// values.
 #[test]
 fn offered_rates_are_not_averaged() {
     let experiment = experiment(&["A", "B"]);
@@ -214,17 +218,16 @@ fn offered_rates_are_not_averaged() {
     assert_eq!((tab.factor.as_str(), tab.geometric_means(|of| of.mean)), ("rate", None));
     assert_eq!(tab.changes, [None]);
     assert!(tab.rows.iter().all(|row| row.changes[0].is_some()));
-    // Response times are the server's own.
     let latency = Comparison::of(&experiment, &runs, Metric::P99).unwrap();
     assert!(latency.arms[0].grid.is_some() && latency.arms[0].scheduled == 0);
-    // Beside closed loads, the figure is that of the closed ones.
+    // With closed loads, the figure covers the closed ones.
     let mut mixed = rounds(0.08);
     mixed.iter_mut().filter(|run| run.clients == 16).for_each(|run| offered(run, 20_000.0));
     let mixed = Comparison::of(&experiment, &mixed, Metric::Tps).unwrap();
     assert_eq!((mixed.arms[0].grid.unwrap().grid.cells, mixed.arms[0].scheduled), (1, 1));
 }
 
-/// Six valid runs, one of them five times as fast as the others, got no word.
+/// Regression: six valid runs, one of them five times as fast as the others, without a remark.
 #[test]
 fn a_cell_whose_runs_fall_into_two_groups_is_found() {
     let tps = [6674.0, 7592.0, 7393.0, 6580.0, 6459.0, 32_149.0];
@@ -236,12 +239,11 @@ fn a_cell_whose_runs_fall_into_two_groups_is_found() {
     assert_eq!((found[0].groups.low.n, found[0].groups.high.n, found[0].since_round), (5, 1, None));
     assert_eq!(found[0].cell.text(), "reads, clients 1");
     assert!(two_groups(&rounds(0.5)).is_empty(), "arms that differ are not groups of one cell");
-    // One step that stays is told from a change from run to run.
+    // One permanent step is distinguished from changes from run to run.
     let step = two_groups(&cell(&[9000.0, 9100.0, 8950.0, 5000.0, 5050.0, 4980.0]));
     assert_eq!(step[0].since_round, Some(4));
     let swaps = two_groups(&cell(&[9000.0, 5000.0, 9100.0, 5050.0, 8950.0, 4980.0]));
     assert_eq!(swaps[0].since_round, None);
-    // Invalid runs are no runs of the cell, and an offered rate is not the server's choice.
     let mut invalid = cell(&tps);
     invalid[5].validity = Validity::Invalid;
     assert!(two_groups(&invalid).is_empty());
@@ -250,7 +252,7 @@ fn a_cell_whose_runs_fall_into_two_groups_is_found() {
     assert!(two_groups(&open).is_empty());
 }
 
-/// A round whose tiles were other ones, slow in both arms that took turns in it, was called two groups.
+/// Regression: a round with other tiles, slow in both arms that took turns in it, was called two groups.
 #[test]
 fn a_round_that_is_slow_for_all_arms_in_turn_is_no_group() {
     let tps = [6674.0, 7592.0, 7393.0, 6580.0, 6459.0, 32_149.0];
@@ -291,13 +293,13 @@ fn slice() -> Slice {
     }
 }
 
-/// What was called "placement?" is told from groups that where they were does not tell apart.
+/// Groups that placement explains are distinguished from groups that it does not explain.
 #[test]
 fn placement_explains_groups_only_where_it_tells_them_apart() {
     let tps = [6674.0, 7592.0, 7393.0, 32_149.0, 6459.0, 31_020.0];
     for (same_cpu, explains) in [
         ([0.0, 10.0, 0.0, 95.0, 5.0, 100.0], Some(true)),
-        // Too little difference; overlapping; many backends share the CPU of a client whatever happens.
+        // Too small a difference; overlapping; many backends share the CPU of a client anyway.
         ([0.0, 10.0, 0.0, 15.0, 5.0, 20.0], Some(false)),
         ([0.0, 10.0, 96.0, 95.0, 5.0, 100.0], Some(false)),
         ([100.0; 6], Some(false)),
@@ -314,7 +316,7 @@ fn placement_explains_groups_only_where_it_tells_them_apart() {
     }
 }
 
-/// The product's own acceptance: A against A under drift gives few false alarms when interleaved ABBA.
+/// Acceptance test: A against A under drift gives few false alarms when interleaved ABBA.
 #[test]
 fn false_alarms_stay_rare_under_drift() {
     let mut state = 42u64;
@@ -339,7 +341,8 @@ fn false_alarms_stay_rare_under_drift() {
     assert!(f64::from(alarms) / f64::from(experiments) <= 0.07, "{alarms} of {experiments}");
 }
 
-/// A cell whose runs were all invalid was called inconclusive, and the grid's figure said nothing of its absence.
+/// Regression: a cell with invalid runs only was called inconclusive, and the grid's figure did not mention
+/// its absence.
 #[test]
 fn a_cell_without_a_valid_pair_is_invalid_and_missing_in_the_figure() {
     let mut runs = rounds(0.08);

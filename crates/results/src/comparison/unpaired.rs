@@ -1,4 +1,4 @@
-//! Sets that were not measured together: no pairs, and drift cannot be told from change.
+//! Sets that were not measured together: no pairs, and drift cannot be distinguished from change.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,8 @@ use stats::{Estimate, GridEstimate, Verdict};
 use super::pairs::{Cell, CellRuns, least_error};
 use super::{CellComparison, Metric, SecondOpinion};
 
-/// Runs a side from which the rank test can reach 0.05.
 const ENOUGH: usize = 4;
 
-/// Welch's t over all usable runs of both arms.
 pub(super) fn compare_cell(
     cell: Cell,
     runs: &CellRuns,
@@ -25,7 +23,7 @@ pub(super) fn compare_cell(
     let estimate = stats::welch(&old, &new).map(|estimate| estimate.at_least(least_error));
     let too_few = runs.too_few([base, arm]);
     let estimate = estimate.filter(|_| too_few.is_none());
-    // Shown beside the estimate, which does not rest on them.
+    // Shown with the estimate, which does not rest on them.
     let ratio = |round: &u32, old: f64| Some((*round, (of_arm.get(round)?.value / old).ln()));
     let differences: BTreeMap<u32, f64> =
         of_base.iter().filter_map(|(round, old)| ratio(round, old.value)).collect();
@@ -45,7 +43,8 @@ pub(super) fn compare_cell(
     }
 }
 
-/// The Mann-Whitney U test with the median of all ratios, where it takes the other side of "p < 0.05" or the other sign.
+/// The Mann-Whitney U test with the median of all ratios, if it takes the other side of "p < 0.05" or has
+/// the other sign.
 fn second_opinion(old: &[f64], new: &[f64], estimate: &Estimate) -> Option<SecondOpinion> {
     let mut ratios: Vec<f64> =
         old.iter().flat_map(|old| new.iter().map(move |new| (new / old).ln())).collect();
@@ -60,7 +59,6 @@ fn second_opinion(old: &[f64], new: &[f64], estimate: &Estimate) -> Option<Secon
     (other_sign || other_side).then(|| SecondOpinion { change_pct: stats::percent(center), p })
 }
 
-/// The mean of several cells, from the estimate of each.
 pub(super) fn mean(cells: &[&CellComparison]) -> Option<GridEstimate> {
     let estimates: Vec<Estimate> = cells.iter().filter_map(|cell| cell.estimate).collect();
     stats::combined(&estimates)

@@ -41,7 +41,6 @@ impl Sums {
         self.max = self.max.max(other.max);
     }
 
-    /// Mean, µs; `None` without values.
     pub(super) fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
@@ -52,13 +51,11 @@ impl Sums {
         Some((self.squares / self.count as f64 - mean * mean).max(0.0).sqrt())
     }
 
-    /// Smallest and largest, µs.
     pub(super) fn extremes(&self) -> Option<(f64, f64)> {
         (self.count > 0).then_some((self.min, self.max))
     }
 }
 
-/// One interval, over all threads.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Interval {
     pub(super) counts: Counts,
@@ -73,7 +70,7 @@ impl Interval {
         self.lag.merge(&other.lag);
     }
 
-    /// Reads a line: when the interval began (seconds since 1970), and what was in it.
+    /// Parses a line: the start of the interval (seconds since 1970), and its sums.
     pub(super) fn parse(line: &[u8]) -> Result<(i64, Self), String> {
         let mut fields = Fields(line);
         let start = fields.number("interval_start")?;
@@ -87,7 +84,8 @@ impl Interval {
         }
         let four = |at: usize| [rest[at], rest[at + 1], rest[at + 2], rest[at + 3]];
         let whole = |at: usize| rest.get(at).map_or(0, |value| *value as u64);
-        // 6 columns; 10 with -R; 11 with -R and -L, where skipped ones are in the count; 15 always since 15, 16 since 19.
+        // 6 columns; 10 with -R; 11 with -R and -L, where the count includes skipped ones; 15 always since
+        // 15, 16 since 19.
         let skipped_counted = match rest.len() + 2 {
             6 | 10 | 15 | 16 => false,
             11 => true,
@@ -126,25 +124,21 @@ fn number(field: &[u8]) -> Option<f64> {
     value.is_finite().then_some(value.max(0.0))
 }
 
-/// What the aggregated logs of one run say.
 #[derive(Debug, Default)]
 pub(super) struct AggregateLog {
-    /// By start, seconds since 1970.
     pub(super) intervals: BTreeMap<i64, Interval>,
-    /// Length of an interval, seconds; `None` when there is only one, and nobody said.
+    /// Length of an interval, seconds; `None` if there is only one, and no option sets it.
     pub(super) length_s: Option<i64>,
-    /// Files, one per thread.
     pub(super) threads: u32,
     pub(super) rows: u64,
     pub(super) sha256: Vec<String>,
-    /// What must be said with it.
     pub(super) notes: Vec<String>,
 }
 
 /// Reads all files of one run.
 ///
 /// # Errors
-/// The first line that is none of an aggregated log, with its place.
+/// The first invalid line, with its place.
 pub(super) fn read<R: Read>(
     files: Vec<(PathBuf, R)>,
     hints: &Hints,
@@ -197,13 +191,11 @@ impl AggregateLog {
         })
     }
 
-    /// First start and last end, seconds since 1970; `None` where the length of an interval is not known.
     pub(super) fn time_s(&self) -> Option<(i64, i64)> {
         let (first, last) = (*self.intervals.keys().next()?, *self.intervals.keys().next_back()?);
         Some((first, last + self.length_s?))
     }
 
-    /// The intervals as comma-separated values, with a header.
     pub(super) fn csv(&self) -> String {
         let mut text = String::from(
             "start_s,transactions,latency_mean_us,latency_stddev_us,latency_min_us,latency_max_us,lag_mean_us,\

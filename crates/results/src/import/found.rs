@@ -1,4 +1,4 @@
-//! From what files say to the record of a run.
+//! From the contents of files to the record of a run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,22 +13,19 @@ use super::{Options, report};
 use crate::spool::Spool;
 use spec::{Arrivals, Load, Run, RunEvent, RunKey, RunKind, Setting};
 
-/// A run, and where it comes from.
+/// A run with its origin.
 #[derive(Debug, Clone)]
 pub struct FoundRun {
     pub(crate) run: Run,
     pub(crate) seconds: Spool,
-    /// Files, and lines where several runs share one.
     pub source: String,
-    /// Hashes (SHA-256, hex) of what it was read from.
+    /// Hashes (SHA-256, hex) of its sources.
     pub hashes: Vec<String>,
-    /// What must be said with it.
     pub notes: Vec<String>,
     pub no_percentiles: Option<&'static str>,
-    /// Version of pgbench, where it is known.
     pub pgbench: Option<String>,
     pub server: Option<String>,
-    /// Identity of the run where it was measured, if pgdyno did.
+    /// Identity of the run when it was measured, if pgdyno did.
     pub(crate) uuid: Option<String>,
 }
 
@@ -43,7 +40,7 @@ impl FoundRun {
 pub(super) struct Parts<'a> {
     pub(super) report: Option<&'a Report>,
     pub(super) report_place: Option<String>,
-    /// When the report's file was last changed, µs since 1970.
+    /// Last change of the report's file, µs since 1970.
     pub(super) changed_us: i64,
     pub(super) log: Option<Log>,
     pub(super) files: &'a [PathBuf],
@@ -86,7 +83,6 @@ pub(super) fn run(parts: Parts<'_>) -> FoundRun {
     found
 }
 
-/// What the log gives, and what the report does.
 fn measured(log: Option<Log>, report: Option<&Report>) -> Measured {
     let mut measured = match log {
         Some(Log::Transactions(log)) => of_transactions(log, report),
@@ -105,7 +101,7 @@ fn measured(log: Option<Log>, report: Option<&Report>) -> Measured {
     measured
 }
 
-/// A run by what it was and how it was asked for, without what it gave.
+/// A run with its description and options, without its figures.
 fn described(measured: &Measured, report: Option<&Report>, options: &Options) -> Run {
     let number = |of: fn(&Report) -> Option<u64>| report.and_then(of).and_then(|n| u32::try_from(n).ok());
     let clients = number(|report| report.clients).or(measured.clients);
@@ -127,13 +123,12 @@ fn described(measured: &Measured, report: Option<&Report>, options: &Options) ->
     }
 }
 
-/// Hash of what was measured: the same report is known again in whatever file it stands.
+/// Hash of the measured values: recognises the same report in another file.
 fn fingerprint(report: &Report) -> String {
     let progress = report::progress::csv(&report.progress);
     sha256(&format!("{:?} {:?}\n{progress}{}", report.pgbench, report.server, report.text))
 }
 
-/// What tells cells apart, as far as the report says it.
 fn factors(
     workload: &str,
     clients: Option<u32>,
@@ -158,7 +153,6 @@ fn factors(
     factors
 }
 
-/// Version of the server; pgbench names only one version where both are the same.
 fn server(report: Option<&Report>) -> Option<String> {
     report.and_then(|report| report.server.clone().or_else(|| report.pgbench.clone()))
 }
@@ -168,7 +162,6 @@ fn settings(report: Option<&Report>) -> Vec<Setting> {
     server(report).map(setting).into_iter().collect()
 }
 
-/// Where it comes from, and what must be said with it.
 pub(super) fn events(found: &FoundRun) -> Vec<RunEvent> {
     let event = |kind: &str, detail: String| RunEvent { time_us: 0, kind: kind.to_owned(), detail };
     let FoundRun { source, hashes, notes, no_percentiles, .. } = found;

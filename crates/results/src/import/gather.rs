@@ -1,4 +1,4 @@
-//! All files of one command: reports and logs read, and brought together where they speak of the same run.
+//! All files of one command: reports and logs read, and matched if they belong to the same run.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,24 +22,23 @@ use crate::import::error::of_file;
 /// The runs in all files of one command.
 #[derive(Debug)]
 pub struct Found {
-    /// Runs: those with a report in the order of the reports, then those of logs alone by time, those
-    /// that pgdyno printed as JSON, loads.
+    /// Runs: first the ones with a report in the order of the reports, then logs alone by time, pgdyno's
+    /// JSON, loads.
     pub runs: Vec<FoundRun>,
     pub rows: u64,
 }
 
 struct Reported {
     file: PathBuf,
-    /// How many reports the file holds.
     among: usize,
     changed_us: i64,
     report: Report,
 }
 
-/// Reads files: reports, logs, or both. `show` is told lines and bytes of logs read so far.
+/// Reads files: reports, logs, or both. `show` receives lines and bytes of logs read so far.
 ///
 /// # Errors
-/// The first thing that is not understood, with its place.
+/// The first thing that cannot be parsed, with its place.
 pub fn read(files: &[PathBuf], options: &Options, show: &mut dyn FnMut(u64, u64)) -> Result<Found, Error> {
     let mut sources = once_each(files).map(Source::look).collect::<Result<Vec<_>, _>>()?;
     let reports = reports(&mut sources)?;
@@ -56,7 +55,7 @@ pub fn read(files: &[PathBuf], options: &Options, show: &mut dyn FnMut(u64, u64)
     Ok(Found { runs: without_copies(gathered.finish().into_iter().chain(json).chain(loads)), rows })
 }
 
-/// Files without those named before: overlapping patterns are a common slip.
+/// Files without duplicates: overlapping patterns are a common mistake.
 fn once_each(files: &[PathBuf]) -> impl Iterator<Item = &Path> {
     let mut seen = BTreeSet::new();
     files
@@ -111,28 +110,27 @@ fn log_files(sources: &[Source]) -> Vec<Vec<PathBuf>> {
 struct Gathered<'a> {
     options: &'a Options,
     reports: Vec<Reported>,
-    /// By report: whether its log was found.
     matched: Vec<bool>,
     /// Runs, with the number of their report.
     with: Vec<(Option<usize>, FoundRun)>,
 }
 
 impl Gathered<'_> {
-    /// Reads the log of one run and finds its report.
     fn log(
         &mut self,
         files: &[PathBuf],
         sources: &mut Vec<Source>,
         progress: &mut Progress<'_>,
     ) -> Result<(), Error> {
-        // Read as the next report without a log says; if it is another's, once more as that one says.
+        // First read with the options of the next report without a log; if it matches another report, read
+        // again with that one's.
         let likely = self.matched.iter().position(|matched| !matched);
         let hints = self.options.hints(likely.map(|at| &self.reports[at].report));
         let mut log = read_log(files, sources, &hints, progress)?;
         let mut chosen = None;
         if likely.is_some() {
             let fits = |at: &usize| !self.matched[*at] && misfit(&self.reports[*at].report, &log).is_none();
-            // The nearest one, since aggregated logs and samples fit more than their own.
+            // The nearest one, since aggregated logs and samples fit several reports.
             let apart = |at: &usize| self.reports[*at].report.succeeded().abs_diff(log.succeeded());
             chosen = (0..self.reports.len()).filter(fits).min_by_key(apart);
             let Some(at) = chosen else { return Err(self.fits_none(files, likely, &log)) };
@@ -177,7 +175,7 @@ impl Gathered<'_> {
             };
             self.with.push((Some(at), found::run(parts)));
         }
-        // Logs alone come last, in the order they were written.
+        // Logs alone come last, by time.
         self.with.sort_by(|(a, run), (b, other)| {
             let place = |report: &Option<usize>| report.unwrap_or(usize::MAX);
             place(a).cmp(&place(b)).then_with(|| match (a, b) {
@@ -189,7 +187,6 @@ impl Gathered<'_> {
     }
 }
 
-/// Runs whose content was not met before.
 fn without_copies(runs: impl Iterator<Item = FoundRun>) -> Vec<FoundRun> {
     let mut kept: Vec<FoundRun> = Vec::new();
     for run in runs {
@@ -202,7 +199,7 @@ fn without_copies(runs: impl Iterator<Item = FoundRun>) -> Vec<FoundRun> {
 }
 
 impl Reported {
-    /// `bench.txt`, or `bench.txt lines 3 to 19` where it holds several.
+    /// `bench.txt`, or `bench.txt lines 3 to 19` if it holds several.
     fn place(&self) -> String {
         let (first, last) = self.report.lines;
         match self.among {
@@ -241,7 +238,7 @@ fn read_log(
     }
 }
 
-/// The kind of all files of a run; the files of threads that did nothing are empty.
+/// The kind of all files of a run; files of idle threads are empty.
 fn one_kind(kinds: &[(Kind, &PathBuf)]) -> Result<Kind, Error> {
     let mut written = kinds.iter().filter(|(kind, _)| *kind != Kind::Empty);
     let Some((kind, first)) = written.next() else {

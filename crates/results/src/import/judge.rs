@@ -1,16 +1,16 @@
-//! Whether an imported run can be believed: the rules that need nothing but its figures, with the same limits as for
-//! runs of pgdyno's own (docs/run-verdicts.md).
+//! Whether an imported run is valid: the rules that need only its figures, with the same limits as for runs
+//! that pgdyno measured (docs/run-verdicts.md).
 
 use spec::{Arrivals, Counts, Doubt, Reason, Validity, count};
 
 /// Share of failed transactions that makes a run invalid; fewer make it suspect.
 const FAILED_SHARE: f64 = 0.01;
-/// Fewer transactions than this say little.
+/// With fewer transactions a run is suspect.
 const FEW: u64 = 30;
 
-/// The verdict with its reasons; suspect at best, since nobody watched how it was measured.
+/// The verdict with its reasons; suspect at best, since the measurement was not observed.
 ///
-/// `arrivals` are those of an open load.
+/// `arrivals` are for an open load.
 pub(super) fn judge(
     counts: &Counts,
     arrivals: Option<Arrivals>,

@@ -1,4 +1,4 @@
-//! Lines of a stream, one at a time, with their numbers, and the hash of all that was read.
+//! Lines of a stream, one at a time, with their numbers, and the hash of all input.
 
 use std::io::{self, Read};
 
@@ -7,20 +7,18 @@ use spec::hex;
 
 /// Bytes read from the input at once.
 const CHUNK: usize = 256 * 1024;
-/// Longest line taken; nothing that pgbench writes comes near it.
+/// Longest accepted line; pgbench's lines are far shorter.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// A line without its end (`\n` or `\r\n`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line<'a> {
-    /// Number from 1.
     pub(super) number: u64,
     pub(super) text: &'a [u8],
     /// Whether a line break follows; only the last line of a stream can lack it.
     pub(super) whole: bool,
 }
 
-/// Reads lines; memory stays at one chunk and one line, however long the input is.
+/// Reads lines; uses memory for one chunk and one line, for input of any length.
 pub(super) struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
@@ -47,7 +45,7 @@ impl<R: Read> Lines<R> {
     /// The next line; `None` at the end.
     ///
     /// # Errors
-    /// Those of the input; `InvalidData` for a line longer than 4 MB.
+    /// Errors of the input; `InvalidData` for a line longer than 4 MB.
     pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut searched = self.start;
         let (end, whole) = loop {
@@ -80,7 +78,6 @@ impl<R: Read> Lines<R> {
         Ok(Some(Line { number: self.number, text, whole }))
     }
 
-    /// Moves what is unread to the front and reads one chunk behind it.
     fn fill(&mut self) -> io::Result<()> {
         self.buffer.drain(..self.start);
         self.start = 0;
@@ -103,18 +100,16 @@ impl<R: Read> Lines<R> {
         Ok(())
     }
 
-    /// Bytes read so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// SHA-256 of all that was read, hex; of the whole input once [`Self::next`] gave `None`.
+    /// SHA-256 of all bytes read, hex; of the whole input once [`Self::next`] returned `None`.
     pub(super) fn sha256(&self) -> String {
         spec::hex(&self.hash.clone().finalize())
     }
 }
 
-/// SHA-256 of a text, hex.
 pub(super) fn sha256(text: &str) -> String {
     hex(&Sha256::digest(text))
 }
@@ -123,7 +118,7 @@ pub(super) fn sha256(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Gives its bytes in pieces of this many.
+    /// Returns its bytes in pieces of this size.
     struct Trickle<'a>(&'a [u8], usize);
 
     impl Read for Trickle<'_> {

@@ -1,4 +1,4 @@
-//! Whether a log and a report speak of the same run.
+//! Whether a log and a report belong to the same run.
 
 use super::aggregate::AggregateLog;
 use super::log::TransactionLog;
@@ -20,7 +20,7 @@ impl Log {
     }
 }
 
-/// Why a log is not that of a report; `None` when it can be.
+/// Why a log does not belong to a report; `None` if it may.
 pub(super) fn misfit(report: &Report, log: &Log) -> Option<String> {
     let wanted = report.succeeded();
     let differs = |what: &str, report: u64, log: u64| {
@@ -33,7 +33,7 @@ pub(super) fn misfit(report: &Report, log: &Log) -> Option<String> {
                 return differs("clients", report.clients.unwrap_or(0), log.clients.into());
             }
             if log.share < 1.0 {
-                // The count of a sample scatters by its root.
+                // The count of a sample scatters by its square root.
                 let (got, mean) = (counts.processed() as f64, wanted as f64 * log.share);
                 let near = (got - mean).abs() <= 6.0 * mean.sqrt() + 10.0;
                 return (!near).then(|| {

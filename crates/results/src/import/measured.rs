@@ -1,4 +1,4 @@
-//! What a log gives to a run, what a report does, and what both do.
+//! Values of a run from a log, from a report, and from both.
 
 use stats::Histogram;
 
@@ -10,13 +10,11 @@ use crate::spool::Spooled;
 use spec::figures::{self, Figure, Figures};
 use spec::{Artifact, Counts, ScriptRecord, SeriesPoint};
 
-/// What a log or the lack of one gives to a run.
 #[derive(Default)]
 pub(super) struct Measured {
     pub(super) counts: Counts,
     pub(super) scripts: Vec<ScriptRecord>,
     pub(super) series: Vec<SeriesPoint>,
-    /// Response times of the series, where they are known.
     pub(super) seconds: Vec<Spooled>,
     /// First start, µs since 1970.
     pub(super) began_us: Option<i64>,
@@ -69,7 +67,7 @@ pub(super) fn of_transactions(log: TransactionLog, report: Option<&Report>) -> M
             ..script(name, report.map_or(1, |report| weight(report, place)), &own)
         });
     }
-    // The report knows all of what a sample holds a part of.
+    // The report has the exact values of which a sample holds a part.
     if let Some(report) = report.filter(|_| log.share < 1.0) {
         let late = counts.late;
         counts = report.counts();
@@ -198,14 +196,13 @@ pub(super) fn of_report(report: Option<&Report>) -> Measured {
     }
 }
 
-/// What only a report says, whether or not there is a log.
 pub(super) fn add_report(measured: &mut Measured, report: &Report) {
     measured.throttled |= report.throttled();
     let logged = std::mem::take(&mut measured.figures);
     let figures = &mut measured.figures;
     let mut add = |of: Figure, value: Option<f64>| figures.extend(value.map(|value| (of, value)));
     let us = |ms: Option<f64>| ms.map(|ms| ms * 1000.0);
-    // Without a deviation the average is no measurement: clients times duration by transactions.
+    // Without a deviation the average is not measured: clients times duration by transactions.
     let is_measured = report.figures.stddev_ms.is_some();
     let mean = if is_measured { figures::LATENCY_MEAN_US } else { figures::LATENCY_MEAN_FROM_TPS_US };
     add(mean, us(report.figures.latency_ms));
@@ -219,7 +216,7 @@ pub(super) fn add_report(measured: &mut Measured, report: &Report) {
     add(figures::MAX_TRIES, report.max_tries.map(|tries| tries as f64));
     if report.scripts.len() > 1 {
         for (at, script) in report.scripts.iter().enumerate() {
-            // A name for each script, which no table can have.
+            // A name for each script, which cannot be the name of a table.
             let each = [
                 (figures::LATENCY_MEAN_US, script.figures.latency_ms),
                 (figures::LATENCY_STDDEV_US, script.figures.stddev_ms),
@@ -255,7 +252,7 @@ fn text(name: &str, media_type: &str, caption: &str, content: String) -> Artifac
     }
 }
 
-/// Latencies of the statements as a JSON array, for `json_each`; `None` where they were not reported.
+/// Latencies of the statements as a JSON array, for `json_each`; `None` if they were not reported.
 fn statements(report: &Report) -> Option<String> {
     let names = report.script_names();
     let listed: Vec<serde_json::Value> = report

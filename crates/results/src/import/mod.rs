@@ -1,9 +1,9 @@
-//! Other people's results: pgbench's logs and text reports, osm2pgsql's logs, and what pgdyno printed elsewhere as JSON, as
-//! runs of ours.
+//! Results of other tools: pgbench's logs and text reports, osm2pgsql's logs, and JSON that pgdyno printed
+//! elsewhere, as runs.
 //!
-//! [`read`] turns files into [`Found`]; nothing is stored before all of them are understood
-//! ([`crate::Store::import`]). What a file does not say is not made up: a report has no percentiles, an aggregated log
-//! neither.
+//! [`read`] turns files into [`Found`]; nothing is stored before all files are read
+//! ([`crate::Store::import`]). Missing values are not made up: reports and aggregated logs have no
+//! percentiles.
 
 mod aggregate;
 mod error;
@@ -28,12 +28,12 @@ pub use sniff::is_database;
 use self::report::model::Report;
 pub(crate) use self::report::model::short as builtin_name;
 
-/// What is known of how pgbench ran, beside its files; the names are those of its options.
+/// Known options of the pgbench run, besides its files; named like its options.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
     /// Share of the transactions that was logged, above 0 up to 1.
     pub sampling_rate: Option<f64>,
-    /// Transactions per second that were asked for (`-R`).
+    /// Scheduled transactions per second (`-R`).
     pub rate: Option<f64>,
     /// Latency limit, ms (`-L`): slower transactions are late.
     pub latency_limit_ms: Option<f64>,
@@ -54,7 +54,6 @@ struct Hints {
 }
 
 impl Options {
-    /// What these say, and what the report of the same run says.
     fn hints(&self, report: Option<&Report>) -> Hints {
         Hints {
             sampling_rate: self.sampling_rate,
@@ -66,7 +65,6 @@ impl Options {
     }
 }
 
-/// Tells how far reading has come: lines and bytes over all files.
 struct Progress<'a> {
     show: &'a mut dyn FnMut(u64, u64),
     rows: u64,
@@ -79,7 +77,6 @@ impl<'a> Progress<'a> {
         Self { show, rows: 0, bytes: 0, now: (0, 0) }
     }
 
-    /// Lines and bytes of the run that is being read.
     fn show(&mut self, rows: u64, bytes: u64) {
         self.now = (rows, bytes);
         (self.show)(self.rows + rows, self.bytes + bytes);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Groups log files by run, in the order given. Files of other threads that lie beside are taken in.
+/// Groups log files by run, in the given order. Adds existing files of other threads.
 pub(super) fn by_run(files: &[PathBuf], exists: impl Fn(&Path) -> bool) -> Vec<Vec<PathBuf>> {
     let there = |path: &Path| files.iter().any(|file| file == path) || exists(path);
     let mut runs: Vec<(PathBuf, Vec<PathBuf>)> = Vec::new();
@@ -16,7 +16,7 @@ pub(super) fn by_run(files: &[PathBuf], exists: impl Fn(&Path) -> bool) -> Vec<V
                 &mut runs.last_mut().expect("just pushed").1
             }
         };
-        // A thread behind a gap: its file was given all the same.
+        // A thread after a gap: its file was named explicitly.
         if !run.contains(file) {
             run.push(file.clone());
         }
@@ -24,7 +24,7 @@ pub(super) fn by_run(files: &[PathBuf], exists: impl Fn(&Path) -> bool) -> Vec<V
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
-/// The first thread's file, for the file of another one.
+/// The first thread's file, for any thread's file.
 fn first_of(file: &Path) -> Option<PathBuf> {
     let name = file.file_name()?.to_str()?;
     let (first, thread) = name.rsplit_once('.')?;

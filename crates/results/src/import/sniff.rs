@@ -1,4 +1,4 @@
-//! What a file is, from its first bytes.
+//! The kind of a file, from its first bytes.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,14 +13,14 @@ pub(super) const HEAD: usize = 64 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Report,
-    /// What pgdyno prints with `--format json`.
+    /// Output of pgdyno with `--format json`.
     Json,
-    /// What osm2pgsql says while it loads.
+    /// The log of a load by osm2pgsql.
     OsmLoad,
     /// A log of `pgbench -l`, a line for each transaction.
     Transactions,
     Aggregates,
-    /// Nothing at all: the log of a thread that did nothing.
+    /// Empty: the log of an idle thread.
     Empty,
 }
 
@@ -35,7 +35,7 @@ pub fn is_database(path: &Path) -> bool {
     path.is_file() && read().is_ok() && head == *b"SQLite format 3\0"
 }
 
-/// What a file is that begins with these bytes.
+/// The kind of a file that begins with these bytes.
 ///
 /// # Errors
 /// What it is instead, and what to try.
@@ -67,7 +67,7 @@ pub(super) fn sniff(head: &[u8]) -> Result<Kind, (String, String)> {
     })
 }
 
-/// Whether it begins as a JSON object or a list of objects does, and not as a line such as `[2026-01-02 …]`.
+/// Whether it begins like a JSON object or a list of objects, not like a line such as `[2026-01-02 …]`.
 fn is_json(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     let after =

@@ -1,4 +1,4 @@
-//! Opening files: each looked at once, those that cannot be opened again kept open.
+//! Opens files: each is inspected once, and pipes stay open.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -12,19 +12,18 @@ use crate::import::error::{of_file, unreadable};
 
 pub(super) type Input = Box<dyn Read>;
 
-/// A file that was looked at.
 pub(super) struct Source {
     /// Its name; `-` is standard input.
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
-    /// When it was last changed, µs since 1970; now for what is no file.
+    /// Last change, µs since 1970; the present time if it is not a file.
     pub(super) changed_us: i64,
-    /// A pipe can be read once: its head, and what follows.
+    /// A pipe can be read once: its head, and the rest.
     pipe: Option<(Vec<u8>, Input)>,
 }
 
 impl Source {
-    /// Looks at a file.
+    /// Inspects a file.
     ///
     /// # Errors
     /// When it cannot be read, or can be neither a report nor a log.
@@ -56,10 +55,7 @@ impl Source {
         })
     }
 
-    /// Opens it for reading from its beginning; `None` for a pipe that was read before.
-    ///
-    /// # Errors
-    /// When it cannot be opened any more.
+    /// Opens it for reading from its beginning; `None` for a pipe that was already read.
     pub(super) fn open(&mut self) -> Result<Option<Input>, Error> {
         if let Some((head, rest)) = &mut self.pipe {
             let rest = std::mem::replace(rest, Box::new(std::io::empty()));

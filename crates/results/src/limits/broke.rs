@@ -1,4 +1,4 @@
-//! What broke first above a limit: of the trials that did not keep the promise.
+//! What broke first above a limit, from the trials that did not keep the promise.
 
 use std::collections::BTreeMap;
 
@@ -6,57 +6,53 @@ use spec::{Arrivals, AskedLimit, Reason, Run, WAITS, WAITS_UNIT, figures};
 
 use super::{ArmLimit, GeneratorLimit};
 
-/// A wait that took less than this share of the samples is not named.
+/// A wait below this share of the samples is not listed.
 const LEAST_WAIT: f64 = 0.03;
 const MOST_WAITS: usize = 4;
 
-/// What broke first, as far as that can be told.
+/// What broke first, as far as it can be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// The load generator or its host: it had no time left, started arrivals late, or took the CPU time that the server lacked.
+    /// The load generator or its host: it had no time left, started arrivals late, or took the CPU time
+    /// that the server lacked.
     Client,
     /// The machine: its processor was throttled or taken away.
     Host,
-    /// Other programs on the machine used its CPUs.
     OtherPrograms,
     Errors,
-    /// Arrivals waited for a client to be free; the times from there on would have kept the promise.
+    /// Arrivals waited for a free client; their times after that would have kept the promise.
     Clients,
-    /// Transactions took too long.
     Latency,
     /// A queue grew: less was done than arrived.
     Backlog,
 }
 
-/// A term of the promise that was broken, over all the trials at this rate.
+/// A broken term of the promise, over all the trials at this rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BrokenTerm {
-    /// As it was written.
     pub term: String,
-    /// Share that was bad, percent.
     pub bad_pct: f64,
-    /// Share that may be, percent.
     pub allowed_pct: f64,
-    /// The time within which as many were done as are to be, ms; `None` where never so many were.
+    /// Time within which the promised share was done, ms; `None` if it never was.
     pub took_ms: Option<f64>,
 }
 
-/// What server processes at work waited for, as samples of them saw it.
+/// Waits of active server processes, by samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waited {
-    /// `Lock:transactionid`; `CPU` where it waited for nothing.
+    /// `Lock:transactionid`; `CPU` without a wait.
     pub what: String,
-    /// Of all that was seen at work, percent.
+    /// Of all samples of active processes, percent.
     pub share_pct: f64,
 }
 
-/// What was seen at the lowest rate that does not keep the promise.
+/// Findings at the lowest rate that does not keep the promise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Broke {
     pub rate_per_s: f64,
     pub cause: Cause,
     pub terms: Vec<BrokenTerm>,
-    /// Of what was offered, percent.
+    /// Of the offered arrivals, percent.
     pub failed_pct: f64,
     pub skipped_pct: f64,
     pub unfinished_pct: f64,
@@ -119,7 +115,7 @@ fn terms(asked: &AskedLimit, runs: &[&Run]) -> Vec<BrokenTerm> {
         let scripts = runs.iter().flat_map(|run| &run.scripts);
         let meant = scripts.filter(|script| term.is_of(&script.name));
         meant.for_each(|script| response.add(&script.response));
-        // What was never done comes after all that was.
+        // Unfinished arrivals come after all finished ones.
         let quantile = (1.0 - term.share) * offered / response.count().max(1) as f64;
         let took = (quantile <= 1.0).then(|| response.quantile_ns(quantile)).flatten();
         let broken = BrokenTerm {

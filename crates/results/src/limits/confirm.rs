@@ -1,32 +1,31 @@
-//! What a limit is worth under rates that change: trials like those of the search, once it ended.
+//! Whether a limit holds under changing rates: trials like the search's, after it ended.
 
 use spec::{Profile, Run, figures};
 use stats::{LimitClass, LimitGoal};
 
 use super::{counted, kept};
 
-/// More trials than this of one shape, most of which did not count, are not worth going on.
+/// After this many trials of one shape, most of which did not count, it is abandoned.
 const MOST_TRIALS: usize = 10;
 
 /// A rate that changes, around a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shaped {
-    /// As it was asked for, in shares of the limit.
+    /// As requested, in shares of the limit.
     pub shares: Profile,
     /// Transactions per second.
     pub offered: Profile,
 }
 
-/// How a limit did under a rate that changes.
+/// Result of a limit under a rate that changes.
 #[derive(Debug, Clone)]
 pub struct Confirmed<'r> {
     pub shaped: Shaped,
-    /// As of a rate of a search.
+    /// The same classes as for a rate of a search.
     pub class: LimitClass,
-    /// What was counted, in the order it was made.
     pub trials: Vec<&'r Run>,
     pub uncounted: usize,
-    /// Trials that are missing at least; 0 when it is decided, or given up.
+    /// Least number of missing trials; 0 if it is decided or abandoned.
     pub left: usize,
     /// Number of the next trial, from 1.
     pub round: u32,
@@ -37,7 +36,7 @@ impl Shaped {
         Self { shares: shares.clone(), offered: shares.scaled(limit) }
     }
 
-    /// Whether it never goes above the limit, so that a promise that holds at the limit should hold under it.
+    /// Whether it never exceeds the limit, so that a promise that holds at the limit should hold under it.
     #[must_use]
     pub fn stays_below(&self) -> bool {
         self.shares.greatest() <= 1.0
@@ -45,10 +44,10 @@ impl Shaped {
 }
 
 impl<'r> Confirmed<'r> {
-    /// Trials that a shape takes where they agree.
+    /// Trials of a shape if they agree.
     pub(super) const LEAST: usize = 3;
 
-    /// From the confirming trials of one arm, those of other shapes among them.
+    /// From the confirming trials of one arm, which may include other shapes.
     pub(super) fn of(goal: &LimitGoal, shaped: Shaped, runs: &[&'r Run]) -> Self {
         let offered = shaped.offered.to_string();
         let own = |run: &&&'r Run| run.factors.get("rate") == Some(&offered);
@@ -73,7 +72,7 @@ impl<'r> Confirmed<'r> {
         self.trials.iter().filter(|run| kept(run)).count()
     }
 
-    /// Share of arrivals that broke the term kept worst, percent: of the median trial; `None` without any.
+    /// Share of arrivals that broke the worst term, percent: of the median trial; `None` without any.
     #[must_use]
     pub fn bad_pct(&self) -> Option<f64> {
         let mut bad: Vec<f64> =
@@ -82,14 +81,13 @@ impl<'r> Confirmed<'r> {
         bad.get(bad.len() / 2).copied()
     }
 
-    /// Whether a load that never exceeded the limit broke the promise all the same.
+    /// Whether a load that never exceeded the limit broke the promise.
     #[must_use]
     pub fn refutes(&self) -> bool {
         self.class == LimitClass::Upper && self.shaped.stays_below()
     }
 }
 
-/// Whether a trial had a rate that changes: a search has none.
 pub(super) fn is_confirming(run: &Run) -> bool {
     run.factors.get("rate").is_some_and(|rate| rate.parse::<f64>().is_err())
 }

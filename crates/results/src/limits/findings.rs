@@ -8,29 +8,30 @@ use stats::Histogram;
 
 use super::{ArmLimit, Broke, CellLimit, GeneratorLimit, LimitState};
 
-/// Computed once for all outputs.
+/// Results of an arm's trials besides its bounds, computed once for all outputs.
 #[derive(Debug, Clone)]
 pub struct Findings {
     /// Each rate that was tried, ascending.
     pub rates: Vec<TriedRate>,
     /// Done per second at the lower bound, of the median trial there.
     pub achieved_per_s: Option<f64>,
-    /// How many arrivals a trial at the lower bound, or else the upper, had, and how many it should have had, where these are more.
+    /// Actual and required arrivals of a trial at the lower bound, or else the upper, if too few.
     pub few_arrivals: Option<(f64, f64)>,
     /// Whether a single bad arrival of a trial at the upper bound breaks the promise.
     pub one_decides: bool,
-    /// What broke first at the upper bound.
     pub broke: Option<Broke>,
-    /// What the load generator lacked at the upper bound, where that set it: the limit is at least the lower one.
+    /// What the load generator lacked at the upper bound, if that caused it: the limit is at least the
+    /// lower one.
     pub generator: Option<GeneratorLimit>,
     /// Whether trials contradict each other, or a load that never exceeds the limit broke the promise.
     pub irregular: bool,
-    /// Trials below the lower bound that broke the promise, all trials there, and the share that broke it in the worst of them,
-    /// percent.
+    /// Trials below the lower bound that broke the promise, all trials there, and the share that broke it
+    /// in the worst of them, percent.
     pub broken_below: Option<(usize, usize, f64)>,
     /// Trials whose response times kept the promise, and whose queue did not.
     pub broken_by_queue: usize,
-    /// Whether clients were added until more of them did not do more: arrivals that wait for one wait for the server.
+    /// Whether clients were added until more clients did not do more: arrivals that wait for a client wait
+    /// for the server.
     pub saturated: bool,
 }
 
@@ -74,8 +75,8 @@ impl Findings {
     }
 }
 
-/// How many arrivals a trial at a rate has of what a term is of, and how many it should have; of the term that has too few of
-/// them most, nothing where all have enough.
+/// Actual and required arrivals of a term in a trial at a rate; of the term with the largest lack, `None`
+/// if all have enough.
 fn few_arrivals(asked: &AskedLimit, arm: &ArmLimit<'_>, rate: Option<f64>) -> Option<(f64, f64)> {
     let rate = rate?;
     let there: Vec<&Run> = arm.trials.iter().copied().filter(|run| run.offered_rate == Some(rate)).collect();
@@ -85,11 +86,11 @@ fn few_arrivals(asked: &AskedLimit, arm: &ArmLimit<'_>, rate: Option<f64>) -> Op
     };
     let each = asked.promise.iter().filter_map(of_term);
     let worst = each.min_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))?;
-    // Chance, and rounded widths and lengths, are no reason to complain.
+    // Small differences by chance, rounded widths and lengths are ignored.
     (worst.0 < 0.8 * worst.1).then_some(worst)
 }
 
-/// Trials at rates below this one that broke the promise, all of them, and the worst, percent.
+/// Broken trials below this rate, all trials there, and the share of the worst, percent.
 fn broken_below(rates: &[TriedRate], lower: f64) -> (usize, usize, f64) {
     let below = || rates.iter().filter(|rate| rate.rate_per_s < lower);
     let broken = below().map(|rate| rate.bad).sum();
@@ -100,7 +101,7 @@ fn broken_below(rates: &[TriedRate], lower: f64) -> (usize, usize, f64) {
 fn rates(trials: &[&Run]) -> Vec<TriedRate> {
     let mut by_rate: BTreeMap<u64, Vec<&Run>> = BTreeMap::new();
     for run in trials {
-        // The bits of numbers above 0 sort as they do.
+        // The bits of positive numbers have the same order.
         by_rate.entry(run.offered_rate.unwrap_or_default().to_bits()).or_default().push(run);
     }
     let rate = |(bits, runs): (u64, Vec<&Run>)| {

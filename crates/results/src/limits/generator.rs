@@ -1,31 +1,30 @@
-//! Whether it was the load generator that ended a search: then the server can take at least what was found, and perhaps more.
+//! Whether the load generator ended a search: then the server can take at least the result, and perhaps
+//! more.
 
 use spec::figures::{self, Figure};
 use spec::{AskedLimit, Run, Term};
 
 use super::kept;
 
-/// From this share on the CPUs of the generator's host have no time left, percent: busy, or taken by the hypervisor.
+/// From this share on the CPUs of the generator's host have no time left, percent: busy, or taken by the
+/// hypervisor.
 const HOST_BUSY_PCT: f64 = 95.0;
-/// A generator that takes this share of them, percent, takes what a server on the same host lacks: several times the usual width of a
-/// limit.
+/// A generator that takes this share of them, percent, takes what a server on the same host lacks: several
+/// times the usual width of a limit.
 const TAKEN_PCT: f64 = 10.0;
 
 /// What the generator lacked at the lowest rate that does not keep the promise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratorLimit {
-    /// Transactions per second.
     pub rate_per_s: f64,
-    /// Trials there that broke the promise and in which it was seen.
+    /// Trials there that broke the promise and showed the lack.
     pub trials: usize,
-    /// All trials there that broke the promise.
     pub broken: usize,
-    /// Of one of them, in words.
     pub detail: String,
 }
 
 impl GeneratorLimit {
-    /// Of those of these trials that are at this rate; `None` unless most of the broken ones show it.
+    /// Of the trials at this rate; `None` unless most of the broken ones show it.
     pub(super) fn at(asked: &AskedLimit, trials: &[&Run], rate: f64) -> Option<Self> {
         let broken = trials.iter().filter(|run| run.offered_rate == Some(rate) && !kept(run));
         let seen: Vec<Option<String>> = broken.map(|run| lacked(asked, run)).collect();
@@ -35,7 +34,7 @@ impl GeneratorLimit {
     }
 }
 
-/// What the generator lacked in a run that broke the promise, in words; `None` where it lacked nothing.
+/// What the generator lacked in a run that broke the promise, as text; `None` if nothing.
 fn lacked(asked: &AskedLimit, run: &Run) -> Option<String> {
     let broken: Vec<&Term> = asked.broken(run).into_iter().map(|(term, _)| term).collect();
     let by_lag = || broken.iter().all(|term| term.is_broken_by_lag(run));
@@ -43,7 +42,7 @@ fn lacked(asked: &AskedLimit, run: &Run) -> Option<String> {
     doubt.map(|doubt| format!("{}: {}", doubt.reason.text(), doubt.detail)).or_else(|| host_shared(run))
 }
 
-/// That the generator took CPU time of a host that had no more to give.
+/// Whether the generator took CPU time of a host that had no more left.
 fn host_shared(run: &Run) -> Option<String> {
     let figure = |of: Figure| run.figures.get(of);
     let busy = figure(figures::CPU_BUSY_PCT)? + figure(figures::STEAL_PCT).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The limit of each cell and arm: what the trials that are stored say.
+//! The limit of each cell and arm, from the stored trials.
 
 mod broke;
 mod confirm;
@@ -21,39 +21,39 @@ pub use self::peak::{FarPeak, WhyFar};
 pub use self::search::{ArmLimit, CellLimit, LimitNext, LimitState};
 use crate::comparison::Cell;
 
-/// A bad trial under a throttled or stolen processor does not count, but so often at a rate.
+/// A bad trial under a throttled or stolen processor does not count, up to this many times per rate.
 const REPEATS: usize = 2;
 
-/// The limits that an experiment looks for.
+/// The limits that an experiment searches for.
 #[derive(Debug, Clone)]
 pub struct Limits<'r> {
     pub asked: AskedLimit,
-    /// Change that counts as none, as a share; where arms are compared.
+    /// Change that counts as none, as a share; if arms are compared.
     pub margin: f64,
-    /// In the order they were begun.
+    /// In the order of their start.
     pub cells: Vec<Found<'r>>,
 }
 
-/// What the search for the limit of a cell found.
+/// The result of the search for the limit of a cell.
 #[derive(Debug, Clone)]
 pub struct Found<'r> {
-    /// Without the rate, and without the clients where these grow.
+    /// Without the rate, and without the clients if these grow.
     pub cell: Cell,
     pub limit: CellLimit<'r>,
 }
 
-/// The limit of an arm over that of the base.
+/// The limit of an arm over the base's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ratio {
     pub arm: String,
     /// Of the middles between the bounds.
     pub ratio: f64,
-    /// What it lies between: lower bound over the base's upper one, and the other way round.
+    /// Its bounds: lower bound over the base's upper one, and the reverse.
     pub lowest: f64,
     pub highest: f64,
 }
 
-/// What a ratio of limits says, by its bounds and a margin.
+/// The meaning of a ratio of limits, by its bounds and a margin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RatioVerdict {
     Same,
@@ -62,21 +62,19 @@ pub enum RatioVerdict {
     Inconclusive,
 }
 
-/// What all searches of an experiment came to.
+/// The outcome of all searches of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Came {
-    /// Each limit was found, or the promise holds throughout the bounds.
+    /// Each limit was found, or the promise holds within all bounds.
     Found,
-    /// Somewhere the promise never holds.
     Never,
     /// Somewhere it is not known: irregular, ended by the load generator, or doubted.
     Undecided,
-    /// Nothing was measured that counts.
     Invalid,
 }
 
 impl<'r> Limits<'r> {
-    /// Those of an experiment from its runs in order of execution; `None` where it looks for none.
+    /// The limits of an experiment from its runs in order of execution; `None` if it searches for none.
     #[must_use]
     pub fn of(experiment: &Experiment, runs: &'r [Run]) -> Option<Self> {
         let asked = asked(experiment)?;
@@ -100,7 +98,7 @@ impl<'r> Limits<'r> {
         };
         let found = |(cell, runs): (Cell, Vec<&'r Run>)| {
             let clients = runs.first().map_or(1, |run| run.clients);
-            // How many the server lets in is not known any more; it ended with those that it had.
+            // The server's connection limit is no longer known; the search ended with these clients.
             let most = runs.iter().map(|run| run.clients).max();
             Found { cell, limit: CellLimit::of(&asked, &arms, (clients, most), &runs) }
         };
@@ -108,7 +106,7 @@ impl<'r> Limits<'r> {
         Some(Self { margin: experiment.margin, cells, asked })
     }
 
-    /// What they all came to; the gravest counts.
+    /// The outcome of all; the gravest counts.
     #[must_use]
     pub fn came(&self) -> Came {
         let each = self.cells.iter().flat_map(|found| found.came(&self.asked));
@@ -130,7 +128,8 @@ impl<'r> Limits<'r> {
 }
 
 impl Found<'_> {
-    /// What its searches came to. An arm that was not tried although the base keeps the promise says nothing of a change.
+    /// The outcomes of its searches. An arm that was not tried although the base keeps the promise has no
+    /// outcome for a change.
     fn came(&self, asked: &AskedLimit) -> Vec<Came> {
         if self.far_peak(asked).is_some_and(|far| far.why == WhyFar::Unknown) {
             return vec![Came::Undecided];
@@ -143,7 +142,7 @@ impl Found<'_> {
         }
     }
 
-    /// Each arm's limit over that of the base, where both have bounds.
+    /// Each arm's limit over the base's, if both have bounds.
     #[must_use]
     pub fn ratios(&self, asked: &AskedLimit) -> Vec<Ratio> {
         let Some((base, others)) = self.limit.arms.split_first() else { return Vec::new() };
@@ -159,7 +158,7 @@ impl Found<'_> {
         others.iter().filter_map(ratio).collect()
     }
 
-    /// The fastest run as fast as the clients could, where it did far more than the limit of the base, and what explains that.
+    /// The fastest run at full speed, if it did far more than the limit of the base, with the explanation.
     #[must_use]
     pub fn far_peak(&self, asked: &AskedLimit) -> Option<FarPeak> {
         let (_, upper) = self.limit.arms.first()?.bounds(asked)?;
@@ -168,10 +167,11 @@ impl Found<'_> {
 }
 
 impl Ratio {
-    /// What it says where changes up to this margin (a share) count as none.
+    /// The verdict if changes up to this margin (a share) count as none.
     #[must_use]
     pub fn verdict(&self, margin: f64) -> RatioVerdict {
-        // The bounds alone are as wide as both searches' widths: whoever wants the same within less needs a smaller one.
+        // The bounds alone are as wide as both searches' widths: a verdict of "same" within less needs a
+        // smaller width.
         if self.lowest > 1.0 - margin && self.highest < 1.0 + margin {
             RatioVerdict::Same
         } else if self.lowest > 1.0 {
@@ -184,7 +184,6 @@ impl Ratio {
     }
 }
 
-/// What one search came to; `None` where there was no search.
 fn came(asked: &AskedLimit, arm: &ArmLimit<'_>) -> Option<Came> {
     Some(match arm.state {
         LimitState::NotTried => return None,
@@ -200,12 +199,10 @@ fn came(asked: &AskedLimit, arm: &ArmLimit<'_>) -> Option<Came> {
     })
 }
 
-/// What a stored plan looks for.
 fn asked(experiment: &Experiment) -> Option<AskedLimit> {
     experiment.plan.plan()?.content.measure.search.clone()
 }
 
-/// The cell that a trial belongs to.
 fn cell(asked: &AskedLimit, run: &Run) -> Cell {
     let mut cell = Cell::of(run);
     cell.factors.remove("rate");
@@ -229,7 +226,7 @@ fn counted<'r>(trials: &[&'r Run]) -> Vec<&'r Run> {
     trials.iter().filter(counts).copied().collect()
 }
 
-/// The run as a trial of its rate; `None` if it cannot be believed.
+/// The run as a trial of its rate; `None` if it is not valid.
 fn trial(run: &Run) -> Option<Trial> {
     let kept = run.figures.get(figures::PROMISE_KEPT)?;
     Some(Trial { rate: run.offered_rate?, good: kept > 0.5 })

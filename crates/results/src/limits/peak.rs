@@ -1,14 +1,14 @@
-//! Why a closed load did far more than the limit that was found.
+//! Why a closed load did far more than the found limit.
 
 use spec::{AskedLimit, Run, figures};
 
-/// A peak that is at most so many times the upper bound needs no explanation: most limits are somewhat below it.
+/// A peak of at most this many times the upper bound needs no explanation: most limits are somewhat below
+/// it.
 const FAR: f64 = 1.5;
 
-/// A peak far above a limit, and what explains it.
+/// A peak far above a limit, with its explanation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FarPeak {
-    /// The peak over the upper bound.
     pub times: f64,
     pub why: WhyFar,
 }
@@ -19,17 +19,16 @@ pub enum WhyFar {
     /// At that speed they did not keep the promise either.
     BrokenThere {
         term: String,
-        /// Share that was bad, percent.
         bad_pct: f64,
     },
-    /// Arrivals at random times come in bursts, and what waits in them takes so long.
+    /// Random arrivals come in bursts, in which the queue is long enough to break the promise.
     Bursts,
     Unknown,
 }
 
 impl FarPeak {
-    /// Of the run as fast as the clients could, under a limit with this upper bound, per second; `None` where the peak is not far above
-    /// it.
+    /// Of the run at full speed, under a limit with this upper bound, per second; `None` if the peak is not
+    /// far above it.
     #[must_use]
     pub fn of(asked: &AskedLimit, peak: &Run, upper: f64) -> Option<Self> {
         let per_s = peak.figures.get(figures::PEAK_PER_S)?;
@@ -50,8 +49,9 @@ impl FarPeak {
     }
 }
 
-/// Whether what random arrivals wait for at this rate can break the promise: in a queue before a server that does `peak` a second, the
-/// wait of those that wait is about exponential, with the mean (1 + cv²) / 2 / (peak − rate) (Kingman's approximation, where every arrival waits).
+/// Whether the waits of random arrivals at this rate can break the promise: in a queue before a server that
+/// does `peak` a second, the positive waits are about exponential, with the mean (1 + cv²) / 2 / (peak −
+/// rate) (Kingman's approximation, where every arrival waits).
 fn bursts_explain(asked: &AskedLimit, run: &Run, peak: f64, rate: f64) -> bool {
     let mut service = stats::Histogram::new();
     run.scripts.iter().for_each(|script| service.add(&script.response));

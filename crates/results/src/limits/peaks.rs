@@ -1,17 +1,15 @@
-//! The runs as fast as so many clients can, which tell where a limit is looked for.
+//! Runs at the full speed of the clients, which set the range of a search.
 
 use spec::{AskedLimit, Run, figures};
 
-/// Runs as fast as so many clients can of which none counts: there is no more to be had.
+/// With this many runs for a number of clients of which none counts, no more are made.
 const MOST: usize = 2;
-/// With less growth than this from one number of clients to twice as many, more bring nothing.
+/// With less growth than this for twice as many clients, no more are added.
 const GROWTH: f64 = 1.1;
 
-/// Runs of a cell as fast as the clients can.
 pub(super) struct Peaks<'r> {
-    /// In the order they were made, counted or not.
     tried: Vec<&'r Run>,
-    /// Clients and transactions per second of those that count, by clients.
+    /// Clients and transactions per second of the counted ones, by clients.
     counted: Vec<(u32, f64)>,
 }
 
@@ -24,7 +22,6 @@ impl<'r> Peaks<'r> {
         Self { tried, counted }
     }
 
-    /// Clients and transactions per second of the fastest.
     pub(super) fn fastest(&self) -> Option<(u32, f64)> {
         self.counted.iter().copied().max_by(|(_, one), (_, other)| one.total_cmp(other))
     }
@@ -36,12 +33,11 @@ impl<'r> Peaks<'r> {
             .max_by(|one, other| per_s(one).partial_cmp(&per_s(other)).unwrap_or(std::cmp::Ordering::Equal))
     }
 
-    /// The most clients of which one counts.
     pub(super) fn most_clients(&self) -> Option<u32> {
         self.counted.last().map(|(clients, _)| *clients)
     }
 
-    /// How long one that counts was measured, seconds.
+    /// Length of a counted run, seconds.
     pub(super) fn measured_s(&self) -> Option<f64> {
         self.tried.iter().find(|run| run.figures.get(figures::PEAK_PER_S).is_some()).map(|run| run.measured_s)
     }
@@ -50,8 +46,8 @@ impl<'r> Peaks<'r> {
         self.tried.iter().filter(|run| run.clients == clients).count()
     }
 
-    /// How many clients are to be tried next: these at first, then twice as many as long as that is worth it and they are let
-    /// in; none where what there is will do.
+    /// Number of clients to try next: first these, then twice as many while that helps and the server
+    /// accepts them; `None` if no more are needed.
     pub(super) fn wanted(&self, asked: &AskedLimit, clients: u32, let_in: Option<u32>) -> Option<u32> {
         let let_in = let_in.unwrap_or(u32::MAX).max(clients);
         let wanted = match self.most_clients() {
@@ -64,8 +60,8 @@ impl<'r> Peaks<'r> {
         wanted.filter(|clients| self.tried_with(*clients) < MOST)
     }
 
-    /// Whether the last doubling of the clients was worth it; so it is as long as there was none. Where the server did not let in
-    /// twice as many, the last step is too short to tell by itself.
+    /// Whether the last doubling of the clients helped; true without one. If the server did not accept
+    /// twice as many, the last step is too short to judge by itself.
     pub(super) fn are_growing(&self) -> bool {
         let Some((last, before)) = self.counted.split_last() else { return true };
         let half = before.iter().rev().find(|(clients, _)| 2 * clients <= last.0);

@@ -1,4 +1,4 @@
-//! Where the search of a cell is, and what comes next: a pure function of its runs.
+//! State of the search of a cell, and its next step: a pure function of its runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,37 +10,37 @@ use super::generator::GeneratorLimit;
 use super::peaks::Peaks;
 use super::{counted, trial};
 
-/// Without one's own bounds: shares of the peak between which the limit is looked for.
+/// Without the user's bounds: shares of the peak between which the limit is searched.
 const LOWEST: f64 = 0.01;
 const HIGHEST: f64 = 1.2;
-/// Around the limit of the base arm: shares of it between which those of all arms are looked for, ...
+/// Around the limit of the base arm: shares of it between which all arms' limits are searched, ...
 const AROUND: [f64; 2] = [0.25, 4.0];
 /// ... and at which all arms are tried first.
 const FIRST: [f64; 3] = [1.0, 0.9, 1.1];
-/// The limit of most promises is about so far below the peak: where a search expects it.
+/// Most limits are about this share of the peak: the expectation of a search.
 const BELOW_PEAK: f64 = 0.75;
-/// More trials than this of one search are no search any more, but a machine that changes under it.
+/// With more trials a search is aborted: the machine changes under it.
 const MOST_TRIALS: usize = 60;
-/// How often the highest rate that follows from the peak is doubled, where the promise holds even there.
+/// How often the highest rate that follows from the peak is doubled, if the promise still holds there.
 const FURTHER: u32 = 4;
-/// Arrivals that a trial at the lowest rate has on the mean, where that follows from the peak.
+/// Arrivals of a trial at the lowest rate, on average, if that follows from the peak.
 const LEAST_ARRIVALS: f64 = 10.0;
-/// Runs as fast as the clients can, where there are to be as many of these as it takes: twice at least, up to eight doublings.
+/// Runs at full speed if clients grow: at least two, up to eight doublings.
 const PEAKS_GROWING: [usize; 2] = [2, 6];
 /// Trials of all arms at one rate, around the limit of the base.
 const BLOCKS: [usize; 2] = [6, 36];
 /// Trials of one rate that changes.
 const CONFIRMING: [usize; 2] = [3, 5];
-/// Trials of a search of which nothing is known yet.
+/// Trials of a search without results yet.
 const USUAL_TRIALS: usize = 12;
 
-/// What comes next for a cell.
+/// The next step of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LimitNext {
-    /// A run as fast as so many clients can, of the base arm.
+    /// A run at the full speed of this many clients, of the base arm.
     Peak {
         clients: u32,
-        /// Which run with so many it is, from 1.
+        /// Number of the run with this many, from 1.
         round: u32,
     },
     /// A trial, of these arms one after the other.
@@ -48,7 +48,7 @@ pub enum LimitNext {
         /// Transactions per second.
         rate: f64,
         clients: u32,
-        /// Which trial at this rate it is, from 1.
+        /// Number of the trial at this rate, from 1.
         round: u32,
         arms: Vec<Option<String>>,
         /// Highest rate known to keep the promise, and lowest known not to, so far.
@@ -64,12 +64,12 @@ pub enum LimitNext {
     Ended,
 }
 
-/// What became of the search for one arm's limit.
+/// State of the search for one arm's limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LimitState {
     Searching,
     Ended(LimitEnded),
-    /// So many trials did not decide it.
+    /// This many trials did not decide it.
     GivenUp,
     /// The base has no limit around which it could have been tried.
     NotTried,
@@ -78,40 +78,38 @@ pub enum LimitState {
 /// The limit of one arm of a cell.
 #[derive(Debug, Clone)]
 pub struct ArmLimit<'r> {
-    /// `None` where nothing is compared.
+    /// `None` if nothing is compared.
     pub arm: Option<String>,
     pub state: LimitState,
-    /// What was counted, in the order it was made.
+    /// Counted trials, in order of execution.
     pub trials: Vec<&'r Run>,
-    /// Trials that did not count: they could not be believed, or the machine was disturbed.
+    /// Uncounted trials: invalid ones, or with a disturbed machine.
     pub uncounted: usize,
-    /// What the limit was worth under rates that change, in the order they were asked for; none before it is known.
+    /// Results of the limit under rates that change, in the requested order; empty before it is known.
     pub confirmed: Vec<Confirmed<'r>>,
 }
 
-/// A cell whose limit is looked for.
+/// A cell whose limit is searched.
 #[derive(Debug, Clone)]
 pub struct CellLimit<'r> {
-    /// Its arms, base first; one without a name where nothing is compared.
+    /// Its arms, base first; one unnamed arm if nothing is compared.
     pub arms: Vec<ArmLimit<'r>>,
-    /// Fastest run as fast as the clients could, transactions per second, of the base arm.
+    /// Fastest run at full speed, transactions per second, of the base arm.
     pub peak_per_s: Option<f64>,
-    /// The run with [`Self::peak_per_s`].
     pub peak_run: Option<&'r Run>,
-    /// Clients of [`Self::peak_run`].
     pub peak_clients: u32,
-    /// Clients of the trials; of the next peak run where there were none yet.
+    /// Clients of the trials; of the next peak run before the first trial.
     pub clients: u32,
-    /// Whether more clients may do more as fast as they can, and no more are let in.
+    /// Whether more clients may do more at full speed, and the server accepts no more.
     pub still_growing: bool,
     pub next: LimitNext,
-    /// About how many runs are missing.
+    /// Approximate number of missing runs.
     pub left: usize,
-    /// How many runs a whole search takes, at least and at most, as a rule.
+    /// Usual number of runs of a whole search, least and most.
     pub usual: [usize; 2],
 }
 
-/// A search that is on: of the base arm, then of all arms together.
+/// A search in progress: of the base arm, then of all arms together.
 struct Stage<'r> {
     search: LimitSearch,
     /// Counted and not, in order, of each arm.
@@ -119,8 +117,8 @@ struct Stage<'r> {
 }
 
 impl<'r> CellLimit<'r> {
-    /// Of a cell with these arms, base first, from its runs in the order they were made. `clients` is what it begins with,
-    /// `most_clients` what the server lets in.
+    /// Of a cell with these arms, base first, from its runs in order of execution. `clients` is the initial
+    /// number, `most_clients` the server's limit.
     #[must_use]
     pub fn of(
         asked: &AskedLimit,
@@ -128,7 +126,7 @@ impl<'r> CellLimit<'r> {
         (clients, most_clients): (u32, Option<u32>),
         runs: &[&'r Run],
     ) -> Self {
-        // Never more than are let in, where it is ours to choose.
+        // Never more than the server accepts, if the search chooses.
         let clients = match most_clients {
             Some(most) if asked.grow_clients => clients.min(most),
             _ => clients,
@@ -136,7 +134,7 @@ impl<'r> CellLimit<'r> {
         let peaks = Peaks::of(runs);
         let (peak_clients, peak_per_s) = peaks.fastest().unzip();
         let trials: Vec<&'r Run> = runs.iter().copied().filter(|run| run.offered_rate.is_some()).collect();
-        // What was tried at one peak would be worth nothing at another.
+        // Trials at one peak would be worthless at another.
         let may_grow = trials.is_empty() || peak_per_s.is_none();
         let wanted = peaks.wanted(asked, clients, most_clients).filter(|_| may_grow);
         let mut cell = Self {
@@ -158,7 +156,7 @@ impl<'r> CellLimit<'r> {
                 cell.next = LimitNext::Peak { clients, round: peaks.tried_with(clients) as u32 + 1 };
                 cell.left = 1 + USUAL_TRIALS * if arms.len() > 1 { 1 + 2 * arms.len() } else { 1 };
             }
-            // Nothing was done at all: there is nowhere to look.
+            // Nothing was done at all, so the search has no range.
             (None, None) => cell.arms.iter_mut().for_each(|arm| arm.state = LimitState::GivenUp),
             (None, Some(range)) => {
                 let (confirming, trials) =
@@ -170,7 +168,6 @@ impl<'r> CellLimit<'r> {
         cell
     }
 
-    /// Follows the trials from where the peak is known.
     fn search(&mut self, asked: &AskedLimit, range: LimitRange, trials: &[&'r Run]) {
         let together = together(trials, self.arms.len());
         let is_together = |run: &&'r Run| together.contains(&place(run));
@@ -188,13 +185,13 @@ impl<'r> CellLimit<'r> {
             (LimitState::Ended(LimitEnded { lower: Some(limit), upper: Some(_), .. }), true) => {
                 self.compare(asked, limit, trials, is_together);
             }
-            // Without a limit of the base there is nothing to try the others around.
+            // Without a limit of the base the others cannot be tried around it.
             _ => self.arms[1..].iter_mut().for_each(|arm| arm.state = LimitState::NotTried),
         }
     }
 
-    /// The search of the base arm. Where the promise holds at all rates that follow from the peak, the peak was none (something
-    /// disturbed that run), and higher ones are tried.
+    /// The search of the base arm. If the promise holds at all rates that follow from the peak, that run
+    /// was disturbed and was no peak; higher rates are tried.
     fn first(&self, asked: &AskedLimit, range: LimitRange, alone: &[&'r Run]) -> (Stage<'r>, LimitState) {
         let (mut range, mut peak, mut further) = (range, self.peak_per_s, 0);
         loop {
@@ -212,7 +209,7 @@ impl<'r> CellLimit<'r> {
         }
     }
 
-    /// Each arm at its own limit, once all are known, under the rates that change.
+    /// Each arm at its limit, once all are known, under the rates that change.
     fn confirm(&mut self, asked: &AskedLimit, confirming: &[&'r Run]) {
         if self.next != LimitNext::Ended {
             self.left += self.arms.len() * asked.confirm.len() * Confirmed::LEAST;
@@ -237,7 +234,6 @@ impl<'r> CellLimit<'r> {
         }
     }
 
-    /// All arms in turn around the limit of the base.
     fn compare(
         &mut self,
         asked: &AskedLimit,
@@ -285,13 +281,13 @@ impl<'r> ArmLimit<'r> {
         Self { arm, state: LimitState::Searching, trials: Vec::new(), uncounted: 0, confirmed: Vec::new() }
     }
 
-    /// Whether a load that never exceeds the limit broke the promise all the same: it is none.
+    /// Whether a load that never exceeds the limit broke the promise: then it is not a limit.
     #[must_use]
     pub fn is_refuted(&self) -> bool {
         self.confirmed.iter().any(Confirmed::refutes)
     }
 
-    /// The bounds that the server has, where there are both; none where the load generator set the upper one.
+    /// The server's bounds, if there are both; `None` if the load generator set the upper one.
     #[must_use]
     pub fn bounds(&self, asked: &AskedLimit) -> Option<(f64, f64)> {
         let LimitState::Ended(LimitEnded { lower: Some(lower), upper: Some(upper), .. }) = self.state else {
@@ -300,15 +296,15 @@ impl<'r> ArmLimit<'r> {
         self.generator(asked).is_none().then_some((lower, upper))
     }
 
-    /// What the load generator lacked at the upper bound, where that is why the promise was broken there.
+    /// What the load generator lacked at the upper bound, if that is why the promise was broken there.
     #[must_use]
     pub fn generator(&self, asked: &AskedLimit) -> Option<GeneratorLimit> {
         let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return None };
         GeneratorLimit::at(asked, &self.trials, upper)
     }
 
-    /// Whether trials at the upper bound had so few arrivals of what a term is of that a single bad one breaks it, and all of
-    /// them together had no more bad ones than chance gives.
+    /// Whether trials at the upper bound had so few arrivals of a term that a single bad one breaks it, and
+    /// all of them together had no more bad ones than chance gives.
     #[must_use]
     pub fn one_decides(&self, asked: &AskedLimit) -> bool {
         let LimitState::Ended(LimitEnded { upper: Some(upper), .. }) = self.state else { return false };
@@ -341,7 +337,8 @@ impl<'r> ArmLimit<'r> {
     }
 }
 
-/// Chance that at least `bad` of `all` arrivals are bad where each is so with this probability, which gives few of them.
+/// Chance that at least `bad` of `all` arrivals are bad if each is bad with this probability; for small
+/// expected numbers.
 fn chance_of(bad: u64, all: u64, share: f64) -> f64 {
     let mut exactly = (1.0 - share).powf(all as f64);
     let mut fewer = 0.0;
@@ -386,20 +383,19 @@ impl Stage<'_> {
         }
     }
 
-    /// Trials that are missing of the arm that misses most.
     fn left(&self) -> usize {
         (0..self.trials.len()).map(|index| self.search.left(&self.trials_of(index))).max().unwrap_or(0)
     }
 }
 
-/// Where the limit is looked for, from a peak and how long it was measured.
+/// Range of the search, from a peak and how long it was measured.
 fn range(asked: &AskedLimit, peak: f64, measured_s: Option<f64>) -> Option<LimitRange> {
     let some_arrivals =
         measured_s.filter(|seconds| *seconds > 0.0).map_or(0.0, |seconds| LEAST_ARRIVALS / seconds);
     let rounded = |rate: f64| format!("{rate:.3e}").parse().unwrap_or(rate);
     let lowest = asked.lowest.unwrap_or_else(|| rounded((LOWEST * peak).max(some_arrivals)));
     let highest = asked.highest.unwrap_or_else(|| rounded(HIGHEST * peak));
-    // One bound of one's own may lie beyond what follows from the peak.
+    // A single bound of the user may be outside the range that follows from the peak.
     let lowest = if asked.lowest.is_none() { lowest.min(highest / 4.0) } else { lowest };
     let highest = if asked.highest.is_none() { highest.max(4.0 * lowest) } else { highest };
     let [least, most] = Profile::BOUNDS;
@@ -407,7 +403,6 @@ fn range(asked: &AskedLimit, peak: f64, measured_s: Option<f64>) -> Option<Limit
     Some(LimitRange { lowest, highest }).filter(|range| range.lowest < range.highest)
 }
 
-/// How many runs a whole search of so many arms takes, at least and at most.
 fn usual(asked: &AskedLimit, arms: usize) -> [usize; 2] {
     let peaks = if asked.grow_clients { PEAKS_GROWING } else { [1, 1] };
     let blocks = if arms > 1 { BLOCKS } else { [0, 0] };
@@ -418,12 +413,10 @@ fn usual(asked: &AskedLimit, arms: usize) -> [usize; 2] {
     [of(0), of(1)]
 }
 
-/// A rate and the number of a trial there.
 fn place(run: &Run) -> (u64, u32) {
     (run.offered_rate.unwrap_or_default().to_bits(), run.round)
 }
 
-/// Rates and numbers of trials at which all arms were tried.
 fn together(trials: &[&Run], arms: usize) -> BTreeSet<(u64, u32)> {
     let mut tried: BTreeMap<(u64, u32), BTreeSet<&Option<String>>> = BTreeMap::new();
     for run in trials {
@@ -432,7 +425,7 @@ fn together(trials: &[&Run], arms: usize) -> BTreeSet<(u64, u32)> {
     tried.into_iter().filter(|(_, tried)| arms > 1 && tried.len() == arms).map(|(place, _)| place).collect()
 }
 
-/// The number of the next trial at a rate, of whichever arm.
+/// The number of the next trial at a rate, of any arm.
 fn round_at(trials: &[&Run], rate: f64) -> u32 {
     let there = trials.iter().filter(|run| run.offered_rate == Some(rate));
     there.map(|run| run.round).max().unwrap_or(0) + 1

@@ -1,4 +1,4 @@
-//! Searches on servers that are simulated.
+//! Searches on simulated servers.
 
 use spec::figures::{self, Figures};
 use spec::{Doubt, Load, Reason, RunKey, RunKind, Term, Validity};
@@ -27,13 +27,14 @@ fn run(rate: Option<f64>, clients: u32, round: u32, arm: &Option<String>) -> Run
     Run { offered_rate: rate, clients, load, measured_s: 1.0, ..Run::new(RunKind::Client, key) }
 }
 
-/// A server: what so many clients do as fast as they can, and whether a trial (the how manieth, from 0) keeps the promise.
+/// A server: its full speed with this many clients, and whether a trial (its number from 0) keeps the
+/// promise.
 struct Server<'s> {
     peak: &'s dyn Fn(u32) -> u64,
     trial: &'s dyn Fn(&mut Run, usize),
 }
 
-/// Follows a search to its end; gives its runs.
+/// Follows a search to its end; returns its runs.
 fn search(asked: &AskedLimit, arms: &[Option<String>], most: Option<u32>, server: &Server<'_>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     loop {
@@ -98,7 +99,7 @@ fn a_peak_then_trials() {
     assert_eq!(keys.len(), runs.len());
 }
 
-/// A run as fast as the clients can that others disturbed said too little.
+/// A run at full speed that others disturbed was too slow.
 #[test]
 fn a_limit_beyond_a_disturbed_peak_is_found_and_bounds_of_ones_own_are_kept() {
     for (asked, limit, wanted) in [
@@ -148,7 +149,7 @@ fn no_more_clients_than_are_let_in() {
     }
 }
 
-/// One's own bound may be there to protect the server: it is that of all arms.
+/// The user's bound may protect the server: it holds for all arms.
 #[test]
 fn bounds_of_ones_own_are_kept_by_all_arms() {
     let asked = AskedLimit { lowest: Some(500.0), highest: Some(720.0), ..asked() };
@@ -193,7 +194,7 @@ fn arms_are_tried_in_turn_around_the_limit_of_the_base() {
 
 #[test]
 fn what_cannot_be_believed_does_not_count() {
-    // The fourth run cannot count at all; every third is slowed down by a neighbour.
+    // The fourth run never counts; every third is slowed down by a neighbour.
     let trial = |run: &mut Run, number: usize| {
         judged(run, 700.0);
         if number == 4 {
@@ -211,13 +212,13 @@ fn what_cannot_be_believed_does_not_count() {
     assert!(cell.arms[0].uncounted >= 3, "{}", cell.arms[0].uncounted);
 }
 
-/// Once the limit is known each shape has its own trials: three where they agree, at the arm's own limit.
+/// Once the limit is known each shape has separate trials: three if they agree, at the arm's limit.
 #[test]
 fn a_limit_is_confirmed_under_rates_that_change() {
     let confirm = ["ramp 0.5..1 over 20s", "spike 0.5 to 1.5 for 2s at 8s", "sine 0.8 ± 0.2 every 5s"];
     let confirm = confirm.map(|shape| shape.parse().unwrap()).to_vec();
     let asked = AskedLimit { confirm, ..asked() };
-    // What goes above it breaks the promise; of the sine a bad trial that was disturbed does not count.
+    // Rates above it break the promise; a disturbed bad trial of the sine does not count.
     let trial = |run: &mut Run, number: usize| {
         let spike = run.factors["rate"].starts_with("spike");
         judged(run, if spike { 0.0 } else { 700.0 });
@@ -238,7 +239,6 @@ fn a_limit_is_confirmed_under_rates_that_change() {
             assert_eq!(arm.confirmed[0].shaped.offered, asked.confirm[0].scaled(lower));
             assert_eq!(arm.confirmed.iter().map(|shape| shape.left).sum::<usize>(), 0);
             assert_eq!((arm.confirmed[0].trials.len(), arm.confirmed[1].kept()), (3, 0));
-            // Above the limit is no promise.
             assert!(arm.confirmed.iter().all(|shape| !shape.refutes()));
             assert!(arm.trials.iter().all(|run| !is_confirming(run)));
         }
@@ -256,7 +256,7 @@ fn a_peak_that_never_counts_is_not_asked_for_without_end() {
     assert_eq!(runs.iter().map(|run| run.round).collect::<Vec<_>>(), [1, 2]);
     let all: Vec<&Run> = runs.iter().collect();
     assert_eq!(CellLimit::of(&asked(), &[None], (8, None), &all).arms[0].state, LimitState::GivenUp);
-    // With twice as many clients nothing ends in time: it is searched with those that there were.
+    // With twice as many clients nothing ends in time: the search uses the former number.
     let asked = AskedLimit { grow_clients: true, ..asked() };
     let peak = |clients: u32| if clients > 8 { 0 } else { 1000 };
     let runs = search(&asked, &[None], None, &Server { peak: &peak, trial: &|run, _| judged(run, 700.0) });
@@ -297,7 +297,7 @@ fn an_arm_whose_base_has_no_limit_is_not_tried() {
         };
         assert_eq!((lower.is_some(), upper.is_some()), bounds);
         assert_eq!(limit.arms[1].state, LimitState::NotTried);
-        // Of the other arm nothing is known, whatever the base is worth.
+        // Nothing is known about the other arm, whatever the base's result.
         assert_eq!(Found { cell: Cell::of(all[0]), limit }.came(&asked), [came]);
     }
 }
@@ -326,7 +326,7 @@ fn bounds_of_ones_own_go_beyond_the_peak() {
     assert_eq!(of(&asked, 1000.0), Some((2_000.0, 8_000.0)));
     let asked = AskedLimit { highest: Some(5.0), lowest: None, ..asked };
     assert_eq!(of(&asked, 1000.0), Some((1.25, 5.0)));
-    // No rate without arrivals, and none that cannot be written, or only with many digits.
+    // No rate without arrivals, and none that cannot be written with few digits.
     assert_eq!(
         range(&AskedLimit { highest: None, ..asked.clone() }, 2761.5, None).map(|range| range.highest),
         Some(3314.0)
@@ -336,7 +336,7 @@ fn bounds_of_ones_own_go_beyond_the_peak() {
     assert_eq!(range(&asked, 0.001, Some(1e9)), Some(LimitRange { lowest: 0.001, highest: 0.0012 }));
 }
 
-/// All transactions of a run take so long.
+/// All transactions of a run take this long.
 fn took(run: &mut Run, ms: u64) {
     let mut response = stats::Histogram::new();
     let count = run.offered_rate.map_or(1000, |rate| rate.ceil() as u64);
@@ -353,17 +353,16 @@ fn took(run: &mut Run, ms: u64) {
     }];
 }
 
-/// What a search of one arm with this server found.
 fn found<'r>(asked: &AskedLimit, runs: &'r [Run]) -> Found<'r> {
     let all: Vec<&Run> = runs.iter().collect();
     let limit = CellLimit::of(asked, &[None], (8, None), &all);
     Found { cell: Cell::of(all[0]), limit }
 }
 
-/// What a trial gives, and whether the generator ended such a search.
+/// The result of a trial, and whether the generator ended such a search.
 type Case<'c> = (&'c dyn Fn(&mut Run, usize), bool);
 
-/// "between 2135 and 2197", exit code 0, although its own text said that the limit was the client's.
+/// Regression: "between 2135 and 2197", exit code 0, although the text named the client as the limit.
 #[test]
 fn a_limit_that_the_generator_ended_is_at_least_that() {
     let doubt = |reason| Doubt { reason, detail: "so".into() };
@@ -374,7 +373,7 @@ fn a_limit_that_the_generator_ended_is_at_least_that() {
         judged(run, 700.0);
         run.doubts.extend((run.figures[figures::PROMISE_KEPT] < 0.5).then(|| doubt(Reason::ClientSaturated)));
     };
-    // All take so long, of which a thread that is late by 8 ms has its share twice.
+    // All take this long; a thread that is late by 8 ms adds its share twice.
     let late = |took_ms: u64| {
         move |run: &mut Run, number: usize| {
             judged(run, 700.0);
@@ -388,7 +387,7 @@ fn a_limit_that_the_generator_ended_is_at_least_that() {
         judged(run, 700.0);
         busy(run, 30.0);
     };
-    // One in many may be late by chance, and a generator that takes little leaves the CPUs to the server.
+    // A single late one may be chance, and a generator that takes little leaves the CPUs to the server.
     let once = |run: &mut Run, number: usize| {
         judged(run, 700.0);
         run.doubts.extend((number == 3).then(|| doubt(Reason::ScheduleLate)));
@@ -400,7 +399,7 @@ fn a_limit_that_the_generator_ended_is_at_least_that() {
     let cases: [Case<'_>; 6] = [
         (&saturated, true),
         (&by_lag, true),
-        // A server that takes longer than promised anyway ends it itself.
+        // A server that takes longer than promised ends it itself.
         (&by_server, false),
         (&shared, true),
         (&once, false),
@@ -435,7 +434,8 @@ fn limits_that_the_generator_ended_have_no_ratio() {
     assert_eq!(found.came(&asked()), [Came::Found, Came::Undecided]);
 }
 
-/// A server that was slow for the first five trials failed at rates far below the ones it kept later.
+/// Regression: a server that was slow for the first five trials failed at rates far below the later ones
+/// that it kept.
 #[test]
 fn trials_that_contradict_each_other_make_a_limit_irregular() {
     let trial = |run: &mut Run, number: usize| judged(run, if number < 6 { 100.0 } else { 900.0 });
@@ -445,10 +445,11 @@ fn trials_that_contradict_each_other_make_a_limit_irregular() {
     assert_eq!(found.came(&asked()), [Came::Undecided]);
 }
 
-/// Clients did four times the limit, and no output explained it.
+/// Regression: clients did four times the limit, and no output explained it.
 #[test]
 fn a_peak_far_above_the_limit_is_explained_or_doubted() {
-    // Of a limit of 250/s: what all transactions take as fast as the clients can, ms, and what is promised for 99 % of them.
+    // For a limit of 250/s: the time of all transactions at full speed, ms, and the promise for 99 % of
+    // them.
     for (took_ms, within_ms, wanted) in [(30, 20, "broken"), (7, 8, "bursts"), (1, 20, "unknown")] {
         let within_us = within_ms * 1000;
         let term = spec::Term { within_us, share: 0.01, script: None, written: "p99".into() };
@@ -473,7 +474,6 @@ fn a_peak_far_above_the_limit_is_explained_or_doubted() {
     assert_eq!(found(&asked(), &near).far_peak(&asked()), None);
 }
 
-/// A trial of 60 arrivals, of which so many failed.
 fn with_failed(run: &mut Run, failed: u64) {
     let counts = [(figures::DUE, 60), (figures::OK, 60 - failed), (figures::FAILED, failed)];
     run.counts = counts.into();
@@ -489,7 +489,7 @@ fn with_failed(run: &mut Run, failed: u64) {
     run.measured_s = 60.0 / run.offered_rate.unwrap_or(60.0);
 }
 
-/// "It never holds" rested on trials of one or two arrivals of the script that was promised.
+/// Regression: "It never holds" rested on trials of one or two arrivals of the promised script.
 #[test]
 fn a_limit_that_a_single_late_arrival_decides_is_undecided() {
     let asked = AskedLimit { highest: Some(900.0), ..asked() };
@@ -507,7 +507,8 @@ fn a_limit_that_a_single_late_arrival_decides_is_undecided() {
     }
 }
 
-/// Compilers took the CPUs, and "a processor that was throttled or taken away" was what broke first.
+/// Regression: compilers took the CPUs, and the reported cause was "a processor that was throttled or taken
+/// away".
 #[test]
 fn what_took_the_cpus_of_broken_trials_is_named_as_what_it_was() {
     let doubt = |reason| Doubt { reason, detail: String::new() };

@@ -1,5 +1,5 @@
-//! One pgdyno at a time per experiment and results file: two would measure under each other's load, and store every run
-//! twice. Others read the file meanwhile, and store what is not of this experiment.
+//! One pgdyno at a time per experiment and results file: two would measure under each other's load, and
+//! store every run twice. Other programs may read the file meanwhile, and store other experiments.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
@@ -11,10 +11,11 @@ use spec::{Class, Error, written};
 use super::{Store, identity};
 use crate::error::from_io;
 
-/// That nobody else measures an experiment into the same results file. The kernel lets go of it when the process ends,
-/// however that happens.
+/// Lock against a second measurement of an experiment into the same results file. The kernel releases it
+/// when the process ends in any way.
 ///
-/// It is a lock on a file beside the results: one on their own file would meet those of SQLite.
+/// It is a lock on a separate file next to the results: a lock on the results file would interfere with
+/// SQLite's.
 #[derive(Debug)]
 #[must_use = "others may measure the same as soon as it is dropped"]
 pub struct Alone {
@@ -23,13 +24,13 @@ pub struct Alone {
 }
 
 impl Store {
-    /// Makes sure that nobody else measures the experiment of this hash into this file until the end of what is given back.
+    /// Locks the experiment of this hash in this file until the returned value is dropped.
     ///
     /// # Errors
-    /// When somebody does, or no file can be made beside the results.
+    /// When another process holds the lock, or no file can be created next to the results.
     pub fn alone_with(&self, hash: &str) -> Result<Alone, Error> {
         let failed = |error: io::Error| from_io(&self.path, &error);
-        // However the file is called, it is this one.
+        // Resolves other names of the same file.
         let mut name = self.path.canonicalize().map_err(failed)?.into_os_string();
         name.push(format!("-lock-{}", hash.get(..8).unwrap_or(hash)));
         let path = PathBuf::from(name);
@@ -39,10 +40,11 @@ impl Store {
                 Err(TryLockError::WouldBlock) => {
                     return Err(in_use(&self.path, holder(&mut file)));
                 }
-                // Whoever had it has removed it meanwhile: then the lock is on nothing that others find.
+                // The former holder has removed it meanwhile: then the lock is on a file that others do not
+                // find.
                 Ok(()) if !is_at(&file, &path) => {}
                 Ok(()) => {
-                    // A disk without room for it: the number is only for messages.
+                    // The disk may be full: the number is only for messages.
                     let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
                     return Ok(Alone { _file: file, path });
                 }
@@ -54,12 +56,11 @@ impl Store {
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        // As long as it is held, nobody else takes what is there.
+        // While the lock is held, no other process takes the file.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Longest number of a process that is read, bytes.
 const LONGEST: u64 = 32;
 
 fn is_at(file: &File, path: &Path) -> bool {
@@ -67,7 +68,6 @@ fn is_at(file: &File, path: &Path) -> bool {
     opened.is_some() && opened == identity(path)
 }
 
-/// Another pgdyno measures the same experiment into the file.
 fn in_use(path: &Path, pid: Option<u32>) -> Error {
     let by = pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
     let what = format!(

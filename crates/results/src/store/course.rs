@@ -1,5 +1,5 @@
-//! How an experiment came to what it is: the command that measures it, how often its verdict was seen, and how often more
-//! rounds were asked for.
+//! The history of an experiment: its command, how often its verdict was seen, and how often more rounds
+//! were requested.
 
 use rusqlite::params;
 use spec::Error;
@@ -7,22 +7,19 @@ use spec::shell::Command;
 
 use super::{ExperimentId, Store};
 
-/// How an experiment came to what it is.
+/// The history of an experiment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Course {
-    /// What measures it, to be typed again; without passwords, and without the number of rounds.
+    /// The command that measures it, for typing again; without passwords, and without the number of rounds.
     pub command: Option<Command>,
-    /// States in which its verdict was shown: the same state shown again is no further look.
+    /// States in which its verdict was shown; showing the same state again is not another look.
     pub looks: u32,
-    /// How often more rounds were asked for than before.
+    /// How often more rounds were requested than before.
     pub extended: u32,
 }
 
 impl Store {
-    /// How an experiment came to what it is.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
+    /// The history of an experiment.
     pub fn course(&self, id: ExperimentId) -> Result<Course, Error> {
         let found = self.rows(
             "SELECT command, (SELECT count(*) FROM look WHERE look.experiment_id = ?1), extended
@@ -36,10 +33,7 @@ impl Store {
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
-    /// Keeps the command that measures an experiment; the last one counts.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Stores the command that measures an experiment; the last one counts.
     pub fn keep_command(&mut self, id: ExperimentId, command: &Command) -> Result<(), Error> {
         let kept = self.write(|transaction| {
             let keep = "UPDATE experiment SET command = ?2 WHERE experiment_id = ?1";
@@ -48,11 +42,8 @@ impl Store {
         kept.map(drop).map_err(|error| self.error(&error))
     }
 
-    /// Counts that the verdict of an experiment is shown in its present state. What compares nothing has none, and what
-    /// was imported cannot be extended.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Counts that the verdict of an experiment is shown in its present state. Experiments without
+    /// comparison have none, and imported ones cannot be extended.
     pub fn look(&mut self, id: ExperimentId) -> Result<(), Error> {
         let counted = self.write(|transaction| {
             transaction.execute(

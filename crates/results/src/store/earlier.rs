@@ -1,4 +1,4 @@
-//! Results files of earlier builds: their experiments, copied into a file of the present version.
+//! Results files of earlier builds: copies their experiments into a file of the present version.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,18 +12,18 @@ use super::schema::{self, COPIED, State};
 use super::{ExperimentId, Sqlite, Store};
 use crate::error::{damaged, not_results};
 
-/// Tables whose rows several experiments share: a row that is there already stands for the same row of the other file.
+/// Tables whose rows several experiments share: an equal existing row replaces the other file's.
 const SHARED: [&str; 3] = ["host", "settings", "text"];
 
-/// Numbers of rows in the file that is copied, and in this one, by the column that holds them.
+/// Row numbers in the copied file and in this one, by the column that holds them.
 type Numbers = HashMap<String, HashMap<i64, i64>>;
 
-/// A results file that an earlier build made, opened for [`Store::import_earlier`].
+/// A results file of an earlier build, opened for [`Store::import_earlier`].
 #[derive(Debug)]
 pub struct Earlier(Store);
 
 impl Earlier {
-    /// Opens a file of one of the schemas that differ from the present one in views alone.
+    /// Opens a file of a schema that differs from the present one in views only.
     ///
     /// # Errors
     /// When it cannot be read, or is another file.
@@ -50,18 +50,14 @@ impl Earlier {
 }
 
 impl Store {
-    /// Copies all experiments of the other file with all they hold, in one durable transaction. Experiments that were
-    /// copied before are left out. Gives the numbers of the others in this file.
-    ///
-    /// # Errors
-    /// When one of the files cannot be read or written.
+    /// Copies all experiments of the other file with all their rows, in one durable transaction.
+    /// Experiments that were copied before are left out. Returns the numbers of the others in this file.
     pub fn import_earlier(&mut self, from: &Earlier) -> Result<Vec<ExperimentId>, Error> {
         let copied = self.write(|transaction| copy(&from.0, transaction));
         copied.map_err(|failure| failure.of(self))
     }
 }
 
-/// Copies the rows of all tables, under new numbers.
 fn copy(from: &Store, transaction: &Transaction<'_>) -> Result<Vec<ExperimentId>, Failure> {
     let mut numbers = Numbers::new();
     for table in schema::tables()?.iter().filter(|table| *table != "meta") {
@@ -82,7 +78,7 @@ fn copy_table(
     numbers: &mut Numbers,
 ) -> Result<(), Failure> {
     let unreadable = |error: rusqlite::Error| from.error(&error);
-    // A view in the place of a table could compute anything.
+    // A view in place of a table could compute anything.
     if !schema::computes_nothing(&from.connection, "table", table).map_err(unreadable)? {
         let detail = format!("{table} is not a table as pgdyno makes it");
         return Err(damaged(&from.path, &detail).into());
@@ -113,7 +109,7 @@ fn copy_table(
     Ok(())
 }
 
-/// A row that is there already gives its number if experiments share it, else none.
+/// SQL that returns the number of an equal existing row if experiments share it, else inserts.
 fn insert(table: &str, columns: &[String], is_numbered: bool) -> String {
     let stored = &columns[usize::from(is_numbered)..];
     let conflict = match SHARED.contains(&table) {
@@ -145,7 +141,6 @@ mod tests {
     use crate::fixture::{experiment, finished, host, run, target};
     use crate::table::Value::Int;
 
-    /// A results file with an experiment of two runs and a text.
     fn file(folder: &Path, name: &str) -> PathBuf {
         let path = folder.join(name);
         let mut store = Store::create_or_open(&path).unwrap();
@@ -167,7 +162,6 @@ mod tests {
         path
     }
 
-    /// Marks a file as one of an earlier build with this schema.
     fn mark_as(version: u32, path: &Path) {
         let connection = Connection::open(path).unwrap();
         if version <= LAST_UNMARKED {
@@ -182,7 +176,7 @@ mod tests {
         let earlier = file(folder.path(), "earlier.sqlite");
         let wanted = Store::open_read_only(&earlier).unwrap();
         mark_as(*COPIED.end(), &earlier);
-        // Its numbers are taken in the file that it goes into.
+        // Its numbers are taken in the destination file.
         let mut store = Store::create_or_open(&file(folder.path(), "present.sqlite")).unwrap();
         let [copied] = store.import_earlier(&Earlier::open(&earlier).unwrap()).unwrap()[..] else {
             panic!("one experiment")

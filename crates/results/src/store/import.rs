@@ -1,4 +1,4 @@
-//! Storing imported runs: all of a command, or none.
+//! Stores imported runs: all of a command, or none.
 
 use std::collections::BTreeMap;
 
@@ -12,63 +12,57 @@ use super::write::{insert_experiment, newest_with_hash};
 use super::{ExperimentId, Finished, Sqlite, Store, run};
 use crate::import::FoundRun;
 
-/// What stands for a host and a target that nobody knows.
+/// Name of an unknown host and target.
 const IMPORTED: &str = "imported";
 
-/// Where imported runs go, and what is said of them all.
+/// Destination of imported runs, with their common facts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Collection {
-    /// Name of the experiment; runs imported under the same name come together.
+    /// Name of the experiment; runs imported under the same name are merged.
     pub name: String,
-    /// Its question; `None` keeps the one it has.
+    /// Its question; `None` keeps the present one.
     pub question: Option<String>,
-    /// The factor whose levels are compared; its levels become arms. `None` keeps the one it has.
+    /// The compared factor; its levels become arms. `None` keeps the present one.
     pub compare: Option<String>,
-    /// Base arm; `None` keeps the one it has, the first arm at first.
+    /// Base arm; `None` keeps the present one, at first the first arm.
     pub base: Option<String>,
-    /// Levels of factors, by name; they overrule what the files say.
+    /// Levels of factors, by name; they override the files' levels.
     pub levels: BTreeMap<String, String>,
 }
 
 /// Which runs an import stored, and which it left out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Imported {
-    /// The experiment; `None` when nothing was stored.
     pub experiment: Option<ExperimentId>,
-    /// Runs stored, by their place in what was found.
     pub stored: Vec<StoredRun>,
-    /// Runs left out, since they are in the file already.
+    /// Runs left out, since the file already has them.
     pub known: Vec<Known>,
 }
 
 /// An imported run and its place in the experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRun {
-    /// Index into what was found.
     pub place: usize,
-    /// Its number in the results file.
     pub run_id: i64,
     pub arm: Option<String>,
     pub round: u32,
     pub factors: BTreeMap<String, String>,
 }
 
-/// A run that is left out because the file has it already.
+/// A run that is left out because the file already has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// Index into what was found.
     pub place: usize,
-    /// Its number in the results file.
     pub run_id: i64,
     pub experiment: String,
 }
 
 impl Store {
-    /// Stores what was found under an experiment, in one durable transaction. What is in the file already is left out,
-    /// unless `again`; then it counts once more.
+    /// Stores found runs under an experiment, in one durable transaction. Runs that the file already has
+    /// are left out, unless `again`; then they count once more.
     ///
     /// # Errors
-    /// When a factor that is compared has no level for a run, the experiment compares something else, or the file
+    /// When a compared factor has no level for a run, the experiment compares something else, or the file
     /// cannot be written; nothing is stored then.
     pub fn import(
         &mut self,
@@ -81,14 +75,12 @@ impl Store {
     }
 }
 
-/// Why nothing is imported.
 pub(super) enum Failure {
     Sqlite(rusqlite::Error),
     Import(Error),
 }
 
 impl Failure {
-    /// The error of importing into this file.
     pub(super) fn of(self, store: &Store) -> Error {
         match self {
             Self::Sqlite(error) => store.error(&error),
@@ -109,7 +101,6 @@ impl From<Error> for Failure {
     }
 }
 
-/// The request does not fit the files.
 fn request(what: String, hint: &str) -> Error {
     Error::new(Class::Usage, what).with_hint(hint)
 }
@@ -137,7 +128,7 @@ fn import(
     Ok(Imported { experiment: Some(into.id), stored, known })
 }
 
-/// The run that this one is, with its experiment's name: imported before, or measured into this file.
+/// The same run with its experiment's name, if it was imported before, or measured into this file.
 fn known_before(transaction: &Transaction<'_>, run: &FoundRun) -> Sqlite<Option<(i64, String)>> {
     let measured =
         "SELECT r.run_id, e.name FROM run r JOIN experiment e USING (experiment_id) WHERE r.uuid = ?1";
@@ -150,7 +141,6 @@ fn known_before(transaction: &Transaction<'_>, run: &FoundRun) -> Sqlite<Option<
     imported_before(transaction, &run.hashes)
 }
 
-/// The run that one of these hashes belongs to, with its experiment's name.
 fn imported_before(transaction: &Transaction<'_>, hashes: &[String]) -> Sqlite<Option<(i64, String)>> {
     let mut find = transaction.prepare_cached(
         "SELECT r.run_id, e.name FROM import_source s JOIN run r USING (run_id) JOIN experiment e USING (experiment_id)
@@ -165,7 +155,7 @@ fn imported_before(transaction: &Transaction<'_>, hashes: &[String]) -> Sqlite<O
     Ok(None)
 }
 
-/// The experiment that runs are put into.
+/// The experiment that receives the runs.
 struct Destination<'a> {
     id: ExperimentId,
     collection: &'a Collection,
@@ -217,7 +207,7 @@ impl<'a> Destination<'a> {
         Ok(destination)
     }
 
-    /// Stores a run with what it was read from, so that it is known when it comes again.
+    /// Stores a run with its sources, so that it is recognised when it is imported again.
     fn store(
         &mut self,
         transaction: &Transaction<'_>,
@@ -246,7 +236,7 @@ impl<'a> Destination<'a> {
         Ok(StoredRun { place, run_id, arm, round, factors })
     }
 
-    /// Gives a run its factors and arm; tells what cannot be known of it.
+    /// Gives a run its factors and arm; returns an error for missing ones.
     fn level(&mut self, run: &mut Run) -> Result<(), String> {
         run.factors.extend(self.collection.levels.clone());
         if let Some(clients) = run.factors.get("clients") {
@@ -285,7 +275,7 @@ impl<'a> Destination<'a> {
     fn close(&mut self, transaction: &Transaction<'_>) -> Sqlite<()> {
         let base = self.collection.base.clone().or(self.base.clone());
         let base = base.or_else(|| self.arms.first().map(|arm| arm.name.clone()));
-        // The base comes first wherever arms are listed.
+        // The base is first in all lists of arms.
         self.arms.sort_by_key(|arm| Some(&arm.name) != base.as_ref());
         transaction.execute(
             "UPDATE experiment SET rounds = ?2, base = ?3, arms = ?4 WHERE experiment_id = ?1",
@@ -295,7 +285,7 @@ impl<'a> Destination<'a> {
     }
 }
 
-/// An experiment of imported runs is known by its name.
+/// An experiment of imported runs is identified by its name.
 fn experiment(collection: &Collection) -> Experiment {
     let Collection { name, question, compare, .. } = collection;
     let general = match compare {
@@ -322,7 +312,7 @@ fn experiment(collection: &Collection) -> Experiment {
     }
 }
 
-/// The machine it ran on is not this one, as far as anyone knows.
+/// The machine of the run is not known to be this one.
 fn unknown_host() -> Host {
     Host {
         uuid: IMPORTED.to_owned(),

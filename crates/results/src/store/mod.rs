@@ -1,4 +1,4 @@
-//! The results file: making and opening it; one program writes to it, many read it.
+//! The results file: creating and opening it; one program writes to it, many read it.
 
 mod alone;
 mod course;
@@ -43,15 +43,12 @@ pub struct ExperimentSummary {
     pub id: ExperimentId,
     pub name: String,
     pub question: String,
-    /// Of its plan.
     pub hash: String,
-    /// UTC, RFC 3339.
     pub created_at: String,
-    /// How many are stored.
     pub runs: u64,
 }
 
-/// An experiment with what it was run on.
+/// An experiment with its host and target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredExperiment {
     pub id: ExperimentId,
@@ -60,11 +57,11 @@ pub struct StoredExperiment {
     pub target: Target,
 }
 
-/// A run on its way into the file.
+/// A run that is ready to be stored.
 #[derive(Debug, Clone)]
 pub struct Finished {
     pub run: Run,
-    /// Response times of its seconds; nobody reads them back but with SQL.
+    /// Response times of its seconds; they are read back with SQL only.
     pub seconds: Spool,
 }
 
@@ -73,10 +70,9 @@ type Sqlite<T> = Result<T, rusqlite::Error>;
 /// `hist.start_us` of a histogram over the whole run.
 const WHOLE_RUN: i64 = -1;
 
-/// How long a file may be without a table while another program makes it.
+/// How long a file may be without a table while another program creates it.
 const BEING_MADE: Duration = Duration::from_secs(1);
 
-/// How long a statement waits for another program's lock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// An open results file.
@@ -86,19 +82,20 @@ pub struct Store {
     path: PathBuf,
     /// Device and inode of the file that was opened.
     opened: Option<(u64, u64)>,
-    /// Comes after the connection, so that this is dropped once it is closed.
+    /// After the connection, so that this is dropped once it is closed.
     made_companions: Option<Companions>,
 }
 
-/// The log and its index (`-wal`, `-shm`) that SQLite makes next to a file to read it, and that a connection which only
-/// reads leaves behind.
+/// The log and its index (`-wal`, `-shm`) that SQLite creates next to a file to read it, and that a
+/// read-only connection leaves behind.
 #[derive(Debug)]
 struct Companions {
     of: PathBuf,
 }
 
 impl Drop for Companions {
-    /// The last connection that may write removes them; nothing is in the log. Another program may have come: then they stay.
+    /// The last connection that may write removes them; the log is empty. If another program has opened the
+    /// file, they stay.
     fn drop(&mut self) {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -115,11 +112,11 @@ impl Drop for Companions {
 }
 
 impl Store {
-    /// Opens the file for writing, and makes it first (mode 0600) if there is none. What is opened can be written, as far
-    /// as writing a little can tell.
+    /// Opens the file for writing, and creates it first (mode 0600) if it does not exist. An opened file is
+    /// writable, as far as writing a little can show.
     ///
     /// # Errors
-    /// When it is something else, of another version, locked, or cannot be written.
+    /// When it is another file, of another version, locked, or cannot be written.
     pub fn create_or_open(path: &Path) -> Result<Self, Error> {
         make_private(path).map_err(|error| from_io(path, &error))?;
         let found = std::fs::metadata(path).map_err(|error| from_io(path, &error))?;
@@ -130,8 +127,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Sees whether something can be stored in the file, and leaves nothing behind: a file that is not there yet is not
-    /// made. What cannot be stored is better known before the work than behind it.
+    /// Checks whether results can be stored in the file, without leaving traces: a missing file is not
+    /// created. A failure should be known before the work.
     ///
     /// # Errors
     /// As [`Store::create_or_open`].
@@ -144,16 +141,17 @@ impl Store {
         }
     }
 
-    /// Opens an existing file for reading; a running experiment may write to it meanwhile. The file itself is never
-    /// written.
+    /// Opens an existing file for reading; a running experiment may write to it meanwhile. The file itself
+    /// is never written.
     ///
     /// # Errors
-    /// When it is absent, something else, of another version, damaged, or has views or triggers that pgdyno did not make.
+    /// When it is absent, another file, of another version, damaged, or has views or triggers that pgdyno
+    /// did not create.
     pub fn open_read_only(path: &Path) -> Result<Self, Error> {
         Self::open_if_there(path)?.ok_or_else(|| absent(path))
     }
 
-    /// Opens a file for reading; `None` if there is no file yet.
+    /// Opens a file for reading; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`Store::open_read_only`].
@@ -163,7 +161,7 @@ impl Store {
         }
         let (store, mut state) = Self::open_existing(path)?;
         let start = Instant::now();
-        // Another program may be making it: it is there before its tables are.
+        // Another program may be creating it: it exists before its tables.
         while state == State::Empty && start.elapsed() < BEING_MADE {
             std::thread::sleep(Duration::from_millis(10));
             state = State::of(&store.connection, path)?;
@@ -177,7 +175,7 @@ impl Store {
         Ok(Some(store))
     }
 
-    /// Opens a file that is only read, whatever it is, unless somebody else could have put files next to it that SQLite
+    /// Opens any file for reading only, unless another user could have put files next to it that SQLite
     /// would apply to it.
     fn open_existing(path: &Path) -> Result<(Self, State), Error> {
         match std::fs::metadata(path) {
@@ -194,9 +192,9 @@ impl Store {
         Self::open_unchanged(path)
     }
 
-    /// Opens a file that is only read. SQLite makes companions for that, which are removed again.
+    /// Opens a file for reading only. SQLite creates companions for that, which are removed again.
     fn open_unchanged(path: &Path) -> Result<(Self, State), Error> {
-        // Companions of ours would keep the file's owner from writing.
+        // Companions owned by this user would keep the file's owner from writing.
         if rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_err()
             && let Some(opened) = Self::open_unwritable(path)
         {
@@ -210,8 +208,8 @@ impl Store {
         Ok((store, state))
     }
 
-    /// Opens a file whose folder cannot be written, so that no companions can be made: as one that does not change.
-    /// Only where there is no log with runs that the file itself lacks; `None` where there is one.
+    /// Opens a file in a folder without write permission, where no companions can be created: as an
+    /// immutable file. `None` if there is a log with runs that the file itself lacks.
     fn open_unwritable(path: &Path) -> Option<Result<(Self, State), Error>> {
         if std::fs::metadata(companion(path, "-wal")).is_ok_and(|log| log.len() > 0) {
             return None;
@@ -223,7 +221,7 @@ impl Store {
         Some(Self::open_with_state(path, address.as_ref(), access))
     }
 
-    /// Opens it and reads its state, since only the first reading shows whether that can be done.
+    /// Opens it and reads its state, since only the first read shows whether that works.
     fn open_with_state(path: &Path, address: &OsStr, access: OpenFlags) -> Result<(Self, State), Error> {
         let store = Self::open(path, address, access)?;
         let state = State::of(&store.connection, path)?;
@@ -232,7 +230,7 @@ impl Store {
 
     fn open(path: &Path, address: &OsStr, access: OpenFlags) -> Result<Self, Error> {
         let place = written::place(path).map_err(|error| from_io(path, &error))?;
-        // Links were followed; another one can only have been put there since.
+        // Links were resolved; another one can only have been put there since.
         let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let address = if address == path.as_os_str() { place.as_os_str() } else { address };
         let connection = Connection::open_with_flags(Path::new(address), flags)
@@ -256,7 +254,7 @@ impl Store {
         }
     }
 
-    /// Sees that the path still leads to the file that was opened: what is written into a removed one is lost.
+    /// Checks that the path still leads to the opened file: writes to a removed file are lost.
     fn check_in_place(&self) -> Result<(), Error> {
         if self.opened.is_none() || self.opened == identity(&self.path) {
             return Ok(());
@@ -265,8 +263,8 @@ impl Store {
         Err(unusable(&self.path, detail))
     }
 
-    /// Writes what is there already: SQLite opens what cannot be written without a word, and a full disk and another's
-    /// lock are found by writing only.
+    /// Writes existing content: SQLite opens read-only files without an error, and a full disk or another
+    /// program's lock shows only on writing.
     fn try_writing(&self) -> Result<(), Error> {
         self.sql("BEGIN IMMEDIATE; UPDATE meta SET value = value WHERE name = 'file_uuid'; COMMIT")
             .inspect_err(|_| {
@@ -275,7 +273,8 @@ impl Store {
             })
     }
 
-    /// Switches to WAL mode. SQLite does not wait for locks here, so two programs that make a file at once have to.
+    /// Switches to WAL mode. SQLite does not wait for locks here, so two programs that create a file at
+    /// once have to.
     fn use_log(&self) -> Result<(), Error> {
         let start = Instant::now();
         loop {
@@ -303,21 +302,21 @@ impl Store {
     }
 }
 
-/// Makes an empty file readable by its owner only where there is none; SQLite gives its companions (-wal, -shm)
-/// the same rights.
+/// Creates an empty file with owner-only permissions if there is none; SQLite gives its companions (-wal,
+/// -shm) the same permissions.
 ///
-/// A file that exists is never opened here: closing it would drop the locks that a [`Store`] of this process holds on
-/// it, and the next program to leave the file would then delete the log under our hands.
+/// Never opens an existing file: closing it would drop the locks that a [`Store`] of this process holds on
+/// it, and the next program to leave the file would then delete the log while it is in use.
 fn make_private(path: &Path) -> std::io::Result<()> {
     match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        // Whoever made it has decided who may read it.
+        // The file's creator has decided who may read it.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop),
     }
 }
 
-/// SQLite writes what is in the journal and the log next to a file into it. So their owner must be the owner of the file: in a folder
-/// that all users can write to, anybody can put them there.
+/// SQLite writes the content of a journal or log next to a file into it. So their owner must be the owner
+/// of the file: in a folder that all users can write to, any user can put them there.
 fn refuse_companions_of_others(path: &Path, results: &std::fs::Metadata) -> Result<(), Error> {
     let us = rustix::process::geteuid().as_raw();
     for suffix in ["-journal", "-wal", "-shm"] {
@@ -336,8 +335,8 @@ fn refuse_companions_of_others(path: &Path, results: &std::fs::Metadata) -> Resu
     Ok(())
 }
 
-/// SQLite applies a rollback journal to its file, even for a reader. pgdyno keeps a log (`-wal`) instead, and has a journal only
-/// while it makes a file.
+/// SQLite applies a rollback journal to its file, even for a reader. pgdyno uses a log (`-wal`) instead,
+/// and has a journal only while it creates a file.
 fn refuse_journal(path: &Path) -> Result<(), Error> {
     let journal = companion(path, "-journal");
     let start = Instant::now();
@@ -355,7 +354,7 @@ fn refuse_journal(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A file that SQLite keeps next to the results, wherever links lead.
+/// A file that SQLite keeps next to the results, with links resolved.
 fn companion(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
     name.push(suffix);

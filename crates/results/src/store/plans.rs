@@ -155,7 +155,6 @@ fn node(row: &Row<'_>) -> Sqlite<(usize, PlanNode)> {
     Ok((row.get::<_, u32>(0)? as usize, node))
 }
 
-/// With the position of its plan.
 fn function(row: &Row<'_>) -> Sqlite<(usize, FunctionTime)> {
     let function = FunctionTime {
         name: row.get(1)?,
@@ -239,7 +238,7 @@ mod tests {
         }
     }
 
-    /// What is no node's.
+    /// Parts that belong to no node.
     const NO_NODE: [Part; 7] = [
         Part::Planning,
         Part::Geometry,

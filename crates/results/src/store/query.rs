@@ -1,4 +1,4 @@
-//! Questions in SQL: one statement, that only reads.
+//! SQL queries: one read-only statement.
 
 use rusqlite::ErrorCode;
 use rusqlite::limits::Limit;
@@ -8,23 +8,23 @@ use spec::{Class, Error};
 use super::Store;
 use crate::table::{Table, Value};
 
-/// Bytes of memory that a value takes besides its content, in our table and in what is printed of it.
+/// Bytes of memory of a value besides its content, in the table and in its printed form.
 const VALUE_BYTES: u64 = 128;
 
 impl Store {
-    /// Runs one reading statement of pgdyno's own.
+    /// Runs one read-only statement of pgdyno.
     ///
     /// # Errors
-    /// SQLite's words, when it is wrong, several, or would write.
+    /// SQLite's message, if it is invalid, several statements, or would write.
     pub fn query(&self, sql: &str) -> Result<Table, Error> {
         self.query_at_most(sql, u64::MAX)
     }
 
-    /// Runs one reading statement of the user. Its result, each value, and what SQLite needs in memory for all of this
-    /// process have `limit` bytes at most.
+    /// Runs one read-only statement of the user. Its result, each value, and SQLite's memory in this
+    /// process are limited to `limit` bytes.
     ///
     /// # Errors
-    /// As [`Store::query`]; or beyond the limit.
+    /// As [`Store::query`]; or above the limit.
     pub fn query_within(&self, sql: &str, limit: u64) -> Result<Table, Error> {
         let value = i32::try_from(limit).unwrap_or(i32::MAX);
         self.connection
@@ -49,7 +49,8 @@ impl Store {
             return Err(Error::new(Class::Usage, "no statement given; try SELECT * FROM v_run"));
         }
         let mut statement = self.connection.prepare(sql).map_err(wrong)?;
-        // What answers nothing (BEGIN, ATTACH) changes the connection, though SQLite says it only reads.
+        // Statements without result (BEGIN, ATTACH) change the connection, though SQLite reports them as
+        // read-only.
         if !statement.readonly() || statement.column_count() == 0 {
             let what = "only statements that read are run here; the results file is a record";
             return Err(Error::new(Class::Usage, what));
@@ -73,7 +74,6 @@ impl Store {
     }
 }
 
-/// A query of the user needs more bytes than it may.
 fn too_much(what: &str, limit: u64) -> Error {
     let limit = spec::bytes(limit);
     let what = format!("the query {what} more than {limit}; select less, or raise the limit with --max-size");

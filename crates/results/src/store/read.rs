@@ -1,4 +1,4 @@
-//! Reading whole records back.
+//! Reads whole records.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,6 @@ use crate::error::{damaged, no_experiment};
 
 impl Store {
     /// All experiments, oldest first.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn experiments(&self) -> Result<Vec<ExperimentSummary>, Error> {
         self.rows(
             "SELECT experiment_id, name, question, hash, created_at,
@@ -24,7 +21,8 @@ impl Store {
         )
     }
 
-    /// Finds an experiment by number or name (the newest of that name); `None` asks for the newest that has runs.
+    /// Finds an experiment by number or name (the newest with that name); `None` finds the newest with
+    /// runs.
     ///
     /// # Errors
     /// When there is none; the message lists the experiments.
@@ -44,11 +42,8 @@ impl Store {
         })
     }
 
-    /// How long jobs with an input of so many bytes took that came to a good end, on average of the last ten, seconds; `None`
-    /// where none is known. The same extract has the same size, whatever it is called.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
+    /// Seconds of successful jobs with an input of this many bytes, on average of the last ten; `None`
+    /// without any. The same extract has the same size under any name.
     pub fn usual_job_s(&self, input_bytes: u64) -> Result<Option<f64>, Error> {
         let mean = self.rows(
             "SELECT avg(measured_s) FROM (SELECT measured_s FROM run JOIN run_figure USING (run_id)
@@ -60,21 +55,15 @@ impl Store {
         Ok(mean.into_iter().next().flatten())
     }
 
-    /// All of this name, oldest first; none where it is the number of one.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
+    /// All with this name, oldest first; empty if it is the number of one.
     pub fn of_name(&self, name: &str) -> Result<Vec<ExperimentId>, Error> {
         let all = self.experiments()?;
         let is_number = all.iter().any(|known| known.id.0.to_string() == name);
         Ok(all.iter().filter(|known| known.name == name && !is_number).map(|known| known.id).collect())
     }
 
-    /// What to call an experiment in a command: its name, or its number where the name stands for another one too, or would
-    /// need quotes.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
+    /// How to name an experiment in a command: by its name, or by its number if another one has that name,
+    /// or it would need quotes.
     pub fn called(&self, id: ExperimentId) -> Result<String, Error> {
         let all = self.experiments()?;
         let name = all.iter().find(|known| known.id == id).map(|known| known.name.as_str());
@@ -89,9 +78,6 @@ impl Store {
     }
 
     /// The newest experiment with this plan.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn newest_with_hash(&self, hash: &str) -> Result<Option<ExperimentId>, Error> {
         Ok(self.experiments()?.into_iter().rev().find(|e| e.hash == hash).map(|e| e.id))
     }
@@ -99,7 +85,7 @@ impl Store {
     /// An experiment with its host and target.
     ///
     /// # Errors
-    /// When there is none of that number, or it cannot be read.
+    /// When there is none with that number, or it cannot be read.
     pub fn experiment(&self, id: ExperimentId) -> Result<StoredExperiment, Error> {
         let found = self.rows(
             "SELECT e.experiment_id, e.hash, e.name, e.question, e.file_text, e.plan_json, e.seed, e.order_scheme,
@@ -114,10 +100,7 @@ impl Store {
         found.into_iter().next().ok_or_else(|| no_experiment(&self.path, &id.0.to_string(), ""))
     }
 
-    /// What has been measured of an experiment, to go on from there; runs that were set aside do not count.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
+    /// Measured runs of an experiment, from which to continue; without runs that were set aside.
     pub fn finished_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, Error> {
         self.rows(
             "SELECT c.workload, c.factors, r.arm, r.round FROM run r JOIN cell c USING (cell_id)
@@ -127,10 +110,8 @@ impl Store {
         )
     }
 
-    /// What was measured of an experiment, disturbed by the machine, and set aside to be measured again, once for each time.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
+    /// Runs of an experiment that the machine disturbed and that were set aside for repeating, once for
+    /// each time.
     pub fn superseded_runs(&self, id: ExperimentId) -> Result<Vec<RunKey>, Error> {
         self.rows(
             "SELECT c.workload, c.factors, r.arm, r.round FROM run r JOIN cell c USING (cell_id)
@@ -142,9 +123,6 @@ impl Store {
     }
 
     /// The first artifact of this name in an experiment.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn artifact(&self, id: ExperimentId, name: &str) -> Result<Option<Artifact>, Error> {
         let found = self.rows(
             "SELECT a.name, a.media_type, a.caption, a.bytes FROM artifact a JOIN run r USING (run_id)
@@ -155,8 +133,7 @@ impl Store {
         Ok(found.into_iter().next())
     }
 
-    /// All runs of an experiment with everything they hold but the distributions of single seconds, in order of
-    /// execution.
+    /// All runs of an experiment without the distributions of single seconds, in order of execution.
     ///
     /// # Errors
     /// When the file cannot be read, or is damaged.
@@ -192,7 +169,6 @@ impl Store {
         self.rows(set, [id], rows::setting)
     }
 
-    /// Everything but its scripts.
     fn fill(&self, run: &mut Run, id: i64) -> Result<(), Error> {
         let counts = "SELECT name, value FROM run_count WHERE run_id = ?1";
         run.counts = self.rows(counts, [id], rows::count)?.into_iter().collect();
@@ -232,7 +208,6 @@ impl Store {
         Ok(())
     }
 
-    /// The histogram over the whole run.
     fn histogram(&self, script: i64, kind: &str) -> Result<Histogram, Error> {
         let found = self.rows(
             "SELECT v2, sum_ns, sum_squares, min_ns, max_ns FROM hist

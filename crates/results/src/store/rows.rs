@@ -1,4 +1,4 @@
-//! Rows of the results file as the records they were.
+//! Rows of the results file as records.
 
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
@@ -63,7 +63,7 @@ pub(super) fn key(row: &Row<'_>) -> Sqlite<RunKey> {
     Ok(RunKey { workload: row.get(0)?, factors: json(row, 1)?, arm: row.get(2)?, round: row.get(3)? })
 }
 
-/// A run without what other tables hold of it: [`key`] first.
+/// A run without its rows of other tables: [`key`] first.
 pub(super) fn run(row: &Row<'_>) -> Sqlite<Run> {
     Ok(Run {
         uuid: row.get(5)?,
@@ -168,13 +168,11 @@ pub(super) fn script(row: &Row<'_>) -> Sqlite<(i64, ScriptRecord)> {
     Ok((row.get(0)?, script))
 }
 
-/// Which part of a map a script asks for.
 fn map_part(row: &Row<'_>) -> Sqlite<Option<MapPart>> {
     let Some(layer) = row.get(5)? else { return Ok(None) };
     Ok(Some(MapPart { layer, zoom: row.get(6)?, cached: row.get(7)? }))
 }
 
-/// One step of the series of the script at this position.
 pub(super) fn step(row: &Row<'_>, script: u32) -> Sqlite<SeriesPoint> {
     Ok(SeriesPoint {
         script,
@@ -207,13 +205,14 @@ pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<
     serde_json::from_str(&text).map_err(|error| damaged(column, error))
 }
 
-/// A value stored under the name serde knows it by.
+/// A value stored under its serde name.
 pub(super) fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Sqlite<T> {
     let text: String = row.get(column)?;
     serde_json::from_value(text.into()).map_err(|error| damaged(column, error))
 }
 
-/// Seeds and sums use all 64 bits and more, which SQLite's signed integers do not show readably: kept as text.
+/// Seeds and sums use 64 bits and more, which SQLite's signed integers do not show readably: stored as
+/// text.
 fn number<T: std::str::FromStr<Err = std::num::ParseIntError>>(row: &Row<'_>, column: usize) -> Sqlite<T> {
     let text: String = row.get(column)?;
     text.parse().map_err(|error| damaged(column, error))
@@ -223,7 +222,6 @@ pub(super) fn to_json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("records are plain data")
 }
 
-/// The name under which serde knows a value, without quotes.
 pub(super) fn to_word<T: serde::Serialize>(value: &T) -> String {
     to_json(value).trim_matches('"').to_owned()
 }

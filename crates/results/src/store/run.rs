@@ -1,4 +1,4 @@
-//! Writing a run with all it holds.
+//! Writes a run with all its rows.
 
 use rusqlite::{OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
@@ -9,7 +9,6 @@ use super::rows::{to_json, to_word};
 use super::{ExperimentId, Finished, Sqlite, WHOLE_RUN, plans, tiles};
 use crate::spool::Spool;
 
-/// Writes a run, and gives its number.
 pub(super) fn insert(
     transaction: &Transaction<'_>,
     experiment: ExperimentId,
@@ -128,7 +127,6 @@ fn insert_figures(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<(
     Ok(())
 }
 
-/// What a job did, and what it left.
 fn insert_job(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()> {
     for (at, phase) in (0_i64..).zip(&run.phases) {
         let count = phase.count.map(|count| count as i64);
@@ -144,7 +142,6 @@ fn insert_job(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()> {
     Ok(())
 }
 
-/// What was kept, what happened, what was watched.
 fn insert_happenings(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()> {
     for (at, artifact) in (0_i64..).zip(&run.artifacts) {
         let values = params![id, at, artifact.name, artifact.media_type, artifact.caption, artifact.bytes];
@@ -226,7 +223,7 @@ fn insert_slices(transaction: &Transaction<'_>, id: i64, run: &Run) -> Sqlite<()
     Ok(())
 }
 
-/// Why distributions do not get from the spool into the file.
+/// Why distributions cannot be copied from the spool into the file.
 enum Spooling {
     Spool(std::io::Error),
     Sqlite(rusqlite::Error),
@@ -253,7 +250,7 @@ fn insert_seconds(transaction: &Transaction<'_>, scripts: &[i64], seconds: &Spoo
     })
 }
 
-/// A histogram of a script, over what begins there and is so long, µs.
+/// A histogram of a script, over this start and length, µs.
 fn insert_histogram(
     transaction: &Transaction<'_>,
     script: i64,

@@ -1,5 +1,6 @@
-//! The tables of a results file, and whether a file has these and nothing else that pgdyno did not make. A results file may
-//! come from somebody else, and a view or a trigger in it would run whenever the file is read or written.
+//! The tables of a results file, and whether a file has additions that pgdyno did not create. A results
+//! file may come from another person, and a view or a trigger in it would run whenever the file is read or
+//! written.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -22,23 +23,19 @@ const APPLICATION: u32 = 0x7067_6479;
 /// SQLite's `user_version` of a results file.
 pub(super) const VERSION: u32 = 10;
 
-/// The last version without an `application_id`. It has the same tables and columns.
 pub(super) const LAST_UNMARKED: u32 = 8;
 
 /// Versions with the tables and columns of the present one: `import` copies their files.
 pub(super) const COPIED: RangeInclusive<u32> = LAST_UNMARKED..=VERSION - 1;
 
-/// Tables that `ANALYZE` makes.
+/// Tables that `ANALYZE` creates.
 const STATISTICS: [&str; 2] = ["sqlite_stat1", "sqlite_stat4"];
 
-/// What the header and the tables of a file say about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// It has no tables: a new file.
     Empty,
     Present,
     Newer(u32),
-    /// Made by an earlier build, with this schema.
     Earlier(u32),
     Foreign,
 }
@@ -69,7 +66,7 @@ impl State {
             .map_err(|error| from_sqlite(path, &error))
     }
 
-    /// Refuses all files except new files and files of [`VERSION`].
+    /// Rejects all files except new files and files of [`VERSION`].
     pub(super) fn check(self, path: &Path) -> Result<(), Error> {
         Err(match self {
             Self::Empty | Self::Present => return Ok(()),
@@ -81,7 +78,7 @@ impl State {
     }
 }
 
-/// Makes all tables and views in an empty file; another program may do the same at the same time.
+/// Creates all tables and views in an empty file; another program may do the same at the same time.
 pub(super) fn make(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     let sqlite = |error: rusqlite::Error| from_sqlite(path, &error);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sqlite)?;
@@ -102,7 +99,6 @@ pub(super) fn make(connection: &mut Connection, path: &Path) -> Result<(), Error
     make().and_then(|()| transaction.commit()).map_err(sqlite)
 }
 
-/// An empty database with all tables and views.
 fn sample() -> Sqlite<Connection> {
     let connection = Connection::open_in_memory()?;
     connection.execute_batch(SCHEMA)?;
@@ -119,11 +115,12 @@ pub(super) fn tables() -> Sqlite<Vec<String>> {
 struct Object {
     kind: String,
     name: String,
-    /// None for an index that a constraint made.
+    /// `None` for an index of a constraint.
     sql: Option<String>,
 }
 
-/// Turns off what a hostile file needs (<https://www.sqlite.org/security.html>); results files have no triggers.
+/// Turns off features that a hostile file needs (<https://www.sqlite.org/security.html>); results files
+/// have no triggers.
 pub(super) fn distrust(connection: &Connection) -> Sqlite<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -131,8 +128,8 @@ pub(super) fn distrust(connection: &Connection) -> Sqlite<()> {
     connection.pragma_update(None, "cell_size_check", true)
 }
 
-/// Refuses a file with views, triggers, virtual tables or expressions that the schema does not have. Plain tables and
-/// indexes that somebody added stay: they compute nothing.
+/// Rejects a file with views, triggers, virtual tables or expressions that the schema does not have.
+/// Additional plain tables and indexes are accepted: they compute nothing.
 pub(super) fn refuse_additions(connection: &Connection, path: &Path) -> Result<(), Error> {
     match first_addition(connection) {
         Ok(None) => Ok(()),
@@ -162,7 +159,7 @@ fn first_addition(connection: &Connection) -> Sqlite<Option<Object>> {
             return Ok(Some(object));
         }
     }
-    // The names in `sqlite_schema` can be forged; these are of what SQLite made of its statements.
+    // The names in `sqlite_schema` can be forged; these come from SQLite's parsed statements.
     let mut made = connection.prepare("SELECT type, name FROM pragma_table_list WHERE schema = 'main'")?;
     let made = made.query_map([], |row| Ok(Object { kind: row.get(0)?, name: row.get(1)?, sql: None }))?;
     let made: Vec<Object> = made.collect::<Sqlite<_>>()?;
@@ -213,7 +210,8 @@ mod tests {
         (folder, path)
     }
 
-    /// A view of somebody else's file filled the memory when it was read, and its triggers ran when it was written.
+    /// Regression: a view of a foreign file filled the memory when it was read, and its triggers ran when
+    /// it was written.
     #[test]
     fn what_pgdyno_did_not_make_is_refused_by_name() {
         let cases = [

@@ -73,7 +73,7 @@ fn figures_that_the_table_does_not_have_are_kept() {
     assert_eq!(got.scripts[0].counts, put.scripts[0].counts);
 }
 
-/// A script that ten experiments use is there once; what an experiment keeps again changes nothing.
+/// A script that ten experiments use is stored once; storing it again for an experiment changes nothing.
 #[test]
 fn texts_are_kept_once_and_come_back() {
     let (_folder, path) = place();
@@ -99,7 +99,7 @@ fn texts_are_kept_once_and_come_back() {
     assert_eq!(store.texts(ExperimentId(99)).unwrap(), []);
 }
 
-/// What an earlier invocation prepared was looked for in all runs, read with all their histograms.
+/// Regression: results of an earlier preparation were searched in all runs, read with all their histograms.
 #[test]
 fn resuming_reads_no_histograms_for_one_artifact() {
     let (_folder, path) = place();
@@ -137,7 +137,7 @@ fn the_same_plan_goes_on_and_again_begins_anew() {
     refused(store.find(Some("other")), "no experiment ");
 }
 
-/// `-e tiles` picked one of four without a word, and hints did not say which experiment they mean.
+/// Regression: `-e tiles` picked one of four without a warning, and hints did not name their experiment.
 #[test]
 fn a_name_that_several_have_is_known_as_such() {
     let (_folder, path) = place();
@@ -276,7 +276,7 @@ fn a_run_is_there_whole_or_not_at_all() {
     let mut twice = run("reads", 4, Some("A"), 3, 1000.0);
     twice.phases.push(twice.phases[0].clone());
     twice.uuid = store.runs(id).unwrap()[0].uuid.clone(); // breaks the uniqueness of runs
-    // The runs of a block share its fate.
+    // The runs of a block are stored together or not at all.
     let block = [finished(run("reads", 4, Some("B"), 3, 1000.0)), finished(twice)];
     assert!(store.store(id, &block).is_err());
     assert_eq!(store.runs(id).unwrap().len(), 3);
@@ -299,7 +299,7 @@ fn every_table_and_view_is_on_the_schema_page() {
 fn a_full_disk_loses_nothing_stored_before() {
     let (_folder, path) = place();
     let (mut store, id) = filled(&path);
-    store.sql("PRAGMA max_page_count = 1").unwrap(); // as it is: no more than now
+    store.sql("PRAGMA max_page_count = 1").unwrap(); // the present size: no growth
     let mut large = run("reads", 4, Some("A"), 9, 1000.0);
     large.artifacts[0].bytes = vec![7; 1 << 20];
     let error = store.store(id, &[finished(large.clone())]).unwrap_err();
@@ -323,7 +323,7 @@ fn another_writer_is_named() {
     store.store(id, &[finished(run("reads", 4, Some("A"), 9, 1000.0))]).unwrap();
 }
 
-/// SQLite opens what cannot be written without a word.
+/// SQLite opens read-only files without an error.
 #[test]
 fn what_cannot_be_written_is_refused_as_it_is_opened() {
     let (_folder, path) = place();
@@ -341,7 +341,7 @@ fn what_cannot_be_written_is_refused_as_it_is_opened() {
     store.try_writing().unwrap();
 }
 
-/// What a kill leaves: the file and its log as they stood in the middle of storing a run.
+/// After a kill: the file and its log in the middle of storing a run.
 #[test]
 fn a_file_copied_in_the_middle_of_a_run_opens_without_it() {
     let (folder, path) = place();
@@ -375,16 +375,16 @@ fn damaged_content_is_an_error() {
     }
 }
 
-/// Names the file to the other program in `others_see_that_the_file_is_in_use`.
+/// Names the file for the other program in `others_see_that_the_file_is_in_use`.
 const OTHER_PROGRAM: &str = "PGDYNO_TEST_LOCKS";
 
-/// The program that leaves a file as its last user deletes the log: every other must see our lock. (SQLite before 3.51
-/// looks at nothing else, and Debian's `sqlite3` is older.)
+/// The program that leaves a file as its last user deletes the log: every other program must see the lock.
+/// (SQLite before 3.51 checks nothing else, and Debian's `sqlite3` is older.)
 #[test]
 fn others_see_that_the_file_is_in_use() {
     let (_folder, path) = place();
     let (_store, _) = filled(&path);
-    // Opening it once more in this process must not drop the locks of the first.
+    // Opening it again in this process must not drop the locks of the first.
     drop(Store::create_or_open(&path).unwrap());
     drop(Store::open_read_only(&path).unwrap());
     let other = std::process::Command::new(std::env::current_exe().unwrap())
@@ -395,7 +395,6 @@ fn others_see_that_the_file_is_in_use() {
     assert!(other.status.success(), "{}", String::from_utf8_lossy(&other.stdout));
 }
 
-/// The other program; does nothing unless the environment names a file.
 #[test]
 fn another_program_cannot_lock_a_file_in_use() {
     let Some(path) = std::env::var_os(OTHER_PROGRAM) else { return };
@@ -426,7 +425,7 @@ fn a_folder_is_not_a_results_file() {
     assert!(Store::create_or_open(folder.path()).is_err());
 }
 
-/// Whatever was named with `--results` became 0600 before anybody looked what it is, devices included.
+/// Regression: any file named with `--results` became 0600 before it was inspected, devices included.
 #[test]
 fn what_is_no_results_file_keeps_its_rights() {
     let (folder, _) = place();
@@ -443,7 +442,7 @@ fn what_is_no_results_file_keeps_its_rights() {
     assert!(device.to_string().ends_with("it is a device or a pipe"), "{device}");
 }
 
-/// Runs went on into a file that was no longer there, and were lost without a word.
+/// Regression: runs were written into a removed file, and were lost without an error.
 #[test]
 fn a_removed_or_replaced_file_is_noticed_before_a_run_is_lost() {
     let (folder, path) = place();
@@ -458,7 +457,8 @@ fn a_removed_or_replaced_file_is_noticed_before_a_run_is_lost() {
     assert!(store.store(id, &[finished(more.clone())]).is_err());
 }
 
-/// Of two commands that began a results file at once, one told that it was none.
+/// Regression: of two commands that created a results file at once, one reported that it was not a results
+/// file.
 #[test]
 fn a_file_that_is_being_made_is_waited_for() {
     let folder = tempfile::tempdir().unwrap();
@@ -473,7 +473,7 @@ fn a_file_that_is_being_made_is_waited_for() {
     maker.join().unwrap().unwrap();
 }
 
-/// Reading opened the file for writing, and left companions where there were none.
+/// Regression: reading opened the file for writing, and left new companions.
 #[test]
 fn reading_changes_nothing_in_the_folder() {
     let (folder, path) = place();

@@ -1,4 +1,4 @@
-//! Texts of scripts, queries and SQL files: each kept once, however many experiments use it.
+//! Texts of scripts, queries and SQL files: each is stored once for all experiments.
 
 use rusqlite::{Row, params};
 use spec::{Error, Text};
@@ -7,10 +7,7 @@ use super::rows::{to_json, to_word};
 use super::{ExperimentId, Sqlite, Store, rows};
 
 impl Store {
-    /// Keeps what an experiment uses; what is there already stays as it is.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Stores the texts of an experiment; existing ones stay unchanged.
     pub fn keep_texts(&mut self, experiment: ExperimentId, texts: &[Text]) -> Result<(), Error> {
         if texts.is_empty() {
             return Ok(());
@@ -32,7 +29,7 @@ impl Store {
         kept.map_err(|error| self.error(&error))
     }
 
-    /// The texts that an experiment used, by who uses them; imported runs have none.
+    /// The texts that an experiment used, by user; imported runs have none.
     ///
     /// # Errors
     /// When the file cannot be read, or is damaged.

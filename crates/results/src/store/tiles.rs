@@ -8,35 +8,33 @@ use spec::{Error, Run, TileFigures, TileSample};
 
 use super::{ExperimentId, Sqlite, Store, rows};
 
-/// Whose single tiles they are.
+/// The common facts of single tiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TilesOf {
     pub workload: String,
-    /// Of its cell.
     pub factors: BTreeMap<String, String>,
     pub arm: Option<String>,
-    /// Name of the script that asked for them.
     pub script: String,
     /// Table, function or file that makes them.
     pub layer: String,
-    /// Whether a cache in front gave them; `None` where there is none.
+    /// Whether they came from a cache; `None` without a cache.
     pub cached: Option<bool>,
 }
 
-/// A tile over all rounds of an arm that count: of arms that are compared, those in which none has an invalid run.
+/// A tile over all counted rounds of an arm: if arms are compared, rounds in which none has an invalid run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredTile {
-    /// Shared by those of a script: of tiles there are many.
+    /// Shared by the tiles of a script, of which there are many.
     pub of: Arc<TilesOf>,
     pub figures: TileFigures,
 }
 
-/// How many single tiles an experiment has.
+/// Number of single tiles of an experiment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TileCounts {
     /// Of each cell, arm and script.
     pub tiles: u64,
-    /// Of these, those that [came often](TileFigures::came_often).
+    /// Of these, the ones that [came often](TileFigures::came_often).
     pub often: u64,
     pub places: u64,
 }
@@ -82,9 +80,6 @@ const COLUMNS: &str =
 
 impl Store {
     /// All tiles of an experiment, by cell, arm, script and place.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn tiles(&self, id: ExperimentId) -> Result<Vec<StoredTile>, Error> {
         let all = format!(
             "SELECT {COLUMNS} FROM v_tile WHERE experiment_id = ?1 ORDER BY workload, factors, arm, script, z, x, y"
@@ -92,11 +87,9 @@ impl Store {
         self.tiles_by(&all, [id.0])
     }
 
-    /// The slowest of each cell and arm by their mean, so many at most, by cell, arm and then that mean. Those that did not
-    /// [come often](TileFigures::came_often) are among them only where none of that cell and arm did.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
+    /// The slowest of each cell and arm by their mean, at most this many, by cell, arm and then that mean.
+    /// Tiles that did not [come often](TileFigures::came_often) are included only if no tile of that cell
+    /// and arm did.
     pub fn slowest_tiles(&self, id: ExperimentId, most: usize) -> Result<Vec<StoredTile>, Error> {
         let ranked = format!(
             "WITH own AS (
@@ -110,10 +103,7 @@ impl Store {
         self.tiles_by(&ranked, params![id.0, TileFigures::OFTEN as i64, most as i64])
     }
 
-    /// How many there are, without reading them one by one.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
+    /// The number of tiles, without reading them one by one.
     pub fn tile_counts(&self, id: ExperimentId) -> Result<TileCounts, Error> {
         let counts =
             "SELECT count(*), coalesce(sum(requests >= ?2), 0), count(DISTINCT z || '/' || x || '/' || y)
@@ -126,7 +116,6 @@ impl Store {
         Ok(found.into_iter().next().unwrap_or_default())
     }
 
-    /// Tiles by a query for [`COLUMNS`].
     fn tiles_by(&self, query: &str, values: impl Params) -> Result<Vec<StoredTile>, Error> {
         let mut last: Option<Arc<TilesOf>> = None;
         self.rows(query, values, |row| {
@@ -137,7 +126,6 @@ impl Store {
         })
     }
 
-    /// Fills in what tiles of a run hold.
     pub(super) fn fill_tile_samples(&self, run: &mut Run, id: i64) -> Result<(), Error> {
         let samples =
             "SELECT script, tiles, empty, features_in, features_out, vertices, bytes FROM tile_sample
@@ -191,7 +179,7 @@ mod tests {
     use super::*;
     use crate::fixture::{experiment, finished, host, run, target};
 
-    /// A run that was asked for these columns of z3, so often, each in so many µs.
+    /// A run with requests for these columns of z3: number of requests, each of this many µs.
     fn asked(arm: &str, round: u32, tiles: &[(u32, u64, f64)]) -> Run {
         let tile = |(x, requests, mean_us): &(u32, u64, f64)| TileFigures {
             script: 0,
@@ -221,12 +209,12 @@ mod tests {
         (folder, store, id)
     }
 
-    /// Arm, column and requests.
     fn told(tiles: &[StoredTile]) -> Vec<(Option<&str>, u32, u64)> {
         tiles.iter().map(|tile| (tile.of.arm.as_deref(), tile.figures.x, tile.figures.requests)).collect()
     }
 
-    /// Round 2 of A counted, although B has none to be held against it: maps of A and B were of other rounds.
+    /// Regression: round 2 of A counted, although B has no counterpart: maps of A and B were of different
+    /// rounds.
     #[test]
     fn an_invalid_run_takes_its_pair_of_single_tiles_out() {
         let mut runs = vec![asked("A", 1, &[(1, 4, 10.0)]), asked("B", 1, &[(1, 4, 20.0)])];

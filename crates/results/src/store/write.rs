@@ -7,11 +7,9 @@ use super::rows::{to_json, to_word};
 use super::{ExperimentId, Finished, Sqlite, Store, run};
 
 impl Store {
-    /// Finds the newest experiment with this plan, or makes it; counts the invocation and keeps the larger number
-    /// of rounds. With `again` always makes a new one. Returns its number and which invocation this is, from 1.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Finds the newest experiment with this plan, or creates it; counts the invocation and keeps the
+    /// larger number of rounds. With `again` always creates one. Returns its number and the number of this
+    /// invocation, from 1.
     pub fn begin_experiment(
         &mut self,
         experiment: &Experiment,
@@ -44,23 +42,18 @@ impl Store {
         begun.map_err(|error| self.error(&error))
     }
 
-    /// Sees that the file can be written, and changes nothing: nobody should learn that after the first run.
-    ///
-    /// # Errors
-    /// When it cannot.
+    /// Checks that the file can be written, without changing it, so that an error occurs before the first
+    /// run.
     pub fn check_writable(&mut self) -> Result<(), Error> {
         let attempt = begin_writing(&mut self.connection).and_then(|transaction| {
-            // A file that can only be read lets transactions begin, and refuses what is in them.
+            // A read-only file accepts the begin of a transaction, and rejects its statements.
             transaction.execute("UPDATE meta SET value = value", [])?;
             transaction.rollback()
         });
         attempt.map_err(|error| self.error(&error))
     }
 
-    /// Marks stored runs as set aside, for this reason: they stay as they are, and are to be measured again.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Marks stored runs as set aside, with the reason: they stay unchanged, and are to be repeated.
     pub fn set_aside(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {
         let marked = self.write(|transaction| {
             for run in runs {
@@ -71,11 +64,8 @@ impl Store {
         marked.map_err(|error| self.error(&error))
     }
 
-    /// The same with runs that the machine disturbed and that are measured again: no comparison takes them any more, and an
-    /// event tells them from others that were set aside.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// The same for runs that the machine disturbed and that are repeated: comparisons ignore them, and an
+    /// event distinguishes them from others that were set aside.
     pub fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), Error> {
         let superseded = self.write(|transaction| {
             for run in runs {
@@ -89,11 +79,8 @@ impl Store {
         superseded.map_err(|error| self.error(&error))
     }
 
-    /// Stores runs that belong together with all they hold, in one durable transaction: after a crash all of them are
-    /// there, or none. Gives their numbers.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Stores a block of runs with all their rows, in one durable transaction: after a crash all of them
+    /// exist, or none. Returns their numbers.
     pub fn store(&mut self, experiment: ExperimentId, block: &[Finished]) -> Result<Vec<i64>, Error> {
         self.check_in_place()?;
         let stored = self.write(|transaction| {
@@ -102,7 +89,7 @@ impl Store {
         stored.map_err(|error| self.error(&error))
     }
 
-    /// Does this in one durable transaction.
+    /// Runs this in one durable transaction.
     pub(super) fn write<T, E: From<rusqlite::Error>>(
         &mut self,
         what: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
@@ -114,7 +101,7 @@ impl Store {
     }
 }
 
-/// A transaction that waits for another writer at its start; one that first reads cannot wait later, and fails.
+/// A transaction that waits for another writer at its start; after a read it could not wait, and would fail.
 fn begin_writing(connection: &mut rusqlite::Connection) -> Sqlite<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
@@ -158,7 +145,6 @@ pub(super) fn insert_experiment(
     Ok(transaction.last_insert_rowid())
 }
 
-/// Hosts are stored once per state of their facts.
 fn host_id(transaction: &Transaction<'_>, host: &Host) -> Sqlite<i64> {
     let facts = to_json(&host.facts);
     let values = params![host.uuid, host.name, host.cpu, host.cores, host.memory_bytes as i64, facts];

@@ -1,4 +1,4 @@
-//! Whether the runs can be believed, and what they gave where nothing is compared.
+//! Whether the runs are valid, and their figures if nothing is compared.
 
 use results::answer::{Doubtful, Doubts, Instead};
 use results::cells::Response;
@@ -9,7 +9,6 @@ use crate::numbers;
 use crate::spread::outliers_in_words;
 
 impl Told<'_> {
-    /// Whether the runs can be believed, in one or two sentences.
     pub(super) fn validity(&self) -> String {
         let again = &self.answer.doubts.again;
         if again.runs == 0 {
@@ -99,7 +98,6 @@ fn one_cell(runs: usize, [mean, least, most]: [f64; 3], spread: &Spread, respons
     )
 }
 
-/// Median and 99th percentile.
 fn percentiles(of: &Response) -> String {
     format!("p50 {}, p99 {}", numbers::percentile(of, 0.5), numbers::percentile(of, 0.99))
 }

@@ -1,5 +1,5 @@
-//! The answer under the question: verdict with interval, what it costs in safety, and whether it can be believed. Drawn at
-//! the head of a page, and as the lines at the end of a run.
+//! The answer below the question: verdict with interval, effects on safety, and validity. Drawn at the head
+//! of a page, and as the lines at the end of a run.
 
 mod believed;
 mod page;
@@ -11,11 +11,9 @@ use results::ReportData;
 use results::answer::Answer;
 use results::limits::Limits;
 
-/// The answer, with the data that it is rendered from.
 pub(crate) struct Told<'a> {
     pub(crate) data: &'a ReportData,
     pub(crate) answer: Answer,
-    /// The limits, where these are what is looked for.
     limits: Option<Limits<'a>>,
 }
 

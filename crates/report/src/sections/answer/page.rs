@@ -64,7 +64,6 @@ impl Told<'_> {
         )
     }
 
-    /// Whether the runs can be believed, what did not run, and what was noticed.
     fn remark_blocks(&self) -> Vec<Block> {
         let taste = self.data.experiment.taste.iter().map(|taste| {
             Paragraph::new("notice").strong("A taste, not a measurement.").plain(format!(" {taste}")).into()

@@ -1,5 +1,5 @@
-//! The answer to a comparison of two sides on one workload, in a few lines: a sentence, both speeds, what was unusual, and what
-//! to type next.
+//! The answer to a comparison of two sides on one workload, in a few lines: a sentence, both speeds,
+//! anything unusual, and the next command.
 
 use results::answer::Line;
 use results::comparison::{CellComparison, Comparison, Metric};
@@ -11,10 +11,11 @@ use crate::compared::{indicative, value_of, with_doubt};
 use crate::{differences, numbers, visible};
 use results::ReportData;
 
-/// Most lines of what else differs between the two sides.
+/// Differences besides speed, at most.
 const MOST_DIFFERENCES: usize = 1;
 
-/// The answer; `None` where it is of more than one workload or arm, or of jobs, which [`super::summary::text`] tells.
+/// The answer; `None` if it has several workloads or arms, or is about jobs: [`super::summary::text`]
+/// prints these.
 ///
 /// Control characters in foreign text are escaped.
 #[must_use]
@@ -39,7 +40,6 @@ pub fn text(data: &ReportData) -> Option<String> {
     Some(head + &speeds + &said + &told.next())
 }
 
-/// What the user calls a side: its settings, where it has any.
 fn label(data: &ReportData, name: &str) -> String {
     let arm = data.experiment.arms.iter().find(|arm| arm.name == name);
     let by_settings = data.experiment.compare_factor.as_deref() == Some("settings");
@@ -58,7 +58,6 @@ fn asked(question: &str) -> Option<(&str, &str)> {
     question.strip_prefix("Is ")?.strip_suffix('?')?.split_once(" faster than ")
 }
 
-/// The answer in one sentence, with the interval and its confidence.
 fn sentence(
     question: &str,
     of: &Comparison,

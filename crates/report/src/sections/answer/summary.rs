@@ -13,12 +13,11 @@ use crate::visible;
 use crate::zooms;
 use results::ReportData;
 
-/// Width of a line, in characters.
 const WIDTH: usize = 80;
 
-/// Question, answer with interval, answers per workload and what is to be believed; ends with a line break.
+/// Question, answer with interval, answers per workload and validity; ends with a line break.
 ///
-/// Control characters in foreign text are escaped, so that nothing in it can drive a terminal or forge a line.
+/// Control characters in foreign text are escaped, so that it cannot control a terminal or forge a line.
 #[must_use]
 pub fn text(data: &ReportData) -> String {
     let whole = Told::of(data);
@@ -44,14 +43,14 @@ pub fn text(data: &ReportData) -> String {
             let told = besides.iter().filter(|(own, _)| *own == name).flat_map(|(_, told)| told);
             told.map(|phrase| format!("{indent}{phrase}")).collect()
         };
-        // The arm first: below several of them nobody would know whose workloads these are.
+        // The arm first: with several arms it must be clear whose workloads follow.
         let mut told = said.lines.iter().peekable();
         while let Some(line) = told.next() {
             lines.push(format!("  {}: {}: {}", line.head, line.verdict, line.figures));
             let is_last = told.peek().is_none_or(|next| next.workload != line.workload);
             lines.extend(line.workload.iter().filter(|_| is_last).flat_map(|name| besides_of(name)));
         }
-        // The lines of the answer come first; the mean over all of them is a detail.
+        // The lines of the answer are first; the mean over all of them is a detail.
         let is_split = said.lines.iter().any(|line| line.workload.is_some());
         let whole = is_split.then(|| Part::whole(arm));
         let is_told =
@@ -88,7 +87,7 @@ pub fn text(data: &ReportData) -> String {
 }
 
 impl Told<'_> {
-    /// What to type next; nothing where nothing is open. A command is copied: it stays on one line.
+    /// The next command; empty if nothing is open. It stays on one line, for copying.
     pub(super) fn next(&self) -> String {
         let Some(next) = &self.answer.next else { return String::new() };
         let command =
@@ -138,7 +137,7 @@ fn words(line: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Breaks a line between words, so that it fits a terminal; what follows is indented further.
+/// Breaks a line between words to fit a terminal; continuation lines are indented further.
 pub(super) fn wrapped(line: &str) -> String {
     let indent = line.len() - line.trim_start().len();
     let mut out = " ".repeat(indent);

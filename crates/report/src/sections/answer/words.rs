@@ -1,4 +1,4 @@
-//! The answer in sentences.
+//! The answer as sentences.
 
 use results::CellFigures;
 use results::answer::{FromCache, Line, Part, Uncut, part_name};
@@ -20,40 +20,37 @@ use crate::sections::verdicts::sentence;
 use crate::{differences, numbers};
 use results::data::cell_text;
 
-/// Cells that are named one by one; the others are counted.
+/// Cells listed by name; the others are counted.
 const NAMED: usize = 12;
-/// The same of those whose runs fall into two groups.
 const NAMED_GROUPS: usize = 5;
 
 pub(super) struct Said {
-    /// What it is called: a level that is only a number says nothing without its factor.
+    /// Its name: a level that is only a number includes its factor.
     pub(super) arm: String,
-    /// The answer: one line, or one for each part where these differ.
+    /// The answer: one line, or one for each part if these differ.
     pub(super) lines: Vec<SaidLine>,
     pub(super) tone: Tone,
-    /// What weakens crash safety; empty when nothing does.
+    /// Settings that weaken crash safety; empty if none.
     pub(super) unsafe_settings: String,
-    /// More that must be said with it: cells that go the other way, pairs left out.
+    /// Other remarks: cells that change in the opposite direction, excluded pairs.
     pub(super) remarks: Vec<String>,
 }
 
 pub(super) struct SaidLine {
-    /// The arm; of a part also what it is, and the values that are compared.
+    /// The arm; for a part also its name and the compared values.
     pub(super) head: String,
     pub(super) verdict: String,
-    /// Change, interval and what they are taken over.
     pub(super) figures: String,
-    /// The workload that the line is about, where it is about one.
     pub(super) workload: Option<String>,
 }
 
 impl<'a> Told<'a> {
-    /// The comparison with each of its arms except for parts of one that is taken apart, and what is said of it; empty when
-    /// nothing is compared.
+    /// The comparison with each of its arms and the text about it; without the parts of an arm that is
+    /// taken apart. Empty if nothing is compared.
     pub(super) fn arms(&self) -> Vec<(&'a Comparison, &'a ArmComparison, Said)> {
         let Some(of) = self.data.compared() else { return Vec::new() };
         let (apart, not_run) = (TakenApart::of(&self.data.experiment), self.data.not_run());
-        // What could not be run is told as that.
+        // An arm that could not run is reported as such.
         let is_not_run = |arm: &ArmComparison| {
             let named = |what: &str| what.strip_suffix(&*arm.arm).is_some_and(|before| before.ends_with(' '));
             arm.cells.is_empty() && not_run.iter().any(|own| named(&own.what))
@@ -70,7 +67,8 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// `; 1.7 times as long [1.5, 1.9], 7.28 s in the mean, stock 4.28 s`: of jobs alone, the mean of one that is all there is.
+    /// `; 1.7 times as long [1.5, 1.9], 7.28 s in the mean, stock 4.28 s`: for jobs only, with the mean if
+    /// there is only one.
     fn took(&self, of: &Comparison, arm: &ArmComparison, figure: &Figure) -> String {
         if !arm.cells.iter().all(|cell| cell.job) {
             return String::new();
@@ -100,7 +98,6 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// The warning about arms that were not measured in turn.
     fn not_interleaved(&self) -> Option<String> {
         let has_control = self.data.compared().is_some_and(|of| of.control.is_some());
         let what = match has_control {
@@ -132,14 +129,14 @@ impl<'a> Told<'a> {
             }
             None => Self::without_figure(of, arm, line.verdict),
         };
-        // A difference that is measured apart says it already.
+        // A difference that was measured separately includes the warning.
         let is_said = self.data.experiment.is_interleaved() || line.verdict == Verdict::Differs;
         let verdict = if is_said { verdict } else { format!("{verdict} (not interleaved)") };
         let (name, values) = (self.name_of(&arm.arm), &line.values);
         let what = part_name(&line.part);
         let head = match what {
             None => name,
-            // The values end with the arm's own name where it is a level.
+            // The values end with the arm's name if it is a level.
             Some(what) if values.ends_with(&format!("→ {}", arm.arm)) => format!("{what}, {values}"),
             Some(what) => format!("{name}: {what}, {values}"),
         };
@@ -169,13 +166,14 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// What an arm differs in most beside its speed, a phrase each, by workload; workloads with nothing to say are left out.
+    /// The largest differences of an arm besides speed, a phrase each, by workload; workloads without any
+    /// are left out.
     pub(super) fn besides<'c>(&self, of: &Comparison, arm: &'c ArmComparison) -> Vec<(&'c str, Vec<String>)> {
         let of_it = |name| (name, differences::told(&self.answer.causes, name, &arm.arm, &of.base));
         arm.workload_names().into_iter().map(of_it).filter(|(_, told)| !told.is_empty()).collect()
     }
 
-    /// What a reader must know of this answer and would not expect; nothing where all went well.
+    /// Unexpected facts about this answer; empty if all went well.
     pub(super) fn unusual(&self, unsafe_settings: &[String]) -> Vec<String> {
         let remarks = &self.answer.remarks;
         let mut told: Vec<String> = self.trends();
@@ -192,7 +190,7 @@ impl<'a> Told<'a> {
         told.extend(next::looked(&self.data.course));
         told.extend(self.in_time());
         told.extend(self.data.not_run().iter().map(|own| format!("Not run: {}: {}.", own.what, own.why)));
-        // Why the sides took no turns in slices is nothing unusual: the report says it.
+        // Why the sides took no turns in slices is not unusual: the report shows it.
         told.extend(self.units());
         let doubts = &self.answer.doubts;
         if [&doubts.again, &doubts.suspect, &doubts.invalid].iter().any(|own| own.runs > 0) {
@@ -205,14 +203,13 @@ impl<'a> Told<'a> {
         told
     }
 
-    /// What there is to say where nothing is compared.
     pub(super) fn instead(&self) -> Option<String> {
         let doubt = self.answer.doubts.most;
         let doubt = doubt.map(|doubt| format!(" Doubtful: {}.", doubt.words())).unwrap_or_default();
         (!self.answer.is_answered).then(|| instead(&self.answer.instead) + &doubt)
     }
 
-    /// A sentence for each cell whose speed changes while it is measured, with what to do about it.
+    /// A sentence for each cell whose speed changes during the measurement, with what to do about it.
     pub(super) fn trends(&self) -> Vec<String> {
         let several = self.data.grid.iter().any(|other| other.cell != self.data.grid[0].cell);
         let said = |(cell, trend): &(Cell, SpeedTrend)| {
@@ -231,10 +228,10 @@ impl<'a> Told<'a> {
         self.data.notes.iter().cloned().chain(cached).collect()
     }
 
-    /// Throughput that is of something else than transactions of the database, and what was noticed before anything was timed.
+    /// Throughput that does not count database transactions, and remarks from before the measurement.
     pub(super) fn units(&self) -> Vec<String> {
         let remarks = &self.answer.remarks;
-        // A longer pipeline has fewer transactions, and need not be slower.
+        // A longer pipeline has fewer transactions, and is not necessarily slower.
         let pipelines = remarks.pipelines.iter().map(|name| {
             format!(
                 "{name}: a transaction is a pipeline of several commands; throughput is compared in commands per second."
@@ -253,12 +250,11 @@ impl<'a> Told<'a> {
         })
     }
 
-    /// Arms that answer as the base does, with the workloads of which that was seen.
+    /// Arms with the same answers as the base, with the workloads for which that was verified.
     pub(super) fn same(&self) -> impl Iterator<Item = String> {
         self.answer.remarks.same.iter().map(|(arm, workloads)| format!("{arm}: {}", workloads.join(", ")))
     }
 
-    /// Why some of all cells are in no figure of the throughput.
     fn averages_leave_out(&self, arm: &str) -> Option<String> {
         let found = self.data.throughput.iter().flat_map(|found| &found.arms).find(|of| of.arm == arm)?;
         let cells = match found.scheduled {
@@ -272,8 +268,8 @@ impl<'a> Told<'a> {
         ))
     }
 
-    /// What became of the arrivals in each cell and arm of an open load, and how a promise was kept in the others, a line
-    /// each.
+    /// What happened to the arrivals in each cell and arm of an open load, and how a promise was kept in
+    /// the others, a line each.
     pub(super) fn in_time(&self) -> Vec<String> {
         let said = self.loads().filter_map(|own| Some((own, arrivals::in_time(&own.in_time)?)));
         let said: Vec<_> = said.collect();
@@ -294,7 +290,6 @@ impl<'a> Told<'a> {
         self.data.grid.iter().filter(|_| self.limits.is_none())
     }
 
-    /// Which cells are overloaded, in a sentence; `None` where none is.
     pub(super) fn overload(&self) -> Option<String> {
         let overloaded = |own: &CellFigures| {
             let arrivals = own.in_time.overload()?;
@@ -314,7 +309,6 @@ impl<'a> Told<'a> {
             .then(|| format!("Overloaded: {}{more}.", cells[..cells.len().min(NAMED)].join("; ")))
     }
 
-    /// What is to be said of runs that fall into two groups: a head, and a line per cell.
     pub(super) fn groups(&self) -> Option<(String, Vec<String>)> {
         let groups = &self.data.groups;
         let cells = numbers::counted(groups.len(), "cell");
@@ -337,10 +331,11 @@ fn from_cache(own: &FromCache) -> String {
     )
 }
 
-/// From here on a loss of speed is told as a time, too: nobody sees three times as long in -67 %.
+/// From here on a loss of speed is also printed as a time: -67 % does not make clear that it takes three
+/// times as long.
 const MUCH_SLOWER_PCT: f64 = -20.0;
 
-/// `over this grid, 6 rounds x 8 cells`; of one cell `over 6 rounds`.
+/// `over this grid, 6 rounds x 8 cells`; for one cell `over 6 rounds`.
 fn over(of: &Comparison, line: &Line) -> String {
     let rounds = numbers::counted(of.rounds, "round");
     let Some(figure) = line.figure else { return format!("over {rounds}") };
@@ -349,7 +344,6 @@ fn over(of: &Comparison, line: &Line) -> String {
     format!("{grid} {rounds} x {cells}{}", but(&figure))
 }
 
-/// `polygons, 4 clients (+12.0 %)`.
 fn cell_and_change(of: &CellComparison) -> String {
     let change = of.estimate.map_or(numbers::ABSENT.to_owned(), |of| numbers::change(of.change_pct()));
     format!("{} ({change})", cell_text(&of.cell))
@@ -380,7 +374,6 @@ fn remarks(arm: &ArmComparison) -> Vec<String> {
     remarks
 }
 
-/// How the arms took turns, and where their slices say less than they seem to.
 fn slices(arm: &ArmComparison) -> Option<String> {
     let all: Vec<Sliced> = arm.cells.iter().filter_map(|cell| cell.sliced).collect();
     let (quads, void) = all.iter().fold((0, 0), |sum, of| (sum.0 + of.quads, sum.1 + of.void));

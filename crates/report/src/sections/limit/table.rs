@@ -75,7 +75,6 @@ pub fn limits(data: &ReportData) -> Option<Table> {
 }
 
 impl Arm<'_> {
-    /// Its state and bounds, and the trials they rest on.
     fn bounds(&self) -> [Value; 8] {
         let (state, ended) = match self.limit.state {
             LimitState::Ended(ended) if self.found.generator.is_some() => {
@@ -102,7 +101,6 @@ impl Arm<'_> {
         ]
     }
 
-    /// What broke first, what the server waited for, and how the limit did under rates that change.
     fn causes(&self) -> [Value; 3] {
         let broke = self.found.broke.as_ref();
         let waits = broke.iter().flat_map(|broke| &broke.waits);

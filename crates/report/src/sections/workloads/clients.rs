@@ -10,20 +10,17 @@ use crate::numbers;
 use crate::scaling::Law;
 use results::cells::CellFigures;
 
-/// How a metric is drawn over clients.
 struct Drawn {
-    /// A point.
     y: fn(&CellFigures) -> Option<f64>,
     runs: fn(&CellFigures) -> &Summary,
     unit: Unit,
     title: &'static str,
     y_name: &'static str,
-    /// After values in the caption.
     after: &'static str,
     points: &'static str,
 }
 
-/// Arms up to which the fitted law is drawn beside what was measured.
+/// With at most this many arms the fitted law is drawn with the measured values.
 const FEW_ARMS: usize = 2;
 const STEPS: u32 = 64;
 
@@ -51,7 +48,7 @@ pub(super) fn throughput(curve: &Curve<'_>, laws: &[Law]) -> Option<LineChart> {
     Some(chart)
 }
 
-/// The law between the fewest and the most clients that were measured.
+/// The law between the fewest and the most measured clients.
 fn fitted(law: &Law, fewest: u32, most: u32) -> Option<Series> {
     let [low, high] = [place(fewest), place(most)];
     let at = |step: u32| {

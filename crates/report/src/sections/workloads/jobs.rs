@@ -1,4 +1,4 @@
-//! What a job took in each cell and arm: time and its stages, CPU, memory, WAL, disk, and what it left.
+//! The figures of a job in each cell and arm: time and its stages, CPU, memory, WAL, disk, and sizes.
 
 use std::collections::BTreeMap;
 
@@ -20,29 +20,24 @@ const TIMES: &str = "Time from start to end and its stages, which follow each ot
 const AMOUNTS_ARE: &str =
     "CPU time, largest memory, WAL, traffic with the disk, and sizes: means over rounds [95 %]";
 
-/// A figure of each cell, written out.
 type Line = (&'static str, Vec<String>);
 
-/// A job of the grid.
 pub(super) struct Timed {
     workload: String,
     cells: Vec<TimedCell>,
 }
 
-/// Of a cell and arm, the runs that are not invalid.
 struct TimedCell {
     cell: Cell,
     arm: Option<String>,
     runs: usize,
     invalid: usize,
     took_s: Mean,
-    /// In their order.
     stages: Vec<(&'static str, Mean)>,
-    /// Amounts, by what they are.
     amounts: BTreeMap<&'static str, Mean>,
 }
 
-/// Over rounds, with the 95 % interval where there are two at least.
+/// Over rounds, with the 95 % interval if there are at least two.
 #[derive(Debug, Clone, Copy, Default)]
 struct Mean {
     mean: Option<f64>,
@@ -64,14 +59,12 @@ impl Mean {
     }
 }
 
-/// An amount of a job that is shown next to its time.
 struct Amount {
     name: &'static str,
     unit: Unit,
     of: Of,
 }
 
-/// How a run tells an amount.
 enum Of {
     Figure(Figure),
     ProgramCpu,
@@ -121,7 +114,6 @@ const AMOUNTS: [Amount; 13] = [
 ];
 
 impl Timed {
-    /// What is known of a workload; `None` where it is no job.
     pub(super) fn of(data: &ReportData, workload: &str) -> Option<Self> {
         let known = data.grid.iter().filter(|own| own.cell.workload == workload && own.is_job());
         let cell = |own: &CellFigures| {
@@ -159,7 +151,6 @@ impl Timed {
         [("runs", runs), ("time", took)].into_iter().chain(stages.into_iter().map(stage)).collect()
     }
 
-    /// What else it took, and left.
     fn amounts(&self) -> Vec<Line> {
         let mean =
             |own: &TimedCell, amount: &Amount| own.amounts.get(amount.name).copied().unwrap_or_default();
@@ -182,7 +173,7 @@ impl Timed {
         table
     }
 
-    /// Heads of columns, and rows: figures go down where there are few cells, else across.
+    /// Column heads, and rows: figures are rows if there are few cells, else columns.
     fn laid_out(&self, figures: &[Line]) -> (Vec<String>, Vec<Vec<String>>) {
         let labels: Vec<String> = self.cells.iter().map(|own| self.label(own)).collect();
         let line = |name: &str, each: Vec<String>| std::iter::once(name.to_owned()).chain(each).collect();
@@ -195,7 +186,6 @@ impl Timed {
         (line("cell", figures.iter().map(|(name, _)| (*name).to_owned()).collect()), rows)
     }
 
-    /// Times, and what else it took.
     pub(super) fn blocks(&self) -> [Block; 3] {
         let [times, amounts] = [(TIMES, self.times()), (AMOUNTS_ARE, self.amounts())]
             .map(|(caption, figures)| self.table(caption, &figures).into());
@@ -231,7 +221,7 @@ impl TimedCell {
         let stage = |name: &'static str| {
             let of_run = |stages: &Vec<(&str, f64)>| {
                 let found = stages.iter().find(|(own, _)| *own == name).map(|(_, seconds)| *seconds);
-                // A run that knows others of its stages was in this one for no time.
+                // A run that has other stages spent no time in this one.
                 found.or((!stages.is_empty()).then_some(0.0))
             };
             let values: Vec<f64> = each.iter().filter_map(of_run).collect();
@@ -267,8 +257,8 @@ fn counted(own: &TimedCell) -> String {
     }
 }
 
-/// Loads and other jobs that put data on a target, by their names: what was found there already took nothing now. Their sizes
-/// are those of all tables of the database, and no part of this.
+/// Loads and other jobs that put data on a target, by name; reused data takes no time. Their sizes cover
+/// all tables of the database, and are left out.
 fn preparations(data: &ReportData) -> Vec<Timed> {
     let mut jobs: BTreeMap<&str, Vec<Run>> = BTreeMap::new();
     let was_there = |run: &&Run| run.events.iter().any(|event| event.kind == "reused");
@@ -283,10 +273,10 @@ fn preparations(data: &ReportData) -> Vec<Timed> {
     jobs.into_iter().map(timed).collect()
 }
 
-/// What a job took besides time, each with its unit: `program's CPU`, `4.92 s`.
+/// Figures of a job besides time, each with its unit: `program's CPU`, `4.92 s`.
 #[must_use]
 pub fn amounts(job: &Run) -> Vec<(&'static str, String)> {
-    // Those of all tables of the database.
+    // These cover all tables of the database.
     let job = Run { relations: Vec::new(), ..job.clone() };
     let known = |amount: &Amount| Some((amount.name, amount.write(amount.value(&job)?)));
     AMOUNTS.iter().filter_map(known).collect()
@@ -299,8 +289,8 @@ pub fn jobs_in_words(data: &ReportData) -> Vec<Block> {
     preparations(data).into_iter().chain(of_grid).flat_map(|timed| timed.blocks()).collect()
 }
 
-/// Jobs of the grid, and those that prepared for it: time, its stages and what else they took, each as mean over rounds with its 95 % interval, a line for
-/// each. Of sizes and traffic in bytes, of times in seconds.
+/// Jobs of the grid, and the preparing jobs: time, its stages and other figures, each as mean over
+/// rounds with its 95 % interval, one per line. Sizes and traffic in bytes, times in seconds.
 #[must_use]
 pub fn jobs(data: &ReportData) -> Table {
     let mut table =

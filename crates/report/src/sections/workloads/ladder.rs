@@ -1,4 +1,4 @@
-//! A ladder of offered rates: response times beside the promise, and what was achieved of what was offered.
+//! A ladder of offered rates: response times with the promise, and achieved over offered rates.
 
 use super::joined;
 use crate::arrivals::Columns;
@@ -11,12 +11,12 @@ use results::ladder::parts;
 use results::{Table, Value};
 use spec::Arrivals;
 
-/// Rates further apart than this are laid out by their ratios.
+/// From this ratio of rates on, the axis is logarithmic.
 const WIDE: f64 = 8.0;
-/// Arms up to which the median is drawn beside the 99th percentile; with more, there are too many lines.
+/// With at most this many arms the median is drawn with the 99th percentile; more would be too many lines.
 const FEW_ARMS: usize = 2;
 
-/// Both charts for each combination of the other factors; nothing where only one rate was offered.
+/// Both charts for each combination of the other factors; empty if only one rate was offered.
 pub(super) fn charts(data: &ReportData, workload: &str, cells: &[CellFigures]) -> Vec<LineChart> {
     let cells: Vec<&CellFigures> = cells.iter().collect();
     let ladder = |(name, part): (String, Vec<&CellFigures>)| {
@@ -27,7 +27,6 @@ pub(super) fn charts(data: &ReportData, workload: &str, cells: &[CellFigures]) -
     parts(&cells).into_iter().filter_map(ladder).flatten().flatten().collect()
 }
 
-/// One rate in one arm.
 struct Step<'a> {
     rate: f64,
     arrivals: Arrivals,
@@ -36,7 +35,7 @@ struct Step<'a> {
 
 impl<'a> Step<'a> {
     fn of(figures: &'a CellFigures) -> Option<Self> {
-        // Where it is what is compared, there is no ladder.
+        // The rate may be the compared factor: then this is not a ladder.
         let varied = ["rate", "rate_per_client"].iter().any(|key| figures.cell.factors.contains_key(*key));
         let is_level = varied && figures.changing_rate.is_none();
         let rate = figures.rate.filter(|rate| is_level && rate.is_finite() && *rate > 0.0)?;
@@ -48,7 +47,6 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Where a rate lies on the axis.
 fn place(x: Spacing, rate: f64) -> f64 {
     match x {
         Spacing::Linear => rate,
@@ -56,7 +54,6 @@ fn place(x: Spacing, rate: f64) -> f64 {
     }
 }
 
-/// The steps of all arms, and how their rates are laid out.
 struct Ladder<'a> {
     title: String,
     steps: Vec<Step<'a>>,
@@ -68,7 +65,7 @@ struct Ladder<'a> {
 }
 
 impl<'a> Ladder<'a> {
-    /// `promise_ms` is that of the plan, for runs that do not name theirs.
+    /// `promise_ms` is from the plan, for runs that do not record theirs.
     fn of(
         title: String,
         steps: Vec<Step<'a>>,
@@ -93,7 +90,7 @@ impl<'a> Ladder<'a> {
         self.rates.iter().map(tick).collect()
     }
 
-    /// A line per arm through what `value` gives at each rate.
+    /// A line per arm of the points that `value` returns for each rate.
     fn series(&self, what: &str, value: impl Fn(&Step<'_>) -> Option<Point>) -> Vec<Series> {
         let one = |arm: &Option<&str>| {
             let at = |rate: &f64| self.steps.iter().find(|step| step.rate == *rate && step.arm() == *arm);
@@ -103,7 +100,7 @@ impl<'a> Ladder<'a> {
         self.arms.iter().map(one).filter(|series| !series.points.is_empty()).collect()
     }
 
-    /// Response times over offered rates, with the promise as a line; `None` where nothing was measured.
+    /// Response times over offered rates, with the promise as a line; `None` if nothing was measured.
     fn latency(&self) -> Option<LineChart> {
         let point = |step: &Step<'_>, y: Option<f64>| {
             Some(Point { x: place(self.x, step.rate), y: y.filter(|y| *y > 0.0)?, range: None })
@@ -159,9 +156,9 @@ impl<'a> Ladder<'a> {
         format!("Percentiles of all rounds together, on a scale of ratios.{promised}{started}")
     }
 
-    /// What was achieved of what was offered, beside the line on which all of it is.
+    /// Achieved over offered rates, with the line on which both are equal.
     fn achieved(&self) -> Option<LineChart> {
-        // Nought has no place on a scale of ratios.
+        // 0 has no place on a logarithmic scale.
         let nought = self
             .steps
             .iter()

@@ -22,7 +22,7 @@ const QUANTILES: [(f64, &str); 7] = [
 
 type Arm<'a> = (&'a str, &'a Response);
 
-/// A line per arm; `None` when nothing was measured.
+/// A line per arm; `None` if nothing was measured.
 pub(super) fn chart(curve: &Curve<'_>) -> Option<LineChart> {
     let arms =
         curve.by_arm(|cells| cells.iter().map(|cell| &cell.response).find(|response| response.count > 0));
@@ -46,7 +46,7 @@ fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }
 
-/// Where so many values end.
+/// The last quantile of this many values.
 fn last_quantile(count: u64) -> f64 {
     1.0 - 1.0 / count.max(10) as f64
 }
@@ -88,7 +88,7 @@ fn sheet(arms: &[Arm<'_>], most: u64) -> Table {
             [label.into()].into_iter().chain(arms.iter().map(|(_, response)| Value::from(of(response)))),
         );
     };
-    // One value at least is beyond each.
+    // At least one value is beyond each.
     for &(q, label) in QUANTILES.iter().filter(|(q, _)| (1.0 - q) * most as f64 >= 0.999) {
         row(label, &|response| quantile(response, q));
     }

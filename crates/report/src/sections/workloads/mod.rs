@@ -24,7 +24,7 @@ use results::ReportData;
 use results::cells::CellFigures;
 use results::data::{cell_label, levels, split, varying};
 
-/// Combinations of other factors whose charts stand open; the rest is folded.
+/// Combinations of other factors whose charts are unfolded; the rest is folded.
 const OPEN: usize = 3;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
@@ -54,7 +54,8 @@ fn of_workload(data: &ReportData, workload: &str) -> Vec<Block> {
     blocks
 }
 
-/// The charts of each combination of the factors other than clients, and how throughput grows with these.
+/// The charts of each combination of the factors other than clients, and the laws of throughput over
+/// clients.
 fn curves(data: &ReportData, workload: &str, cells: &[CellFigures]) -> (Vec<Vec<LineChart>>, Vec<Law>) {
     // A trial of a search is a point of the charts over rates, and needs no further chart.
     let searched = data.limits().is_some();
@@ -83,7 +84,6 @@ fn charts(charts: impl IntoIterator<Item = LineChart>) -> Option<Block> {
     Block::group("charts", charts.into_iter().map(Block::from))
 }
 
-/// Figures that differ only in clients and arm: a scaling curve.
 struct Curve<'a> {
     title: String,
     arms: Vec<Option<&'a str>>,
@@ -91,7 +91,7 @@ struct Curve<'a> {
 }
 
 impl<'a> Curve<'a> {
-    /// The universal scalability law of each arm; its name is that of the curve.
+    /// The universal scalability law of each arm; its name is the curve's.
     fn laws(&self, workload: &str, cell: &str) -> Vec<Law> {
         let arm = |cells: &[&'a CellFigures]| cells[0].arm.as_deref().filter(|_| self.arms.len() > 1);
         self.by_arm(|cells| Law::of(workload, cell, arm(cells), cells))
@@ -111,7 +111,7 @@ impl<'a> Curve<'a> {
         charts.into_iter().flatten().collect()
     }
 
-    /// What `of` makes of the figures of each arm that has some, where it makes something.
+    /// The results of `of` for the figures of each arm, without empty ones.
     fn by_arm<T>(&self, of: impl Fn(&[&'a CellFigures]) -> Option<T>) -> Vec<(&'a str, T)> {
         let one = |arm: &Option<&'a str>| {
             let own: Vec<&CellFigures> =
@@ -121,7 +121,6 @@ impl<'a> Curve<'a> {
         self.arms.iter().filter_map(one).collect()
     }
 
-    /// Ascending.
     fn clients(&self) -> Vec<u32> {
         let mut clients: Vec<u32> = self.cells.iter().map(|cell| cell.clients).collect();
         clients.sort_unstable();
@@ -134,19 +133,18 @@ impl<'a> Curve<'a> {
         self.cells.iter().copied().filter(|cell| Some(cell.clients) == most).collect()
     }
 
-    /// `4 clients`, of those with the most.
+    /// `4 clients`, of the points with the most.
     fn most_clients(&self) -> String {
         numbers::counted(self.clients().last().copied().unwrap_or(0) as usize, "client")
     }
 
-    /// What must stand behind the caption of a chart of response times.
+    /// Text after the caption of a chart of response times, if they cover started transactions only.
     fn of_started_only(&self) -> &'static str {
         let started_only = self.cells.iter().any(|cell| cell.is_of_started_only());
         if started_only { arrivals::CAPTION_OF_STARTED } else { "" }
     }
 }
 
-/// Figures of one workload, by cell and arm.
 pub(super) struct Figures {
     cells: Vec<CellFigures>,
 }
@@ -161,7 +159,6 @@ impl Figures {
         self.cells.iter().any(|cell| cell.arm.is_some())
     }
 
-    /// Throughput and response times.
     pub(super) fn table(&self) -> Table {
         let mut factors = varying(self.cells.iter().map(|cell| &cell.cell));
         if factors.is_empty() {
@@ -206,7 +203,7 @@ impl Figures {
         sheet
     }
 
-    /// Each script of each cell and arm; nothing where there is one script only.
+    /// Each script of each cell and arm; empty if there is only one script.
     pub(super) fn by_script(&self) -> Option<Block> {
         let scripts = || self.cells.iter().flat_map(|cell| &cell.scripts);
         scripts().next()?;
@@ -248,8 +245,7 @@ impl Figures {
         sheet
     }
 
-    /// What was offered and what of it was done in time, and what was late; nothing where no load is open and nothing
-    /// was promised.
+    /// What was offered, done in time and late; empty if no load is open and no promise was given.
     pub(super) fn in_time(&self) -> Vec<Block> {
         let Some(columns) = Columns::of(self.cells.iter().map(|cell| &cell.in_time)) else {
             return Vec::new();
@@ -291,8 +287,9 @@ fn should_be_0(number: Option<u64>) -> Value {
     Value::marked(number.map_or(numbers::ABSENT.to_owned(), numbers::count), class)
 }
 
-/// One line per cell and arm: throughput as mean and maximum over rounds, percentiles of all rounds together, how many
-/// runs are invalid and in no figure, and a word where the others fall into two groups.
+/// One line per cell and arm: throughput as mean and maximum over rounds, percentiles of all rounds
+/// together, the number of invalid runs, which are in no figure, and a remark if the others fall into two
+/// groups.
 #[must_use]
 pub fn cells(data: &ReportData) -> Table {
     let mut table = Table::new([

@@ -8,8 +8,8 @@ use results::ReportData;
 use results::cells::CellFigures;
 use results::data::levels;
 
-/// One line per cell, arm and script, where a workload has several: transactions and their share in percent, throughput
-/// as the mean over rounds, response times of all rounds together.
+/// One line per cell, arm and script, if a workload has several: transactions and their share in percent,
+/// throughput as the mean over rounds, response times of all rounds together.
 #[must_use]
 pub fn scripts(data: &ReportData) -> Table {
     let mut table = Table::new([

@@ -1,5 +1,5 @@
-//! Throughput over time: over the seconds of a run (mean of all rounds per arm), or, where runs are too short for
-//! that, over the experiment, run by run, which shows drift.
+//! Throughput over time: over the seconds of a run (mean of all rounds per arm) or, if runs are too short
+//! for that, over the experiment, run by run, which shows drift.
 
 use super::Curve;
 use crate::chart::axis::{Spacing, Tick, round_ticks};
@@ -9,13 +9,12 @@ use crate::sections::verdicts::sentence;
 use results::cells::CellFigures;
 use results::{Table, Value};
 
-/// Points drawn per arm at most; longer runs are averaged over equal spans.
+/// Points per arm, at most; longer runs are averaged over equal spans.
 const POINTS: usize = 240;
 
-/// An arm's name, and (time, throughput).
 type Arm<'a> = (&'a str, Vec<(f64, f64)>);
 
-/// `None` for fewer than three seconds and fewer than two runs an arm.
+/// `None` for fewer than three seconds and fewer than two runs per arm.
 pub(super) fn chart(curve: &Curve<'_>) -> Option<LineChart> {
     over_a_run(curve).or_else(|| over_the_experiment(curve))
 }
@@ -27,14 +26,14 @@ fn over_a_run<'a>(curve: &Curve<'a>) -> Option<LineChart> {
     });
     let end = arms.iter().flat_map(|(_, seconds)| seconds.last()).map(|(t, _)| t + 1.0).reduce(f64::max)?;
     let offered = offered(curve, &arms);
-    // Beside another line, one without an arm needs a name.
+    // Next to another line, one without an arm needs a name.
     let named = |(name, seconds): &Arm<'a>| match name.is_empty() && offered.is_some() {
         true => ("done", seconds.clone()),
         false => (*name, seconds.clone()),
     };
     let drawn: Vec<Arm<'_>> = arms.iter().map(named).collect();
     let drawn: Vec<Arm<'_>> = offered.iter().cloned().chain(drawn).collect();
-    // Points stand in the middle of their second.
+    // Points are in the middle of their second.
     let series = |(name, seconds): &Arm<'_>| series(name, seconds, 0.5);
     Some(LineChart {
         title: format!("{}: throughput over time with {}", curve.title, curve.most_clients()),
@@ -45,7 +44,7 @@ fn over_a_run<'a>(curve: &Curve<'a>) -> Option<LineChart> {
     })
 }
 
-/// What was asked for in the same seconds, where that changed and was the same for all arms.
+/// The offered rate in the same seconds, if it changed and was the same for all arms.
 fn offered<'a>(curve: &Curve<'a>, arms: &[Arm<'a>]) -> Option<Arm<'a>> {
     let rates = curve.by_arm(|cells| cells.first()?.changing_rate.clone());
     let ((_, profile), others) = rates.split_first()?;
@@ -53,7 +52,7 @@ fn offered<'a>(curve: &Curve<'a>, arms: &[Arm<'a>]) -> Option<Arm<'a>> {
         return None;
     }
     let (_, seconds) = arms.iter().max_by_key(|(_, seconds)| seconds.len())?;
-    // Of as many seconds as a point stands for; the last one is as long as the one before.
+    // Averaged over the seconds of a point; the last one is as long as the one before.
     let span = |at: usize| match (seconds.get(at), seconds.get(at + 1)) {
         (Some((from, _)), Some((to, _))) => to - from,
         _ => seconds.windows(2).last().map_or(1.0, |two| two[1].0 - two[0].0),
@@ -65,7 +64,7 @@ fn offered<'a>(curve: &Curve<'a>, arms: &[Arm<'a>]) -> Option<Arm<'a>> {
     Some(("offered", seconds.iter().enumerate().map(mean).collect()))
 }
 
-/// Each run at the minute it began, counted from the first of them.
+/// Each run at the minute it began, counted from the first.
 fn over_the_experiment(curve: &Curve<'_>) -> Option<LineChart> {
     let began = |(time, _): &(String, f64)| time.parse::<jiff::Timestamp>().ok();
     let first = curve.cells.iter().flat_map(|cell| &cell.each).filter_map(began).min()?;
@@ -87,7 +86,6 @@ fn over_the_experiment(curve: &Curve<'_>) -> Option<LineChart> {
     })
 }
 
-/// What both charts have in common.
 fn over_time(end: f64, series: Vec<Series>, data: Table) -> LineChart {
     let tick = |value| Tick { value, label: numbers::figure_short(value) };
     LineChart {

@@ -1,4 +1,5 @@
-//! What more rounds or longer runs cost, from what was spent so far: all of it, from the start of the command to its end.
+//! The cost of more rounds or longer runs, estimated from all the time spent so far, from the start of the
+//! command to its end.
 
 use jiff::Timestamp;
 use spec::{Run, figures};
@@ -7,26 +8,25 @@ use crate::data::ReportData;
 
 /// Connecting, counters and storing around a run, seconds.
 const AROUND_RUN_S: f64 = 0.35;
-/// Stopping servers, and the answer, seconds.
+/// Stopping servers and the answer, seconds.
 const END_S: f64 = 2.0;
-/// Most rounds that a plan can have.
+/// Most rounds of a plan.
 const MOST_ROUNDS: u32 = 10_000;
-/// Nobody waits for many times as long as was spent already.
+/// More than this many times the time already spent is too much.
 const MOST_TIMES: f64 = 3.0;
-/// What takes no longer than this is never too much, seconds.
+/// Up to this many seconds are never too much.
 const LITTLE_S: f64 = 60.0;
-/// What takes longer than this is too much, unless as much was spent already, seconds.
+/// More than this many seconds is too much, unless as much was already spent.
 const MUCH_S: f64 = 3600.0;
 
-/// What was spent, and on what.
 pub(super) struct Cost {
     /// From the start of a command to its first run: servers, preparation, guards, seconds.
     setup_s: f64,
-    /// A round with all between its runs: restarts, warm-up, connecting, seconds.
+    /// A round with everything between its runs: restarts, warm-up, connecting, seconds.
     round_s: f64,
     rounds: u32,
     runs: f64,
-    /// How long a run was asked to be, seconds.
+    /// The requested length of a run, seconds.
     pub(super) length_s: f64,
 }
 
@@ -42,7 +42,6 @@ impl Cost {
             own.dedup();
             rounds += own.len() as u32;
         }
-        // The last command did not load the data again that an earlier one had loaded: the next one does not, either.
         let setup_s = runs.iter().rev().find_map(|run| run.figures.get(figures::SETUP_S));
         let length_s = asked_s(data).or_else(|| Some(runs.first()?.measured_s))?;
         (rounds > 0).then(|| Self {
@@ -54,18 +53,17 @@ impl Cost {
         })
     }
 
-    /// So many rounds more, by another command, seconds.
+    /// This many more rounds, by another command, seconds.
     pub(super) fn of_rounds(&self, more: u32) -> f64 {
         self.setup_s + f64::from(more) * self.round_s + END_S
     }
 
-    /// All rounds again with runs so many times as long, seconds.
+    /// All rounds again with runs this many times as long, seconds.
     pub(super) fn of_longer(&self, times: f64) -> f64 {
         let round_s = self.round_s + self.runs * self.length_s * (times - 1.0);
         self.setup_s + f64::from(self.rounds) * round_s + END_S
     }
 
-    /// Whether nobody would wait for them.
     pub(super) fn is_too_much(&self, rounds: u32, more_s: f64) -> bool {
         let spent = self.of_rounds(self.rounds);
         let bound = (MOST_TIMES * spent).max(LITTLE_S).min(spent.max(MUCH_S));
@@ -73,7 +71,6 @@ impl Cost {
     }
 }
 
-/// Whether nobody would wait so many seconds.
 pub(super) fn is_much(seconds: f64) -> bool {
     seconds > MUCH_S
 }
@@ -95,7 +92,7 @@ fn began(run: &Run) -> Option<Timestamp> {
     run.started_at.parse().ok()
 }
 
-/// Where no command said how long it took, from the plan's time to the first run.
+/// If no command recorded it: from the plan's time to the first run.
 fn until_first_run_s(data: &ReportData) -> f64 {
     let first = data.runs.iter().find(|run| run.is_measured()).and_then(began);
     let planned = data.experiment.created_at.parse::<Timestamp>().ok();
@@ -104,7 +101,6 @@ fn until_first_run_s(data: &ReportData) -> f64 {
     apart.filter(|seconds| (0.0..600.0).contains(seconds)).unwrap_or(0.0)
 }
 
-/// How long a run was asked to be.
 fn asked_s(data: &ReportData) -> Option<f64> {
     Some(data.experiment.plan.plan()?.content.measure.duration_s).filter(|seconds| *seconds > 0.0)
 }
@@ -117,14 +113,15 @@ mod tests {
         Cost { setup_s, round_s, rounds, runs: 2.0, length_s: 1.0 }
     }
 
-    /// "27 min more" was the advice after a demo of five minutes, and "3,334 rounds, 14 h" after less.
+    /// Regression: "27 min more" was the advice after a demo of five minutes, and "3,334 rounds, 14 h"
+    /// after less.
     #[test]
     fn many_times_what_was_spent_is_too_much() {
         for (cost, more, wanted) in [
             (cost(0.0, 25.0, 12), 64, true),
             (cost(0.0, 25.0, 12), 24, false),
             (cost(0.0, 15.0, 4), 3334, true),
-            // Little is never too much, and much is, unless as much was spent.
+            // A little is never too much; much is, unless as much was spent.
             (cost(0.0, 1.0, 4), 50, false),
             (cost(0.0, 600.0, 4), 8, true),
             (cost(0.0, 600.0, 12), 8, false),
@@ -134,7 +131,7 @@ mod tests {
         }
     }
 
-    /// Servers that are started and data that are loaded before the first run were not in the announced time.
+    /// Regression: starting servers and loading data before the first run were not in the announced time.
     #[test]
     fn what_comes_before_the_first_run_is_part_of_the_cost() {
         let cost = cost(40.0, 5.0, 4);

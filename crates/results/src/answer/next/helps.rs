@@ -1,4 +1,4 @@
-//! What helps where more rounds would cost too much, the likeliest first.
+//! Alternatives if more rounds would cost too much, the likeliest first.
 
 use spec::{Reason, Run, RunKind, Validity, figures};
 use stats::{Estimate, TooFew};
@@ -9,38 +9,37 @@ use crate::cells::CellFigures;
 use crate::comparison::{Comparison, Metric};
 use crate::data::ReportData;
 
-/// From this share of stolen CPU on another host is the first thing to try, percent.
+/// From this share of stolen CPU on, another host is the first alternative, percent.
 const STOLEN_PCT: f64 = 2.0;
-/// Runs shorter than this gain by being longer, seconds.
+/// Longer runs help if runs are shorter than this, seconds.
 const SHORT_S: f64 = 30.0;
 
-/// Something that decides with fewer rounds.
+/// An alternative that decides with fewer rounds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Help {
-    /// A metric of the same runs that is decided already.
     OtherMetric {
         metric: Metric,
         noun: &'static str,
     },
-    /// A figure that needs fewer transactions than this percentile.
     FewerTransactions(TooFew),
-    /// A quieter host: the share of CPU that other machines stole, percent, where it is large, and how many of all runs were disturbed.
+    /// A quieter host: the share of CPU that other machines stole, percent, if it is large, and how many of
+    /// all runs were disturbed.
     Quieter {
         stolen_pct: Option<f64>,
         disturbed: usize,
         runs: usize,
     },
-    /// Clients and server share so many CPUs.
+    /// Clients and server share this many CPUs.
     FewerClients {
         clients: u32,
         cpus: u32,
     },
-    /// These parts alone: the others are decided.
+    /// Only these parts: the others are decided.
     FewerCells(Vec<String>),
-    /// The shortest run measured so many seconds.
+    /// Seconds of the shortest run.
     LongerRuns(f64),
     LargerJob,
-    /// All that was measured lies within so many percent.
+    /// Percent within which all measured changes are.
     WiderMargin(f64),
 }
 
@@ -86,7 +85,6 @@ fn fewer_clients(data: &ReportData) -> Option<Help> {
     (clients > cpus && data.target.kind == "managed").then_some(Help::FewerClients { clients, cpus })
 }
 
-/// Where most of the time goes to cells that are decided.
 fn fewer_cells(data: &ReportData, found: &Comparison, open: &[Open]) -> Option<Vec<String>> {
     let of_open = open.iter().map(|open| open.name.clone()).collect::<Option<Vec<String>>>()?;
     let cells = found.arms.iter().map(|arm| arm.cells.len()).max()?;
@@ -94,7 +92,7 @@ fn fewer_cells(data: &ReportData, found: &Comparison, open: &[Open]) -> Option<V
 }
 
 fn longer_runs(data: &ReportData) -> Option<f64> {
-    // A job takes as long as it takes.
+    // The length of a job cannot be chosen.
     let lengths = data.grid_runs().filter(|run| run.kind != RunKind::Job).map(|run| run.measured_s);
     let shortest = lengths.fold(f64::INFINITY, f64::min);
     (shortest < SHORT_S).then_some(shortest)

@@ -1,63 +1,62 @@
-//! What runs asked of a map: by layer and zoom, from their scripts.
+//! Requests of runs for a map: by layer and zoom, from their scripts.
 
 use std::collections::BTreeMap;
 
 use spec::{MapPart, Run, TileSample, figures};
 use stats::Histogram;
 
-/// Which answers, by whether a cache in front gave them.
+/// Answers by whether a cache returned them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Which {
-    /// All of them, from a cache or not.
     All,
     Hits,
     Misses,
 }
 
-/// A layer at a zoom. Of a layer not its name, but its place among those of the run: arms may call it otherwise.
+/// A layer at a zoom. The layer is its place among the run's, not its name, which may differ between arms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// From 0, in the order of the workload.
     pub layer: usize,
-    /// `None` where its tiles have none.
+    /// `None` if its tiles have none.
     pub zoom: Option<u8>,
     pub which: Which,
 }
 
-/// What was asked of one of them, over one run or several of an arm.
+/// Requests for one of them, over one run or several of an arm.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     pub layer: String,
-    /// Transactions that came, in time or late: a tile each, or a view.
+    /// Completed transactions, in time or late: a tile each, or a view.
     pub requests: u64,
     pub tiles: u64,
     pub failed: u64,
-    /// Of `requests`, those that held something; `None` where it was not counted.
+    /// Of `requests`, the non-empty ones; `None` if not counted.
     pub filled: Option<u64>,
-    /// Their length as they came, all of them together; `None` where it was not counted.
+    /// Their total length as received; `None` if not counted.
     pub bytes: Option<u64>,
-    /// From when each was asked for until it came.
+    /// From each request to its answer.
     pub service: Histogram,
-    /// What tiles of a sample hold; the same sample in each round, which counts once.
+    /// Contents of the tiles of a sample; the same sample in each round, which counts once.
     pub sample: Option<TileSample>,
 }
 
 impl Asked {
-    /// Share of what came that held nothing, 0..=1; `None` where nothing came.
+    /// Share of empty answers, 0..=1; `None` without answers.
     #[must_use]
     pub fn empty_share(&self) -> Option<f64> {
         let filled = self.filled.filter(|_| self.tiles > 0)?;
         Some(self.tiles.saturating_sub(filled) as f64 / self.tiles as f64)
     }
 
-    /// Mean length of a tile as it came, bytes; `None` where nothing came.
+    /// Mean length of a tile as received, bytes; `None` without answers.
     #[must_use]
     pub fn bytes_per_tile(&self) -> Option<f64> {
         let bytes = self.bytes.filter(|_| self.tiles > 0)?;
         Some(bytes as f64 / self.tiles as f64)
     }
 
-    /// Adds what another run of the arm asked of the same.
+    /// Adds another run of the arm.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.tiles += other.tiles;
@@ -70,13 +69,13 @@ impl Asked {
         }
     }
 
-    /// Adds another script of the same run: its tiles are others.
+    /// Adds another script of the same run, which has other tiles.
     fn add_script(&mut self, run: &Run, position: usize) {
         let script = &run.scripts[position];
         let counts = &script.counts;
         let came = counts.count(figures::OK) + counts.count(figures::LATE);
         self.requests += came;
-        // A view has a query for each tile; behind a cache a tile that is not there has two, and is one.
+        // A view has a query for each tile; behind a cache a missing tile has two, and is one.
         let is_cached = script.part.as_ref().is_some_and(|part| part.cached.is_some());
         self.tiles += match counts.get(figures::QUERIES) {
             Some(queries) if !is_cached => queries.max(came),
@@ -102,7 +101,7 @@ fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Layers of a run in the order of its scripts; empty where it asked for no map.
+/// Layers of a run in the order of its scripts; empty if it requested no map.
 #[must_use]
 pub fn layers(run: &Run) -> Vec<&str> {
     let mut layers: Vec<&str> = Vec::new();
@@ -114,7 +113,7 @@ pub fn layers(run: &Run) -> Vec<&str> {
     layers
 }
 
-/// What a run asked of each layer and zoom; where there is a cache, hits and misses apart, too.
+/// Requests of a run for each layer and zoom; with a cache, hits and misses separately, too.
 #[must_use]
 pub fn asked(run: &Run) -> BTreeMap<Place, Asked> {
     let layers = layers(run);
@@ -131,7 +130,6 @@ pub fn asked(run: &Run) -> BTreeMap<Place, Asked> {
     found
 }
 
-/// As what the answers to a script count.
 fn which(part: &MapPart) -> impl Iterator<Item = Which> {
     let apart = part.cached.map(|cached| if cached { Which::Hits } else { Which::Misses });
     [Some(Which::All), apart].into_iter().flatten()

@@ -1,7 +1,7 @@
 //! Arms compared by layer and zoom of a map: at which zoom a difference arises.
 //!
-//! What is compared is the mean service time of a tile. Means of rounds are paired as throughput is; a zoom of which too few
-//! tiles were asked for has no figure at all.
+//! The mean service time of a tile is compared. Means of rounds are paired like throughput; a zoom with too
+//! few requested tiles has no figure.
 
 mod asked;
 
@@ -14,7 +14,7 @@ pub use asked::{Asked, Place, Which, asked, layers};
 
 use super::pairs::{Cell, by_cell_and_arm};
 
-/// Requests of an arm, all rounds together, below which its times at a zoom are not told.
+/// Requests of an arm, all rounds together, below which its times at a zoom are not reported.
 pub const FEWEST: u64 = 20;
 /// Requests of each arm below which a round is not compared.
 const FEWEST_OF_ROUND: u64 = 5;
@@ -24,27 +24,24 @@ const FEWEST_OF_ROUND: u64 = 5;
 pub struct ZoomComparison {
     pub cell: Cell,
     pub arm: String,
-    /// As the arm has it.
     pub place: Place,
     pub of_base: Place,
-    /// What the arm calls the layer.
     pub layer: String,
     pub base_layer: String,
     /// Requests of the base and of the arm, all rounds together.
     pub requests: [u64; 2],
     /// ln(new / base) of the mean service times of each pair, by round.
     pub differences: BTreeMap<u32, f64>,
-    /// Change of the mean service time, as one of all layers and zooms that are read together; `None` where too few tiles
-    /// were asked for.
+    /// Change of the mean service time, adjusted for all layers and zooms that are judged together; `None`
+    /// with too few tiles.
     pub mean: Option<Estimate>,
     /// Change of the median service time; `None` as above.
     pub median: Option<Estimate>,
-    /// Read from the interval of `mean`.
     pub verdict: Verdict,
 }
 
 impl ZoomComparison {
-    /// Why there is no figure: `fewer than 20 requests`; `None` where there is one.
+    /// The reason for a missing figure: `fewer than 20 requests`; `None` with a figure.
     #[must_use]
     pub fn why_none(&self) -> Option<String> {
         let few = self.requests.iter().any(|requests| *requests < FEWEST);
@@ -54,7 +51,7 @@ impl ZoomComparison {
         })
     }
 
-    /// `old.sql → new.sql`, or the layer's name where both arms call it the same.
+    /// `old.sql → new.sql`, or the layer's name if both arms use the same.
     #[must_use]
     pub fn layers(&self) -> String {
         if self.layer == self.base_layer {
@@ -65,11 +62,10 @@ impl ZoomComparison {
     }
 }
 
-/// What each run of an arm asked, by round.
 type Rounds = BTreeMap<u32, BTreeMap<Place, Asked>>;
 
-/// Every other arm against the base, by cell, arm in file order, layer and zoom; empty where nothing is compared or no map was
-/// asked for. Invalid runs are left out, with their whole pair.
+/// Every other arm against the base, by cell, arm in file order, layer and zoom; empty if nothing is
+/// compared or no map was requested. Invalid runs are left out, with their whole pair.
 #[must_use]
 pub fn zooms(experiment: &Experiment, runs: &[Run]) -> Vec<ZoomComparison> {
     let Some(base) = &experiment.base else { return Vec::new() };
@@ -87,11 +83,9 @@ pub fn zooms(experiment: &Experiment, runs: &[Run]) -> Vec<ZoomComparison> {
     found
 }
 
-/// A cell and the arm that is compared in it.
 struct Sides<'a> {
     cell: &'a Cell,
     arm: &'a str,
-    /// Whether the runs of a round belong together.
     paired: bool,
     /// Whether times are from slices, whose quantiles are not compared.
     sliced: bool,
@@ -154,12 +148,10 @@ impl Sides<'_> {
     }
 }
 
-/// ln(new / old) of the rounds that both have.
 fn differences(old: &BTreeMap<u32, f64>, new: &BTreeMap<u32, f64>) -> BTreeMap<u32, f64> {
     old.iter().filter_map(|(round, old)| Some((*round, (new.get(round)? / old).ln()))).collect()
 }
 
-/// Layers and zooms of all cells and arms are read together: the interval of each allows for all of them.
 fn judge(compared: &mut [ZoomComparison], experiment: &Experiment) {
     let has_interval = |own: &&ZoomComparison| own.mean.is_some_and(|mean| mean.standard_error.is_some());
     let lines = compared.iter().filter(has_interval).count();

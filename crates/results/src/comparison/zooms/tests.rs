@@ -4,7 +4,7 @@ use spec::figures;
 use spec::{MapPart, OrderScheme, ScriptRecord, TileSample, Validity};
 use stats::Histogram;
 
-/// A script of this part that came so often, each time after so many µs.
+/// A script of this part with this many requests, each of this many µs.
 fn script(layer: &str, zoom: u8, cached: Option<bool>, requests: u64, us: f64) -> ScriptRecord {
     let mut service = Histogram::new();
     (0..requests).for_each(|at| service.record((us * 1000.0) as u64 + at % 3));
@@ -24,7 +24,8 @@ fn of(arm: &str, round: u32, scripts: Vec<ScriptRecord>) -> Run {
     Run { scripts, ..run("tiles", 4, Some(arm), round, 100.0) }
 }
 
-/// Four rounds of A and B; B takes twice as long at z12 and as long at z15, with some noise that each round has in common.
+/// Four rounds of A and B; B takes twice as long at z12 and equally long at z15, with some common noise per
+/// round.
 fn rounds(layers: [&str; 2]) -> Vec<Run> {
     let one = |round: u32| {
         let level = 100.0 * (1.0 + 0.2 * f64::from(round));
@@ -50,7 +51,7 @@ fn a_zoom_is_told_from_another() {
     assert_eq!((at_12.verdict, at_15.verdict), (Verdict::Slower, Verdict::Same));
     assert_eq!((at_12.requests, at_12.differences.len()), ([160, 160], 4));
     assert!(at_12.mean.unwrap().p_adjusted().unwrap() < 0.05 && at_12.median.unwrap().change_pct() > 90.0);
-    // Imported sets have no pairs, and the drift of rounds hides what is small.
+    // Imported sets have no pairs, and the drift of rounds hides small changes.
     let apart = Experiment { order_scheme: OrderScheme::Imported, ..experiment(&["A", "B"]) };
     let unpaired = zooms(&apart, &rounds(["old.sql", "new.sql"]));
     assert!(matches!(unpaired[1].verdict, Verdict::Inconclusive { .. }), "{:?}", unpaired[1]);
@@ -77,7 +78,7 @@ fn a_few_requests_make_no_figure() {
     assert_eq!((found[1].differences.len(), found[1].mean.unwrap().n), (1, 1));
 }
 
-/// 24 requests were "fewer than 20", since no round had five of them.
+/// Regression: 24 requests were "fewer than 20", since no round had five of them.
 #[test]
 fn requests_that_are_spread_too_thin_are_told_as_that() {
     let thin = |run: Run| Run { scripts: vec![script("t", 15, None, 4, 100.0)], ..run };
@@ -98,7 +99,7 @@ fn what_is_invalid_takes_its_pair_out() {
     assert!(zooms(&experiment(&[]), &runs).is_empty());
 }
 
-/// Through a cache a zoom is compared as a whole, and hits with what an arm without a cache has not at all.
+/// Behind a cache a zoom is compared as a whole; an arm without a cache has no hits to compare.
 #[test]
 fn hits_and_misses_are_apart_and_together() {
     let rounds = |round| {
@@ -119,7 +120,7 @@ fn hits_and_misses_are_apart_and_together() {
     assert!((change + 71.75).abs() < 0.1 && own.place.which == Which::All, "{change}");
 }
 
-/// Each round has the same sample, and hits and misses have one of their own.
+/// Each round has the same sample; hits and misses share one.
 #[test]
 fn a_sample_counts_once() {
     let mut runs = rounds(["t", "t"]);

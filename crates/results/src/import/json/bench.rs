@@ -1,4 +1,4 @@
-//! `pgdyno bench --format json`: a row per script, and with several of them one for all.
+//! `pgdyno bench --format json`: a row per script, and for several scripts a row for all.
 
 use std::collections::BTreeMap;
 
@@ -46,9 +46,9 @@ struct Row {
     server_version: Option<String>,
     pgdyno: String,
     run: String,
-    /// None if no transaction succeeded.
+    /// `None` if no transaction succeeded.
     response: Option<String>,
-    /// None in closed load: as the response.
+    /// `None` in closed load: equal to the response.
     service: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn run(value: &Value, place: &Place<'_>, hash: String) -> Result<Foun
     let rows = Vec::<Row>::deserialize(value).map_err(|error| {
         place.refused(&format!("not as bench --format json prints it: {error}"), "print it anew")
     })?;
-    // The last of several is all of them together.
+    // The last of several is for all of them together.
     let several = rows.len() > 1;
     let own: Vec<&Row> = rows.iter().filter(|row| !several || row.weight.is_some()).collect();
     let first = own.first().ok_or_else(|| place.refused(super::STRANGE, super::SEND_ALL))?;
@@ -77,7 +77,7 @@ pub(super) fn run(value: &Value, place: &Place<'_>, hash: String) -> Result<Foun
     Ok(found)
 }
 
-/// All scripts together: what stands in a row of one of them, their first, is the same in all.
+/// All scripts together: the common columns are the same in every row, here the first.
 fn of_scripts(own: &[&Row], first: &Row, scripts: Vec<ScriptRecord>) -> Run {
     let mut counts = Counts::default();
     own.iter().for_each(|row| counts.add(&row.counts()));
@@ -110,7 +110,7 @@ fn of_scripts(own: &[&Row], first: &Row, scripts: Vec<ScriptRecord>) -> Run {
     run
 }
 
-/// As with every imported run, and with what was said of it where it was measured.
+/// As for every imported run, plus the remarks from its measurement.
 fn believe(run: &mut Run, counts: &Counts, row: &Row) {
     (run.validity, run.doubts) = judge(counts, Arrivals::of(run), 0, false, &run.driver);
     if row.validity == "invalid" {
@@ -140,7 +140,6 @@ fn script(row: &Row) -> Result<ScriptRecord, String> {
     })
 }
 
-/// Counters with what throughput counts.
 fn with_completed(counts: &Counts, completed: u64) -> Counters {
     let mut counters = counts.stored();
     counters.set(figures::COMPLETED, completed);

@@ -1,4 +1,5 @@
-//! `pgdyno pgbench --format json` (docs/pgbench-output.md): the facts of a report of pgbench, under other names.
+//! `pgdyno pgbench --format json` (docs/pgbench-output.md): the facts of a report of pgbench, under other
+//! names.
 
 use serde_json::{Map, Value};
 use spec::Error;
@@ -85,7 +86,6 @@ fn script(one: &Value) -> ReportScript {
     }
 }
 
-/// Those of the run or of a script.
 fn figures(of: &Value) -> Figures {
     let count = |name: &str| of.pointer(&format!("/transactions/{name}")).and_then(Value::as_u64);
     let ms = |name: &str| of.pointer(&format!("/latency/{name}")).and_then(Value::as_f64);

@@ -1,5 +1,5 @@
-//! pgdyno's own JSON. What `bench --format json` and the drop-in's `--format json` print are runs; what `run`, `compare`
-//! and `table` print are taken over many runs, and is refused by its name.
+//! pgdyno's JSON. `bench --format json` and the drop-in's `--format json` print runs; `run`, `compare` and
+//! `table` print figures over many runs, which are rejected by name.
 
 mod bench;
 mod dropin;
@@ -15,13 +15,13 @@ use super::lines;
 use super::source::Input;
 use crate::import::error::{at, unreadable};
 
-/// A file of more bytes than this holds no runs, which take a few thousand each.
+/// A larger file holds no runs, which take a few thousand bytes each.
 const MOST: u64 = 256 << 20;
 
-/// All that a file holds, one printed result behind another.
+/// All printed results in a file, in order.
 ///
 /// # Errors
-/// What is no JSON, no run, or of a newer pgdyno, with its place.
+/// Invalid JSON, something other than runs, or output of a newer pgdyno, with its place.
 pub(super) fn read(path: &Path, input: Input, changed_us: i64) -> Result<Vec<FoundRun>, Error> {
     let mut bytes = Vec::new();
     input.take(MOST).read_to_end(&mut bytes).map_err(|error| unreadable(path, error))?;
@@ -40,11 +40,9 @@ pub(super) fn read(path: &Path, input: Input, changed_us: i64) -> Result<Vec<Fou
 
 struct Place<'a> {
     path: &'a Path,
-    /// Line from which on it stands, from 1.
     line: u64,
-    /// When the file was last changed, µs since 1970.
     changed_us: i64,
-    /// Whether others stand before it.
+    /// Whether others precede it.
     several: bool,
 }
 
@@ -82,7 +80,7 @@ fn run(value: &Value, place: &Place<'_>) -> Result<FoundRun, Error> {
 
 const STRANGE: &str = "JSON, but not of a run of pgdyno";
 
-/// What rows with these columns are, where they are not those of a run.
+/// The kind of rows with these columns, if not runs.
 fn no_run(row: &Map<String, Value>) -> Option<&'static str> {
     let has = |columns: &[&str]| columns.iter().all(|column| row.contains_key(*column));
     if has(&["script", "tps", "ok"]) {

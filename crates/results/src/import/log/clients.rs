@@ -1,4 +1,4 @@
-//! Whether a log is whole: clients number their transactions.
+//! Whether a log is complete: clients number their transactions.
 
 #[derive(Debug, Default)]
 pub(super) struct Clients {
@@ -21,13 +21,12 @@ impl Clients {
         self.seen.iter().filter(|(rows, _)| *rows > 0)
     }
 
-    /// Clients with at least one row.
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.present().count()).unwrap_or(u32::MAX)
     }
 
-    /// Transactions that the numbers speak of, where rows are missing; `None` for a whole log. Off by one per client,
-    /// since old versions number from 0.
+    /// Number of transactions by their numbers, if rows are missing; `None` for a complete log. Off by one
+    /// per client, since old versions number from 0.
     pub(super) fn missing(&self) -> Option<u64> {
         let rows: u64 = self.present().map(|(rows, _)| rows).sum();
         let numbered: u64 = self.present().map(|(_, highest)| *highest).fold(0, u64::saturating_add);

@@ -1,4 +1,4 @@
-//! Per-transaction logs of pgbench (`pgbench -l`): all threads' files of one run, read side by side.
+//! Per-transaction logs of pgbench (`pgbench -l`): all threads' files of one run, read in parallel.
 
 mod clients;
 pub(super) mod row;
@@ -22,38 +22,32 @@ use super::{Hints, Progress};
 use crate::import::error::of_file;
 use crate::spool::Spooled;
 
-/// Which of the columns after the sixth (0 or 1) holds what.
+/// Meaning of the columns after the sixth (0 or 1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Columns {
     pub(super) lag: Option<usize>,
     pub(super) retries: Option<usize>,
 }
 
-/// What the logs of one run say.
 #[derive(Debug)]
 pub(super) struct TransactionLog {
-    /// Scripts that ran, by number from 0.
     pub(super) scripts: BTreeMap<u16, Tally>,
     /// Per second and script, script being the position in `scripts`.
     pub(super) series: Vec<SeriesPoint>,
-    /// Their response times.
     pub(super) seconds: Vec<Spooled>,
     /// First intended start and last end, µs since 1970.
     pub(super) time_us: (i64, i64),
     pub(super) clients: u32,
-    /// Files, one per thread.
     pub(super) threads: u32,
     /// Whether transactions were on a schedule (`-R`).
     pub(super) throttled: bool,
     /// Share of the transactions that was logged, 0..=1.
     pub(super) share: f64,
     pub(super) sha256: Vec<String>,
-    /// What must be said with it.
     pub(super) notes: Vec<String>,
 }
 
 impl TransactionLog {
-    /// Counters over all scripts, as logged.
     pub(super) fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         self.scripts.values().for_each(|tally| counts.add(&tally.counts));
@@ -64,7 +58,7 @@ impl TransactionLog {
 /// Reads all files of one run.
 ///
 /// # Errors
-/// The first line that is none of a log, with its place; rows that are missing though nobody said so.
+/// The first invalid line, with its place; missing rows without a sampling option.
 pub(super) fn read<R: Read>(
     files: Vec<(PathBuf, R)>,
     hints: &Hints,
@@ -87,7 +81,7 @@ pub(super) fn read<R: Read>(
         rows: 0,
         set_back: 0,
     };
-    // All files up to the end of the second that the earliest of them is in, then the next one.
+    // All files up to the end of the second of the earliest one, then the next second.
     while let Some(earliest) = files.iter().filter_map(|file| Some(file.current.as_ref()?.end_us)).min() {
         let until = gathered.spans.end_of(earliest);
         for file in &mut files {
@@ -101,7 +95,7 @@ pub(super) fn read<R: Read>(
     gathered.finish(&files, hints)
 }
 
-/// Where a transaction's time began: its intended start.
+/// Start of a transaction's time: its intended start.
 fn start_us(row: &Row) -> i64 {
     match row.outcome {
         Outcome::Done(us) => row.end_us.saturating_sub(i64::try_from(us).unwrap_or(i64::MAX)),
@@ -109,8 +103,8 @@ fn start_us(row: &Row) -> i64 {
     }
 }
 
-/// What the columns after the sixth are. One alone is lag (`-R`) or retries (`--max-tries`); where nobody says, the
-/// values do: most transactions need no retry, while a lag of 0 µs is rare.
+/// Meaning of the columns after the sixth. A single one is lag (`-R`) or retries (`--max-tries`). Without
+/// options the values decide: most transactions need no retry, while a lag of 0 µs is rare.
 fn columns<R: Read>(files: &[Rows<R>], hints: &Hints) -> Result<Columns, Error> {
     let mut seen = files.iter().filter_map(|file| Some((file.columns()?, &file.file)));
     let Some((count, first)) = seen.next() else { return Ok(Columns::default()) };
@@ -195,7 +189,8 @@ impl Gathered {
         })
     }
 
-    /// Share of the transactions that was logged: as told; a log with gaps of which nobody told is refused.
+    /// Share of the transactions that was logged, from the options; a log with unexplained gaps is
+    /// rejected.
     fn share<R: Read>(&self, files: &[Rows<R>], hints: &Hints) -> Result<f64, Error> {
         match (hints.sampling_rate, self.clients.missing()) {
             (Some(share), _) => Ok(share),
@@ -218,7 +213,6 @@ impl Gathered {
 mod tests {
     use super::*;
 
-    /// A field that is valid, extreme, or wrong.
     fn field(pick: u8, at: usize) -> String {
         match (pick % 8, at) {
             (0, _) => "0".to_owned(),
@@ -235,7 +229,7 @@ mod tests {
     proptest::proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 
-        /// Whatever rows hold, reading ends without a panic, and loses no transaction.
+        /// Reading any rows never panics, and loses no transaction.
         #[test]
         fn no_rows_make_it_panic(rows in proptest::collection::vec(proptest::array::uniform8(0u8..=255), 1..40)) {
             let line = |row: &[u8; 8]| -> Option<String> {

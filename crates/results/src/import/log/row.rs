@@ -1,13 +1,12 @@
 //! One line of a pgbench log.
 
-/// What became of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::import) enum Outcome {
-    /// Succeeded after this many µs, counted from its intended start. Negative ones (a clock that was set back) are 0.
+    /// Succeeded after this many µs, counted from its intended start. Negative values (a clock was set
+    /// back) become 0.
     Done(u64),
     /// Never sent, since its latency limit had passed.
     Skipped,
-    /// Failed, without a reason given.
     Failed,
     Serialization,
     Deadlock,
@@ -16,18 +15,16 @@ pub(in crate::import) enum Outcome {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::import) struct Row {
-    /// Client, from 0.
     pub(in crate::import) client: u32,
-    /// Number of the client's transaction, from 1 (from 0 in old versions); skipped and failed ones count.
+    /// Number of the client's transaction, from 1 (from 0 in old versions); includes skipped and failed
+    /// ones.
     pub(in crate::import) number: u64,
     pub(in crate::import) outcome: Outcome,
-    /// Whether its time was negative.
     pub(in crate::import) clock_set_back: bool,
     /// Script, from 0; below [`SCRIPTS`].
     pub(in crate::import) script: u16,
-    /// When it was logged, µs since 1970.
     pub(in crate::import) end_us: i64,
-    /// Columns after the sixth, as many as [`Self::columns`] says.
+    /// Columns after the sixth; [`Self::columns`] of them.
     pub(in crate::import) more: [i64; 2],
     /// Columns after the sixth: 0, 1 or 2.
     pub(in crate::import) columns: u8,
@@ -35,16 +32,16 @@ pub(in crate::import) struct Row {
 
 /// pgbench takes at most this many scripts.
 pub(in crate::import) const SCRIPTS: u16 = 128;
-/// More clients than any machine runs; guards the memory against damaged files.
+/// More clients than any machine runs; limits the memory for damaged files.
 const CLIENTS: u32 = 1_000_000;
-/// Latest time taken, in seconds since 1970 (the year 9999).
+/// Latest accepted time, in seconds since 1970 (the year 9999).
 pub(in crate::import) const LATEST_S: i64 = 253_402_300_799;
 
 impl Row {
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// What is wrong with it, as text.
     pub(in crate::import) fn parse(line: &[u8]) -> Result<Self, String> {
         let mut fields = Fields(line);
         let client = fields.number("client_id")?;
@@ -108,7 +105,6 @@ fn outcome(field: &[u8]) -> Result<(Outcome, bool), String> {
 pub(in crate::import) struct Fields<'a>(pub(in crate::import) &'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// The next field, if there is one.
     pub(in crate::import) fn take(&mut self) -> Option<&'a [u8]> {
         let start = self.0.iter().position(|byte| !byte.is_ascii_whitespace())?;
         let rest = &self.0[start..];
@@ -122,14 +118,12 @@ impl<'a> Fields<'a> {
         self.take().ok_or_else(|| format!("the column {name} is missing"))
     }
 
-    /// The next field as a whole number from 0.
     pub(in crate::import) fn number(&mut self, name: &str) -> Result<u64, String> {
         let field = self.next(name)?;
         unsigned(field).ok_or_else(|| wrong(name, field))
     }
 }
 
-/// What stands where a number should.
 fn wrong(name: &str, field: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(field).chars().take(40).collect();
     format!("\"{}\" is no {name}", shown.escape_debug())

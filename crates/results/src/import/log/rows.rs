@@ -1,4 +1,4 @@
-//! Rows of one file of a log, with a look ahead.
+//! Rows of one file of a log, with a look-ahead.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -10,17 +10,17 @@ use super::row::Row;
 use crate::import::error::{at, unreadable};
 use crate::import::lines::Lines;
 
-/// Rows looked at before anything is decided.
+/// Rows read before anything is decided.
 const AHEAD: usize = 256;
 
 pub(super) struct Rows<R> {
     pub(super) file: PathBuf,
     lines: Lines<R>,
     ahead: VecDeque<Row>,
-    /// The row whose turn it is; `None` at the end.
+    /// The next row; `None` at the end.
     pub(super) current: Option<Row>,
     columns: Option<u8>,
-    /// Whether the last line lacks its end, and was left out.
+    /// Whether the last line was incomplete, and left out.
     pub(super) cut_off: bool,
 }
 
@@ -41,7 +41,6 @@ impl<R: Read> Rows<R> {
         self.current.iter().chain(&self.ahead)
     }
 
-    /// Columns after the sixth; `None` for a file without rows.
     pub(super) fn columns(&self) -> Option<u8> {
         self.columns
     }

@@ -11,9 +11,9 @@ use super::tally::tally;
 use crate::spool::Spooled;
 use spec::{Counts, SeriesPoint};
 
-/// Spans per run at most; beyond that neighbours are added, which loses nothing but resolution.
+/// Spans per run, at most; beyond that neighbours are merged, which only loses resolution.
 const MOST: i64 = 600;
-/// Spans of all scripts together at most: each may hold 100 kB.
+/// Spans of all scripts together, at most: each may hold 100 kB.
 const MOST_IN_ALL: usize = 2_000;
 /// The shortest span, µs.
 const SECOND: i64 = 1_000_000;
@@ -36,9 +36,9 @@ impl Span {
 pub(super) struct Spans {
     origin_us: i64,
     width_us: i64,
-    /// By number (may be negative where a clock was set back), then script.
+    /// By number (may be negative if a clock was set back), then script.
     closed: BTreeMap<i64, BTreeMap<u16, Span>>,
-    /// The span that rows are expected in now, and the times it covers.
+    /// The current span, and its times.
     now: i64,
     covers: Range<i64>,
     open: BTreeMap<u16, Span>,
@@ -55,12 +55,12 @@ impl Spans {
         (time_us - self.origin_us).div_euclid(self.width_us)
     }
 
-    /// Where the span ends that holds this time.
+    /// End of the span with this time.
     pub(super) fn end_of(&self, time_us: i64) -> i64 {
         self.origin_us + (self.number(time_us) + 1) * self.width_us
     }
 
-    /// Takes a transaction in. Fast while rows come span by span; any order is right.
+    /// Adds a transaction. Fast if rows are in order; any order is correct.
     pub(super) fn add(&mut self, row: &Row, columns: Columns, limit_us: Option<f64>) {
         if row.end_us >= self.covers.end {
             self.close();
@@ -80,7 +80,7 @@ impl Spans {
         }
     }
 
-    /// Puts the open span away in little memory, and doubles the length of all spans while there are too many.
+    /// Compresses the open span, and doubles the length of all spans while there are too many.
     fn close(&mut self) {
         for (script, mut span) in std::mem::take(&mut self.open) {
             span.response.shrink();
@@ -97,7 +97,7 @@ impl Spans {
         }
     }
 
-    /// Spans from the origin (or before, where a clock was set back) to the last.
+    /// Spans from the origin (or before, if a clock was set back) to the last.
     fn range(&self) -> i64 {
         match (self.closed.first_key_value(), self.closed.last_key_value()) {
             (Some((first, _)), Some((last, _))) => last.max(&0) - first.min(&0) + 1,
@@ -109,8 +109,8 @@ impl Spans {
         if self.closed.len() < 2 { 0 } else { self.closed.values().map(BTreeMap::len).sum() }
     }
 
-    /// The series up to `end_us`, in which a span without any transaction stands as one of none. `scripts` gives each
-    /// script's position in the run; counts are divided by `share`.
+    /// The series up to `end_us`, including empty spans. `scripts` gives each script's position in the run;
+    /// counts are divided by `share`.
     pub(super) fn finish(
         mut self,
         end_us: i64,

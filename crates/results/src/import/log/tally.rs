@@ -1,4 +1,4 @@
-//! What a log says of one script.
+//! The log of one script.
 
 use spec::Counts;
 use spec::figures::Counters;
@@ -7,13 +7,12 @@ use stats::Histogram;
 use super::Columns;
 use super::row::{Outcome, Row};
 
-/// Counters and distributions of one script.
 #[derive(Debug, Clone, Default)]
 pub(in crate::import) struct Tally {
     pub(in crate::import) counts: Counts,
     /// From the intended start to the end.
     pub(in crate::import) response: Histogram,
-    /// From the actual start; `None` where the log has no lag, and it is the same.
+    /// From the actual start; `None` if the log has no lag, since it is then the same.
     pub(in crate::import) service: Option<Histogram>,
 }
 
@@ -59,7 +58,7 @@ pub(super) fn tally(counts: &mut Counts, row: &Row, columns: Columns, limit_us: 
     }
 }
 
-/// As they are stored; all that are known were due.
+/// Counters for storing; all known ones were due.
 pub(in crate::import) fn stored(counts: &Counts) -> Counters {
     let due = counts.processed().saturating_add(counts.failed).saturating_add(counts.skipped);
     Counts { due, ..*counts }.transactions()

@@ -1,8 +1,9 @@
-//! The command line of osm2pgsql, where a log has it: what it says of the load, and nothing that may hold a password.
+//! The command line of osm2pgsql, if a log has it: the options of the load, and nothing that may hold a
+//! password.
 
 use std::collections::BTreeMap;
 
-/// Options without a value that make another load.
+/// Options without a value that change the load.
 const FLAGS: [(&str, char); 6] = [
     ("slim", 's'),
     ("drop", '\0'),
@@ -11,7 +12,7 @@ const FLAGS: [(&str, char); 6] = [
     ("hstore-all", 'j'),
     ("multi-geometry", 'G'),
 ];
-/// Options with a value that make another load.
+/// Options with a value that change the load.
 const VALUES: [(&str, char); 6] = [
     ("flat-nodes", 'F'),
     ("cache", 'C'),
@@ -20,9 +21,9 @@ const VALUES: [(&str, char); 6] = [
     ("output", 'O'),
     ("prefix", 'p'),
 ];
-/// Short options with a value that are passed over with it.
+/// Ignored short options with a value.
 const OTHER_VALUES: &str = "dUHPiExezrobtB";
-/// Long options with a value that are passed over with it; others are known by their `=` or as flags.
+/// Ignored long options with a value; others are recognised by their `=` or as flags.
 const OTHER_LONG_VALUES: [&str; 22] = [
     "database",
     "user",
@@ -47,9 +48,9 @@ const OTHER_LONG_VALUES: [&str; 22] = [
     "tag-transform-script",
     "middle-way-node-index-id-shift",
 ];
-/// How names of files with OpenStreetMap's data end.
+/// Endings of OpenStreetMap files.
 const DATA: [&str; 7] = [".pbf", ".osm", ".osc", ".o5m", ".gz", ".bz2", ".xml"];
-/// Words that may stand before the program's name: `sudo -u postgres env LANG=C nice -n 5 time osm2pgsql`.
+/// Words before the program's name, at most: `sudo -u postgres env LANG=C nice -n 5 time osm2pgsql`.
 const MOST_BEFORE: usize = 16;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,7 +60,8 @@ pub(super) struct CommandLine {
 }
 
 impl CommandLine {
-    /// The command in a line that starts osm2pgsql, whatever a shell or `time` writes before it; `None` for another line.
+    /// The command in a line that starts osm2pgsql, after any text of a shell or `time`; `None` for another
+    /// line.
     pub(super) fn of(line: &str) -> Option<Self> {
         let timed = line.trim().strip_prefix("Command being timed: ");
         let line = timed.map_or(line, |command| command.trim_matches('"'));
@@ -126,7 +128,7 @@ impl CommandLine {
     fn value(&mut self, name: &str, value: Option<String>) {
         let Some(value) = value.filter(|value| !value.is_empty()) else { return };
         let level = match name {
-            // Where the file lies is a matter of storage, and is not to part what is to be compared.
+            // The file's location is a matter of storage, and must not separate compared runs.
             "flat-nodes" => "yes".to_owned(),
             "style" => file_name(&value),
             _ => value,
@@ -143,7 +145,7 @@ fn file_name(path: &str) -> String {
     path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
-/// A line as a shell parts it into words, as far as quotes and backslashes go.
+/// A line split into words like a shell does, with quotes and backslashes only.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut begun) = (String::new(), None, false);

@@ -1,8 +1,8 @@
 //! Logs of osm2pgsql, from 1.2 to 2.x: each load in them as the run of a job.
 //!
-//! What osm2pgsql says is understood by [`osm::log`]; here are the bytes around it: progress displays, the command line
-//! before a log, what `time` writes behind it, several loads in a file. A log of hundreds of megabytes (a planet's, or one
-//! with all statements) is read in a stream.
+//! [`osm::log`] parses osm2pgsql's lines; this module handles the bytes around it: progress displays, the
+//! command line before a log, the output of `time`, several loads in a file. A log of hundreds of megabytes
+//! (a planet's, or one with all statements) is read as a stream.
 
 mod command;
 mod pieces;
@@ -22,7 +22,6 @@ use super::Progress;
 use super::found::FoundRun;
 use crate::import::error::{at, of_file, unreadable};
 
-/// Whether a file that begins so is a log of osm2pgsql.
 pub(super) fn is_log(head: &[u8]) -> bool {
     let mut pieces = head.split(|byte| matches!(byte, b'\n' | b'\r'));
     pieces.any(|piece| {
@@ -34,7 +33,7 @@ pub(super) fn is_log(head: &[u8]) -> bool {
 /// All loads in a log.
 ///
 /// # Errors
-/// When it cannot be read, or there is no load in it.
+/// When it cannot be read, or has no load.
 pub(super) fn read(
     path: &Path,
     input: impl Read,
@@ -61,7 +60,6 @@ pub(super) fn read(
     Ok(loads.into_iter().map(|load| run::of(load, path, several, changed_us)).collect())
 }
 
-/// Bytes between two words about how far it is.
 const SHOWN_EVERY: u64 = 1 << 20;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! A log in pieces: osm2pgsql overwrites its progress display with carriage returns, so a piece ends at one of them or at
-//! the end of a line. Memory stays at one chunk and the beginning of one piece, however long either is.
+//! A log in pieces: osm2pgsql overwrites its progress display with carriage returns, so a piece ends at one
+//! of these or at the end of a line. Uses memory for one chunk and the beginning of one piece, of any
+//! length.
 
 use std::io::{self, Read};
 
-/// Bytes read from the input at once.
 const CHUNK: usize = 256 * 1024;
-/// Bytes kept of a piece; nothing that is read from a log stands farther back.
+/// Bytes kept of a piece; everything that is read from a log is within these.
 const LONGEST: usize = 16 * 1024;
 
 pub(super) struct Pieces<R> {
@@ -14,7 +14,7 @@ pub(super) struct Pieces<R> {
     start: usize,
     end: usize,
     piece: Vec<u8>,
-    /// Number of the line that is being read, from 1.
+    /// Number of the current line, from 1.
     line: u64,
     bytes: u64,
 }
@@ -25,9 +25,6 @@ impl<R: Read> Pieces<R> {
     }
 
     /// The next piece with the number of its line; `None` at the end.
-    ///
-    /// # Errors
-    /// Those of the input.
     pub(super) fn next(&mut self) -> io::Result<Option<(u64, &[u8])>> {
         self.piece.clear();
         loop {
@@ -52,7 +49,6 @@ impl<R: Read> Pieces<R> {
         }
     }
 
-    /// Reads a chunk; whether there was one.
     fn fill(&mut self) -> io::Result<bool> {
         let got = loop {
             match self.input.read(&mut self.buffer) {
@@ -65,7 +61,6 @@ impl<R: Read> Pieces<R> {
         Ok(got > 0)
     }
 
-    /// Bytes read so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -8,9 +8,9 @@ use super::command::CommandLine;
 use super::resources::Resources;
 use super::stamp::{Clock, stamped};
 
-/// Loads beyond which a file is no log.
+/// With more loads a file is not a log.
 const MOST_LOADS: usize = 10_000;
-/// Lines of a load that failed that are looked at for more about why.
+/// Lines of a failed load that are searched for the reason.
 const LINES_ABOUT_AN_ERROR: u32 = 8;
 
 #[derive(Debug)]
@@ -18,12 +18,10 @@ pub(super) struct Load {
     /// Line of its first words, from 1.
     pub(super) line: u64,
     pub(super) told: LoadLog,
-    /// Of its lines, hex.
     pub(super) sha256: String,
     pub(super) clock: Clock,
-    /// Whether its lines have time stamps.
     pub(super) stamped: bool,
-    /// Its first line is that with the version.
+    /// Whether its first line is the one with the version.
     pub(super) from_the_start: bool,
     pub(super) command: Option<CommandLine>,
     pub(super) resources: Resources,
@@ -33,20 +31,17 @@ pub(super) struct Load {
 
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// The command line seen last, for the load that follows.
     command: Option<CommandLine>,
-    /// The beginning of a command that goes on in the next line.
     unfinished: String,
     open: Option<Open>,
     done: Vec<Load>,
 }
 
-/// A load whose lines are being read.
 #[derive(Debug)]
 struct Open {
     parser: LogParser,
     hash: Sha256,
-    /// It says nothing more itself; what follows may be about it.
+    /// It prints nothing more itself; following lines may be about it.
     ended: bool,
     /// There is more than a version.
     works: bool,
@@ -54,13 +49,13 @@ struct Open {
     load: Load,
 }
 
-/// Whether a line is the first of a log.
 pub(super) fn begins(line: &str) -> bool {
     let text = own_text(line).unwrap_or_else(|| line.trim_start_matches('\u{feff}').trim());
     text.strip_prefix("osm2pgsql version ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether only osm2pgsql at work writes such a line; all that have no time stamp look too much like others' words.
+/// Whether only osm2pgsql at work writes such a line; lines without time stamps are too similar to other
+/// programs'.
 pub(super) fn is_of_a_load(line: &str) -> bool {
     const WORDS: [&str; 9] = [
         "Setting up table ",
@@ -76,21 +71,20 @@ pub(super) fn is_of_a_load(line: &str) -> bool {
     own_text(line).is_some_and(|text| WORDS.iter().any(|words| text.starts_with(words)))
 }
 
-/// What follows time stamp and thread; `None` without a stamp.
+/// The text after time stamp and thread; `None` without a stamp.
 fn own_text(line: &str) -> Option<&str> {
     let text = stamped(line)?.get(STAMP..)?.trim();
     let behind_thread = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     Some(behind_thread.map_or(text, |(_, text)| text.trim()))
 }
 
-/// Bytes of a time stamp.
 const STAMP: usize = "0000-00-00 00:00:00".len();
 
 impl Reader {
     /// Takes a line, or a piece of one.
     ///
     /// # Errors
-    /// What makes the file none of osm2pgsql's.
+    /// Why the file is not osm2pgsql's.
     pub(super) fn take(&mut self, number: u64, line: &str) -> Result<(), String> {
         let line = line.trim_end();
         if line.is_empty() {
@@ -121,7 +115,8 @@ impl Reader {
         self.done
     }
 
-    /// Whether a line is a command, or a part of one; it is kept for the load that follows, or is that of the load before it.
+    /// Whether a line is a command, or a part of one; it is kept for the next load, or belongs to the load
+    /// before it.
     fn is_command(&mut self, line: &str) -> bool {
         if let Some(begun) = line.strip_suffix('\\')
             && (line.contains("osm2pgsql") || !self.unfinished.is_empty())
@@ -192,7 +187,7 @@ impl Open {
                 self.load.stamped = true;
                 own
             }
-            // Among lines with stamps, others are osm2pgsql's only where they tell of an error.
+            // Among lines with stamps, others are osm2pgsql's only if they report an error.
             None if self.load.stamped && !self.is_about_an_error(line) => return,
             None => line,
         };
@@ -218,7 +213,7 @@ impl Open {
                 || line.contains("HINT: "))
     }
 
-    /// What is not [`LogParser`]'s: versions, and where it ends.
+    /// Handles versions and the end; [`LogParser`] does the rest.
     fn notice(&mut self, text: &str) {
         if let Some(version) = text.strip_prefix("Database version: ") {
             self.load.server = Some(version.trim().to_owned());
@@ -239,7 +234,6 @@ impl Open {
     }
 }
 
-/// Whether something is done, and not only said which version it is.
 fn works(text: &str) -> bool {
     const WORDS: [&str; 10] = [
         "Database version: ",

@@ -1,18 +1,15 @@
-//! What `time` says of a program when it ends: GNU time's short and long forms, and those of shells.
+//! The output of `time` at the end of a program: GNU time's short and long forms, and the shells' formats.
 
 use spec::figures::{self, Figure, Figures};
 
-/// Figures of a run of a program, and how it ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Resources {
-    /// As of a load of our own.
+    /// The same figures as for a load by pgdyno.
     pub(super) figures: Figures,
-    /// In words, if it did not end well.
     pub(super) failed: Option<String>,
 }
 
 impl Resources {
-    /// Takes a line, if it is one of `time`.
     pub(super) fn take(&mut self, line: &str) {
         let line = line.trim();
         if let Some((of, value)) = long(line).or_else(|| of_shell(line)) {
@@ -72,7 +69,6 @@ fn of_shell(line: &str) -> Option<(Figure, f64)> {
     Some((of, clock(&value)?))
 }
 
-/// Seconds of `1:02:03.5`, `2:03` or `3.5`.
 fn clock(text: &str) -> Option<f64> {
     let mut seconds = 0.0;
     for part in text.trim().split(':') {

@@ -1,4 +1,4 @@
-//! From what a log says of a load to the record of a run.
+//! From the log of a load to the record of a run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,14 +13,13 @@ use super::reader::Load;
 use crate::import::found::{FoundRun, events};
 use crate::spool::Spool;
 
-/// Name of the workload and of its job, as for a load of our own.
+/// Name of the workload and of its job, as for a load by pgdyno.
 const WORKLOAD: &str = "osm";
-/// Seconds that time stamps and osm2pgsql's own figure may be apart.
+/// Seconds by which time stamps and osm2pgsql's figure may differ.
 const APART_S: u64 = 5;
-/// Below this, whole seconds say little: one of them is a tenth.
+/// Below this, whole seconds are too coarse: one is a tenth.
 const FEW_SECONDS: u64 = 10;
 
-/// The run of a load in a file, which may hold several.
 pub(super) fn of(load: Load, path: &Path, several: bool, changed_us: i64) -> FoundRun {
     let source = match several {
         true => format!("{} from line {}", path.display(), load.line),
@@ -66,7 +65,7 @@ pub(super) fn of(load: Load, path: &Path, several: bool, changed_us: i64) -> Fou
     found
 }
 
-/// What tells cells apart, as far as the command line is known.
+/// Factors that distinguish cells, as far as the command line is known.
 fn factors(load: &Load) -> BTreeMap<String, String> {
     let mut factors = load.command.as_ref().map(|command| command.options.clone()).unwrap_or_default();
     factors.insert("workload".to_owned(), WORKLOAD.to_owned());
@@ -106,7 +105,6 @@ fn artifact(load: &Load) -> Artifact {
     }
 }
 
-/// What must be said with it.
 fn notes(load: &Load) -> Vec<String> {
     let mut notes = Vec::new();
     let mut say = |text: &str| notes.push(text.to_owned());
@@ -138,7 +136,7 @@ fn notes(load: &Load) -> Vec<String> {
     notes
 }
 
-/// Phases are the program's own words: no clock of ours saw its lines.
+/// Phases are the program's reports: pgdyno did not time its lines.
 fn phases(mut phases: Vec<Phase>, stamped: bool) -> Vec<Phase> {
     for phase in &mut phases {
         phase.source = PhaseSource::Reported;
@@ -149,8 +147,8 @@ fn phases(mut phases: Vec<Phase>, stamped: bool) -> Vec<Phase> {
     phases
 }
 
-/// Puts phases without times where they can have been: nodes, ways and relations are read one after another, then pending
-/// ways; then threads work on all tables at once.
+/// Places phases without times: nodes, ways and relations are read in this order, then pending ways; then
+/// threads work on all tables at once.
 fn place(phases: &mut [Phase]) {
     let mut end_us = 0;
     for name in ["node", "way", "relation", "pending ways"] {
@@ -165,7 +163,7 @@ fn place(phases: &mut [Phase]) {
     phases.sort_by_key(|phase| phase.start_us);
 }
 
-/// The verdict with its reasons; suspect at best, since nobody watched how it was measured.
+/// The verdict with its reasons; suspect at best, since the measurement was not observed.
 fn judge(load: &Load, by: &str) -> (Validity, Vec<Doubt>) {
     let mut doubts = vec![Doubt {
         reason: Reason::Imported,

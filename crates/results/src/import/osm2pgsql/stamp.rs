@@ -3,12 +3,11 @@
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// How a stamp looks; two blanks follow it.
+/// Format of a stamp; two blanks follow it.
 const FORM: &[u8] = b"0000-00-00 00:00:00  ";
 /// Bytes without the blanks.
 const LENGTH: usize = 19;
-/// Where a stamp can begin at the latest: something else may have written its own before it, or a progress display
-/// stands there.
+/// Latest start of a stamp: another program's stamp or a progress display may precede it.
 const LATEST: usize = 300;
 
 /// A line from its stamp on, if it has one.
@@ -24,13 +23,12 @@ pub(super) fn stamped(text: &str) -> Option<&str> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Clock {
     first: Option<DateTime>,
-    /// The last stamp as it was written.
     last: String,
     at_us: u64,
 }
 
 impl Clock {
-    /// When a line with a stamp was written; where there is none, that of the line before.
+    /// Time of a line with a stamp; without one, of the line before.
     pub(super) fn at_us(&mut self, line: &str) -> u64 {
         let Some(stamp) = line.get(..LENGTH).filter(|stamp| *stamp != self.last) else { return self.at_us };
         let Ok(time) = DateTime::strptime("%Y-%m-%d %H:%M:%S", stamp) else { return self.at_us };
@@ -43,7 +41,6 @@ impl Clock {
         self.at_us
     }
 
-    /// µs from the first stamp to the last.
     pub(super) fn span_us(&self) -> u64 {
         self.at_us
     }

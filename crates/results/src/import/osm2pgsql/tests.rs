@@ -1,4 +1,4 @@
-//! Logs of all versions, and what may stand around them.
+//! Logs of all versions, with surrounding text.
 
 use std::fmt::Write;
 use std::io::Cursor;
@@ -7,7 +7,7 @@ use spec::{Error, Reason, Run, RunKind, Validity, figures};
 
 use super::*;
 
-/// A log that osm2pgsql wrote, or that was put together from its format strings.
+/// A log that osm2pgsql wrote, or that was assembled from its format strings.
 fn log(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../osm/tests/data/osm2pgsql");
     String::from_utf8(std::fs::read(folder.join(format!("{name}.log"))).unwrap()).unwrap()
@@ -72,7 +72,7 @@ fn logs_of_all_versions_are_read() {
     }
 }
 
-/// A night's loop: commands, loads, and what `time` says of them.
+/// A night's loop: commands, loads, and the output of `time`.
 fn night() -> String {
     let command = "$ /usr/bin/time -v osm2pgsql --slim -C 500 --flat-nodes=/nvme/nodes \\\n    -d postgres://me:geheim@db/gis \\\n    \
                    delaware.osm.pbf";
@@ -111,7 +111,7 @@ fn a_night_of_loads_in_one_file_is_as_many_runs() {
     assert_eq!((one.run().validity, doubts), (Validity::Suspect, vec![Reason::Imported, Reason::TooShort]));
     assert_eq!(one.run().settings[0].value, "15.20 (Debian 15.20-0+deb12u1)");
     assert!(!format!("{found:?}").contains("geheim"));
-    // What is appended later does not make another run of what was there before.
+    // Appending to the file does not change the identity of earlier runs.
     let before = &text[..text.find("$ export").unwrap()];
     assert_eq!(all(before)[0].hashes, one.hashes);
     assert_ne!(one.hashes, other.hashes);
@@ -164,7 +164,7 @@ fn a_clock_that_was_set_is_told() {
     assert!(!told(&log("1.8-slim-malta")));
 }
 
-/// Lines that are made as they are read: nobody keeps them all.
+/// Lines that are generated as they are read, to bound the memory.
 struct Planet {
     hour: u64,
     waiting: Cursor<Vec<u8>>,
@@ -174,7 +174,6 @@ const HOURS: u64 = 34;
 const SECONDS: u64 = HOURS * 3600 + 17 * 60;
 
 impl Planet {
-    /// What is said within an hour: progress without an end of a line, or statements.
     fn hour(&self) -> String {
         let (day, hour) = (1 + self.hour / 24, self.hour % 24);
         let stamp = format!("2026-03-{day:02} {hour:02}:00:00  ");
@@ -234,7 +233,7 @@ fn the_log_of_a_planet_is_read_in_a_stream() {
     };
     assert_eq!(["node", "way", "relation", "table"].map(hours), [6, 8, 6, 14].map(Some));
     assert_eq!(run.phases.iter().find(|phase| phase.name == "node").unwrap().count, Some(8_912_345_678));
-    // Nothing of what the log is long for is kept.
+    // None of the repeated lines is kept.
     assert!(run.artifacts[0].bytes.len() < 2_000, "{}", run.artifacts[0].bytes.len());
 }
 

@@ -1,4 +1,4 @@
-//! Values of a report's lines, put where they belong.
+//! Values of a report's lines, stored in its fields.
 
 use super::line::{self, Key};
 use super::model::{Figures, Report, ReportScript};
@@ -37,7 +37,7 @@ impl Report {
             Key::Late => self.late(rest),
             Key::Lag => {
                 let most = rest.split_once("(max ").and_then(|(_, most)| line::real(most)).unwrap_or(0.0);
-                // Without a transaction it is not a number; it still says that there was a schedule.
+                // Without a transaction it is NaN; it still shows that there was a schedule.
                 self.lag_ms = Some((real().unwrap_or(0.0), most));
                 Ok(())
             }
@@ -51,7 +51,8 @@ impl Report {
         }
     }
 
-    /// `1.0 ms latency limit: 6/200 (3.000%)`; without a total until 10, where skipped ones count as processed.
+    /// `1.0 ms latency limit: 6/200 (3.000%)`; without a total until 10, where skipped ones count as
+    /// processed.
     fn late(&mut self, rest: &str) -> Result<(), String> {
         let Some((limit, counts)) = rest.split_once(" ms latency limit: ") else { return Ok(()) };
         set(&mut self.limit_ms, line::real(limit), Key::Late, rest)?;
@@ -63,7 +64,7 @@ impl Report {
     fn rate(&mut self, rest: &str) -> Result<(), String> {
         if rest.contains("(including connections") {
             self.tps_with_connecting = self.tps_with_connecting.or(line::real(rest));
-            // A report may have been cut before the second rate; then this one is all there is.
+            // A report may have been cut before the second rate; then only this one exists.
             self.tps = self.tps.or(self.tps_with_connecting);
         } else if self.tps.is_none() || self.tps == self.tps_with_connecting {
             self.tps = line::real(rest).or(self.tps);
@@ -82,7 +83,6 @@ impl Figures {
             Key::Retried => &mut self.retried,
             Key::Retries => &mut self.retries,
             Key::Skipped => &mut self.skipped,
-            // "-nan" where nothing was measured.
             Key::Latency => {
                 self.latency_ms = self.latency_ms.or(line::real(rest));
                 return Ok(());
@@ -98,8 +98,8 @@ impl Figures {
 }
 
 impl ReportScript {
-    /// Takes a line in; `false` where it is none of a script. The report itself is whole here: what cannot be read is
-    /// no reason to refuse it.
+    /// Takes a line; `false` if it is not a line of a script. The report itself is complete here, so an
+    /// unreadable value does not invalidate it.
     pub(super) fn take(&mut self, key: Key, rest: &str) -> bool {
         match key {
             Key::Weight => self.weight = self.weight.or(line::whole(rest)),

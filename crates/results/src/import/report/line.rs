@@ -40,7 +40,7 @@ pub(super) enum Key {
     Aborted,
 }
 
-/// The words of each; the first that a line holds decides.
+/// The words of each; the first match in a line decides.
 const LABELS: &[(&str, Key)] = &[
     ("progress: ", Key::Progress),
     ("transaction type: ", Key::Kind),
@@ -80,8 +80,8 @@ const LABELS: &[(&str, Key)] = &[
     (" aborted in ", Key::Aborted),
 ];
 
-/// The key of a line, and the texts before and after its label. pgbench indents some lines, with or without a dash. Its
-/// name comes before its messages, and a number before a script's transactions.
+/// The key of a line, and the texts before and after its label. pgbench indents some lines, with or without
+/// a dash. Its name precedes its messages, and a number precedes a script's transactions.
 pub(super) fn recognise(line: &str) -> Option<(Key, &str, &str)> {
     LABELS.iter().find_map(|(label, key)| {
         let at = line.find(label)?;
@@ -92,7 +92,7 @@ pub(super) fn recognise(line: &str) -> Option<(Key, &str, &str)> {
     })
 }
 
-/// A line without the time stamp that `docker logs --timestamps` and services for builds put before it.
+/// A line without the time stamp that `docker logs --timestamps` and build services prepend.
 pub(super) fn without_stamp(line: &str) -> &str {
     match line.split_once(' ') {
         Some((stamp, rest)) if stamp.ends_with('Z') && stamp.parse::<jiff::Timestamp>().is_ok() => rest,
@@ -100,7 +100,7 @@ pub(super) fn without_stamp(line: &str) -> &str {
     }
 }
 
-/// The number a text begins with.
+/// The number at the start of a text.
 pub(super) fn real(text: &str) -> Option<f64> {
     let text = text.trim_start();
     let end = text
@@ -109,14 +109,13 @@ pub(super) fn real(text: &str) -> Option<f64> {
     text[..end].parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-/// The whole number a text begins with.
 pub(super) fn whole(text: &str) -> Option<u64> {
     let text = text.trim_start();
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()
 }
 
-/// `15.18 (Debian …), server 17.1)`: the version of pgbench, and that of the server where it differs.
+/// `15.18 (Debian …), server 17.1)`: the version of pgbench, and the server's if it differs.
 pub(super) fn banner(rest: &str) -> Option<(String, Option<String>)> {
     let inside = rest.strip_suffix(')')?;
     if !inside.starts_with(|letter: char| letter.is_ascii_digit()) && !inside.starts_with("PostgreSQL") {
@@ -128,7 +127,6 @@ pub(super) fn banner(rest: &str) -> Option<(String, Option<String>)> {
     }
 }
 
-/// What stands behind `progress: `.
 pub(super) fn progress(rest: &str) -> Option<Progress> {
     let mut parts = rest.split(", ");
     let time = parts.next()?.strip_suffix(" s")?;
@@ -164,7 +162,6 @@ pub(super) enum StatementColumns {
 }
 
 impl StatementColumns {
-    /// From what stands behind `statement latencies in milliseconds`.
     pub(super) fn of(rest: &str) -> Self {
         if rest.contains("retries") {
             Self::Retries
@@ -175,7 +172,6 @@ impl StatementColumns {
         }
     }
 
-    /// Reads a statement's line; `None` when it is none.
     pub(super) fn parse(self, line: &str) -> Option<Statement> {
         let (latency, mut rest) = word(line)?;
         if !latency.contains('.') {

@@ -1,4 +1,4 @@
-//! pgbench's text reports, of every version since 9.0, one or many in a file, with whatever else stands in it.
+//! pgbench's text reports, of every version since 9.0, one or many in a file, among any other text.
 
 mod fill;
 mod line;
@@ -15,9 +15,9 @@ use self::model::{Progress, Report, ReportScript};
 use super::lines::Lines;
 use crate::import::error::{at, of_file, unreadable};
 
-/// Bytes of a report's own text that are kept with it.
+/// Bytes of a report's text that are kept with it.
 const MOST_TEXT: usize = 256 * 1024;
-/// Scripts, and statements of a script, beyond which a file is no report.
+/// With more scripts, or statements of a script, a file is not a report.
 const MOST_ITEMS: usize = 10_000;
 /// Progress lines kept of one run: more than a week of seconds.
 const MOST_PROGRESS: usize = 1_000_000;
@@ -25,7 +25,7 @@ const MOST_PROGRESS: usize = 1_000_000;
 /// Reads all reports in a text.
 ///
 /// # Errors
-/// When there is none, or one of them is cut off.
+/// When it has none, or one of them is cut off.
 pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Report>, Error> {
     let mut reader = Reader::default();
     while let Some(line) = lines.next().map_err(|error| unreadable(file, error))? {
@@ -49,7 +49,6 @@ pub(super) fn read<R: Read>(file: &Path, lines: &mut Lines<R>) -> Result<Vec<Rep
     Ok(reader.done)
 }
 
-/// What stands before a report and belongs to it.
 #[derive(Default)]
 struct Before {
     banner: Option<(String, Option<String>)>,
@@ -66,7 +65,6 @@ struct Reader {
     lonely_tps: Option<u64>,
 }
 
-/// A report whose lines are being read.
 struct Open {
     report: Report,
     statements: Option<StatementColumns>,
@@ -113,7 +111,7 @@ impl Reader {
         }
         match &mut self.open {
             Some(open) => {
-                // The number of a script's transactions stands before the word.
+                // The number of a script's transactions precedes the word.
                 let rest = if key == Key::Total { before } else { rest };
                 if open.take(key, rest)? {
                     open.report.lines.1 = number;
@@ -144,7 +142,7 @@ impl Reader {
         self.open = Some(open);
     }
 
-    /// Ends the report that is open; one that lacks its rate is cut off.
+    /// Ends the open report; one without its rate is cut off.
     fn close(&mut self) -> Result<(), (u64, String)> {
         let Some(Open { report, .. }) = self.open.take() else { return Ok(()) };
         let whole = report.tps.is_some() || (report.processed.is_some() && report.succeeded() == 0);
@@ -157,7 +155,6 @@ impl Reader {
         Ok(())
     }
 
-    /// What comes before a report can only follow one that is whole.
     fn close_if_whole(&mut self) {
         if self.open.as_ref().is_some_and(|open| open.report.tps.is_some()) {
             let _ = self.close();
@@ -173,7 +170,7 @@ impl Open {
         }
     }
 
-    /// Takes a line of a list of statements; `false` where the list is over.
+    /// Takes a line of a list of statements; `false` at the end of the list.
     fn statement(&mut self, number: u64, line: &str) -> bool {
         let Some(columns) = self.statements else { return false };
         let Some(statement) = columns.parse(line) else {
@@ -188,7 +185,7 @@ impl Open {
         true
     }
 
-    /// Takes a line in; `false` where it only looks like one of the report.
+    /// Takes a line; `false` if it only resembles a line of the report.
     fn take(&mut self, key: Key, rest: &str) -> Result<bool, String> {
         match key {
             Key::Script => return self.script(rest),
@@ -207,13 +204,12 @@ impl Open {
         }
         match self.report.scripts.last_mut() {
             Some(script) => Ok(!script.name.is_empty() && script.take(key, rest)),
-            // After the rate only scripts follow; what else there is, is not pgbench's.
+            // After the rate only scripts follow; other lines are not pgbench's.
             None if self.report.tps.is_some() && key != Key::Tps => Ok(false),
             None => self.report.take(key, rest).map(|()| true),
         }
     }
 
-    /// `1: name`.
     fn script(&mut self, rest: &str) -> Result<bool, String> {
         let Some((_, name)) = rest.split_once(": ").filter(|(number, _)| line::whole(number).is_some())
         else {

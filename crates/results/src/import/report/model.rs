@@ -1,17 +1,15 @@
-//! What a text report of pgbench says, as plain values.
+//! The values of a text report of pgbench.
 
 use spec::Counts;
 
-/// A report, with what stood around it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::import) struct Report {
     /// First and last line, from 1.
     pub(in crate::import) lines: (u64, u64),
-    /// The report's own lines, progress left out.
     pub(in crate::import) text: String,
     /// Version of pgbench, from its banner (14 and later).
     pub(in crate::import) pgbench: Option<String>,
-    /// Version of the server, where the banner names another one.
+    /// Version of the server, if the banner has a different one.
     pub(in crate::import) server: Option<String>,
     /// Transaction type: a builtin, a file, `multiple scripts`.
     pub(in crate::import) kind: String,
@@ -26,11 +24,10 @@ pub(in crate::import) struct Report {
     pub(in crate::import) duration_s: Option<f64>,
     /// Transactions "actually processed", as printed.
     pub(in crate::import) processed: Option<u64>,
-    /// How many there should have been (`-t`).
+    /// The requested number (`-t`).
     pub(in crate::import) wanted: Option<u64>,
     pub(in crate::import) figures: Figures,
     pub(in crate::import) limit_ms: Option<f64>,
-    /// Transactions above it.
     pub(in crate::import) late: Option<u64>,
     /// Whether the version counts skipped transactions as processed (9.5 to 10).
     pub(in crate::import) skipped_processed: bool,
@@ -41,14 +38,13 @@ pub(in crate::import) struct Report {
     pub(in crate::import) reconnect_ms: Option<f64>,
     /// Transactions per second: without the initial connections, or with the reconnections of `-C`.
     pub(in crate::import) tps: Option<f64>,
-    /// Transactions per second with connecting counted (13 and earlier print both).
+    /// Transactions per second with connecting included (13 and earlier print both).
     pub(in crate::import) tps_with_connecting: Option<f64>,
-    /// Scripts, where there are several; one nameless script that holds the statements with a single one and `-r`.
+    /// Scripts, if there are several; one unnamed script with the statements of a single one and `-r`.
     pub(in crate::import) scripts: Vec<ReportScript>,
     pub(in crate::import) seed: Option<u64>,
     pub(in crate::import) progress: Vec<Progress>,
     pub(in crate::import) aborted: u64,
-    /// Whether pgbench called the results incomplete.
     pub(in crate::import) incomplete: bool,
 }
 
@@ -70,9 +66,10 @@ pub(in crate::import) struct Figures {
 pub(in crate::import) struct ReportScript {
     pub(in crate::import) name: String,
     pub(in crate::import) weight: Option<u64>,
-    /// Its transactions: those that succeeded (before 18, with skipped ones until 10), or all (18 and later).
+    /// Its transactions: the successful ones (before 18, with skipped ones until 10), or all (18 and
+    /// later).
     pub(in crate::import) total: Option<u64>,
-    /// Transactions that succeeded (18 and later).
+    /// Successful transactions (18 and later).
     pub(in crate::import) processed: Option<u64>,
     pub(in crate::import) figures: Figures,
     /// Latency of each statement (`-r`).
@@ -84,7 +81,6 @@ pub(in crate::import) struct Statement {
     pub(in crate::import) latency_ms: f64,
     pub(in crate::import) failures: Option<u64>,
     pub(in crate::import) retries: Option<u64>,
-    /// Its first line.
     pub(in crate::import) text: String,
 }
 
@@ -113,12 +109,11 @@ impl Report {
         }
     }
 
-    /// Whether transactions were on a schedule.
     pub(in crate::import) fn throttled(&self) -> bool {
         self.lag_ms.is_some()
     }
 
-    /// Length of the measured part, seconds, as the rate was computed from it; `None` when it cannot be known.
+    /// Length of the measured part, seconds, derived from the rate; `None` if unknown.
     pub(in crate::import) fn measured_s(&self) -> Option<f64> {
         let from_rate = self
             .tps
@@ -139,7 +134,7 @@ impl Report {
         }
     }
 
-    /// Counters of each script; of several none says how many were late.
+    /// Counters of each script; for several scripts late ones are not reported.
     pub(in crate::import) fn script_counts(&self) -> Vec<Counts> {
         let several = self.scripts.iter().any(|script| script.total.is_some());
         if !several {
@@ -160,7 +155,7 @@ impl Report {
 }
 
 impl Figures {
-    /// Counters, with those that stand elsewhere.
+    /// Counters, with the given successful and late transactions.
     pub(in crate::import) fn counts(&self, ok: u64, late: u64) -> Counts {
         Counts {
             ok,
@@ -177,7 +172,7 @@ impl Figures {
     }
 }
 
-/// Builtin scripts by the names that `-b` takes, whatever the version calls them; others as they are.
+/// Builtin scripts by the names of `-b`, in all versions; others unchanged.
 pub(crate) fn short(name: &str) -> String {
     match name {
         "<builtin: TPC-B (sort of)>" | "TPC-B (sort of)" => "tpcb-like",

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use super::model::Progress;
 use spec::SeriesPoint;
 
-/// Progress times beyond this are seconds since 1970.
+/// Larger progress times are seconds since 1970.
 const EPOCH_S: f64 = 100_000_000.0;
 
-/// Length of each interval and its start, seconds since the first began. The first interval of time stamps is taken to
-/// be as long as the second.
+/// Length of each interval and its start, seconds since the first began. With time stamps the first
+/// interval is assumed to be as long as the second.
 fn intervals(lines: &[Progress]) -> Vec<(f64, f64)> {
     let Some(first) = lines.first() else { return Vec::new() };
     let began = if first.time_s < EPOCH_S {
@@ -35,8 +35,8 @@ pub(in crate::import) fn began_us(lines: &[Progress]) -> Option<i64> {
     (first.time_s >= EPOCH_S).then_some(((first.time_s - length) * 1e6) as i64)
 }
 
-/// The lines as a series of the first script. Counts are rate times length, so they can be off by a few; there is no
-/// distribution in them.
+/// The lines as a series of the first script. Counts are rate times length, so they may be off by a few;
+/// without distributions.
 pub(in crate::import) fn series(lines: &[Progress]) -> Vec<SeriesPoint> {
     let counted = |line: &Progress, length: f64| (line.tps * length).round().max(0.0) as u64;
     lines

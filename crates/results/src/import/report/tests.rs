@@ -6,7 +6,7 @@ fn parsed(text: &str) -> Result<Vec<Report>, Error> {
     read(Path::new("bench.txt"), &mut Lines::new(text.as_bytes()))
 }
 
-/// Every value that was found, a line each; what was not is left out.
+/// All found values, a line each; missing ones are left out.
 fn shown(reports: &[Report]) -> String {
     let mut text = String::new();
     for report in reports {
