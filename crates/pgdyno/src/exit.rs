@@ -1,4 +1,4 @@
-//! Exit codes: the one place that chooses them. The list for users is docs/exit-codes.md.
+//! Chooses exit codes. The list for users is docs/exit-codes.md.
 
 use std::process::ExitCode;
 
@@ -7,27 +7,24 @@ use results::answer;
 
 use crate::print;
 
-/// Done; where something was compared, no arm is slower than the base.
+/// Done; if arms were compared, none is slower than the base.
 pub(crate) const SAME_OR_BETTER: u8 = 0;
-/// An arm is slower than the base.
 pub(crate) const WORSE: u8 = 1;
 /// More rounds are needed.
 pub(crate) const INCONCLUSIVE: u8 = 2;
 /// Too few valid runs to say anything.
 pub(crate) const INVALID: u8 = 3;
-/// Wrong option or argument.
 pub(crate) const USAGE: u8 = 64;
-/// Bad experiment file, script, extract or results file.
+/// Invalid experiment file, script, extract or results file.
 pub(crate) const BAD_INPUT: u8 = 65;
 /// The server cannot be reached, or went away.
 pub(crate) const UNREACHABLE: u8 = 66;
-/// The server refused: password, role, database, too many connections; or another pgdyno is at work.
+/// The server refused: password, role, database, too many connections; or another pgdyno is running.
 pub(crate) const REFUSED: u8 = 67;
-/// PostGIS, a table, a program, a permission is missing.
+/// PostGIS, a table, a program or a permission is missing.
 pub(crate) const MISSING: u8 = 68;
-/// A workload does nothing, or settings were not taken.
+/// A workload does nothing, or settings were not applied.
 pub(crate) const GUARD: u8 = 69;
-/// A mistake in pgdyno itself.
 pub(crate) const INTERNAL: u8 = 70;
 /// A program that pgdyno started failed.
 pub(crate) const CHILD: u8 = 71;
@@ -36,17 +33,13 @@ pub(crate) const INPUT_OUTPUT: u8 = 74;
 /// Ctrl-C or a signal; finished runs are kept.
 pub(crate) const INTERRUPTED: u8 = 75;
 
-/// What a command ended with: a code that says more than "done", or 0.
+/// The exit code of a successful command, or an error.
 pub(crate) type Outcome = anyhow::Result<u8>;
 
-/// A failure with its code and advice.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Exit code.
     pub(crate) code: u8,
-    /// What happened, and where.
     pub(crate) what: String,
-    /// What to try.
     pub(crate) hint: Option<String>,
 }
 
@@ -59,15 +52,14 @@ impl std::fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Failure {
-    /// A failure with its code.
     pub(crate) fn with_code(code: u8, what: impl Into<String>, hint: Option<String>) -> anyhow::Error {
         Self { code, what: what.into(), hint }.into()
     }
 }
 
-/// clap's own errors: help and version go to standard output with 0, wrong usage is [`USAGE`].
+/// clap's errors: help and version go to standard output with code 0; wrong usage is [`USAGE`].
 ///
-/// A value is shown unless it has characters that connection strings have.
+/// A value is not shown if it has characters of connection strings.
 pub(crate) fn usage(error: clap::Error) -> ExitCode {
     let error = without_values(error);
     let _ = error.print();
@@ -89,13 +81,13 @@ fn without_values(mut error: clap::Error) -> clap::Error {
             error.insert(kind, Value::String("(not shown)".to_owned()));
         }
     }
-    // Of options that exist the name is given, with the name of its value.
+    // For existing options, show the option and its value's name.
     let stranger = error.kind() == clap::error::ErrorKind::UnknownArgument
         && matches!(error.get(Kind::InvalidArg), Some(Value::String(text)) if !shown(text));
     if stranger {
         error.insert(Kind::InvalidArg, Value::String("(not shown)".to_owned()));
     }
-    // clap's own advice quotes what was given too.
+    // clap's advice quotes the value too.
     if let Some(Value::StyledStrs(advice)) = error.get(Kind::Suggested)
         && stranger
         && !advice.is_empty()
@@ -105,7 +97,6 @@ fn without_values(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Prints what went wrong, and chooses the code.
 pub(crate) fn from(outcome: Outcome) -> ExitCode {
     let error = match outcome {
         Ok(code) => return ExitCode::from(code),
@@ -119,7 +110,7 @@ pub(crate) fn from(outcome: Outcome) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// The error and its causes, without those that it quotes already.
+/// The error and its causes, without repeated text.
 fn words(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |words, cause| {
         if words.is_empty() {
@@ -167,7 +158,6 @@ pub(crate) fn of_class(class: spec::Class) -> u8 {
     }
 }
 
-/// Code of an answer.
 pub(crate) fn of_answer(outcome: answer::Outcome) -> u8 {
     match outcome {
         answer::Outcome::NothingSlower => SAME_OR_BETTER,

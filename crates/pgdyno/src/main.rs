@@ -1,4 +1,4 @@
-//! The pgdyno program: arguments, printing and exit codes. Everything else lives in the libraries beside it.
+//! The pgdyno program: arguments, printing and exit codes. All other code is in the library crates.
 
 mod commands;
 mod exit;
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     exit::from(commands::run(cli))
 }
 
-/// Takes over the limit for answers of servers that the environment sets.
+/// Sets the limit for answers of servers from the environment.
 fn read_answer_limit() -> Result<(), ExitCode> {
     let Some(text) = std::env::var_os(MAX_ANSWER) else { return Ok(()) };
     let bytes = text.to_str().and_then(spec::bytes_of).and_then(|bytes| usize::try_from(bytes).ok());
@@ -57,9 +57,9 @@ fn read_answer_limit() -> Result<(), ExitCode> {
     }
 }
 
-/// A limit of the size of files (`ulimit -f`) is an error of the write that meets it, and is told as such, instead of the end
-/// of the program without a word. Programs that are started handle it in their own way.
+/// Turns SIGXFSZ, sent at the limit of file size (`ulimit -f`), into a write error, which is reported. By
+/// default it would end the program silently. Started programs have the default again.
 fn heed_file_limits() {
-    // Without it all is as it was.
+    // On failure the default stays.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }

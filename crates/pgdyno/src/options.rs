@@ -1,4 +1,4 @@
-//! Options that several commands share: the same names, meanings and help everywhere.
+//! Options that several commands share, with the same names, meanings and help.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use lab::experiment::{AskedSlices, asked_slices};
 use lab::runner::Progress;
 use lab::setup::{AskedDriver, Waiting};
 
-/// Reads a value of which some are known by name, for a shell to offer; others may be right too.
+/// A parser whose known values shells complete; other values may also be valid.
 #[derive(Debug, Clone)]
 pub(crate) struct Known<T> {
     pub(crate) read: fn(&str) -> Result<T, String>,
@@ -33,7 +33,6 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Known<T> {
     }
 }
 
-/// `--slices`, as it was written.
 #[derive(Debug, Clone)]
 pub(crate) struct WrittenSlices {
     pub(crate) text: String,
@@ -41,7 +40,7 @@ pub(crate) struct WrittenSlices {
 }
 
 impl WrittenSlices {
-    /// As an experiment has it; `None` where it is left to pgdyno.
+    /// The value in an experiment; `None`: chosen by pgdyno.
     pub(crate) fn value(&self) -> Option<toml::Value> {
         let word = self.text.as_str();
         (word != "auto").then(|| word.parse().map_or_else(|_| word.into(), toml::Value::Boolean))
@@ -53,10 +52,9 @@ impl WrittenSlices {
     };
 }
 
-/// Kinds of what `--against` compares, as they are written before a colon.
+/// Kinds of changes that `--against` accepts before a colon.
 pub(crate) const AGAINST: [&str; 5] = ["settings", "script", "url", "version", "sql"];
 
-/// Bytes in PostgreSQL's units.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     spec::bytes_of(text).ok_or_else(|| "must be a size with its unit, such as 100MB or 2GB".to_owned())
 }
@@ -70,7 +68,6 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// The file that is meant.
     pub(crate) fn path(&self) -> PathBuf {
         server::home::results_path(self.results.as_deref())
     }
@@ -103,7 +100,6 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Whether it is read by people; otherwise by programs.
     pub(crate) fn is_for_people(self) -> bool {
         matches!(self, Self::Text | Self::Md)
     }
@@ -133,9 +129,9 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Shows other pgdyno processes that this command measures, until what is given back is dropped.
+    /// Announces this measurement to other pgdyno processes until the result is dropped.
     pub(crate) fn measuring(&self, progress: &mut dyn Progress) -> Measuring {
-        // The words behind it may hold a password.
+        // The other arguments may contain a password.
         let command = std::env::args().nth(1).unwrap_or_default();
         beside::announce(&format!("pgdyno {command}"), self.beside, progress)
     }
@@ -163,7 +159,7 @@ pub(crate) enum Driver {
 }
 
 impl Driver {
-    /// As an experiment has it; `None` where it is left to pgdyno.
+    /// The value in an experiment; `None`: chosen by pgdyno.
     pub(crate) fn asked(self) -> Option<AskedDriver> {
         match self {
             Self::Auto => None,
@@ -186,7 +182,7 @@ pub(crate) enum Wait {
 }
 
 impl Wait {
-    /// As an experiment has it; `None` where it is left to pgdyno.
+    /// The value in an experiment; `None`: chosen by pgdyno.
     pub(crate) fn asked(self) -> Option<Waiting> {
         Some(self.into()).filter(|_| self != Self::Auto)
     }

@@ -1,5 +1,5 @@
-//! The only place that writes to standard output and standard error. Whatever comes from others (names, file names,
-//! what a server says) is escaped here, so that nothing in it drives the terminal or passes for a line of ours.
+//! The only module that writes to standard output and standard error. It escapes text from outside (names,
+//! file names, server messages), so that such text cannot control the terminal or pass for a line of ours.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use ::report::visible;
 use owo_colors::OwoColorize;
 
-/// Writes data to standard output, escaped also in a pipe or a file, which may be shown later. That a reader went away
-/// (`| head`) is not an error.
+/// Writes data to standard output, also escaped in pipes and files, which a terminal may show later. A closed
+/// pipe (`| head`) is not an error.
 pub(crate) fn data(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(visible::document(text).as_bytes()).and_then(|()| out.flush()) {
@@ -19,7 +19,7 @@ pub(crate) fn data(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Writes what is no text to standard output, unless that is a terminal.
+/// Writes binary data to standard output, unless that is a terminal.
 pub(crate) fn bytes(bytes: &[u8]) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     if out.is_terminal() {
@@ -31,17 +31,16 @@ pub(crate) fn bytes(bytes: &[u8]) -> std::io::Result<()> {
     }
 }
 
-/// Writes one line of talk to standard error.
 pub(crate) fn talk(line: &str) {
     write(&visible::line(line));
 }
 
-/// The same with a word of ours in it that may be coloured.
+/// The same with a part of ours that may be coloured.
 pub(crate) fn talk_marked(before: &str, mark: &dyn Display, behind: &str) {
     write(&format!("{}{mark}{}", visible::line(before), visible::line(behind)));
 }
 
-/// Writes text to standard error as it is: the caller has escaped what is not ours.
+/// Writes text to standard error unchanged: the caller has escaped it.
 pub(crate) fn talk_as_is(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
@@ -50,7 +49,7 @@ pub(crate) fn warning(text: &str) {
     write(&format!("{} {}", "warning:".yellow().bold(), visible::block(text)));
 }
 
-/// A warning that may come from many connections and is shown once.
+/// Shows a warning once, even if many connections cause it.
 pub(crate) fn warning_once(text: &str) {
     static SHOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if SHOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
@@ -58,7 +57,7 @@ pub(crate) fn warning_once(text: &str) {
     }
 }
 
-/// An error, with what to try. Lines behind the first are marked as part of it.
+/// An error with advice. Lines after the first are marked as part of it.
 pub(crate) fn error(text: &str, hint: Option<&str>) {
     write(&format!("{} {}", "error:".red().bold(), visible::block(text)));
     if let Some(hint) = hint {
@@ -66,16 +65,14 @@ pub(crate) fn error(text: &str, hint: Option<&str>) {
     }
 }
 
-/// An error of several lines that are all ours.
 pub(crate) fn error_lines(lines: &[String]) {
     let shown: Vec<_> = lines.iter().map(|line| visible::line(line)).collect();
     write(&format!("{} {}", "error:".red().bold(), shown.join("\n")));
 }
 
-/// A bar that is drawn on standard error, if there is one.
 static BAR: Mutex<Option<indicatif::ProgressBar>> = Mutex::new(None);
 
-/// From now on lines are written above this bar, from whatever thread they come.
+/// Makes all threads write lines above this bar.
 pub(crate) fn above(bar: Option<indicatif::ProgressBar>) {
     *BAR.lock().unwrap_or_else(PoisonError::into_inner) = bar;
 }
@@ -89,7 +86,6 @@ fn write(line: &str) {
     }
 }
 
-/// Whether talk goes to a person who sees lines redrawn.
 pub(crate) fn is_interactive() -> bool {
     std::io::stderr().is_terminal()
 }

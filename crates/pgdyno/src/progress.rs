@@ -1,4 +1,4 @@
-//! What a user sees while something runs: a bar on a terminal, one line per run elsewhere.
+//! Progress output: a bar on a terminal, else one line per run.
 
 use std::time::Duration;
 
@@ -11,19 +11,18 @@ use spec::{Arrivals, Doubt, Promise, Reason, Validity};
 
 use crate::print;
 
-/// Shows events on standard error.
 pub(crate) struct Screen {
     bar: ProgressBar,
     verbose: bool,
     interactive: bool,
-    /// Whether nothing but warnings stays: all else is shown while it happens, and only on a terminal.
+    /// Whether only warnings stay: all else is temporary, and only on a terminal.
     brief: bool,
     now: String,
     seconds: u64,
 }
 
 impl Screen {
-    /// A screen; `verbose` names every step of every run.
+    /// `verbose` shows every step of every run.
     pub(crate) fn new(verbose: bool) -> Self {
         let interactive = print::is_interactive() && !verbose;
         let target = if interactive { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -32,7 +31,7 @@ impl Screen {
         Self { bar, verbose, interactive, brief: false, now: String::new(), seconds: 0 }
     }
 
-    /// A screen on which nothing but warnings stays.
+    /// A screen on which only warnings stay.
     pub(crate) fn brief() -> Self {
         let mut screen = Self::new(false);
         screen.brief = true;
@@ -45,7 +44,7 @@ impl Screen {
         screen
     }
 
-    /// Says a line, above the bar where there is one.
+    /// Prints a line, above the bar if there is one.
     pub(crate) fn line(&self, text: &str) {
         match self.brief {
             true => self.message(text),
@@ -53,7 +52,7 @@ impl Screen {
         }
     }
 
-    /// Beside the bar, which is drawn over and over: nothing in it may drive the terminal.
+    /// Text next to the bar, which is redrawn: escaped.
     fn message(&self, text: &str) {
         self.bar.set_message(visible::line(text).into_owned());
     }
@@ -232,7 +231,7 @@ fn second(start_us: i64, length_us: u64, scripts: &[ScriptSecond]) -> String {
     format!("{when}: {} tps{}{missed}", numbers::tps(tps), latency.unwrap_or_default())
 }
 
-/// `tpcb, 4 clients: 5.123 tps, p99 273 ms`: four digits, so that small rates that differ do not look alike.
+/// `tpcb, 4 clients: 5.123 tps, p99 273 ms`: four digits, so that small rates remain distinct.
 fn figures(what: &str, tps: f64, p99_ms: Option<f64>, sliced: bool) -> String {
     let of = if sliced { " in slices" } else { "" };
     let latency = |p99: f64| format!(", p99 {}{of}", numbers::latency_us(p99 * 1e3));
@@ -240,14 +239,14 @@ fn figures(what: &str, tps: f64, p99_ms: Option<f64>, sliced: bool) -> String {
     format!("{what}: {} tps{latency}", numbers::tps(tps))
 }
 
-/// `, 82,080 commands/s, 93.1 % hits`: where a transaction is a pipeline, and where what is looked for may be missing.
+/// `, 82,080 commands/s, 93.1 % hits`: if a transaction is a pipeline, and if lookups may miss.
 fn of_commands(commands_per_s: Option<f64>, hit_pct: Option<f64>) -> String {
     let commands = commands_per_s.map(|per_s| format!(", {} commands/s", numbers::tps(per_s)));
     let hits = hit_pct.map(|pct| format!(", {} hits", numbers::percent(pct / 100.0)));
     commands.into_iter().chain(hits).collect()
 }
 
-/// A doubt with its figures, where they do not stand in the same line already.
+/// A doubt with its figures, unless they are already in the line.
 fn in_words(doubt: &Doubt, arrivals: Option<&Arrivals>) -> String {
     match doubt.reason {
         Reason::Overloaded if arrivals.is_some() => Reason::Overloaded.text().to_owned(),
@@ -255,7 +254,7 @@ fn in_words(doubt: &Doubt, arrivals: Option<&Arrivals>) -> String {
     }
 }
 
-/// What became of the arrivals of an open load, or how a promise was kept in another, behind the response time.
+/// Text after the response time: the arrivals of an open load, or how another load kept a promise.
 fn in_time(arrivals: Option<&Arrivals>, promise: Option<&Promise>) -> String {
     let Some(arrivals) = arrivals else {
         return promise
@@ -266,7 +265,6 @@ fn in_time(arrivals: Option<&Arrivals>, promise: Option<&Promise>) -> String {
     format!("{started}; {}", report::arrivals::words(arrivals))
 }
 
-/// How a trial of a search kept the promise.
 fn trial_words(trial: Trial) -> String {
     let kept = if trial.kept { "kept" } else { "BROKEN" };
     let percent = |pct: f64| numbers::percent(pct / 100.0);
@@ -289,7 +287,7 @@ pub(crate) fn time(duration: Duration) -> String {
 mod tests {
     use super::*;
 
-    /// Both arms were told as "5 tps" where one was 16 % faster.
+    /// Both arms were shown as "5 tps" although one was 16 % faster.
     #[test]
     fn small_rates_that_differ_are_told_apart() {
         assert_eq!(figures("tiles", 4.66, Some(272.63), false), "tiles: 4.660 tps, p99 273 ms");
@@ -303,7 +301,7 @@ mod tests {
         assert_eq!(of_commands(Some(82_080.4), Some(93.14)), ", 82,080 commands/s, 93.1 % hits");
     }
 
-    /// 11,202 of 11,202 were late, and the line of the run had no word for it.
+    /// 11,202 of 11,202 transactions were late, which the run's line did not show.
     #[test]
     fn a_promise_in_closed_load_is_in_the_line_of_a_run() {
         let promise = Promise { ms: Some(0.05), late: 11_202, done: 11_202 };
@@ -311,7 +309,7 @@ mod tests {
         assert_eq!(in_time(None, None), "");
     }
 
-    /// "BROKEN, 2.2 % bad" of a promise that lets 5 % be late had no reason.
+    /// "BROKEN, 2.2 % bad" for a promise that allows 5 % late had no reason.
     #[test]
     fn a_trial_that_its_queue_broke_says_so() {
         let trial = |kept, left_pct| Trial { kept, bad_pct: 2.2, left_pct };

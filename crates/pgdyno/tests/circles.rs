@@ -1,26 +1,23 @@
-//! Inside each crate modules form no circle, parent and child apart: whoever reads one need not read all at once.
+//! Inside each crate, modules do not depend on each other in a circle, except parent and child: so each can
+//! be read without the others.
 //!
-//! The sources are read as text. Seen are `use` with its groups, and paths through `crate`, `super`, `self`, a module or an
-//! imported name; names that a module hands on (`pub use`, also by `*`, and what its children take from it) lead to where
-//! they are defined. Not seen are methods (a type whose `impl`s lie in several files), macros, modules inside a file, and
-//! whatever `#[cfg(test)]` hides.
+//! The sources are parsed as text: `use` with groups, and paths through `crate`, `super`, `self`, a module or
+//! an imported name. Re-exports (`pub use`, also with `*`, and imports by child modules) are followed to the
+//! definition. Not covered: methods (a type with `impl`s in several files), macros, modules inside a file,
+//! and `#[cfg(test)]` code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// A module's path inside its crate; the crate itself is empty.
+/// A module's path inside its crate; empty for the crate itself.
 type Module = Vec<String>;
 
-/// A module's source, as far as it matters here.
 #[derive(Debug, Default)]
 struct Source {
-    /// Names that `use` binds, each with its path.
     bound: BTreeMap<String, Vec<String>>,
-    /// Paths whose names are all bound.
     globs: Vec<Vec<String>>,
-    /// Every path that is written, those of `use` too.
+    /// Every path in the source, including those in `use`.
     paths: BTreeSet<Vec<String>>,
-    /// Names of the items defined here.
     items: BTreeSet<String>,
 }
 
@@ -35,7 +32,7 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The text without comments and without what only tests see, and the modules that only tests have.
+/// The text without comments and test code, and the modules that only tests have.
 fn product(text: &str) -> (String, Vec<String>) {
     let mut kept = String::new();
     let mut tests = Vec::new();
@@ -46,7 +43,7 @@ fn product(text: &str) -> (String, Vec<String>) {
             kept.push('\n');
             continue;
         }
-        // The item behind it: to the end of its line, or of its block.
+        // The item after the attribute: to the end of its line, or of its block.
         let indent = line.len() - line.trim_start().len();
         for line in lines.by_ref() {
             if let Some(name) = line.trim().split("mod ").nth(1).and_then(|name| name.strip_suffix(';')) {
@@ -89,11 +86,10 @@ impl Source {
         source
     }
 
-    /// Takes a tree of `use` apart.
     fn tree(&mut self, before: &[String], tree: &str) {
         let tree = tree.trim();
         if tree.starts_with("::") {
-            // Another crate's.
+            // A path into another crate.
             return;
         }
         if let Some((head, group)) = tree.split_once('{') {
@@ -120,7 +116,7 @@ impl Source {
     }
 }
 
-/// What is before a `use` at the end of a statement, and its tree.
+/// The text before a `use` at the end of a statement, and its tree.
 fn use_in(statement: &str) -> Option<(&str, &str)> {
     let start = statement.rfind("use ").filter(|&at| {
         let line = statement[..at].rsplit('\n').next().unwrap_or_default().trim();
@@ -129,7 +125,7 @@ fn use_in(statement: &str) -> Option<(&str, &str)> {
     Some((&statement[..start], statement[start + 4..].trim_end_matches(';')))
 }
 
-/// The parts of a group, by the commas that are in no group inside it.
+/// Splits a group at its top-level commas.
 fn branches(group: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
     for (at, c) in group.char_indices() {
@@ -191,7 +187,7 @@ impl Crate {
         self.0.insert(module, Source::read(&text));
     }
 
-    /// The module in which what a path names is defined; `None` when it is not of this crate.
+    /// The module that defines the target of a path; `None` if it is not in this crate.
     fn resolve(&self, from: &[String], path: &[String], depth: usize) -> Option<Module> {
         let (first, rest) = path.split_first()?;
         let source = self.0.get(from)?;
@@ -201,7 +197,7 @@ impl Crate {
             "self" => self.walk(from.to_vec(), rest, depth),
             "super" => self.walk_up(from, path, depth),
             _ if self.0.contains_key(&child()) => self.walk(child(), rest, depth),
-            // A name bound to itself is a crate's.
+            // A name bound to itself is a crate.
             _ => {
                 let bound = source.bound.get(first).filter(|bound| bound[0] != *first && depth > 0)?;
                 self.resolve(from, &[bound.as_slice(), rest].concat(), depth - 1)
@@ -240,7 +236,7 @@ impl Crate {
         Some(at)
     }
 
-    /// Who knows whom, parents and children apart.
+    /// The dependencies of each module, without parents and children.
     fn graph(&self) -> BTreeMap<&Module, BTreeSet<Module>> {
         let known = |from: &Module, source: &Source| -> BTreeSet<Module> {
             let targets = source.paths.iter().filter_map(|path| self.resolve(from, path, 8));
@@ -249,7 +245,6 @@ impl Crate {
         self.0.iter().map(|(from, source)| (from, known(from, source))).collect()
     }
 
-    /// Modules that reach each other.
     fn circles(&self) -> BTreeSet<BTreeSet<Module>> {
         let graph = self.graph();
         let reached = |from: &Module| {
@@ -304,7 +299,6 @@ fn modules_form_no_circle() {
     assert!(found.is_empty(), "modules know each other in a circle:\n{found:#?}");
 }
 
-/// The circles of a crate of these modules.
 fn circles_of(sources: &[(&str, &str)]) -> Vec<String> {
     let (mut modules, mut tests) = (Crate::default(), Vec::new());
     sources.iter().for_each(|(module, text)| modules.add(words(module), text, &mut tests));

@@ -1,4 +1,4 @@
-//! Keeps the house in order: which crate may know which, and that what users can type is documented.
+//! Rules of the workspace: dependencies between crates, and documentation of everything that users can type.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use spec::figures::{self, Row, Source};
 
-/// Who may know whom, as ARCHITECTURE.md says.
+/// Allowed dependencies, as in ARCHITECTURE.md.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "pgdyno",
@@ -38,7 +38,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("script", &[]),
     ("stats", &[]),
     ("tile", &[]),
-    // No part of the product: it measures it.
+    // Not part of the product: it measures the product.
     ("benches", &["engine", "lab", "protocol", "spec", "stats", "server", "tile", "workloads"]),
 ];
 
@@ -63,7 +63,7 @@ fn metadata() -> Metadata {
         .expect("cargo metadata")
 }
 
-/// What crates.io asks for, and what people find a crate by.
+/// Requirements of crates.io, and metadata for searches.
 #[test]
 fn published_crates_describe_themselves() {
     let metadata = metadata();
@@ -117,7 +117,7 @@ fn crates_know_only_whom_they_may() {
     }
 }
 
-/// Rust files of a folder and those below, except for tests.
+/// Rust files of a folder and its subfolders, without tests.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
@@ -130,7 +130,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a line declares a public item that needs words: not a field, a variant or a re-export.
+/// Whether a line declares a public item that needs documentation: not a field, a variant or a re-export.
 fn declares(line: &str) -> bool {
     const ITEMS: [&str; 8] = ["fn", "struct", "enum", "union", "trait", "const", "static", "type"];
     let Some(rest) = line.trim_start().strip_prefix("pub ") else { return false };
@@ -138,7 +138,6 @@ fn declares(line: &str) -> bool {
     words.next().is_some_and(|word| ITEMS.contains(&word))
 }
 
-/// Public items of a source without a doc comment before them.
 fn undocumented(text: &str) -> Vec<&str> {
     let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or(text);
     let (mut documented, mut in_attribute, mut found) = (false, false, Vec::new());
@@ -158,8 +157,8 @@ fn undocumented(text: &str) -> Vec<&str> {
     found
 }
 
-/// rustc's `missing_docs` asks for words on every field and variant as well, and got them: "How many.", "The file.". Items
-/// and modules need words here; fields and variants where they say more than their name.
+/// rustc's `missing_docs` also requires comments on every field and variant, which led to "How many." and
+/// "The file.". Here items and modules need them; fields and variants only if they say more than the name.
 #[test]
 fn public_items_have_docs() {
     let sample = "/// Said.\n#[derive(\n    Debug,\n)]\npub struct A {\n    pub field: u8,\n}\npub const fn b() {}\npub(crate) fn c() {}";
@@ -199,7 +198,7 @@ fn commands(path: &[&str], found: &mut BTreeMap<String, String>) {
     found.insert(path.join(" "), help);
 }
 
-/// The reference page is the program's own help; `UPDATE=1 cargo test` writes it again.
+/// The reference page is the program's help; `UPDATE=1 cargo test` writes it.
 #[test]
 fn reference_page_is_the_help_of_every_command() {
     let mut found = BTreeMap::new();
@@ -224,7 +223,7 @@ fn reference_page_is_the_help_of_every_command() {
     );
 }
 
-/// The list of all figures in docs/figures.md, by who counts them.
+/// The list of all figures in docs/figures.md, by source.
 fn list_of_figures() -> String {
     let mut list = String::new();
     let mut sources: Vec<Source> = Vec::new();
@@ -253,7 +252,7 @@ fn list_of_figures() -> String {
     list + "\n"
 }
 
-/// `UPDATE=1 cargo test` writes the list again.
+/// `UPDATE=1 cargo test` writes the list.
 #[test]
 fn every_figure_is_in_the_list_of_the_page() {
     let page = read("docs/figures.md");
@@ -270,7 +269,8 @@ fn every_figure_is_in_the_list_of_the_page() {
     );
 }
 
-/// Sources in which the name of a figure is another thing's: a column of PostgreSQL, an option, a field of pgbench's formats.
+/// Sources in which a figure's name means something else: a column of PostgreSQL, an option, a field of
+/// pgbench's formats.
 const OTHER_NAMES: [&str; 7] = [
     "spec/src/figures/",
     "lab/src/collectors/postgres.rs",
@@ -281,8 +281,8 @@ const OTHER_NAMES: [&str; 7] = [
     "workloads/src/tiles/cache/options.rs",
 ];
 
-/// The types of ids see to it that figures are set and read by the table alone; this sees to heads and keys. Names of one word
-/// (`rows`, `late`) are words of other things, too.
+/// Typed ids already ensure that figures are set and read through the table; this test checks headings and
+/// keys. One-word names (`rows`, `late`) have other meanings, too.
 #[test]
 fn names_of_figures_are_in_the_table_alone() {
     let names: Vec<String> = figures::table()
@@ -323,7 +323,7 @@ fn every_exit_code_is_documented() {
     assert_eq!(seen, listed, "docs/exit-codes.md lists codes that the program does not have");
 }
 
-/// Markdown files of a folder and those below.
+/// Markdown files of a folder and its subfolders.
 fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
@@ -335,7 +335,7 @@ fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Lines of a page that are no code.
+/// Lines of a page outside of code blocks.
 fn prose(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     text.lines().filter(move |line| {
@@ -345,8 +345,8 @@ fn prose(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What GitHub calls the places of a page: headings in small letters with hyphens for spaces and without punctuation, the second of
-/// a name with `-1` behind it.
+/// GitHub's anchors of a page: headings in lower case with hyphens for spaces and without punctuation; the
+/// second of a name ends with `-1`.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut seen = BTreeMap::new();
     let mut found = BTreeSet::new();
@@ -365,14 +365,14 @@ fn anchors(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Where links of a page lead, except for those out of the house.
+/// Targets of a page's links, without external ones.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let starts = prose(text).flat_map(|line| line.split("](").skip(1));
     let links = starts.map(|rest| rest.split([')', ' ']).next().unwrap_or_default());
     links.filter(|link| !link.contains("://") && !link.starts_with("mailto:"))
 }
 
-/// Pages had links to headings that were called otherwise by then.
+/// Pages had links to renamed headings.
 #[test]
 fn documents_link_to_what_is_there() {
     let sample = "# One `x_y`, two!\n[a](b.md#c)\n```\n# no\n```\n## Same\n## Same";

@@ -1,66 +1,59 @@
-//! How far the answers of an arm are from those of the base: rows, and sums of columns of numbers.
+//! How the answers of an arm differ from the base's: rows, and sums of numeric columns.
 
 use serde::{Deserialize, Serialize};
 
 use crate::words::count;
 
-/// So many columns are named in words; all of them are in the data.
+/// Most columns that [`AnswerDifference::words`] names; the data holds all of them.
 const NAMED: usize = 8;
 
-/// What one script answers in an arm otherwise than in the base, over the transactions of a sample.
+/// How the answers of one script in an arm differ from the base's, over the transactions of a sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerDifference {
-    /// The arm's script or layer; `None` where a workload has one only.
+    /// The arm's script or layer; `None` where a workload has only one.
     pub script: Option<String>,
-    /// Of the sample.
     pub transactions: u64,
-    /// Those of them that were answered otherwise.
+    /// Transactions of the sample with another answer.
     pub differ: u64,
     pub rows: u64,
-    /// The same of the base.
     pub base_rows: u64,
-    /// Transactions with more or fewer rows.
     pub rows_differ: u64,
-    /// Columns whose values are others, as the arm has them in order; those that are the same are left out.
+    /// Columns whose values differ, in the arm's order.
     pub columns: Vec<ColumnDifference>,
-    /// Where tiles come back: what they show otherwise. `differ` then counts tiles that show another map or say something else of
-    /// it, not those whose bytes alone are others.
+    /// For tiles: how their content differs. `differ` then counts tiles whose map or attributes differ, not
+    /// tiles that differ only in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapDifference>,
 }
 
-/// How the tiles of an arm differ from those of the base, over all of a sample. A feature that is nowhere farther from one of the
-/// base than a pixel (of 256 a tile's side) is the same.
+/// How the tiles of an arm differ from the base's, over a whole sample. A feature is the same if no part of
+/// it is farther from the base's feature than a pixel (1/256 of a tile's side).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MapDifference {
-    /// Features in the arm's tiles.
     pub features: u64,
     pub base_features: u64,
-    /// Features that the base does not have.
     pub only_here: u64,
-    /// Features that only the base has.
     pub only_there: u64,
-    /// Features that both have, with geometry farther than a pixel from the base's. Runs of earlier versions have them among the others.
+    /// Features in both, with geometry farther than a pixel from the base's. Runs of earlier versions count
+    /// these in `only_here` and `only_there`.
     #[serde(default)]
     pub moved: u64,
-    /// Features that both have in one place, with other attributes.
+    /// Features in both at the same place, with other attributes.
     pub attributes_differ: u64,
-    /// The greatest distance between what was taken for the same, pixels.
+    /// Greatest distance between features that count as the same, pixels.
     pub farthest_px: f64,
-    /// Zooms of the tiles that differ.
     pub zooms: Vec<u8>,
-    /// The same by how they differ; empty in runs of earlier versions.
+    /// The same zooms by kind of difference; empty in runs of earlier versions.
     #[serde(default)]
     pub zooms_of: MapZooms,
-    /// The tile that differs most.
     pub most_at: String,
-    /// Tiles with so many vertices that not all of them were compared.
+    /// Tiles not compared completely because they have too many vertices.
     pub gave_up: u64,
-    /// Tiles that could not be read as vector tiles.
+    /// Tiles that are not valid vector tiles.
     pub unreadable: u64,
 }
 
-/// Zooms of the tiles in which features differ in one way.
+/// Zooms of the tiles whose features differ in one way.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MapZooms {
@@ -114,29 +107,32 @@ fn zoom_words(zooms: &[u8]) -> String {
     runs.collect::<Vec<_>>().join(" ")
 }
 
-/// A column whose values are not those of the base.
+/// A column whose values differ from the base's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ColumnDifference {
-    /// Its name; the second one of a name in a transaction is `NAME (2)`.
+    /// The second column of the same name in a transaction is `NAME (2)`.
     pub column: String,
-    /// Transactions in which its values are others; of text, only among those with as many rows.
+    /// Transactions in which its values differ; for text, only among transactions with the same number of
+    /// rows.
     pub differ: u64,
-    /// How far its sum is off, where it holds numbers in both.
+    /// Error of its sum, where it holds numbers in both.
     pub error: Option<ColumnError>,
 }
 
-/// Relative error of the sum over rows: |own - base| / |base| of each transaction, as shares.
+/// Relative error of the sum over rows: |own - base| / |base| of each transaction, as a share.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ColumnError {
-    /// Median over the transactions that have one; `None` where none has.
+    /// Median over the transactions with a defined error; `None` if there are none.
     pub median: Option<f64>,
     pub greatest: Option<f64>,
-    /// Transactions that have none, and are left out: the sum is 0 in the base and not here, or one of them is no finite number.
+    /// Transactions without a defined error, left out: the base's sum is 0 and the arm's is not, or a sum is
+    /// not finite.
     pub undefined: u64,
 }
 
 impl ColumnError {
-    /// Of the sums of an arm and of the base, transaction by transaction. Where both are 0 there is no error.
+    /// Compares the sums of an arm and of the base, transaction by transaction. If both are 0, there is no
+    /// error.
     #[must_use]
     pub fn of(sums: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (mut errors, mut undefined) = (Vec::new(), 0);
@@ -181,8 +177,8 @@ impl ColumnDifference {
 }
 
 impl AnswerDifference {
-    /// In words that go on from the arm's name: `returns other values than a in 3 of 16 transactions, and as many rows: area is off
-    /// by …`.
+    /// Text that continues a sentence after the arm's name: `returns other values than a in 3 of 16
+    /// transactions, and as many rows: area is off by …`.
     #[must_use]
     pub fn words(&self, base: &str) -> String {
         if let Some(map) = &self.map {
@@ -223,7 +219,7 @@ impl AnswerDifference {
     }
 }
 
-/// A share as percent with two digits that count.
+/// A share as percent with two significant digits.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
@@ -287,7 +283,7 @@ mod tests {
             columns: Vec::new(),
             map: Some(map),
         };
-        // As earlier versions stored it: without the zooms of each kind.
+        // The form of earlier versions, without zooms by kind.
         let said = "shows another map than old.sql in 2 of 32 tiles: 1 feature only here, 3 only in old.sql \
                     of 90 features against 92; z12 z14, most at 12/2212/1610";
         assert_eq!(difference.words("old.sql"), said);
@@ -315,7 +311,7 @@ mod tests {
         let said = "7 features only in full.sql (z13), 5 with geometry farther than a pixel away (z12 z13), \
                     9 with other attributes (z12 to z14) of 20 features in both; most at 12/2212/1610";
         assert_eq!(map.words("full.sql"), said);
-        // A zoom at which something else is wrong.
+        // A zoom with another problem.
         let unread = MapDifference { unreadable: 1, zooms: vec![12, 13, 14, 16], ..map };
         assert!(unread.words("full.sql").ends_with("in both; z12 to z14 z16, most at 12/2212/1610"));
     }

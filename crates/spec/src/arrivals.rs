@@ -1,4 +1,4 @@
-//! What became of the arrivals of an open load: offered, done in time, and what is missing between the two.
+//! Arrivals of an open load: how many were offered, done in time, or missed.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,43 +6,40 @@ use crate::figures::{self, Counters, Counts};
 use crate::profile::Profile;
 use crate::run::{Run, SeriesPoint};
 
-/// Share of the offered rate that must be done in time; a run below it is overloaded.
+/// Share of the offered rate that must be done in time; below it a run is overloaded.
 pub const KEPT_UP: f64 = 0.99;
-/// So many standard deviations fewer arrivals than asked for are no chance.
+/// A shortfall of arrivals beyond this many standard deviations is not due to chance.
 const CHANCE: f64 = 3.0;
 
-/// Arrivals of one run, or of several taken together: `due = ok + late + failed + skipped + unfinished`.
+/// Arrivals of one run, or the sum over several: `due = ok + late + failed + skipped + unfinished`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Arrivals {
-    /// Arrivals offered. As a rule all that were due; where fewer were counted than the rate asked for explains by chance,
-    /// those of the rate: pgbench, and runs of a number of transactions, do not count what no client came to take.
+    /// Arrivals offered: usually `due`; if that is below the rate by more than chance, rate times seconds.
+    /// pgbench, and runs with a fixed number of transactions, do not count arrivals that no client took.
     pub offered: f64,
     pub due: u64,
-    /// Succeeded within the promise; all successes, when there is none.
     pub ok: u64,
-    /// Succeeded, but not within the promise.
     pub late: u64,
-    /// Failed after their last try.
     pub failed: u64,
-    /// Never started, because the promise was broken before a client was free.
+    /// Never started: the promise was already broken before a client was free.
     pub skipped: u64,
-    /// Not ended when the time to drain was over.
+    /// Still open when the drain time was over.
     pub unfinished: u64,
-    /// Without a promise: started only when the measured part was over. They are in the other counts, and not in time.
+    /// Started only after the measured part, in a load without a promise. Also in the other counts, but not
+    /// in time.
     pub drained: u64,
-    /// Clients: so many may wait at the end by bad luck.
+    /// Up to this many arrivals may wait at the end by chance.
     pub clients: u64,
     /// Length of the measured parts, seconds.
     pub seconds: f64,
-    /// Whether response times speak of a part of the arrivals only: in an overloaded run those that were never started have
-    /// none.
+    /// Whether response times cover only some of the arrivals: in an overloaded run, arrivals that never
+    /// started have none.
     pub started_only: bool,
 }
 
 /// How a load was offered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Offer {
-    /// Rate asked for, where it is known.
     pub rate: Option<f64>,
     pub promise: bool,
     pub clients: u64,
@@ -51,7 +48,7 @@ pub struct Offer {
 }
 
 impl Arrivals {
-    /// Of a run, from what is stored; `None` unless its load was open.
+    /// The arrivals of a stored run; `None` unless its load was open.
     #[must_use]
     pub fn of(run: &Run) -> Option<Self> {
         let offer = Offer {
@@ -63,7 +60,7 @@ impl Arrivals {
         (run.is_open() && run.measured_s > 0.0).then(|| Self::new(&run.counts, offer))
     }
 
-    /// Of counters by their stored names ([`Run::counts`]).
+    /// From counters by their stored names ([`Run::counts`]).
     #[must_use]
     pub fn new(counts: &Counters, offer: Offer) -> Self {
         let drained = counts.count(figures::DRAINED);
@@ -87,7 +84,7 @@ impl Arrivals {
         arrivals
     }
 
-    /// Several runs taken together; `None` without any.
+    /// The sum of several runs; `None` if there are none.
     #[must_use]
     pub fn together(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         all.into_iter().reduce(|sum, one| Self {
@@ -111,26 +108,26 @@ impl Arrivals {
         self.offered / self.seconds
     }
 
-    /// Arrivals done in time: within the promise; without one, started while the measured part lasted.
+    /// Arrivals done in time: within the promise; without a promise, started during the measured part.
     #[must_use]
     pub fn in_time(&self) -> u64 {
         self.ok.saturating_sub(self.drained)
     }
 
-    /// Achieved rate: done in time, per second.
+    /// Rate of arrivals done in time, per second.
     #[must_use]
     pub fn achieved_per_s(&self) -> f64 {
         self.in_time() as f64 / self.seconds
     }
 
-    /// Share of the offered arrivals that was done in time; 1 where nothing was offered.
+    /// Share of the offered arrivals that was done in time; 1 if none were offered.
     #[must_use]
     pub fn share(&self) -> f64 {
         if self.offered > 0.0 { self.in_time() as f64 / self.offered } else { 1.0 }
     }
 
-    /// Whether less than [`KEPT_UP`] of the offered rate was achieved for want of time. What failed is another matter; a
-    /// single arrival, and as many left over at the end as there are clients, are bad luck.
+    /// Whether less than [`KEPT_UP`] of the offered rate was achieved because of slowness. Failures do not
+    /// count. A single arrival, and up to one open arrival per client at the end, are treated as chance.
     #[must_use]
     pub fn is_overloaded(&self) -> bool {
         let left_over = (self.unfinished + self.drained).min(self.clients) as f64;
@@ -139,8 +136,8 @@ impl Arrivals {
         self.share() < KEPT_UP && missed > 1.0 && most
     }
 
-    /// The first part of a run with this profile ([`Profile::parts`]) that was overloaded, by the seconds of the run: where it
-    /// begins and ends, seconds, and its arrivals. Such a part is short, and what may be chance is no overload.
+    /// The first overloaded part of a run with this profile ([`Profile::parts`]): start and end in seconds,
+    /// and its arrivals. Parts are short, so a shortfall that may be chance is not an overload.
     #[must_use]
     pub fn overloaded_part(
         profile: &Profile,
@@ -152,7 +149,7 @@ impl Arrivals {
         parts.windows(2).enumerate().find_map(|(number, ends)| {
             let mut part = Part::of(profile, series, ends[0]..ends[1]);
             if number + 2 == parts.len() {
-                // They came last, and what was done of them was done after the last second.
+                // These arrivals came last, and were done after the last second.
                 let (unfinished, drained) =
                     (counts.count(figures::UNFINISHED), counts.count(figures::DRAINED));
                 part.counts.extend([(figures::UNFINISHED, unfinished), (figures::DRAINED, drained)]);
@@ -171,10 +168,10 @@ impl Arrivals {
         self.skipped + self.unfinished > 0 || self.offered > self.due as f64
     }
 
-    /// How much of what was offered was done in time, and what became of the rest: the figures behind the doubt.
+    /// Text with the share of the offered arrivals that was done in time, and what happened to the rest.
     #[must_use]
     pub fn shortfall(&self) -> String {
-        // Never rounded up to the share that would have been enough.
+        // Round down: 98.96 % must not show as the 99 % that would be enough.
         let percent = (self.share() * 1000.0).floor() / 10.0;
         let rest = [
             (self.late, "late"),
@@ -196,7 +193,6 @@ impl Arrivals {
     }
 }
 
-/// The seconds of a part of a run.
 #[derive(Default)]
 struct Part {
     counts: Counters,
@@ -205,7 +201,7 @@ struct Part {
 }
 
 impl Part {
-    /// Seconds belong where their middle is.
+    /// A second belongs to the part that contains its middle.
     fn of(profile: &Profile, series: &[SeriesPoint], time: std::ops::Range<f64>) -> Self {
         let mut part = Self::default();
         let mut last = None;
@@ -221,7 +217,7 @@ impl Part {
             {
                 part.counts.add(of, count);
             }
-            // One point for each script.
+            // There is one point for each script.
             if last.replace(point.start_us) != Some(point.start_us) {
                 let (from, length) = (point.start_us as f64 / 1e6, point.length_us as f64 / 1e6);
                 part.expected += profile.arrivals(from + length) - profile.arrivals(from);
@@ -231,7 +227,8 @@ impl Part {
         part
     }
 
-    /// Seconds count what ended in them: as many as there are clients may be under way when the part is over.
+    /// Seconds count transactions that ended in them, so up to one per client may still run when the part
+    /// ends.
     fn arrivals(&self, offer: Offer) -> Option<Arrivals> {
         let mut counts = self.counts.clone();
         let due = counts.count(figures::DUE);
@@ -250,7 +247,7 @@ mod tests {
 
     const OFFER: Offer = Offer { rate: Some(1000.0), promise: true, clients: 16, seconds: 4.0 };
 
-    /// Counters by name, how the load was offered, and whether that is an overload.
+    /// Counters by name, the offer, and whether this is an overload.
     type Case = (&'static [(Counter, u64)], Offer, bool);
 
     fn counts(list: &[(Counter, u64)]) -> Counters {
@@ -270,11 +267,11 @@ mod tests {
             // Done, but only after the end.
             (&[(figures::OK, 4000), (figures::DRAINED, 900)], open, true),
             (&[(figures::OK, 4000), (figures::DRAINED, 900)], OFFER, false),
-            // Failing is another matter, unless time is what most of it wants.
+            // Failures do not count, unless lateness is the larger part.
             (&[(figures::OK, 3900), (figures::FAILED, 95), (figures::LATE, 5)], OFFER, false),
             (&[(figures::OK, 3952), (figures::FAILED, 24), (figures::LATE, 24)], OFFER, true),
             (&[(figures::OK, 3000), (figures::FAILED, 600), (figures::LATE, 400)], OFFER, true),
-            // Few are left over by bad luck, and one is none.
+            // A few open arrivals at the end, or a single late one, are chance.
             (&[(figures::OK, 90), (figures::UNFINISHED, 10)], Offer { rate: Some(25.0), ..open }, false),
             (&[(figures::OK, 49), (figures::LATE, 1)], Offer { rate: Some(12.5), ..OFFER }, false),
             (&[(figures::OK, 48), (figures::LATE, 2)], Offer { rate: Some(12.5), ..OFFER }, true),
@@ -289,7 +286,7 @@ mod tests {
     #[test]
     fn arrivals_that_nobody_came_to_take_were_offered_all_the_same() {
         let open = Offer { promise: false, ..OFFER };
-        // 3,850 of 4,000 is chance, 3,000 is not.
+        // 3,850 of 4,000 is within chance, 3,000 is not.
         let chance = Arrivals::new(&counts(&[(figures::OK, 3850)]), open);
         assert_eq!((chance.offered, chance.is_overloaded()), (3850.0, false));
         let behind = Arrivals::new(&counts(&[(figures::OK, 3000)]), open);
@@ -327,11 +324,11 @@ mod tests {
         let part = |series: &[SeriesPoint], counts_: &[(Counter, u64)]| {
             Arrivals::overloaded_part(&profile, series, &counts(counts_), offer)
         };
-        // 1.3 % of all are missed, all of them in the spike; 2 % of it.
+        // 1.3 % of all arrivals are missed, all of them in the spike: 2 % of the spike's.
         let missed = spiked([980, 0, 20], [100, 0, 0]);
         let (from, to, arrivals) = part(&missed, &[(figures::OK, 2960), (figures::SKIPPED, 40)]).unwrap();
         assert_eq!((from, to, arrivals.due, arrivals.seconds), (5.0, 7.0, 2000, 2.0));
-        // Alike, but by chance, or within what is allowed.
+        // The same number, but within chance or within the limit.
         assert_eq!(
             part(&spiked([1000, 0, 0], [98, 2, 0]), &[(figures::OK, 2980), (figures::LATE, 20)]),
             None
@@ -340,18 +337,19 @@ mod tests {
             part(&spiked([991, 9, 0], [100, 0, 0]), &[(figures::OK, 2982), (figures::LATE, 18)]),
             None
         );
-        // Fewer than were asked for in the spike.
+        // Fewer arrivals in the spike than the rate asks for.
         let never = part(&spiked([800, 0, 0], [100, 0, 0]), &[(figures::OK, 2600)]).unwrap();
-        // Sixteen may have been under way.
+        // Sixteen may still have been running.
         assert_eq!((never.0, never.2.offered_per_s(), never.2.achieved_per_s()), (5.0, 1000.0, 808.0));
-        // A queue that is left at the end is the last part's.
+        // A queue at the end belongs to the last part.
         let left =
             part(&spiked([1000, 0, 0], [100, 0, 0]), &[(figures::OK, 3000), (figures::UNFINISHED, 90)])
                 .unwrap();
         assert_eq!((left.0, left.2.unfinished), (7.0, 90));
     }
 
-    /// 200 clients, each transaction takes 200 ms: what begins in the last of the spike ends in the second after it.
+    /// 200 clients, 200 ms a transaction: transactions that start at the end of the spike end in the second
+    /// after it.
     #[test]
     fn what_is_under_way_when_a_part_ends_is_not_missed() {
         let profile: Profile = "spike 100 to 1000 for 2s at 5s".parse().unwrap();

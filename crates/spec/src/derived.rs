@@ -1,4 +1,4 @@
-//! What is derived from a run when reading, each in one place.
+//! Figures of a run that are derived when reading, each in one place.
 
 use stats::Histogram;
 
@@ -8,8 +8,8 @@ use crate::plan::OrderScheme;
 use crate::run::{Load, Run, RunKind, ScriptRecord};
 
 impl Experiment {
-    /// Whether the runs of its arms alternate, so that what drifts is alike for all of them. Imported ones do not, nor do two
-    /// experiments.
+    /// Whether the runs of the arms alternate, so that drift affects all of them alike. Imported runs and two
+    /// separate experiments do not alternate.
     #[must_use]
     pub fn is_interleaved(&self) -> bool {
         !matches!(self.order_scheme, OrderScheme::Imported | OrderScheme::Apart)
@@ -17,27 +17,28 @@ impl Experiment {
 }
 
 impl Run {
-    /// Whether a schedule offered its transactions: then the schedule sets the throughput, as long as it is kept.
+    /// Whether a schedule offered the transactions: the schedule then sets the throughput, as long as the
+    /// server keeps up.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.load == Load::Rate
     }
 
-    /// One of [`Run::counts`], 0 when it was not counted.
+    /// A counter of [`Run::counts`], 0 if it was not counted.
     #[must_use]
     pub fn count(&self, of: Counter) -> u64 {
         self.counts.count(of)
     }
 
-    /// Transactions that throughput counts: of a closed load those that succeeded and ended in the measured part. Runs that do
-    /// not tell them apart, such as imported ones, count all that succeeded.
+    /// Transactions that throughput counts: in closed load those that succeeded and ended in the measured
+    /// part. Runs that do not distinguish these, such as imported ones, count all that succeeded.
     #[must_use]
     pub fn completed(&self) -> u64 {
         completed(&self.counts)
     }
 
-    /// Transactions per second that succeeded: [`Self::completed`] / measured seconds; in slices, over those that count. `None`
-    /// for jobs and runs of no length.
+    /// Successful transactions per second: [`Self::completed`] / measured seconds; in slices, over the slices
+    /// that count. `None` for jobs and runs of length 0.
     #[must_use]
     pub fn tps(&self) -> Option<f64> {
         if self.is_sliced() {
@@ -47,27 +48,28 @@ impl Run {
             .then(|| self.completed() as f64 / self.measured_s)
     }
 
-    /// Whether its time or its rate is what counts: transactions of clients, or a job that is a run of the grid; a
-    /// preparation is none.
+    /// Whether its time or rate is a result: transactions of clients, or a job of the grid; not a
+    /// preparation.
     #[must_use]
     pub fn is_measured(&self) -> bool {
         self.kind == RunKind::Client || self.round > 0
     }
 
-    /// Commands per second that succeeded; `None` where a transaction is one command, or is not made of commands.
+    /// Successful commands per second; `None` where a transaction is a single command or does not consist of
+    /// commands.
     #[must_use]
     pub fn commands_per_s(&self) -> Option<f64> {
         Some(self.tps()? * self.figures.get(figures::COMMANDS_PER_TX)?)
     }
 
-    /// Share of what was looked for in a cache and found there, percent; `None` where nothing may be missing.
+    /// Share of cache lookups that were hits, percent; `None` where no lookup can miss.
     #[must_use]
     pub fn hit_pct(&self) -> Option<f64> {
         self.figures.get(figures::HIT_PCT)
     }
 
-    /// How fast it was, per second: transactions (commands, where a transaction has several), or how many such jobs would fit
-    /// into one. `None` where nothing was measured.
+    /// Speed per second: transactions (commands, where a transaction has several), or 1 / duration of a job.
+    /// `None` if nothing was measured.
     #[must_use]
     pub fn speed(&self) -> Option<f64> {
         match self.kind {
@@ -76,13 +78,13 @@ impl Run {
         }
     }
 
-    /// How long a job took that came to its end, seconds; `None` of clients.
+    /// How long a completed job took, seconds; `None` for client runs.
     #[must_use]
     pub fn took_s(&self) -> Option<f64> {
         (self.kind == RunKind::Job && self.measured_s > 0.0).then_some(self.measured_s)
     }
 
-    /// The promise that was asked for, ms; imported runs have it under pgbench's name.
+    /// The promise, ms; imported runs have it under pgbench's name.
     #[must_use]
     pub fn promise_ms(&self) -> Option<f64> {
         self.figures.get(figures::PROMISE_MS).or_else(|| self.figures.get(figures::LATENCY_LIMIT_MS))
@@ -100,7 +102,7 @@ impl Run {
         merged(&self.scripts, |script| &script.service)
     }
 
-    /// Response time at quantile `q` (0..=1), in µs; `None` where there are too few transactions for it.
+    /// Response time at quantile `q` (0..=1), µs; `None` if there are too few transactions.
     #[must_use]
     pub fn response_us(&self, q: f64) -> Option<f64> {
         self.response().percentile_ns(q).map(|ns| ns as f64 / 1000.0)
@@ -108,7 +110,7 @@ impl Run {
 }
 
 impl ScriptRecord {
-    /// As [`Run::completed`].
+    /// The same as [`Run::completed`].
     #[must_use]
     pub fn completed(&self) -> u64 {
         completed(&self.counts)

@@ -1,4 +1,4 @@
-//! Why something could not be done: its kind, what happened, and what to try.
+//! Errors of all crates: kind, description, and advice.
 
 use std::error::Error as Source;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Kind of an error, from which the program chooses its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// An option or argument that cannot be meant.
+    /// An invalid option or argument.
     Usage,
     /// A bad file: experiment, script, extract, results.
     BadInput,
@@ -18,26 +18,26 @@ pub enum Class {
     Refused,
     /// Something is missing: an extension, a table, a program, a permission.
     Missing,
-    /// A workload does nothing, or settings were not taken.
+    /// A workload does nothing, or settings were not applied.
     Guard,
-    /// A mistake in pgdyno.
+    /// A bug in pgdyno.
     Internal,
     /// A program that pgdyno started failed.
     Child,
     /// Reading or writing failed: disk full, no permission.
     Io,
-    /// Stopped from outside; finished runs are kept.
+    /// Stopped by the user; finished runs are kept.
     Interrupted,
 }
 
 impl Class {
-    /// The class of an error of the system that concerns a file of ours.
+    /// The class of an I/O error on one of pgdyno's files.
     #[must_use]
     pub fn of_io(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::NotFound { Self::Missing } else { Self::Io }
     }
 
-    /// The class of what a server said against a statement; without an SQLSTATE, the connection failed.
+    /// The class of a server's error by its SQLSTATE; without one, the connection failed.
     #[must_use]
     pub fn of_sqlstate(sqlstate: Option<&str>) -> Self {
         // Classes of SQLSTATE, PostgreSQL's appendix A.
@@ -57,7 +57,7 @@ impl Class {
     }
 }
 
-/// What to try about an error of the server, by its SQLSTATE; empty where its own words must do.
+/// Advice on an error of the server, by its SQLSTATE; empty if the server's message is enough.
 #[must_use]
 pub fn advice_on_sqlstate(sqlstate: &str) -> &'static str {
     match sqlstate {
@@ -77,12 +77,11 @@ pub fn advice_on_sqlstate(sqlstate: &str) -> &'static str {
     }
 }
 
-/// Why something could not be done. Its text says what happened, and where; the advice is separate.
+/// What failed, and where. The advice is separate.
 #[derive(Debug)]
 pub struct Error {
     class: Class,
     what: String,
-    /// Empty when there is nothing to advise.
     hint: String,
     source: Option<Box<dyn Source + Send + Sync>>,
 }
@@ -94,14 +93,14 @@ impl Error {
         Self { class, what: what.into(), hint: String::new(), source: None }
     }
 
-    /// The same with what to try.
+    /// Adds advice.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
 
-    /// The same with its cause. The text must quote the cause already, where users are to see it.
+    /// Adds the cause. The text must already quote the cause if users should see it.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn Source + Send + Sync>>) -> Self {
         self.source = Some(source.into());
@@ -118,7 +117,7 @@ impl Error {
             .because(source)
     }
 
-    /// What a server said, with the class and the advice of its SQLSTATE.
+    /// A server's error, with the class and the advice of its SQLSTATE.
     #[must_use]
     pub fn of_server(sqlstate: Option<&str>, what: impl Into<String>) -> Self {
         Self::new(Class::of_sqlstate(sqlstate), what).with_hint(sqlstate.map_or("", advice_on_sqlstate))
@@ -130,26 +129,26 @@ impl Error {
         Self::new(Class::Interrupted, "stopped")
     }
 
-    /// The same kind of error and advice in other words.
+    /// Replaces the text; kind and advice stay.
     #[must_use]
     pub fn in_words(self, what: impl Into<String>) -> Self {
         Self { class: self.class, what: what.into(), hint: self.hint.clone(), source: Some(Box::new(self)) }
     }
 
-    /// The same error of another kind.
+    /// Replaces the kind.
     #[must_use]
     pub fn with_class(mut self, class: Class) -> Self {
         self.class = class;
         self
     }
 
-    /// Kind of the error.
+    /// The kind of the error.
     #[must_use]
     pub fn class(&self) -> Class {
         self.class
     }
 
-    /// What to try, where there is advice.
+    /// The advice, if any.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         (!self.hint.is_empty()).then_some(self.hint.as_str())
@@ -181,7 +180,7 @@ impl Source for Error {
     }
 }
 
-/// Whether the system says that a disk, or a quota of it, is full.
+/// Whether the system reports that a disk, or a quota on it, is full.
 #[must_use]
 pub fn is_disk_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
@@ -210,7 +209,7 @@ mod tests {
         assert_eq!((refused.class(), refused.hint()), (Class::Io, None));
     }
 
-    /// "permission denied" came with the advice to make pgbench's tables.
+    /// "permission denied" came with the advice to create pgbench's tables.
     #[test]
     fn advice_goes_by_what_the_server_said() {
         let hint = |state| Error::of_server(Some(state), "ERROR:  any words").hint().map(str::to_owned);

@@ -1,17 +1,18 @@
-//! What an experiment file names that needs consent: code that a run executes, and what lies outside the file's folder.
+//! Parts of an experiment file that need consent: code that a run executes, and files outside the experiment
+//! file's folder.
 
 use serde::Serialize;
 
-/// A command, a program or other code that is executed when an experiment is run, or a file of another folder that it uses.
+/// A command, a program or other code that an experiment executes, or a file of another folder that it uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileCommand {
     /// Dotted key of the file, such as `change.index.with.do`.
     pub key: String,
-    /// Line of the file, from 1; `None` where there is no file.
+    /// Line of the file, from 1; `None` without a file.
     pub line: Option<usize>,
-    /// What is executed or used, in words, on one line: `the shell command "make"`.
+    /// What is executed or used, on one line: `the shell command "make"`.
     pub runs: String,
-    /// Who executes it; `None` for what is used and not executed.
+    /// `None` for files that are used but not executed.
     pub by: Option<ExecutedBy>,
 }
 

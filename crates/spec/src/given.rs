@@ -1,5 +1,5 @@
-//! Files that a user or an experiment names: regular ones, of bounded length. A pipe that nobody writes to would be waited
-//! for, a device may have no end.
+//! Reads files named by users or experiments: only regular files of bounded length. A pipe without a writer
+//! would block, and a device may never end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
@@ -10,21 +10,21 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 
-/// Longest text that is read whole, bytes.
+/// Longest file that is read whole, bytes.
 const LONGEST: u64 = 64 << 20;
 
 /// Opens a regular file.
 ///
 /// # Errors
-/// As the system says, or that it is a folder, a pipe or a device.
+/// System errors; also for a folder, a pipe or a device.
 pub fn open(path: &Path) -> Result<File> {
-    // Opening a device may do something by itself.
+    // Check before opening: opening a device may have side effects.
     check(&std::fs::metadata(path)?)?;
     let file = match held(path) {
         Some(opened) => opened?,
         None => OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)?,
     };
-    // The path may lead to another one by now.
+    // Check again: the path may lead to another file by now.
     check(&file.metadata()?)?;
     Ok(file)
 }
@@ -40,11 +40,8 @@ fn check(found: &std::fs::Metadata) -> Result<()> {
 /// The folder of an experiment whose files must be in it.
 static HELD: Mutex<Option<(PathBuf, OwnedFd)>> = Mutex::new(None);
 
-/// From now on, files below this folder are opened only if no link on the way leads out of it: a path that was looked at could
-/// lead elsewhere by the time it is opened. Only Linux can tell (`openat2`); elsewhere nothing changes.
-///
-/// # Errors
-/// When the folder cannot be opened.
+/// From now on, opens files below this folder only if no link on the path leads out of it: a path may change
+/// between check and open. Needs Linux's `openat2`; elsewhere nothing changes.
 pub fn hold_to(folder: &Path) -> Result<()> {
     let real = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let opened = rustix::fs::open(real, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
@@ -52,7 +49,7 @@ pub fn hold_to(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The file, opened below the folder; `None` for paths elsewhere, and where the kernel lacks `openat2`.
+/// The file, opened below the folder; `None` for paths outside, or if the kernel lacks `openat2`.
 fn held(path: &Path) -> Option<Result<File>> {
     let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     let (folder, opened) = held.as_ref()?;
@@ -82,7 +79,7 @@ fn below(_folder: &OwnedFd, _inside: &Path) -> Option<Result<File>> {
 /// The content of a regular file of at most 64 MiB.
 ///
 /// # Errors
-/// As [`open`], or that it is too long.
+/// Errors of [`open`], or the file is too long.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     open(path)?.take(LONGEST + 1).read_to_end(&mut content)?;
@@ -95,7 +92,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
 /// The text of a regular file of at most 64 MiB.
 ///
 /// # Errors
-/// As [`read`], or that it is not UTF-8.
+/// Errors of [`read`], or the text is not UTF-8.
 pub fn read_text(path: &Path) -> Result<String> {
     String::from_utf8(read(path)?).map_err(|error| Error::new(ErrorKind::InvalidData, error.utf8_error()))
 }
@@ -135,7 +132,7 @@ mod tests {
             let error = read_text(Path::new(path)).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
         }
-        // The length that /proc reports is 0.
+        // /proc reports a length of 0.
         assert!(read_text(Path::new("/proc/self/status")).unwrap().contains("Name:"));
     }
 }

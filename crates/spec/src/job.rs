@@ -1,13 +1,13 @@
-//! What a job did, and what it left.
+//! The phases of a job, and the sizes of the relations it made.
 
 use serde::{Deserialize, Serialize};
 
 /// One phase of a job, e.g. reading nodes, clustering a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// What: `node`, `way`, `relation`, `cluster`, `index`, `analyze`, `create tables`, ...
+    /// `node`, `way`, `relation`, `cluster`, `index`, `analyze`, `create tables`, ...
     pub name: String,
-    /// On what: a table or index; empty for the whole.
+    /// Table or index; empty for the whole job.
     pub item: String,
     /// µs since the job's start.
     pub start_us: u64,
@@ -21,14 +21,13 @@ pub struct Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PhaseSource {
-    /// Our clock at the program's line.
+    /// By pgdyno's clock when the program printed the line.
     Stamped,
-    /// The program's own figure.
     Reported,
 }
 
 impl PhaseSource {
-    /// As it is stored and shown.
+    /// The name in files and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,14 +42,14 @@ impl PhaseSource {
 pub struct Relation {
     pub name: String,
     pub kind: RelationKind,
-    /// The table an index belongs to; the name itself for tables.
+    /// The table of an index; for tables the same as `name`.
     pub table: String,
     /// Bytes on disk of the relation itself (a table without its indexes, with TOAST).
     pub bytes: u64,
     pub rows: u64,
 }
 
-/// What a relation is; a materialized view counts as a table.
+/// The kind of a relation; a materialized view counts as a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RelationKind {
@@ -59,7 +58,7 @@ pub enum RelationKind {
 }
 
 impl RelationKind {
-    /// As it is stored and shown.
+    /// The name in files and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

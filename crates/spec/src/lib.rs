@@ -1,7 +1,7 @@
-//! Plain data: what an experiment and its runs were, and what happened in them.
+//! Plain data: the plan of an experiment, its runs, and their results.
 //!
-//! Written by `lab` and by `results` (imports), kept by `results`, read by `report`. What is derived from it here is what
-//! every reader must derive alike.
+//! Written by `lab` and by `results` (imports), stored by `results`, read by `report`. Derived values are
+//! here if every reader must compute them alike.
 
 mod answers;
 mod arrivals;

@@ -1,4 +1,4 @@
-//! The search for a limit: what was asked for, and how a trial went.
+//! The search for a limit: its options, and how a trial is judged.
 
 use std::time::Duration;
 
@@ -11,68 +11,68 @@ use crate::profile::Profile;
 use crate::run::Run;
 use crate::term::{Kept, Term};
 
-/// What is looked for: the highest rate at which all terms of a promise hold.
+/// The options of a search for the highest rate at which all terms of a promise hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AskedLimit {
     /// At least one.
     pub promise: Vec<Term>,
-    /// Lowest rate that is tried, per second; `None` for a share of the peak.
+    /// Lowest rate tried, per second; `None`: a share of the peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lowest: Option<f64>,
-    /// Highest rate that is tried, per second; `None` for somewhat more than the peak.
+    /// Highest rate tried, per second; `None`: somewhat more than the peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest: Option<f64>,
-    /// (upper − lower) / upper at the end, a share.
+    /// Width of the final interval, a share: (upper − lower) / upper.
     pub width: f64,
-    /// Whether there are to be as many clients as it takes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub grow_clients: bool,
-    /// Rates that change under which a limit is to be confirmed once it is found, in shares of it.
+    /// Profiles, as shares of the limit, under which the limit is confirmed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub confirm: Vec<Profile>,
 }
 
-/// How a trial kept a promise.
+/// Whether a trial kept a promise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct JudgedTrial {
-    /// Whether all terms held, and the load was kept up with.
+    /// Whether all terms held without an overload.
     pub kept: bool,
-    /// Share of what was offered that broke the term which was kept worst.
+    /// Bad share of the offered arrivals, for the term with the worst result.
     pub bad_share: f64,
-    /// Share of what was offered that still waited at the end, was skipped or was taken by nobody, where that was too much.
+    /// Share of the offered arrivals that still waited at the end, were skipped or never taken; `None` within
+    /// the allowed share.
     pub left_share: Option<f64>,
-    /// Whether the times from the actual starts on would have kept it: arrivals waited for a client.
+    /// Whether the promise would hold with service times: arrivals waited for a client.
     pub by_clients: bool,
 }
 
 impl AskedLimit {
-    /// When a rate counts as known.
+    /// The precision at which a search ends.
     #[must_use]
     pub fn goal(&self) -> LimitGoal {
         LimitGoal { width: self.width, ..LimitGoal::default() }
     }
 
-    /// The promise as it was written.
+    /// The promise as written by the user.
     #[must_use]
     pub fn words(&self) -> String {
         let written: Vec<&str> = self.promise.iter().map(|term| term.written.as_str()).collect();
         written.join(" and ")
     }
 
-    /// The longest time in it: what takes longer is late by every term.
+    /// The longest time of all terms: slower transactions are late by every term.
     #[must_use]
     pub fn longest(&self) -> Duration {
         Duration::from_micros(self.promise.iter().map(|term| term.within_us).max().unwrap_or_default())
     }
 
-    /// The terms that a run broke, and how; those of scripts that it has not are broken by nothing.
+    /// The terms that a run broke, and how. Terms on scripts that the run does not have are left out.
     #[must_use]
     pub fn broken(&self, run: &Run) -> Vec<(&Term, Kept)> {
         let kept = self.promise.iter().filter_map(|term| Some((term, term.kept(run)?)));
         kept.filter(|(_, kept)| !kept.holds()).collect()
     }
 
-    /// How a run kept it; `None` where nothing was offered.
+    /// Judges a run; `None` if nothing was offered.
     #[must_use]
     pub fn judge(&self, run: &Run) -> Option<JudgedTrial> {
         let kept: Vec<Kept> = self.promise.iter().filter_map(|term| term.kept(run)).collect();
@@ -92,8 +92,8 @@ impl AskedLimit {
     }
 }
 
-/// Share of what arrived that was not started in time, where it is more than [`KEPT_UP`] allows and more than there are clients: a
-/// queue that grows breaks every promise in the end.
+/// Share of the arrivals not started in time, if above both the [`KEPT_UP`] limit and the number of clients:
+/// a growing queue breaks every promise in the end.
 fn left_share(run: &Run) -> Option<f64> {
     let arrivals = Arrivals::of(run)?;
     let untaken = (arrivals.offered - arrivals.due as f64).max(0.0);
@@ -121,7 +121,6 @@ mod tests {
         }
     }
 
-    /// 200 transactions of 1 ms, offered at 20/s for 10 s.
     fn trial() -> Run {
         let run = crate::fixture::one(200);
         let mut times = Histogram::new();

@@ -1,22 +1,22 @@
-//! What a run says of a map: which part of it a script asks for, single tiles, and what tiles hold.
+//! Map data of a run: the part of the map that a script asks for, single tiles, and the content of tiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Of which part of a map a script's requests are.
+/// The part of a map that a script asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct MapPart {
-    /// Table, function or file that makes it; several of them are joined by ` + `.
+    /// Table, function or file that it comes from; several are joined by ` + `.
     pub layer: String,
-    /// Zoom of its tiles; `None` where they have none, as boxes of the map.
+    /// `None` for requests without a zoom, such as boxes.
     pub zoom: Option<u8>,
-    /// Whether a cache in front gave them; `None` where there is none.
+    /// Whether a cache answered; `None` without a cache.
     pub cached: Option<bool>,
 }
 
-/// Which layer of the base each of an arm's is, by their places: the one of its name; what is left goes by its place, where both
-/// have as many of those. What has none is not in it.
+/// Maps the indexes of an arm's layers to the base's: by name, then the rest in order if both have the same
+/// number of them. Layers without a counterpart are missing.
 #[must_use]
 pub fn same_layers(base: &[&str], arm: &[&str]) -> BTreeMap<usize, usize> {
     let (mut same, mut taken) = (BTreeMap::new(), BTreeSet::new());
@@ -35,7 +35,7 @@ pub fn same_layers(base: &[&str], arm: &[&str]) -> BTreeMap<usize, usize> {
     same
 }
 
-/// What was asked for of one tile of one script, over the measured part of a run.
+/// Requests for one tile of one script, over the measured part of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TileFigures {
     /// Index into [`crate::Run::scripts`].
@@ -43,41 +43,40 @@ pub struct TileFigures {
     pub z: u8,
     pub x: u32,
     pub y: u32,
-    /// How often it came, at least 1.
+    /// At least 1.
     pub requests: u64,
-    /// Mean time from asking for it until it came, µs.
+    /// Mean time from request to answer, µs.
     pub mean_us: f64,
-    /// Longest of these, µs.
     pub max_us: f64,
-    /// Mean length as it came, bytes.
+    /// Mean length as received, bytes.
     pub bytes: f64,
 }
 
 impl TileFigures {
-    /// One that came less often may have been slow by chance.
+    /// Fewest requests for which a tile can be called slow; with fewer, chance may be the cause.
     pub const OFTEN: u64 = 3;
 
-    /// Whether it came often enough to be called slow.
+    /// Whether it was requested often enough to be called slow.
     #[must_use]
     pub fn came_often(&self) -> bool {
         self.requests >= Self::OFTEN
     }
 }
 
-/// What tiles of one script hold, over a sample taken beside the measured part; the same sample for all arms.
+/// Content of the tiles of one script, over a sample taken outside the measured part; the same sample for all
+/// arms.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TileSample {
     /// Index into [`crate::Run::scripts`].
     pub script: u32,
     pub tiles: u64,
-    /// Those of them that hold nothing.
     pub empty: u64,
-    /// Rows that were made into features, over all of them; `None` where the server does not tell.
+    /// Rows made into features, over all tiles; `None` if the server does not report it.
     pub features_in: Option<u64>,
-    /// Features in them; `None` where they are no vector tiles.
+    /// Features in the tiles; `None` if they are not vector tiles.
     pub features_out: Option<u64>,
     pub vertices: Option<u64>,
-    /// Their length, unpacked.
+    /// Uncompressed length.
     pub bytes: u64,
 }
 
@@ -95,13 +94,13 @@ impl TileSample {
         self.bytes += other.bytes;
     }
 
-    /// Share of its tiles that hold nothing, 0..=1.
+    /// Share of empty tiles, 0..=1.
     #[must_use]
     pub fn empty_share(&self) -> f64 {
         self.empty as f64 / self.tiles.max(1) as f64
     }
 
-    /// Mean over its tiles of a sum.
+    /// Mean per tile of a sum.
     #[must_use]
     pub fn per_tile(&self, sum: u64) -> f64 {
         sum as f64 / self.tiles.max(1) as f64

@@ -1,4 +1,4 @@
-//! What machines and services cost, by a list with a date.
+//! Prices of machines and services, from a dated list.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
-    /// Day of the prices, `2021-09-25`.
+    /// `2021-09-25`.
     pub date: String,
     /// `USD`.
     pub currency: String,
-    /// Where they stand.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
     #[serde(default = "usual_hours")]
     pub hours_per_month: f64,
-    /// By their names.
     pub offer: BTreeMap<String, Price>,
 }
 
@@ -25,22 +23,21 @@ fn usual_hours() -> f64 {
     730.0
 }
 
-/// What can be had, and what it costs.
+/// An offer and its price.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Price {
     pub hour: f64,
-    /// Of a month, whatever is used.
+    /// Fixed price per month.
     pub month: f64,
-    /// Storage, GB.
     pub storage_gb: f64,
     pub storage_gb_month: f64,
-    /// Levels of factors that it is the price of; of all runs where there are none.
+    /// Levels of factors to which the price applies; empty: all runs.
     pub of: BTreeMap<String, String>,
 }
 
 impl Price {
-    /// Cost of a month of so many hours.
+    /// Cost of a month with this many hours.
     #[must_use]
     pub fn per_month(&self, hours: f64) -> f64 {
         self.hour * hours + self.month + self.storage_gb * self.storage_gb_month
@@ -48,13 +45,13 @@ impl Price {
 }
 
 impl Prices {
-    /// Cost of a million of what is done at a rate (per second, above 0) all month long.
+    /// Cost per million operations at a constant rate (per second, above 0) over a month.
     #[must_use]
     pub fn per_million(&self, offer: &Price, rate: f64) -> f64 {
         offer.per_month(self.hours_per_month) / (rate * 3600.0 * self.hours_per_month) * 1e6
     }
 
-    /// What is wrong with it: its key below `prices`, and what.
+    /// An invalid value: its key below `prices`, and the problem.
     #[must_use]
     pub fn problem(&self) -> Option<(Vec<String>, String)> {
         let at = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
@@ -111,7 +108,8 @@ fn is_date(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// As the study reckons: 0.318 x 730 + 250 x 0.115 = 260.89 for RDS, 0.1808 x 730 + 100 x 0.08 = 139.98 for EC2.
+    /// As in the study: 0.318 x 730 + 250 x 0.115 = 260.89 for RDS, 0.1808 x 730 + 100 x 0.08 = 139.98 for
+    /// EC2.
     #[test]
     fn months_cost_what_the_study_says() {
         let rds = Price { hour: 318.0 / 1e3, storage_gb: 250.0, storage_gb_month: 0.115, ..Price::default() };

@@ -1,23 +1,23 @@
-//! How a promise was kept: of what was done, how much was late. Whatever the load.
+//! How a promise was kept, in any load: the share of completed transactions that was late.
 
 use serde::{Deserialize, Serialize};
 
 use crate::figures;
 use crate::run::{Run, RunKind};
 
-/// Late transactions of one run, or of several taken together.
+/// Late transactions of one run, or the sum over several.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Promise {
-    /// The promise, ms; `None` where runs do not name it, or not the same.
+    /// The promise, ms; `None` if unknown or not the same in all runs.
     pub ms: Option<f64>,
-    /// Succeeded, but not within the promise; or still open when the time for that was over.
+    /// Succeeded after the promise; or still open at the end of the drain time.
     pub late: u64,
-    /// Succeeded, late ones too.
+    /// Succeeded, including late transactions.
     pub done: u64,
 }
 
 impl Promise {
-    /// Of a run, from what is stored; `None` where nothing was promised.
+    /// From a stored run; `None` without a promise.
     #[must_use]
     pub fn of(run: &Run) -> Option<Self> {
         let late = run.count(figures::LATE);
@@ -25,7 +25,7 @@ impl Promise {
         (run.kind == RunKind::Client && (promise.ms.is_some() || late > 0)).then_some(promise)
     }
 
-    /// Several runs taken together; `None` without any.
+    /// The sum of several runs; `None` if there are none.
     #[must_use]
     pub fn together(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         all.into_iter().reduce(|sum, one| Self {
@@ -35,7 +35,7 @@ impl Promise {
         })
     }
 
-    /// Share of what was done that was late; 0 where nothing was done.
+    /// Late share of the completed transactions; 0 if there are none.
     #[must_use]
     pub fn late_share(&self) -> f64 {
         self.late as f64 / self.done.max(1) as f64
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::figures::Figures;
 
-    /// A promise in closed load was stored, and told by no output.
+    /// A promise in closed load was stored, but no output showed it.
     #[test]
     fn a_closed_load_has_a_promise_too() {
         let mut run = crate::fixture::one(200);

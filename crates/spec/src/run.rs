@@ -1,4 +1,5 @@
-//! A run: one measurement, or one job. Nothing in it is derived: percentiles, means and comparisons are made when reading.
+//! A run: one measurement, or one job. Nothing in it is derived: percentiles, means and comparisons are
+//! computed when reading.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use crate::slice::Slice;
 use crate::surroundings::Setting;
 use crate::verdict::{Doubt, Reason, Validity};
 
-/// One measurement of one cell and arm, or one job; stored as it ends.
+/// One measurement of one cell and arm, or one job; stored when it ends.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// Identity across files.
@@ -23,24 +24,24 @@ pub struct Run {
     pub kind: RunKind,
     /// The workload's name in the experiment file (`polygons`, `tpcb`; for `bench`: the script names).
     pub workload: String,
-    /// All factors but the compared one, `workload` and `clients` among them: name to level.
+    /// All factors except the compared one, name to level; includes `workload` and `clients`.
     pub factors: BTreeMap<String, String>,
-    /// Arm; `None` for runs beside the grid and experiments without comparison.
+    /// `None` outside the grid and in experiments without comparison.
     pub arm: Option<String>,
     /// Round, from 1; 0 for preparation jobs.
     pub round: u32,
     /// Position in the order of execution over the whole experiment, from 0.
     pub sequence: u32,
-    /// 1 or 2 (or more): which arm of its pair came first.
+    /// Position in its pair, from 1.
     pub position_in_pair: u32,
-    /// Whether it ran beside the grid: its figures stand for themselves, and are no arm's and no cell's.
+    /// Whether it ran outside the grid: its figures belong to no arm and no cell.
     pub beside: bool,
-    /// Which of the invocations of the program that the experiment took, from 1.
+    /// Which invocation of the program within the experiment, from 1.
     pub invocation: u32,
     /// UTC, RFC 3339.
     pub started_at: String,
     pub load: Load,
-    /// Offered rate, transactions per second, the mean of the measured part where it changed; open load only.
+    /// Offered rate, transactions per second; the mean of the measured part if it changed; open load only.
     pub offered_rate: Option<f64>,
     /// Clients; 0 for jobs.
     pub clients: u32,
@@ -49,41 +50,40 @@ pub struct Run {
     pub driver: String,
     pub seed: u64,
     pub warmup_s: f64,
-    /// Length of the measured part, seconds; in slices, how long a client was at work on average.
+    /// Length of the measured part, seconds; in slices, mean time at work per client.
     pub measured_s: f64,
     pub validity: Validity,
     pub doubts: Vec<Doubt>,
-    /// Why it is to be measured again, where it is: it stays as it is, and does not count as done.
+    /// Why it is measured again, if it is: the run stays stored, but does not count as done.
     pub set_aside: Option<String>,
-    /// Counters over all scripts.
     pub counts: Counters,
     pub figures: Figures,
     /// In force; stored once per distinct set.
     pub settings: Vec<Setting>,
     pub scripts: Vec<ScriptRecord>,
-    /// Per second (in long runs: per step of several) and script.
+    /// Per second (in long runs: several seconds) and script.
     pub series: Vec<SeriesPoint>,
-    /// Where it took turns with other arms: its slices, in order.
+    /// Its slices, in order, if it took turns with other arms.
     pub slices: Vec<Slice>,
     pub phases: Vec<Phase>,
-    /// Plans of the statements of a sample of transactions, taken beside the measured part, in the first round of an arm.
+    /// Plans of the statements of sampled transactions, taken outside the measured part in an arm's first
+    /// round.
     pub plans: Vec<StatementPlan>,
     /// Sizes of relations after the run (jobs: after loading).
     pub relations: Vec<Relation>,
-    /// Single tiles that were asked for in the measured part. Written with the run, and not read with it: there are many.
+    /// Single tiles requested in the measured part. Stored with the run, but loaded separately because of
+    /// their number.
     pub tiles: Vec<TileFigures>,
-    /// What tiles of a sample hold, by script.
     pub tile_samples: Vec<TileSample>,
     /// Files kept with it (sample tiles, plans, logs).
     pub artifacts: Vec<Artifact>,
-    /// Things that happened, in order.
     pub events: Vec<RunEvent>,
-    /// What collectors read while it lasted, in the order it was read.
+    /// Readings of the collectors during the run, in order.
     pub samples: Vec<Sample>,
 }
 
 impl Run {
-    /// What identifies it inside its experiment.
+    /// Its key within the experiment.
     #[must_use]
     pub fn key(&self) -> RunKey {
         RunKey {
@@ -94,16 +94,16 @@ impl Run {
         }
     }
 
-    /// What says that the load generator or its host reached its own limit. Arrivals that started late count where that is why a promise
-    /// was broken, as `broken_by_lag` tells.
+    /// The doubt that the load generator or its host reached a limit. Late starts count only if they broke a
+    /// promise, as `broken_by_lag` reports.
     #[must_use]
     pub fn generators_doubt(&self, broken_by_lag: impl Fn() -> bool) -> Option<&Doubt> {
         let of = |reason: Reason| self.doubts.iter().find(|doubt| doubt.reason == reason);
         of(Reason::ClientSaturated).or_else(|| of(Reason::ScheduleLate).filter(|_| broken_by_lag()))
     }
 
-    /// Whether it is invalid only since too much of it failed or was never in time, and no client gave up: no figure of
-    /// speed, and an answer to what was promised.
+    /// Whether it is invalid only because too much failed or was never in time, and no client aborted: not a
+    /// figure of speed, but an answer about the promise.
     #[must_use]
     pub fn is_only_failing(&self) -> bool {
         let gave_up = || self.events.iter().any(|event| event.kind == RunEvent::ABORT);
@@ -121,14 +121,14 @@ impl Run {
             && !self.doubts.iter().any(otherwise)
     }
 
-    /// Its rate as time went by, where that changed.
+    /// Its profile, if the rate changed over time.
     #[must_use]
     pub fn changing_rate(&self) -> Option<Profile> {
         let told = self.events.iter().find(|event| event.kind == RunEvent::RATE)?;
         told.detail.parse().ok().filter(|profile: &Profile| !profile.is_constant())
     }
 
-    /// One of which nothing is known but what it is: closed load, no clients, nothing measured, nothing against it.
+    /// An empty run: closed load, no clients, nothing measured, valid.
     #[must_use]
     pub fn new(kind: RunKind, key: RunKey) -> Self {
         let RunKey { workload, factors, arm, round } = key;
@@ -173,53 +173,42 @@ impl Run {
     }
 }
 
-/// What identifies a run inside its experiment.
+/// The key of a run within its experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RunKey {
     pub workload: String,
-    /// All factors but the compared one.
     pub factors: BTreeMap<String, String>,
-    /// Arm, where something is compared.
     pub arm: Option<String>,
-    /// Round, from 1; 0 for preparation.
     pub round: u32,
 }
 
-/// What kind of thing a run is.
+/// The kind of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunKind {
-    /// Clients driven by the engine.
     Client,
-    /// A program or SQL run once to its end (OSM load, `pgbench -i`).
+    /// A program or SQL, run once to its end (OSM load, `pgbench -i`).
     Job,
 }
 
-/// How a workload is asked for.
+/// How load is offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Load {
-    /// Clients, as fast as they can.
+    /// Clients without pauses.
     Closed,
-    /// Open: arrivals on a schedule.
     Rate,
-    /// Sessions with think time.
     Users,
-    /// A program or SQL, once to its end.
     Job,
 }
 
-/// One script's figures in a run.
+/// Figures of one script in a run.
 #[derive(Debug, Clone)]
 pub struct ScriptRecord {
-    /// File or builtin name.
     pub name: String,
-    /// Hash of its text, hex.
     pub text_hash: String,
     pub weight: u32,
-    /// Which part of a map it asks for; `None` of what asks for no map.
     pub part: Option<MapPart>,
-    /// Counters as in [`Run::counts`].
     pub counts: Counters,
     /// From intended start to end.
     pub response: Histogram,
@@ -235,7 +224,6 @@ pub struct SeriesPoint {
     /// µs since the start of the measured part.
     pub start_us: i64,
     pub length_us: u64,
-    /// Succeeded within the promise; all successes, when there is none.
     pub ok: u64,
     pub late: u64,
     pub failed: u64,
@@ -249,54 +237,52 @@ pub struct Artifact {
     pub name: String,
     /// `application/vnd.mapbox-vector-tile`, `application/json`, `text/plain`.
     pub media_type: String,
-    /// What it shows, in words.
     pub caption: String,
     pub bytes: Vec<u8>,
 }
 
-/// Something that happened in a run.
+/// An event in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEvent {
     /// µs since the start of the measured part.
     pub time_us: i64,
     /// `outage`, `remark`, `version`, `reused`, `imported`, ...
     pub kind: String,
-    /// In words.
     pub detail: String,
 }
 
 impl RunEvent {
-    /// Kind of the event that says how a rate changed, as it was written.
+    /// The profile of the rate, as written.
     pub const RATE: &'static str = "rate";
-    /// Kind of the event that says what an arm answers otherwise than the base.
+    /// How an arm's answers differ from the base's.
     pub const OTHER_ANSWERS: &'static str = "other answers";
-    /// Kind of those that say that an arm answers as the base does.
+    /// An arm's answers are the same as the base's.
     pub const SAME_ANSWERS: &'static str = "same answers";
-    /// Kind of the event that says the same for programs: an [`AnswerDifference`](crate::AnswerDifference) in JSON, one for each
-    /// script.
+    /// The difference of answers for programs: an [`AnswerDifference`](crate::AnswerDifference) in JSON, one
+    /// for each script.
     pub const ANSWER_DIFFERENCE: &'static str = "answer difference";
-    /// Kind of the event that says that an arm did not ask for what was chosen from the base's data.
+    /// An arm used other values than those chosen from the base's data.
     pub const OWN_CHOICE: &'static str = "own choice";
-    /// Kind of the event that says that a run was measured again, which time, and why: the former one counts no more.
+    /// A run was measured again, with its number and the reason: the previous run no longer counts.
     pub const AGAIN: &'static str = "measured again";
-    /// Kind of the event that says that a client gave up, and why.
+    /// A client aborted, with the reason.
     pub const ABORT: &'static str = "abort";
-    /// Why another run was measured in its place, since the machine disturbed this one.
+    /// Why another run replaced this one: the machine disturbed it.
     pub const SUPERSEDED: &'static str = "superseded";
-    /// Kind of the event that says what is inferred of the CPU credits of the server's host.
+    /// The inferred CPU credits of the server's host.
     pub const CREDITS: &'static str = "credits";
-    /// Kind of the event that says why arms that were to take turns did not.
+    /// Why arms did not take turns in slices although wanted.
     pub const UNCUT: &'static str = "uncut";
-    /// Kind of the event that says why arms took turns in slices where what one does in the background is another's burden.
+    /// Why arms took turns in slices although background work of one disturbs another.
     pub const SLICED_ALL_THE_SAME: &'static str = "sliced all the same";
-    /// Kind of the event that says in how many slices, of what length, a run took turns.
+    /// Number and length of the slices of a run.
     pub const SLICED: &'static str = "slices";
-    /// Kind of the event that says on which CPUs the processes of all arms were put by turns.
+    /// The CPUs on which the processes of all arms were placed in turn.
     pub const SPREAD: &'static str = "spread";
-    /// Kind of the event that says what was noticed of what a workload asks for, before it was timed.
+    /// A remark on a workload, made before it was timed.
     pub const REMARK: &'static str = "remark";
-    /// Kind of the event that says of which statements no plan was taken, and why.
+    /// Statements without a plan, with the reason.
     pub const NO_PLANS: &'static str = "no plans";
-    /// Kind of the event that says which of several servers a run was done on, such as a copy.
+    /// The server of the run, if there are several, such as copies.
     pub const SERVER: &'static str = "server";
 }

@@ -1,4 +1,4 @@
-//! What was watched while a run lasted: one long list of samples, beside the engine's series.
+//! Readings of the collectors during a run, as one list.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,25 +10,25 @@ pub struct Sample {
     pub source: String,
     /// Quantity with its unit last: `cpu_busy_pct`, `wal_bytes`.
     pub name: String,
-    /// µs since the start of the measured part; before it in the warm-up.
+    /// µs since the start of the measured part; negative in the warm-up.
     pub time_us: i64,
-    /// Samples that are no finite number are not stored.
+    /// Finite; other values are not stored.
     pub value: f64,
 }
 
-/// Source of the samples that say what server processes at work waited for; a name is what they waited for
-/// (`Lock:transactionid`; `CPU` for nothing) with [`WAITS_UNIT`] behind it, a value how many did.
+/// Source of the samples on waits of active server processes. A name is the wait event (`Lock:transactionid`;
+/// `CPU` for none) followed by [`WAITS_UNIT`], a value the number of processes.
 pub const WAITS: &str = "waits";
-/// What stands behind the names of those samples: they count server processes.
+/// The suffix of these names: they count server processes.
 pub const WAITS_UNIT: &str = "_backends";
 
-/// What a sample speaks of. What cannot be told apart by arms is never shown as one arm's.
+/// What a sample describes. A sample that cannot be assigned to an arm is never shown for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// The run, which had the server for itself.
     Run,
-    /// The run's arm, whose turn it was.
+    /// The run's arm, during its slice.
     Arm,
     /// All arms of the round, which took turns.
     Round,

@@ -1,13 +1,14 @@
-//! Commands that are printed to be pasted into a shell: built from words, each quoted so that a shell takes it for one word.
+//! Commands printed to be pasted into a shell: a list of words, each quoted as one shell word.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 
 use crate::visible;
 
-/// Subcommands that measure: only these are read back as the command of an experiment.
+/// Subcommands that measure: only these are accepted as a stored command.
 const MEASURING: [&str; 7] = ["run", "bench", "ladder", "limit", "tiles", "pgbench", "osm"];
-/// Consent to run the commands of an experiment file. It is given each time, never repeated from a results file.
+/// Consent to run the commands of an experiment file. Users give it each time; it is never taken from a
+/// results file.
 const CONSENT: &str = "--allow-commands";
 /// Options whose value names programs.
 const PROGRAMS: [&str; 3] = ["--pg-bin", "--program", "--bin"];
@@ -27,10 +28,10 @@ impl Command {
         Self { words: std::iter::once("pgdyno").chain(subcommand.split(' ')).map(str::to_owned).collect() }
     }
 
-    /// The command of an experiment as a results file has it.
+    /// The command of an experiment from a results file.
     ///
-    /// The file may come from somebody else: `None` unless it is a command of pgdyno that measures, each word quoted as
-    /// [`Self::stored`] quotes it. So it has no second command, redirection or variable.
+    /// The file may come from somebody else: `None` unless it is a pgdyno command that measures, with each
+    /// word quoted as [`Self::stored`] quotes it. So it has no second command, redirection or variable.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let words = shlex::split(text)?;
@@ -40,14 +41,14 @@ impl Command {
         (is_known && command.stored() == text).then(|| command.without_consent())
     }
 
-    /// The form in a results file, which [`Self::read`] reads.
+    /// The form in a results file, which [`Self::read`] parses.
     #[must_use]
     pub fn stored(&self) -> String {
         let words: Vec<_> = self.words.iter().map(|word| quoted(word)).collect();
         words.join(" ")
     }
 
-    /// Without what allows an experiment file to run commands.
+    /// Removes the consent to run commands of an experiment file.
     #[must_use]
     pub fn without_consent(mut self) -> Self {
         let is_consent = |word: &str| word.len() >= "--al".len() && CONSENT.starts_with(word);
@@ -55,7 +56,7 @@ impl Command {
         self
     }
 
-    /// With a word that cannot be taken for an option: a path, a name, a connection string.
+    /// Adds a word that cannot be taken for an option: a path, a name, a connection string.
     #[must_use]
     pub fn operand(mut self, word: &str) -> Self {
         if word.starts_with('-') && !self.has("--") {
@@ -65,20 +66,20 @@ impl Command {
         self
     }
 
-    /// With a path, which stays one where it begins with a dash.
+    /// Adds a path; if it begins with a dash, as `./-…`.
     #[must_use]
     pub fn path(mut self, path: &str) -> Self {
         self.words.push(if path.starts_with('-') { format!("./{path}") } else { path.to_owned() });
         self
     }
 
-    /// With an option that has no value.
+    /// Adds an option without a value.
     #[must_use]
     pub fn flag(self, name: &str) -> Self {
         self.inserted([name.to_owned()])
     }
 
-    /// With an option and its value; a value that begins with a dash is attached to the name.
+    /// Adds an option with a value; a value that begins with a dash is attached to the name.
     #[must_use]
     pub fn option(self, name: &str, value: &str) -> Self {
         match (value.starts_with('-'), name.starts_with("--")) {
@@ -88,7 +89,7 @@ impl Command {
         }
     }
 
-    /// With another path wherever this one is a word, or a part of one before a weight: `a.sql@2`.
+    /// Replaces a path wherever it is a word, or a word before a weight: `a.sql@2`.
     #[must_use]
     pub fn with_path(mut self, was: &str, is: &str) -> Self {
         for word in &mut self.words {
@@ -100,8 +101,8 @@ impl Command {
         self
     }
 
-    /// Without options that have a value, by all their names: `-T 3`, `-T3`, `--time 3`, `--time=3`. Words after `--`
-    /// are kept.
+    /// Removes options with a value, by all their names: `-T 3`, `-T3`, `--time 3`, `--time=3`. Words after
+    /// `--` are kept.
     #[must_use]
     pub fn without_options(mut self, names: &[&str]) -> Self {
         let mut kept = Vec::with_capacity(self.words.len());
@@ -120,13 +121,13 @@ impl Command {
         self
     }
 
-    /// Whether this is one of the words.
+    /// Whether it contains this word.
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
         self.words.iter().any(|own| own == word)
     }
 
-    /// What it names as programs to run, e.g. the value of `--pg-bin`.
+    /// Programs that it runs, e.g. the value of `--pg-bin`.
     #[must_use]
     pub fn programs(&self) -> Vec<&str> {
         let mut found = Vec::new();
@@ -143,7 +144,6 @@ impl Command {
         found
     }
 
-    /// Options stand before `--`.
     fn inserted<const N: usize>(mut self, words: [String; N]) -> Self {
         let end = self.words.iter().position(|word| word == "--").unwrap_or(self.words.len());
         self.words.splice(end..end, words);
@@ -151,7 +151,7 @@ impl Command {
     }
 }
 
-/// `--time=3` of `--time`, `-T3` of `-T`.
+/// `--time=3` for `--time`, `-T3` for `-T`.
 fn has_value_attached(word: &str, name: &str) -> bool {
     match word.strip_prefix(name) {
         Some(rest) if name.starts_with("--") => rest.starts_with('='),
@@ -161,7 +161,6 @@ fn has_value_attached(word: &str, name: &str) -> bool {
 }
 
 impl FromIterator<String> for Command {
-    /// All its words, the program first.
     fn from_iter<I: IntoIterator<Item = String>>(words: I) -> Self {
         Self { words: words.into_iter().collect() }
     }
@@ -177,10 +176,10 @@ impl Display for Command {
     }
 }
 
-/// Text as one word of a POSIX shell, on one line and without characters that change how it is shown.
+/// Quotes text as one word of a POSIX shell, on one line and without characters that change how it is shown.
 ///
-/// Control characters and the like are written as `$'\012'` (POSIX.1-2024, 2.2.4). A shell without that gives another
-/// word, but still one, since it has no quote inside.
+/// Control characters and the like become `$'\012'` (POSIX.1-2024, 2.2.4). A shell without this syntax gets a
+/// different word, but still a single one, since it contains no quote.
 #[must_use]
 pub fn word(text: &str) -> Cow<'_, str> {
     if !text.contains(visible::is_hostile) {
@@ -189,7 +188,7 @@ pub fn word(text: &str) -> Cow<'_, str> {
     let mut out = String::from("$'");
     for c in text.chars() {
         match c {
-            // No argument can hold it.
+            // An argument cannot contain NUL.
             '\0' => out.push('\u{fffd}'),
             '\\' => out.push_str("\\\\"),
             c if c == '\'' || visible::is_hostile(c) => {
@@ -204,10 +203,10 @@ pub fn word(text: &str) -> Cow<'_, str> {
     Cow::Owned(out + "'")
 }
 
-/// Text as one word of a shell.
+/// Quotes text as one word of a shell.
 fn quoted(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@=:,+%".contains(c);
-    // zsh looks for a command of that name behind `=`.
+    // zsh expands `=name` to the path of a command.
     if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('=') {
         return Cow::Borrowed(text);
     }
@@ -260,7 +259,7 @@ mod tests {
         }
     }
 
-    /// A stored command with a line break or a semicolon was printed unchanged, to be pasted.
+    /// A stored command with a line break or a semicolon was printed unchanged.
     #[test]
     fn a_command_of_somebody_else_is_one_command() {
         let shown = |text: &str| Command::read(text).map(|command| command.to_string());
@@ -318,7 +317,7 @@ mod tests {
         fn a_shell_gives_the_words_back(words in prop::collection::vec("[^\0]{0,9}|[-;#$`'\"\\\\!=~ \n\r\t&|<>(){}*?a]{0,9}", 1..9)) {
             let line = words.iter().map(|text| word(text).into_owned()).collect::<Vec<_>>().join(" ");
             prop_assert!(!line.contains(visible::is_hostile), "{:?}", line);
-            // A shell without `$'…'` gives other words, but as many.
+            // A shell without `$'…'` gives other words, but the same number.
             let is_exact = Process::new("sh").args(["-c", "[ $'\\101' = A ]"]).status().is_ok_and(|status| status.success());
             let found = words_of("sh", &line);
             prop_assert_eq!(found.len(), words.len());

@@ -1,4 +1,4 @@
-//! Where something was measured: the machine, the server, and its settings.
+//! The environment of a measurement: machine, server, and settings.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Host {
     pub cpu: String,
     /// Logical CPUs usable by this process.
     pub cores: u32,
-    /// Memory usable by this process (the cgroup's limit where there is one), bytes.
+    /// Memory usable by this process, bytes: at most the cgroup's limit.
     pub memory_bytes: u64,
     /// Operating system, kernel, virtualisation and other facts, by name.
     pub facts: BTreeMap<String, String>,
@@ -37,10 +37,9 @@ pub struct Target {
 /// One setting as the server reported it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
-    /// Name in `pg_settings`.
     pub name: String,
-    /// Value as `SHOW` prints it.
+    /// As `SHOW` prints it.
     pub value: String,
-    /// Where it came from (`pg_settings.source`).
+    /// `pg_settings.source`.
     pub source: String,
 }

@@ -1,4 +1,4 @@
-//! One term of a promise: such a share of the arrivals done within such a time.
+//! One term of a promise: a share of the arrivals done within a time.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,15 +6,15 @@ use crate::arrivals::Arrivals;
 use crate::figures::{self, Counts};
 use crate::run::{Run, ScriptRecord};
 
-/// `p99 < 250ms`, or what is the same, `late(250ms) < 1%`.
+/// `p99 < 250ms`, or the equivalent `late(250ms) < 1%`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Term {
-    /// Of this script's transactions alone.
+    /// `None`: all scripts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
     /// From intended start to end, µs.
     pub within_us: u64,
-    /// Largest share of what was offered that may take longer or never succeed; above 0, below 1.
+    /// Largest share of the offered arrivals that may be slower or never succeed; above 0, below 1.
     pub share: f64,
     pub written: String,
 }
@@ -22,49 +22,47 @@ pub struct Term {
 /// How a run kept a term.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Kept {
-    /// Offered, and not done in time: slower, failed, skipped, unfinished, or never taken by a client.
+    /// Offered but not done in time: slower, failed, skipped, unfinished, or never taken by a client.
     pub bad: f64,
-    /// Of these, slower ones.
     pub slow: f64,
     pub offered: f64,
-    /// The largest share that may be bad.
     pub share: f64,
 }
 
 impl Term {
-    /// Whether it is of a script with this name, which may be named by its file alone.
+    /// Whether it applies to a script with this name; the term may name only the file.
     #[must_use]
     pub fn is_of(&self, script: &str) -> bool {
         let file = || std::path::Path::new(script).file_name().and_then(|name| name.to_str());
         self.script.as_deref().is_none_or(|named| named == script || Some(named) == file())
     }
 
-    /// Arrivals that a trial should at least have of what it is of, so that a single unlucky one decides nothing: ten times what
-    /// one bad one may be of.
+    /// Fewest arrivals that a trial should have, so that a single bad arrival decides nothing: ten times the
+    /// reciprocal of the share.
     #[must_use]
     pub fn least_arrivals(&self) -> f64 {
         10.0 / self.share
     }
 
-    /// How this run kept it; `None` where it has no such script, or nothing was offered.
+    /// How this run kept it; `None` if the run has no such script, or nothing was offered.
     #[must_use]
     pub fn kept(&self, run: &Run) -> Option<Kept> {
         let (counts, slow) = self.seen(run, |script| script.response.count_above(self.within_us * 1000));
-        // What no client came to take is in no script's counters.
+        // Scripts do not count arrivals that no client took.
         let arrivals = Arrivals::of(run).filter(|_| self.script.is_none());
         let never = arrivals.map_or(0.0, |arrivals| (arrivals.offered - arrivals.due as f64).max(0.0));
         let undone = (counts.failed + counts.skipped + counts.unfinished) as f64 + never;
         self.of(slow, undone, counts.due as f64 + never)
     }
 
-    /// The same from the actual starts on, of what was started: how it would have been kept had nothing waited for a client.
+    /// The same with service times of started transactions: the result if no arrival had waited for a client.
     #[must_use]
     pub fn kept_in_service(&self, run: &Run) -> Option<Kept> {
         let (counts, slow) = self.seen(run, |script| script.service.count_above(self.within_us * 1000));
         self.of(slow, counts.failed as f64, (counts.processed() + counts.failed) as f64)
     }
 
-    /// Whether it would have been kept had the generator not been late: a thread that is late is so at both ends, when it starts a
+    /// Whether it would hold without the generator's lag. A late thread is late twice: when it starts a
     /// transaction and when it reads the answer.
     #[must_use]
     pub fn is_broken_by_lag(&self, run: &Run) -> bool {
@@ -79,7 +77,7 @@ impl Term {
         (offered > 0.0).then_some(Kept { bad: slow + undone, slow, offered, share: self.share })
     }
 
-    /// Counters of the scripts that are meant, and how many of their transactions were slow.
+    /// Counters of the scripts in question, and the number of slow transactions.
     fn seen(&self, run: &Run, slow: impl Fn(&ScriptRecord) -> u64) -> (Counts, u64) {
         let meant = |script: &&ScriptRecord| self.is_of(&script.name);
         let mut counts = Counts::default();
@@ -96,7 +94,7 @@ impl Kept {
         self.bad <= self.share * self.offered
     }
 
-    /// Bad ones of what was offered, a share.
+    /// Bad share of the offered arrivals.
     #[must_use]
     pub fn bad_share(&self) -> f64 {
         self.bad / self.offered

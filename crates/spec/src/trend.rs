@@ -1,19 +1,20 @@
-//! How the speed of a workload that changes its data changes while it is measured, in words.
+//! Text on how the speed of a workload changes because it changes its data.
 
 use crate::figures;
 use crate::run::{Run, RunKind};
 
-/// WAL of a transaction that changes data, bytes, where no statement says that it does: a function may.
+/// WAL per transaction, bytes, above which a workload counts as changing data even if no statement reports
+/// changed rows: a function may change them.
 const WAL_PER_TX: f64 = 100.0;
 
-/// Whether transactions change data, by the rows that statements said they changed or by the WAL that was written.
+/// Whether transactions change data, by the reported rows or by the WAL written.
 #[must_use]
 pub fn changes_data(affected: u64, done: u64, wal_bytes: Option<f64>) -> bool {
     affected > 0 || wal_bytes.is_some_and(|bytes| bytes > WAL_PER_TX * done.max(1) as f64)
 }
 
 impl Run {
-    /// Whether it is of a closed load that changes data: what its next transaction costs may depend on those before.
+    /// Whether this is a closed load that changes data: the cost of a transaction may depend on earlier ones.
     #[must_use]
     pub fn changes_data_in_closed_load(&self) -> bool {
         let done = self.count(figures::OK) + self.count(figures::LATE);
@@ -24,7 +25,7 @@ impl Run {
     }
 }
 
-/// A change of speed as a share (-0.5 where it halves) that is more than chance, within the runs and over their rounds.
+/// Significant changes of speed as shares (-0.5: half), within the runs and over their rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SpeedTrend {
     pub within_run: Option<f64>,
@@ -32,7 +33,8 @@ pub struct SpeedTrend {
 }
 
 impl SpeedTrend {
-    /// `speed halves within the run: the figure depends on how long it is measured; reset the table between runs`; `None` without a change.
+    /// `speed halves within the run: the figure depends on how long it is measured; reset the table between
+    /// runs`; `None` without a change.
     #[must_use]
     pub fn words(&self) -> Option<String> {
         let within = self.within_run.map(|change| format!("{} within the run", verb(change)));
@@ -48,7 +50,7 @@ impl SpeedTrend {
     }
 }
 
-/// How far from a half or a double is still called that.
+/// Largest distance from a half or a double that is still called so.
 const NEAR: f64 = 0.05;
 
 fn verb(change: f64) -> String {

@@ -1,63 +1,58 @@
-//! Whether a run can be believed, and why not.
+//! Whether a run is valid, and reasons for doubt.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a run can be believed.
+/// Whether a run is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Validity {
-    /// Nothing speaks against it.
     Valid,
-    /// Shown with its reasons, still compared.
+    /// Shown with its reasons, and still compared.
     Suspect,
     /// Excluded from comparisons, with its whole pair.
     Invalid,
 }
 
-/// A reason for doubt; the wording for people is in [`Reason::text`].
+/// A reason for doubt; its text is in [`Reason::text`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// Open load: less than 99 % of the offered rate was done in time.
     Overloaded,
-    /// The load generator used most of its CPU.
+    /// The load generator used most of its CPU time.
     ClientSaturated,
-    /// Arrivals started late for reasons of the generator.
+    /// Arrivals started late because of the generator.
     ScheduleLate,
-    /// The load generator stood still: it was stopped, or had no CPU, or its machine was paused.
+    /// The load generator stalled: stopped, without CPU, or on a paused machine.
     GeneratorStalled,
-    /// Throughput stepped down and the host shows why.
+    /// Throughput dropped to a lower level, and host figures explain it.
     Throttled,
-    /// The hypervisor took CPU time.
     Steal,
     /// Throughput changed level within the run.
     Unsteady,
     /// Speed falls or rises within the run, because the workload changes its data.
     Trend,
-    /// Programs that have nothing to do with it used CPU time.
+    /// Unrelated programs used CPU time.
     OtherPrograms,
-    /// Another pgdyno measured on the same machine, or the same server.
+    /// Another pgdyno measured on the same machine or server at the same time.
     Beside,
-    /// Transactions failed or clients gave up.
+    /// Transactions failed or clients aborted.
     Errors,
-    /// Closed load: part of the clients' time is in no figure.
+    /// Closed load: some of the clients' time is in no figure.
     TimeNotCounted,
-    /// The workload returned nothing.
     EmptyResults,
-    /// Transactions that ask by key found nothing.
+    /// Transactions by key found nothing.
     FoundNothing,
-    /// The server did not take the asked settings.
     SettingsNotApplied,
-    /// What was to be in memory, or not, was not so.
+    /// The caches were not in the state asked for.
     CacheState,
-    /// Too short to mean anything.
     TooShort,
-    /// Measured by another program, and brought in.
+    /// Measured by another program, and imported.
     Imported,
 }
 
 impl Reason {
-    /// In words, for reports.
+    /// The text for reports.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -87,6 +82,5 @@ impl Reason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubt {
     pub reason: Reason,
-    /// The figure behind it, in words.
     pub detail: String,
 }

@@ -1,24 +1,25 @@
-//! Text from outside (names, file names, what a server says) made safe to show. Control characters, line separators and
-//! marks that change the direction of text become escapes: `\x1b` or `\u{202e}`, in JSON `\u202e`.
+//! Makes text from outside (names, file names, server messages) safe to show. Control characters, line
+//! separators and marks that change the direction of text become escapes: `\x1b` or `\u{202e}`, in JSON
+//! `\u202e`.
 //!
-//! Letters of every script stay unchanged, also those written from right to left.
+//! Letters of every script stay unchanged, including right-to-left scripts.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Text for a place of one line: line breaks are escaped too.
+/// Text for a single line: line breaks are escaped too.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, is_hostile)
 }
 
-/// Text that may have its own lines, in a place where nothing of ours stands below it: line breaks and tabs stay.
+/// Text with several lines, if none of our lines follow: line breaks and tabs stay.
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && c != '\t' && is_hostile(c))
 }
 
-/// A whole document. CRLF may end its lines, as in CSV; other carriage returns are escaped.
+/// A whole document. CRLF line ends are allowed, as in CSV; other carriage returns are escaped.
 #[must_use]
 pub fn document(text: &str) -> Cow<'_, str> {
     if !text.contains('\r') {
@@ -28,7 +29,7 @@ pub fn document(text: &str) -> Cow<'_, str> {
     Cow::Owned(parts.join("\r\n"))
 }
 
-/// A JSON document with the same value: in JSON these characters stand only in strings, where `\uXXXX` means the same.
+/// A JSON document with the same value: these characters occur only in strings, where `\uXXXX` is equivalent.
 #[must_use]
 pub fn json(text: &str) -> Cow<'_, str> {
     let hostile = |c: char| c != '\n' && is_hostile(c);
@@ -40,8 +41,8 @@ pub fn json(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Text with its own lines among ours: every line behind the first starts with a bar, so that none can pass for one
-/// of ours.
+/// Text with several lines between ours: every line after the first starts with a bar, so that none can pass
+/// for one of ours.
 #[must_use]
 pub fn block(text: &str) -> Cow<'_, str> {
     let text = text.trim_end_matches('\n');
@@ -52,8 +53,8 @@ pub fn block(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join("\n  | "))
 }
 
-/// Characters that change how their surroundings are shown: controls, separators of lines, marks and overrides of
-/// direction, and tags, which nobody sees.
+/// Characters that change how surrounding text is shown: controls, line separators, direction marks and
+/// overrides, and invisible tags.
 #[must_use]
 pub fn is_hostile(c: char) -> bool {
     c.is_control()
@@ -81,7 +82,7 @@ fn escaped_by(
     Cow::Owned(out)
 }
 
-/// As Rust and C write it.
+/// The escape of Rust and C.
 fn escape(c: char, out: &mut String) {
     // Writing to a string cannot fail.
     let _ = match c {

@@ -29,7 +29,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// The bytes of a size with its unit (`64MB`, `1.5 GB`), in PostgreSQL's units.
+/// Parses a size with its unit (`64MB`, `1.5 GB`), in PostgreSQL's units, to bytes.
 #[must_use]
 pub fn bytes_of(text: &str) -> Option<u64> {
     const UNITS: [(&str, u64); 5] =
@@ -41,7 +41,7 @@ pub fn bytes_of(text: &str) -> Option<u64> {
     (1.0..=(1_u64 << 50) as f64).contains(&bytes).then_some(bytes as u64)
 }
 
-/// Bytes as lower-case hexadecimal digits: hashes, as they are stored.
+/// Bytes as lower-case hexadecimal digits, for hashes.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
@@ -51,7 +51,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The beginning of a statement, on one line and in quotes, 60 characters at most.
+/// The beginning of a statement, quoted on one line, at most 60 characters.
 #[must_use]
 pub fn short_sql(sql: &str) -> String {
     const SHOWN: usize = 60;

@@ -1,5 +1,5 @@
-//! Files that a user names to be written: reports, charts, saved experiments. They are written whole or not at all, and never
-//! into a file that somebody else put there.
+//! Writes files that a user names: reports, charts, saved experiments. Files are written whole or not at all,
+//! and never into a file created by another user.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, Permissions};
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
-/// Puts this content in the place of a file. A new file is for its owner only; a file of ours keeps its rights. A pipe or a device
-/// is written to.
+/// Replaces the content of a file. A new file is readable only by its owner; an existing one keeps its
+/// permissions. A pipe or a device is written to directly.
 ///
 /// # Errors
-/// As the system says, or that the file is a link which another user could have made.
+/// System errors; also for a link that another user could have made.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
     let place = place(path)?;
     if is_written_through(&place) {
@@ -33,10 +33,11 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
     part.persist(&place).map(drop).map_err(|error| error.error)
 }
 
-/// Where a file is written: its path with all links in it followed. They are followed only where nobody else could have made them.
+/// The real path of a file, with all links followed. Links that another user could have made are not
+/// followed.
 ///
 /// # Errors
-/// That a link in it could be another user's, or leads in a circle.
+/// A link could be another user's, or leads in a circle.
 pub fn place(path: &Path) -> Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let mut left: Vec<OsString> = parts(&path);
@@ -58,7 +59,7 @@ pub fn place(path: &Path) -> Result<PathBuf> {
                 place.display()
             )));
         }
-        // What `/dev/stdout` leads to has no path where it is a pipe.
+        // `/dev/stdout` may be a pipe, which has no path.
         if left.is_empty() && is_written_through(&place) {
             return Ok(place);
         }
@@ -72,10 +73,10 @@ pub fn place(path: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// As many links as Linux follows.
+/// The limit of Linux.
 const MOST_LINKS: usize = 40;
 
-/// The parts of a path, the first one last.
+/// The components of a path in reverse order.
 fn parts(path: &Path) -> Vec<OsString> {
     path.components().rev().map(|part| part.as_os_str().to_owned()).collect()
 }
@@ -84,12 +85,12 @@ fn refused(why: &str) -> Error {
     Error::new(ErrorKind::InvalidInput, why)
 }
 
-/// Whether only we or root can have made a link, or put it there: it is in a folder of ours, or in one where all keep their own.
+/// Whether only this user or root can have made a link: it is in a folder of ours, or in a sticky folder.
 fn is_ours(path: &Path, link: &std::fs::Metadata) -> bool {
     const STICKY: u32 = 0o1000;
     let us = geteuid();
     let own = |found: &std::fs::Metadata| [0, us.as_raw()].contains(&found.uid());
-    // The group of a user is often that user's alone.
+    // The group of a user often has no other members.
     let others = if us.is_root() { 0o022 } else { 0o002 };
     let is_safe = |folder: std::fs::Metadata| {
         own(&folder) && (folder.mode() & others == 0 || folder.mode() & STICKY != 0)
@@ -103,7 +104,7 @@ pub fn is_written_through(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// A pipe that nobody reads is an error; it would be waited for.
+/// Writes without blocking: a pipe without a reader is an error.
 fn write_through(path: &Path, content: &[u8]) -> Result<()> {
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     if !path.is_symlink() {
@@ -121,10 +122,10 @@ fn write_through(path: &Path, content: &[u8]) -> Result<()> {
     file.write_all(content)
 }
 
-/// Opens a regular file of ours to write into, or makes it, readable by its owner only; its content stays.
+/// Opens or creates a regular file of ours for writing, readable only by its owner; existing content stays.
 ///
 /// # Errors
-/// As the system says, or that it is a link, no regular file, or another user's.
+/// System errors; also for a link, a special file, or another user's file.
 pub fn open_own(path: &Path) -> Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
     let mut how = OpenOptions::new();
@@ -175,7 +176,7 @@ mod tests {
         let refused = |path: &Path| replace(path, b"theirs").unwrap_err().to_string();
         assert!(refused(&link).contains("is a link that another user could have made"));
         assert!(open_own(&link).is_err());
-        // On the way, and behind a link of our own.
+        // On the way, and behind a link of ours.
         std::os::unix::fs::symlink(".", folder.path().join("out")).unwrap();
         assert!(refused(&folder.path().join("out/new.html")).contains("out is a link"));
         let own = tempfile::tempdir().unwrap();

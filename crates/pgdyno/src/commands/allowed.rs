@@ -1,4 +1,5 @@
-//! Consent to the commands and programs that an experiment file names, and to files of other folders (docs/decisions/0029).
+//! Consent to commands and programs in an experiment file, and to files of other folders
+//! (docs/decisions/0029).
 
 use std::io::{BufRead, IsTerminal, Read};
 
@@ -9,13 +10,11 @@ use spec::{ExecutedBy, FileCommand};
 use crate::exit::{Failure, USAGE};
 use crate::print::{talk, talk_as_is};
 
-/// Longest answer that is read, bytes.
+/// Longest answer read, bytes.
 const LONGEST: u64 = 100;
 
-/// What is listed.
 const KINDS: &str = "commands, programs, or files outside its folder";
 
-/// For a dry run, which executes none of them.
 pub(super) fn show(file: &str, commands: &[FileCommand]) {
     if commands.is_empty() {
         return;
@@ -26,10 +25,10 @@ pub(super) fn show(file: &str, commands: &[FileCommand]) {
     list(file, commands).iter().for_each(|line| talk(&format!("  {line}")));
 }
 
-/// Asks on the terminal whether they may be executed.
+/// Asks on the terminal for consent.
 ///
 /// # Errors
-/// When the answer is no, or there is nobody to ask.
+/// The answer is no, or there is no terminal.
 pub(super) fn ask(file: &str, commands: &[FileCommand]) -> anyhow::Result<()> {
     if commands.is_empty() {
         return Ok(());
@@ -58,7 +57,7 @@ fn refused(what: String, hint: &str) -> anyhow::Error {
     Failure::with_code(USAGE, what, Some(hint.to_owned()))
 }
 
-/// A line for each: where it stands, what it is, and who executes it.
+/// A line for each: key, command, and account that executes it.
 fn list(file: &str, commands: &[FileCommand]) -> Vec<String> {
     let own = match Account::unprivileged() {
         Ok(None) => "the user who runs pgdyno".to_owned(),

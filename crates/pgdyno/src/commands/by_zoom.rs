@@ -1,4 +1,5 @@
-//! What is shown of tiles beside the answer: figures by layer and zoom, where the time goes, and the slowest tiles.
+//! Details about tiles below the answer: figures by layer and zoom, where the time goes, and the slowest
+//! tiles.
 
 use report::{Block, ReportData, tables};
 use results::{ExperimentId, Store, Table};
@@ -6,14 +7,14 @@ use results::{ExperimentId, Store, Table};
 use super::print_blocks;
 use crate::options::Format;
 
-/// For programs each layer at each zoom; where there is none, as of random boxes that failed, the cells.
+/// For programs: each layer at each zoom; without zooms, such as for failed random boxes, the cells.
 pub(super) fn table(found: &ReportData) -> Table {
     let tiles = tables::tiles(found);
     if tiles.rows.is_empty() { tables::cells(found) } else { tiles }
 }
 
-/// For people, below the summary; other programs get one table, and these by `pgdyno table` and `pgdyno sql`. Whether there was
-/// anything to print.
+/// For people: details below the summary. Returns whether it printed any. Programs get one table here, and
+/// the others from `pgdyno table` and `pgdyno sql`.
 pub(super) fn print_below(
     (store, experiment): (&Store, ExperimentId),
     found: &ReportData,
@@ -45,7 +46,7 @@ pub(super) fn print_below(
     Ok(!blocks.is_empty())
 }
 
-/// Without what is the same in all rows and said above.
+/// Without columns that are equal in all rows and shown above.
 fn in_short(table: Table) -> Table {
     let said = ["workload", "cell", "arm", "weight", "sliced"];
     table.only(|table, at| {

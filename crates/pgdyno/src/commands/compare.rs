@@ -1,4 +1,4 @@
-//! `pgdyno compare`: what changed between arms, or between two experiments, with interval and verdict.
+//! `pgdyno compare`: changes between arms, or between two experiments, with interval and verdict.
 
 use std::path::{Path, PathBuf};
 
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     print_compared(&found, &comparison, args.format.format)?;
     let exit = exit::of_answer(Verdicts::of(&comparison, &found.experiment, &found.runs).outcome);
     if let Some(path) = &args.report {
-        // Of two experiments there are no single tiles.
+        // Two experiments have no single tiles.
         let found = match found.stored {
             Some(_) => found.with_tiles(&Store::open_read_only(&args.selection.results.path())?)?,
             None => found,
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(exit)
 }
 
-/// An experiment without arms: the repeats of each cell, with their mean, interval, range and outliers.
+/// An experiment without arms: the repeats of each cell, with mean, interval, range and outliers.
 fn repeats(found: &ReportData, metric: Metric, args: &Args) -> Outcome {
     let name = &found.experiment.name;
     if found.limits().is_some() {
@@ -130,7 +130,6 @@ fn repeats(found: &ReportData, metric: Metric, args: &Args) -> Outcome {
     Ok(if is_measured { exit::SAME_OR_BETTER } else { exit::INVALID })
 }
 
-/// The same experiment with another arm as its base.
 fn against(found: ReportData, base: &str) -> anyhow::Result<ReportData> {
     let arms: Vec<&str> = found.experiment.arms.iter().map(|arm| arm.name.as_str()).collect();
     if !arms.contains(&base) {
@@ -140,7 +139,7 @@ fn against(found: ReportData, base: &str) -> anyhow::Result<ReportData> {
     Ok(found.against(base))
 }
 
-/// What is to be said before the table: which experiment it is, or which two; JSON and CSV have the latter in their rows.
+/// Text above the table: the experiments compared; JSON and CSV have two experiments in their rows.
 fn headline(found: &ReportData, control: Option<String>, format: Format) -> anyhow::Result<()> {
     let notes: Vec<String> = control.into_iter().chain(found.notes.iter().cloned()).collect();
     let head = match &found.stored {
@@ -163,7 +162,6 @@ fn only(args: &Args, which: &str) -> anyhow::Result<ReportData> {
     loaded(&store, id)
 }
 
-/// Two experiments, the second against the first.
 fn apart(args: &Args, which: [&String; 2]) -> anyhow::Result<ReportData> {
     let [(base, old, base_name), (new, now, new_name)] = [found(args, which[0])?, found(args, which[1])?];
     if old == now && std::fs::canonicalize(base.path()).ok() == std::fs::canonicalize(new.path()).ok() {
@@ -171,7 +169,7 @@ fn apart(args: &Args, which: [&String; 2]) -> anyhow::Result<ReportData> {
         let hint = "pgdyno table experiments lists those in a results file".to_owned();
         return Err(Failure::with_code(BAD_INPUT, what, Some(hint)));
     }
-    // One name for both would tell nothing.
+    // Equal names would not distinguish them.
     let labels = if base_name == new_name { which.map(Clone::clone) } else { [base_name, new_name] };
     let labels = if labels[0] == labels[1] {
         [(&base, old), (&new, now)].map(|(store, id)| format!("{}:{}", store.path().display(), id.0))
@@ -188,7 +186,7 @@ fn apart(args: &Args, which: [&String; 2]) -> anyhow::Result<ReportData> {
     })
 }
 
-/// An experiment by what was given: a number, a name, or a file; with what it is called here.
+/// An experiment by number, name or file, with its label.
 fn found(args: &Args, which: &str) -> anyhow::Result<(Store, results::ExperimentId, String)> {
     let path = Path::new(which);
     if is_file(path, which) {
@@ -208,7 +206,7 @@ fn found(args: &Args, which: &str) -> anyhow::Result<(Store, results::Experiment
     Ok((store, id, name))
 }
 
-/// Numbers are experiments, whatever lies about; a name is one unless it is that of a file.
+/// A number is always an experiment; a name is one unless it is a file.
 fn is_file(path: &Path, which: &str) -> bool {
     !is_number(which) && (path.is_file() || which.contains('/') || which.ends_with(".sqlite"))
 }

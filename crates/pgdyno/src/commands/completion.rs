@@ -1,4 +1,4 @@
-//! `pgdyno completion`: what a shell needs to complete our commands, options and values.
+//! `pgdyno completion`: completions of commands, options and values for shells.
 
 use clap::{Arg, Command, ValueEnum, ValueHint};
 use clap_complete::{Generator, shells};
@@ -39,7 +39,7 @@ fn script(shell: Shell) -> String {
     match shell {
         Shell::Bash => of(shells::Bash),
         Shell::Zsh => of(shells::Zsh),
-        // A bare ? is a wildcard there.
+        // A bare ? is a wildcard in fish.
         Shell::Fish => of(shells::Fish).replace(" -s ? ", " -s '?' "),
         Shell::Power => of(shells::PowerShell),
     }
@@ -52,7 +52,7 @@ fn of(generator: impl Generator) -> String {
     String::from_utf8(script).expect("made of our own words")
 }
 
-/// The same command, whose values are files only where they are called so: shells offer files for what they know nothing of.
+/// Sets value hints: without one, shells offer files for every value.
 fn hinted(command: Command) -> Command {
     let hinted_argument = |argument: Arg| {
         let is_open = argument.get_value_hint() == ValueHint::Unknown
@@ -70,7 +70,7 @@ fn hinted(command: Command) -> Command {
     command.mut_args(hinted_argument).mut_subcommands(hinted)
 }
 
-/// The same command without the options that it only refuses, each in its own words.
+/// Removes options that the command only refuses.
 fn without_hidden(bench: &Command) -> Command {
     let shown = bench.get_arguments().filter(|argument| !argument.is_hide_set()).cloned();
     Command::new("bench")
@@ -96,7 +96,7 @@ mod tests {
             for word in ["calibrate", "restore", "may-be-empty", "aggregate-interval"] {
                 assert!(script.contains(word), "{shell:?} lacks {word}");
             }
-            // The other lives of the program are nobody's to type.
+            // Hidden subcommands are not for users.
             assert!(!script.contains("watchdog"), "{shell:?}");
         }
     }

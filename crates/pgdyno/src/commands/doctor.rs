@@ -1,4 +1,5 @@
-//! `pgdyno doctor`: what is installed here and what a role may do on a server, and which commands that is enough for.
+//! `pgdyno doctor`: what is installed here, what a role may do on a server, and which commands work with
+//! that.
 
 use ::report::visible;
 use lab::bench;
@@ -55,7 +56,6 @@ fn of_programs(programs: &[Program]) -> Table {
     table
 }
 
-/// The commands that install what is missing.
 fn advice(programs: &[Program]) -> String {
     let missing: Vec<&str> =
         programs.iter().filter(|program| program.found.is_none()).map(|program| program.name).collect();
@@ -87,7 +87,7 @@ fn of_rights(examined: &Examined) -> Table {
     table
 }
 
-/// What gives the rights that the role lacks; all of them are optional.
+/// The statements that grant missing rights; all are optional.
 fn grants(examined: &Examined) -> String {
     let is_superuser = examined.rights.iter().any(|right| right.name == "superuser" && right.has);
     let lacks = examined.rights.iter().filter(|right| !right.has && !is_superuser);
@@ -108,7 +108,6 @@ fn of_uses(examined: &Examined) -> Table {
     table
 }
 
-/// All of it as one table, for programs.
 fn all(programs: &[Program], parts: &[Part], examined: Option<&Examined>) -> Table {
     let mut table = Table::new(["kind", "name", "state", "detail", "about"]);
     for program in programs {

@@ -1,10 +1,10 @@
-//! How help is arranged: examples and the options that matter come first, all others follow under headings.
+//! Layout of the help: examples and the main options first, all others below headings.
 
 use std::ffi::OsString;
 
 use clap::Command;
 
-/// What comes before the list of commands: each question with its command.
+/// Questions with their commands, above the list of commands.
 const QUESTIONS: &str = "\
 {about-with-newline}
 Is my change faster?
@@ -22,10 +22,9 @@ How long does an OpenStreetMap import take?
 
 {all-args}{after-help}";
 
-/// Examples come before the options.
 const WITH_EXAMPLES: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\n{all-args}";
 
-/// Commands with many options, and the ten options of their first screen.
+/// Commands with many options, and the ten options that come first.
 const FIRST: [(&str, [&str; 10]); 4] = [
     (
         "bench",
@@ -78,7 +77,6 @@ const FIRST: [(&str, [&str; 10]); 4] = [
     ),
 ];
 
-/// The program with its help arranged.
 pub(super) fn arranged(program: Command) -> Command {
     let program = with_full_stops(program);
     FIRST.iter().fold(program.help_template(QUESTIONS), |program, (name, first)| {
@@ -86,12 +84,12 @@ pub(super) fn arranged(program: Command) -> Command {
     })
 }
 
-/// Descriptions are sentences; clap takes the full stop of each away.
+/// Ends descriptions with the full stop that clap removes.
 fn with_full_stops(command: Command) -> Command {
     let ended = |text: &clap::builder::StyledStr| {
         let text = text.to_string();
         let is_ended = text.ends_with(['.', '?', '!', ':', ')']) || text.is_empty();
-        // What clap adds to it, and what looks like that, comes after the sentence.
+        // Suffixes that clap adds in brackets come after the full stop.
         match text.rsplit_once(" [") {
             Some((sentence, rest)) if text.ends_with(']') && !sentence.ends_with(['.', ')']) => {
                 format!("{sentence}. [{rest}")
@@ -109,7 +107,7 @@ fn with_full_stops(command: Command) -> Command {
     command.mut_subcommands(with_full_stops)
 }
 
-/// These options come first, without a heading; other options without a heading get one.
+/// Puts these options first, without a heading; others without a heading get one.
 fn with_first(command: Command, first: &[&str]) -> Command {
     command.mut_args(|arg| {
         let place = first.iter().position(|id| arg.get_id() == id);
@@ -125,8 +123,8 @@ fn with_first(command: Command, first: &[&str]) -> Command {
     })
 }
 
-/// Reads who only wants the first screen: `-?`, and `-h` where it is the only argument of a command. Gives the arguments to read
-/// and the program to read them with.
+/// Handles `-?`, and `-h` as the only argument of a command. Returns the arguments and the program to parse
+/// them with.
 pub(super) fn asked(program: Command, args: Vec<OsString>) -> (Command, Vec<OsString>) {
     let args = with_question_mark(&program, args);
     let name = args.get(1).and_then(|name| name.to_str()).unwrap_or_default();
@@ -137,7 +135,7 @@ pub(super) fn asked(program: Command, args: Vec<OsString>) -> (Command, Vec<OsSt
     }
 }
 
-/// `-h` is the host of a server in some commands; alone it can only mean help.
+/// `-h` is the server's host in some commands; without a value it can only mean help.
 fn with_question_mark(program: &Command, mut args: Vec<OsString>) -> Vec<OsString> {
     let Some((last, before)) = args.split_last().filter(|(last, _)| *last == "-h") else { return args };
     debug_assert_eq!(last, "-h");
@@ -212,7 +210,7 @@ mod tests {
         for line in lines {
             assert!(shown(&line).contains("Usage: pgdyno"), "{line}: {}", shown(&line));
         }
-        // Elsewhere it is the host.
+        // With other arguments it is the host.
         let args = "pgdyno bench -S -h".split(' ').map(Into::into);
         assert!(super::super::parse_from(args).is_err_and(|error| error.to_string().contains("--host")));
     }

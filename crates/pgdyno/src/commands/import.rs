@@ -1,5 +1,5 @@
-//! `pgdyno import`: other people's results of pgbench, logs of osm2pgsql, JSON that pgdyno printed elsewhere, and results
-//! files of earlier builds, into the results file.
+//! `pgdyno import`: imports pgbench's reports and logs, osm2pgsql's logs, JSON printed by pgdyno, and results
+//! files of earlier versions.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,7 +13,6 @@ use crate::exit::{Failure, Outcome, SAME_OR_BETTER, USAGE};
 use crate::options::{FormatOption, Results};
 use crate::print::{is_interactive, talk, warning};
 
-/// The experiment that runs go into by default.
 const NAME: &str = "import";
 
 /// `pgdyno import`.
@@ -86,7 +85,7 @@ fn level(text: &str) -> Result<(String, String), String> {
 pub(crate) fn run(args: &Args) -> Outcome {
     let ran = how_it_ran(args)?;
     let path = args.results.path();
-    // First: a file that cannot be used is better known before an hour of logs is read.
+    // First: report an unusable results file before reading logs for an hour.
     Store::try_out(&path)?;
     if args.files.iter().any(|file| import::is_database(file)) {
         return earlier(args, &ran, &path);
@@ -108,7 +107,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// Copies the experiments of a results file that an earlier build made.
 fn earlier(args: &Args, ran: &import::Options, path: &Path) -> Outcome {
     let plain = Collection { name: NAME.to_owned(), ..Collection::default() };
     let has_options = args.again || *ran != import::Options::default() || collection(args) != plain;
@@ -163,7 +161,6 @@ fn collection(args: &Args) -> Collection {
     }
 }
 
-/// Reads all files, with a line that says how far it is on a terminal.
 fn read(args: &Args, ran: &import::Options) -> anyhow::Result<(Found, Duration)> {
     let bytes: u64 = args
         .files
@@ -192,7 +189,7 @@ fn speed(rows: u64, took: Duration) -> String {
     format!("{rows} log lines in {seconds:.1} s, {:.2} million a second", rows as f64 / seconds / 1e6)
 }
 
-/// Runs that are in the file already are left out; when that is all of them, nothing was done.
+/// Reports runs that are in the file already; an error if there are no others.
 fn say_known(found: &Found, imported: &Imported, args: &Args) -> anyhow::Result<()> {
     for known in &imported.known {
         warning(&format!(
@@ -255,7 +252,6 @@ fn table<'a>(runs: impl Iterator<Item = (&'a StoredRun, &'a FoundRun)>) -> Table
     table
 }
 
-/// What must be said with the runs, once for all that it holds for.
 fn say_notes<'a>(runs: impl Iterator<Item = &'a FoundRun>) {
     let mut said: Vec<(String, usize)> = Vec::new();
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! `pgdyno man`: manual pages, made from the definitions that read the arguments.
+//! `pgdyno man`: manual pages, generated from the definitions of the arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             let name = std::iter::once("pgdyno").chain(args.command.iter().map(String::as_str));
             let name = name.collect::<Vec<_>>().join("-");
             let found = all.iter().find(|command| display(command) == name).ok_or_else(|| {
-                // What was typed may be anything, a password too.
+                // Do not quote the input: it may be a password.
                 Failure::with_code(USAGE, "there is no such command", Some("pgdyno --help names them".into()))
             })?;
             data(&page(found))?;
@@ -56,7 +56,7 @@ fn write(all: &[Command], folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The program and all that can be typed after it, each with its whole name.
+/// The program and all its subcommands, each with its full name.
 fn commands() -> Vec<Command> {
     fn gather(command: &Command, found: &mut Vec<Command>) {
         found.push(command.clone());
@@ -83,7 +83,7 @@ fn page(command: &Command) -> String {
 
 fn render(command: &Command, page: &mut Vec<u8>) -> std::io::Result<()> {
     let source = concat!("pgdyno ", env!("CARGO_PKG_VERSION"));
-    // What follows the help is put under its own headings here.
+    // The text after the help gets its own headings here.
     let bare = command.clone().after_help(None::<&str>).after_long_help(None::<&str>);
     let man = Man::new(bare).source(source).manual("pgdyno");
     man.render_title(page)?;
@@ -110,7 +110,7 @@ fn render(command: &Command, page: &mut Vec<u8>) -> std::io::Result<()> {
     rest.to_writer(page)
 }
 
-/// What an exit code means, as docs/exit-codes.md has it, in a few words.
+/// Exit codes, shortened from docs/exit-codes.md.
 const EXITS: [(&str, &str); 14] = [
     ("0", "done; where something was compared, no arm is slower than the base"),
     ("1", "an arm is slower than the base"),
@@ -128,7 +128,6 @@ const EXITS: [(&str, &str); 14] = [
     ("75", "stopped by Ctrl-C or a signal; finished runs are kept"),
 ];
 
-/// What those of pgbench mean.
 const PGBENCH_EXITS: [(&str, &str); 4] = [
     ("0", "done; failed transactions are part of the report"),
     ("1", "it did not start: options, scripts, connection, initialization"),
@@ -185,7 +184,7 @@ mod tests {
         }
         let start = of("pgdyno-target-start");
         assert!(start.contains("pgdyno target start"), "{start}");
-        // The drop-in's options are not clap's, and described all the same.
+        // clap does not parse the drop-in's options, but the page must describe them.
         let pgbench = of("pgdyno-pgbench");
         for words in ["\\-\\-aggregate\\-interval", "INITIALIZATION OPTIONS", "130"] {
             assert!(pgbench.contains(words), "{words}:\n{pgbench}");

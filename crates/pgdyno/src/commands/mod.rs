@@ -1,4 +1,4 @@
-//! One file per command, with its arguments; this one is the list of them, and only chooses.
+//! The list of commands. Each command and its arguments are in a separate file.
 
 mod allowed;
 mod bench;
@@ -107,7 +107,7 @@ struct Pgbench {
     arguments: Vec<std::ffi::OsString>,
 }
 
-/// Reads the arguments of the process.
+/// Parses the arguments of the process.
 ///
 /// # Errors
 /// clap's, for help, version and wrong usage.
@@ -135,8 +135,7 @@ fn parse_from(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
     Ok(cli)
 }
 
-/// The whole program as clap describes programs, with the drop-in's own options: for what is said of it, not to be
-/// read with.
+/// The whole program for documentation, with the drop-in's options; not for parsing.
 fn described() -> clap::Command {
     let program = help::arranged(Cli::command());
     let place = program.get_subcommands().position(|command| command.get_name() == "pgbench");
@@ -146,7 +145,6 @@ fn described() -> clap::Command {
     })
 }
 
-/// Runs the command.
 pub(crate) fn run(cli: Cli) -> Outcome {
     if cli.command.may_make_home() {
         warn_of_shared_home();
@@ -175,7 +173,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
 }
 
 impl Command {
-    /// Whether servers, extracts or journals may come of it.
+    /// Whether the command may create servers, extracts or journals.
     fn may_make_home(&self) -> bool {
         !matches!(
             self,
@@ -193,7 +191,7 @@ impl Command {
     }
 }
 
-/// A home in `/tmp` works, as long as nobody is faster and nothing cleans up there.
+/// A home in `/tmp` is risky: another user may create it first, and a cleanup may remove it.
 fn warn_of_shared_home() {
     let Ok(home) = Home::locate() else { return };
     if let Some(folder) = home.is_new_in() {
@@ -205,8 +203,7 @@ fn warn_of_shared_home() {
     }
 }
 
-/// The hidden other lives of the program: watching over a child, watching over changed settings, being a sink. `None`
-/// when none is asked for.
+/// Hidden subcommands: the watchdogs of a child and of changed settings, and the sink. `None` for all others.
 pub(crate) fn other_life() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     let life = args.next()?;
@@ -223,7 +220,7 @@ pub(crate) fn other_life() -> Option<ExitCode> {
     Some(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
-/// The experiment that was asked for, by number or name; where several have the name, that is said.
+/// Finds an experiment by number or name; warns if several have the name.
 fn chosen(store: &Store, wanted: Option<&str>) -> anyhow::Result<ExperimentId> {
     let id = store.find(wanted)?;
     let namesakes = wanted.map_or(Ok(Vec::new()), |name| store.of_name(name))?;
@@ -241,15 +238,14 @@ fn chosen(store: &Store, wanted: Option<&str>) -> anyhow::Result<ExperimentId> {
     Ok(id)
 }
 
-/// Loads the experiment that was asked for.
 fn load(selection: &Selection) -> anyhow::Result<ReportData> {
     let store = Store::open_read_only(&selection.results.path())?;
     let id = chosen(&store, selection.experiment.as_deref())?;
     loaded(&store, id)
 }
 
-/// An experiment with the commands that its file names. They are read from the text that would be run: a stored list could
-/// say less.
+/// An experiment with the commands that its file names. They are parsed from the stored text, since a stored
+/// list could be incomplete.
 fn loaded(store: &Store, id: ExperimentId) -> anyhow::Result<ReportData> {
     let data = ReportData::load(store, id)?;
     let text = &data.experiment.file_text;
@@ -260,8 +256,8 @@ fn loaded(store: &Store, id: ExperimentId) -> anyhow::Result<ReportData> {
     Ok(data.with_commands(commands))
 }
 
-/// Prints what arms give against the base; for people also what else was counted that differs much, how often it was looked at,
-/// and what to do where it is inconclusive.
+/// Prints the comparison with the base. For people also other large differences, the number of looks, and
+/// advice if inconclusive.
 fn print_compared(data: &ReportData, found: &Comparison, format: Format) -> anyhow::Result<()> {
     use ::report::tables;
     if !format.is_for_people() {
@@ -273,7 +269,6 @@ fn print_compared(data: &ReportData, found: &Comparison, format: Format) -> anyh
     print_blocks(&compared.chain(tables::below(data, found)).collect::<Vec<_>>(), format)
 }
 
-/// Prints for people.
 fn print_blocks(blocks: &[::report::Block], format: Format) -> anyhow::Result<()> {
     Ok(crate::print::data(&::report::format::blocks(blocks, of(format)))?)
 }
@@ -282,7 +277,7 @@ fn print(table: &results::Table, format: Format) -> anyhow::Result<()> {
     print_with(::report::format::print, table, format)
 }
 
-/// Prints a table whose columns the user named.
+/// Prints a table with column names chosen by the user.
 fn print_as_named(table: &results::Table, format: Format) -> anyhow::Result<()> {
     print_with(::report::format::print_as_named, table, format)
 }

@@ -15,7 +15,7 @@ use crate::exit::{BAD_INPUT, Failure, INPUT_OUTPUT, INTERNAL, Outcome, SAME_OR_B
 use crate::options::{Format, Selection};
 use crate::print;
 
-/// What `--chart` without a name stands for.
+/// The value of `--chart` without a name.
 const LIST: &str = "?";
 
 /// `pgdyno report`.
@@ -60,7 +60,7 @@ fn page(args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// A probe compares nothing and has no rounds: what it measured is shown by itself.
+/// Refuses a probe: it compares nothing and has no rounds.
 fn is_no_probe(data: &ReportData) -> anyhow::Result<()> {
     match data.runs.iter().any(|run| Probed::of(run).is_some()) {
         true => {
@@ -72,7 +72,6 @@ fn is_no_probe(data: &ReportData) -> anyhow::Result<()> {
     }
 }
 
-/// Which charts the report has.
 fn list(args: &Args) -> Outcome {
     let charts = report::charts(&load(&args.selection)?).into_iter().map(|chart| [chart.name, chart.title]);
     if args.format == Format::Text {
@@ -85,14 +84,13 @@ fn list(args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// Names and titles, a line each however long it is: names are copied.
+/// One line per chart, unwrapped: names are copied.
 fn whole_lines(charts: &[[String; 2]]) -> String {
     let width = charts.iter().map(|[name, _]| name.chars().count()).max().unwrap_or(0);
     let line = |[name, title]: &[String; 2]| format!("{name:<width$}  {title}\n");
     charts.iter().map(|chart| line(&chart.each_ref().map(|text| visible::line(text).into_owned()))).collect()
 }
 
-/// What a chart is written as.
 enum Kind {
     Svg,
     Png,
@@ -129,7 +127,7 @@ fn chart(args: &Args, asked: &Path) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// The chart of this name, or of the only one that begins like this.
+/// The chart of this name, or the only one with this prefix.
 fn named<'a>(all: &'a [Alone], name: &str) -> anyhow::Result<&'a Alone> {
     if let Some(exact) = all.iter().find(|chart| chart.name == name) {
         return Ok(exact);
@@ -161,8 +159,8 @@ fn picture(chart: &Alone) -> anyhow::Result<Vec<u8>> {
     Ok(picture.png)
 }
 
-/// Whether a page can be written to this file, as far as that can be seen without touching anything: asked before the
-/// work whose result it is to show.
+/// Checks whether a page can be written to this file, without changing anything. Called before the work that
+/// it reports on.
 pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
     let place = written::place(path).map_err(|error| {
         refused(path, &error.to_string(), "name another file with -o or --report".to_owned())
@@ -212,8 +210,8 @@ fn refused(path: &Path, why: &str, hint: String) -> anyhow::Error {
     Failure::with_code(INPUT_OUTPUT, what, Some(hint))
 }
 
-/// Writes the page to a file: whole or not at all. It is for its owner only, like the results it shows; a file that is
-/// there keeps the rights it was given.
+/// Writes the page completely or not at all. A new file is readable only by its owner, like the results; an
+/// existing file keeps its permissions.
 pub(crate) fn write(path: &Path, data: &ReportData) -> anyhow::Result<()> {
     let page = report::html::page(data);
     written::replace(path, page.as_bytes()).map_err(|error| {
@@ -226,7 +224,7 @@ pub(crate) fn write(path: &Path, data: &ReportData) -> anyhow::Result<()> {
 mod tests {
     use super::*;
 
-    /// They were broken at 80 columns, into a pipe too, and could not be copied.
+    /// Lines were wrapped at 80 columns, even into a pipe, and could not be copied.
     #[test]
     fn names_of_charts_stand_whole_on_a_line_each() {
         let long =

@@ -61,9 +61,8 @@ pub(crate) struct Args {
     output: Output,
 }
 
-/// How an experiment is carried out, wherever it was described.
+/// Options for running an experiment from any source.
 pub(super) struct How<'a> {
-    /// What messages call it.
     pub(super) name: String,
     pub(super) dry_run: bool,
     pub(super) again: bool,
@@ -71,16 +70,14 @@ pub(super) struct How<'a> {
     pub(super) pg_bin: Option<&'a Path>,
     pub(super) output: &'a Output,
     pub(super) shown: Shown,
-    /// Whether the answer is a few lines, and the way to it is shown only while it happens.
+    /// Whether the output is only a short answer, with temporary progress.
     pub(super) is_brief: bool,
 }
 
-/// What is shown of it in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// The answer to its question; of ladders, those that something was promised of.
+    /// The answer to its question; of ladders, those with a promise.
     Answer,
-    /// All its ladders.
     Ladders,
     /// The answer, and figures of tiles by layer and zoom.
     Tiles,
@@ -105,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         true => allowed::show(&how.name, file.commands()),
         false if args.allow_commands => {}
         false if file.commands().is_empty() => {
-            // A path may have become a link that leads elsewhere since it was looked at.
+            // A path may have become a link to another place since it was checked.
             file = ExperimentFile::read_held(&args.file, &read).map_err(LabError::from)?;
             allowed::ask(&how.name, file.commands())?;
         }
@@ -117,12 +114,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 impl How<'_> {
-    /// Whether the report can be written, asked before anything else.
     pub(super) fn can_report(&self) -> anyhow::Result<()> {
         self.report.map_or(Ok(()), page::check_writable)
     }
 
-    /// From a file to what it gives.
     pub(super) fn carry_out(&self, file: &ExperimentFile) -> Outcome {
         for note in &file.notes {
             warning(note);
@@ -145,7 +140,7 @@ impl How<'_> {
         match outcome {
             Ok(outcome) => self.conclude(&options.results, outcome.experiment),
             Err(error) => {
-                // What was measured is worth its summary, also where some of it is to be measured again.
+                // A summary of the finished runs is useful, even if some must be measured again.
                 if let LabError::SetAside { experiment, .. } = &error
                     && let Err(untold) = self.conclude(&options.results, *experiment)
                 {
@@ -163,7 +158,7 @@ impl How<'_> {
         }
     }
 
-    /// What of the file can be run here, told before anything is done.
+    /// Plans the runs that are possible here, and reports the others.
     fn planned(&self, file: &ExperimentFile, screen: &Screen, stop: &Stop) -> Result<Plan, LabError> {
         let mut plan = plan::expand(file, Machine::here())?;
         if let Some([one, other]) = plan::equal_arms(&plan).filter(|_| !file.allows_same()) {
@@ -174,7 +169,7 @@ impl How<'_> {
         execute::leave_out(&mut plan, file, self.pg_bin, self.dry_run, stop)?;
         execute::check_promise(file, &plan)?;
         match execute::choose_placement(&mut plan, &results, self.again) {
-            // Who only looks needs no results.
+            // A dry run needs no results file.
             Err(error) if self.dry_run => {
                 warning(&format!("whether it has begun already is not known: {error}"));
             }
@@ -194,7 +189,7 @@ impl How<'_> {
         Ok(plan)
     }
 
-    /// Prints the plan, run by run; the server is looked at, and nothing else is done.
+    /// Prints the plan, run by run; only reads from the server.
     fn dry_run(&self, file: &ExperimentFile, plan: &Plan) -> Outcome {
         match execute::look(file, plan)? {
             Looked::Nothing => {}
@@ -215,7 +210,7 @@ impl How<'_> {
         Ok(SAME_OR_BETTER)
     }
 
-    /// Below the answer for people, where figures of tiles are shown; whether there were any.
+    /// Prints figures of tiles below the answer for people; returns whether there were any.
     fn print_tiles(&self, stored: (&Store, ExperimentId), found: &ReportData) -> anyhow::Result<bool> {
         let format = self.output.format.format;
         match self.shown {
@@ -224,7 +219,6 @@ impl How<'_> {
         }
     }
 
-    /// Compares, prints the summary, writes the report.
     fn conclude(&self, results: &Path, experiment: ExperimentId) -> Outcome {
         if let Ok(mut store) = Store::create_or_open(results) {
             let _ = store.look(experiment);
@@ -233,7 +227,7 @@ impl How<'_> {
         let found = loaded(&store, experiment)?;
         let found = if self.report.is_some() { found.with_tiles(&store)? } else { found };
         let throughput = Comparison::of(&found.experiment, &found.runs, Metric::Tps);
-        // That by response times, where schedules set the throughput.
+        // By response times, if schedules set the throughput.
         let comparison = found.compared().or(throughput.as_ref());
         let limits = report::tables::limits(&found);
         match (self.output.format.format, comparison) {
@@ -267,7 +261,6 @@ impl How<'_> {
         self.written(comparison, &found)
     }
 
-    /// What follows a short answer: where more is.
     fn told(&self, comparison: Option<&Comparison>, found: &ReportData, results: &Path) -> Outcome {
         let which = spec::shell::word(found.called());
         if self.report.is_none() {
@@ -277,7 +270,7 @@ impl How<'_> {
         self.written(comparison, found)
     }
 
-    /// Writes the report, where one was asked for, and says what the end means.
+    /// Writes the report if wanted, and returns the exit code.
     fn written(&self, comparison: Option<&Comparison>, found: &ReportData) -> Outcome {
         if let Some(path) = self.report {
             page::write(path, found)?;
@@ -293,7 +286,7 @@ impl How<'_> {
     }
 }
 
-/// Commands that show more of it, those that have something to show.
+/// Commands that show more about the experiment, if they have anything to show.
 fn to_try(found: &ReportData, is_compared: bool) -> String {
     let which = spec::shell::word(found.called());
     let always: &[&str] = match (found.limits().is_some(), is_compared) {
@@ -306,7 +299,8 @@ fn to_try(found: &ReportData, is_compared: bool) -> String {
     shown.chain(["pgdyno sql".to_owned()]).collect::<Vec<_>>().join(", ")
 }
 
-/// The ladders, each with its name above and where it breaks below; where all are shown, how throughput grows with clients.
+/// Prints the ladders, with name and breaking point; with all ladders, also how throughput grows with
+/// clients.
 fn print_ladders(found: &ReportData, format: Format, shown: Shown) -> anyhow::Result<()> {
     let all = shown == Shown::Ladders;
     let mut blocks = report::tables::ladders_in_words(found, !all);

@@ -1,7 +1,7 @@
-//! Ctrl-C and its kin, turned into presses of the process's switch.
+//! Turns Ctrl-C and similar signals into presses of the process's switch.
 //!
-//! Whatever waits heeds that switch; should something not, one press more leaves at once. What was started is then ended
-//! by its watchdog, and what was changed is put back by it or by the next command.
+//! Every wait in the program checks that switch; if one does not, another press ends the program at once. Its
+//! watchdog then ends started processes, and the watchdog or the next command undoes changes.
 
 use server::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -10,8 +10,8 @@ use signal_hook::iterator::Signals;
 use crate::exit::INTERRUPTED;
 use crate::print;
 
-/// A switch that SIGINT, SIGTERM and SIGHUP press: while a run is measured, once to stop after it, twice to stop at once;
-/// at any other time once to stop at once.
+/// A switch for SIGINT, SIGTERM and SIGHUP. While a run is measured: once to stop after it, twice to stop at
+/// once. At any other time: once to stop at once.
 pub(crate) fn listen() -> std::io::Result<Stop> {
     start(|stop| {
         let presses = stop.press();
@@ -27,7 +27,7 @@ pub(crate) fn listen() -> std::io::Result<Stop> {
     })
 }
 
-/// A switch that stops at once: for a single run, which reports what it has done so far.
+/// A switch that stops at once: for a single run, which reports its results so far.
 pub(crate) fn listen_at_once() -> std::io::Result<Stop> {
     start(|stop| {
         if stop.soon() {
@@ -39,7 +39,7 @@ pub(crate) fn listen_at_once() -> std::io::Result<Stop> {
     })
 }
 
-/// The first SIGINT, SIGTERM or SIGHUP stops at once; the second one ends the program with `code`.
+/// The first SIGINT, SIGTERM or SIGHUP stops at once; the second ends the program with `code`.
 pub(crate) fn listen_silently(code: u8) -> std::io::Result<Stop> {
     start(move |stop| {
         if stop.at_once() {

@@ -1,4 +1,4 @@
-//! `pgdyno sql`: a question to the results file.
+//! `pgdyno sql`: queries the results file.
 
 use results::Store;
 

@@ -52,12 +52,10 @@ enum Kind {
     Experiments,
 }
 
-/// What is said where there is no single tile.
 const NO_TILE: &str = "no tiles: no workload asked for any (tiles = …), no round has a valid run of every arm, or an earlier pgdyno measured it, \
     which kept no single ones";
 
 impl Kind {
-    /// What an experiment lacks of which this table is empty.
     fn why_empty(self, data: &ReportData) -> Option<&'static str> {
         match self {
             Self::Plans => Some(
@@ -135,7 +133,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// Of an experiment there can be hundreds of thousands: people see the slowest.
+/// An experiment may have hundreds of thousands: people see the slowest.
 fn single_tiles(args: &Args) -> anyhow::Result<()> {
     let format = args.format.format;
     let store = Store::open_read_only(&args.selection.results.path())?;
@@ -159,7 +157,7 @@ fn single_tiles(args: &Args) -> anyhow::Result<()> {
 
 fn experiments(args: &Args) -> anyhow::Result<()> {
     let store = Store::open_read_only(&args.selection.results.path())?;
-    // What was set aside was measured again, and counts once.
+    // Superseded runs were measured again, and count once.
     let list = "SELECT experiment_id AS id, name, question,
                        (SELECT count(*) FROM run r WHERE r.experiment_id = e.experiment_id AND r.set_aside IS NULL) AS runs,
                        base, substr(created_at, 1, 16) AS created_utc
@@ -167,7 +165,7 @@ fn experiments(args: &Args) -> anyhow::Result<()> {
     print(&store.query(list)?, args.format.format)
 }
 
-/// What people read otherwise than programs, if it is that and there is some.
+/// Prints the format for people if this table has a separate one; returns whether it did.
 fn in_words(kind: Kind, data: &ReportData, format: Format) -> anyhow::Result<bool> {
     let blocks = match kind {
         Kind::Limits if tables::limits(data).is_some() => {

@@ -1,4 +1,4 @@
-//! `pgdyno target …`: private servers, made, started, shown, stopped and removed; settings of any server, put back.
+//! `pgdyno target …`: starts, lists, stops and removes private servers; restores settings of any server.
 
 use results::{Table, Value};
 use server::child::Watchdog;
@@ -101,7 +101,7 @@ fn start(args: &StartArgs) -> anyhow::Result<()> {
     let watchdog = Watchdog::current()?;
     let target = Target::managed(&home, &args.name.name, &options, &args.extensions, &watchdog, &stop)
         .inspect_err(|_| {
-            // What was started for something that it lacks would run on, and nobody would know.
+            // Otherwise a server started only for a failing step would continue to run unnoticed.
             if !ran && let Ok(mut server) = open(&args.name.name) {
                 let _ = server.stop();
             }
@@ -162,7 +162,7 @@ fn status(args: &StatusArgs) -> anyhow::Result<()> {
         ));
     }
     left.iter().filter_map(left_words).for_each(|words| warning(&words));
-    // People copy it, so it is in no column that breaks lines.
+    // People copy it, so keep it out of columns that wrap.
     let is_for_people = args.format.format.is_for_people();
     let connections: Vec<_> =
         servers.iter().filter_map(|server| Some((server.name.clone(), server.connection()?))).collect();
@@ -180,7 +180,7 @@ fn status(args: &StatusArgs) -> anyhow::Result<()> {
     all_well(wrong)
 }
 
-/// Names what is wrong with servers that were passed over, and fails if there is any.
+/// Prints the errors of servers that were skipped, and fails if there are any.
 fn all_well(mut wrong: Vec<Error>) -> anyhow::Result<()> {
     let last = wrong.pop();
     wrong.into_iter().for_each(|error| warning(&error.to_string()));
@@ -213,7 +213,7 @@ fn row(server: Status) -> Vec<Value> {
     ]
 }
 
-/// A server that is not ours, known by a journal only: it is not asked anything.
+/// A server known only from a journal: it is not contacted.
 fn foreign_row(left: Left) -> Vec<Value> {
     let list = left.list();
     let (used_by, settings) = match left.by {
@@ -273,7 +273,7 @@ fn restore_private(args: &RestoreArgs, name: &str) -> anyhow::Result<()> {
     tell(undone, table, args)
 }
 
-/// Undoes one's own changes of a private server; it is started for that if need be.
+/// Undoes user-defined changes on a private server; starts it if needed.
 fn mend_changes(cluster: &mut Cluster) -> anyhow::Result<Option<Recovered>> {
     Ok(journal::mend_changes(cluster, &Watchdog::current()?)?)
 }
@@ -340,7 +340,6 @@ fn restored_table() -> Table {
     Table::new(["server", "put back", "as before already", "left alone"])
 }
 
-/// What could not be put back, and why.
 fn problem(recovered: Recovered) -> Option<Error> {
     match recovered {
         Recovered::Undone { .. } => None,

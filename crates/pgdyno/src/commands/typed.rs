@@ -1,5 +1,5 @@
-//! The typed command, which is stored with an experiment so that it can be typed again. Addresses in it lose their
-//! credentials. Options that concern one invocation only are left out.
+//! The typed command, stored with an experiment for repetition. Addresses lose their credentials, and options
+//! for a single invocation are removed.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use spec::shell::Command;
 
 use crate::print::warning;
 
-/// Warns, once, of a password among our own arguments: every user of this machine can read it there.
+/// Warns once about a password in the arguments: every user of this machine can read them.
 pub(crate) fn warn_of_passwords() {
     if arguments().iter().any(|argument| matches!(shown(argument), Cow::Owned(_))) {
         warning(
@@ -18,7 +18,6 @@ pub(crate) fn warn_of_passwords() {
     }
 }
 
-/// This process's own.
 pub(super) fn command() -> Command {
     of(&arguments())
 }
@@ -34,7 +33,7 @@ fn of(arguments: &[String]) -> Command {
         let (option, value) = argument
             .split_once('=')
             .map_or((argument.as_str(), None), |(option, value)| (option, Some(value)));
-        // Options may be shortened as far as they are told apart.
+        // Options may be abbreviated if unambiguous.
         let is = |whole: &str, least: &str| option.starts_with(least) && whole.starts_with(option);
         match option {
             "--again" => {}
@@ -50,9 +49,9 @@ fn of(arguments: &[String]) -> Command {
     words.into_iter().collect::<Command>().without_consent()
 }
 
-/// An argument as it may be shown: the value of an option, or what `url:` or `via:` names, where that is an address.
+/// An argument without credentials in the value of an option, or in an address after `url:` or `via:`.
 pub(crate) fn shown(argument: &str) -> Cow<'_, str> {
-    // A value may stand directly behind short options.
+    // Short options may have an attached value.
     let starts = match argument.find('=').filter(|_| argument.starts_with("--")) {
         Some(at) => at + 1..=at + 1,
         None if argument.starts_with('-') => 2..=MOST_SHORT,
@@ -63,10 +62,10 @@ pub(crate) fn shown(argument: &str) -> Cow<'_, str> {
     found.map_or(argument.into(), |(option, value)| format!("{option}{value}").into())
 }
 
-/// Where a value may begin that stands behind a cluster of short options, such as `-nSd`.
+/// Longest prefix of a cluster of short options, such as `-nSd`, before an attached value.
 const MOST_SHORT: usize = 8;
 
-/// A value without its credentials, if it has any.
+/// A value without its credentials; `None` if it has none.
 fn shown_value(value: &str) -> Option<String> {
     let kind = match value.split_once(':') {
         Some((kind, _)) if matches!(kind.trim(), "url" | "via") => kind.len() + 1,
@@ -108,7 +107,7 @@ mod tests {
             ),
             (&["bench", "-nSdpostgres://me:geheim@h/d"], "pgdyno bench '-nSdhost=h dbname=d user=me'"),
             (&["bench", "--dbname=host=h password=geheim"], "pgdyno bench --dbname=host=h"),
-            // Only addresses are changed.
+            // Only addresses change.
             (
                 &["bench", "--against", "script: ad.sql@2, b.sql", "--undo", "drop index i -- a:b @c"],
                 "pgdyno bench --against 'script: ad.sql@2, b.sql' --undo 'drop index i -- a:b @c'",

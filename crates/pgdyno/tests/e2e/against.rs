@@ -1,5 +1,5 @@
-//! `pgdyno bench --against`: a comparison without a file, against real servers; what it saves, how it is extended, and what
-//! it leaves behind.
+//! `pgdyno bench --against` with real servers: comparisons without a file, `--save`, more rounds, and
+//! cleanup.
 
 use crate::support::{self, Place, Server, Watched, signal};
 
@@ -13,7 +13,7 @@ fn prepared() -> (Place, Server) {
 const FIND: &str = "\\set b random(1, 1000000)\nSELECT count(*) FROM pgbench_accounts WHERE abalance = :b;\n";
 const ALL: &str = "\\set aid random(1, 100000)\nSELECT count(*) FROM pgbench_accounts WHERE bid > 0;\n";
 
-/// What the newest experiment's comparison says of the whole grid, by its columns in JSON.
+/// Columns of the newest comparison over the whole grid, from JSON.
 fn whole_grid(place: &Place, columns: &[&str]) -> Vec<String> {
     let done = place.run(["compare", "--format", "json"]);
     let row =
@@ -27,7 +27,6 @@ fn whole_grid(place: &Place, columns: &[&str]) -> Vec<String> {
     columns.iter().map(value).collect()
 }
 
-/// A text without its line breaks.
 fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -63,10 +62,10 @@ fn what_is_saved_goes_on_where_the_command_ended() {
         first.stdout
     );
     place.run(["run", "saved.toml"]).expect(64).says(&["is finished", "--rounds"]);
-    // By the name that the results file knows.
+    // By the name in the results file.
     std::fs::copy(place.path().join("saved.toml"), place.path().join("other.toml")).unwrap();
     place.run(["run", "other.toml"]).expect(64).says(&["experiment saved (here other) is finished"]);
-    // Reading it again is no further look; with other runs it is one.
+    // Reading again is not another look; with more runs it is.
     for _ in 0..2 {
         assert_eq!(whole_grid(&place, &["looks", "extended"]), ["1", "0"]);
         place.run(["report", "-o", "report.html"]).expect(0);
@@ -83,7 +82,7 @@ fn what_is_saved_goes_on_where_the_command_ended() {
         command.contains("--against 'settings: work_mem=8MB'") && !command.contains("--rounds"),
         "{command}"
     );
-    // Somebody's own file stays.
+    // A user's own file stays.
     place.write("mine.toml", "question = \"mine\"\n");
     place.run(["bench", "-S", &url, "--against", "settings: jit=off", "--save", "mine.toml"]).expect(64);
     assert_eq!(std::fs::read_to_string(place.path().join("mine.toml")).unwrap(), "question = \"mine\"\n");
@@ -104,7 +103,7 @@ fn what_is_saved_goes_on_where_the_command_ended() {
 fn an_inconclusive_answer_ends_with_what_to_type() {
     let (place, server) = prepared();
     let url = server.url();
-    // A against A, and a margin that nothing meets.
+    // A against A, with a margin that is never met.
     let args = ["bench", "-S", "-T", "1", &url, "--rounds", "2", "--same", "--margin", "0.001"];
     let done = place.run(args.iter().chain(&["--against", "settings: work_mem=4MB"])).expect(2);
     let last: Vec<&str> = done.stdout.lines().rev().take(2).collect();
@@ -125,7 +124,7 @@ fn an_inconclusive_answer_ends_with_what_to_type() {
     );
 }
 
-/// They were told as of lines of a file that nobody had written.
+/// Errors named lines of a file that nobody had written.
 #[test]
 fn mistakes_are_told_as_of_the_options_that_made_them() {
     let place = Place::new();
@@ -164,7 +163,7 @@ fn mistakes_are_told_as_of_the_options_that_made_them() {
     place.run(names).expect(65).says(&["--against 'settings: …': ", "client_encoding", "cannot be a factor"]);
 }
 
-/// So were settings and SQL that the server refused.
+/// Errors about settings and SQL refused by the server did so, too.
 #[test]
 fn what_a_server_refuses_is_told_as_of_the_option() {
     let (place, server) = prepared();
@@ -265,7 +264,7 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
         "--rounds",
         "2",
         "--same",
-        // So narrow that two rounds decide nothing: `next:` has to be there.
+        // So narrow that two rounds decide nothing, which gives `next:`.
         "--margin",
         "0.001",
         "--save",
@@ -280,7 +279,7 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
     let dry = ["bench", "-S", "--dry-run", "--against", "settings: work_mem=8MB", &url("postgres")];
     place.run(dry).expect(0).says(&["the same command can do without it"]);
     let said = words(&done.stdout);
-    // By chance two rounds decide in one of twenty cases: then there is nothing to do next.
+    // In one of twenty cases two rounds decide by chance; then there is no next step.
     let is_decided = matches!(done.status.code(), Some(0 | 1));
     assert!((is_decided || said.contains("next: ")) && said.contains("over 2 rounds"), "{said}");
     let mut texts = vec![done.stdout.into_bytes(), done.stderr.into_bytes()];
@@ -291,9 +290,9 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
     for text in texts {
         assert!(!text.windows(6).any(|part| part == b"geheim"));
     }
-    // The file asks the environment for it.
+    // The file takes the password from the environment.
     place.run(["run", "saved.toml", "--rounds", "4"]).expect(67);
-    // An address in a file gets it with consent only: the file could be somebody else's.
+    // An address in a file gets it only with consent: the file may come from somebody else.
     let with = |args: &[&str]| {
         let mut with = place.command(["run", "saved.toml", "--rounds", "4"].iter().chain(args));
         with.env("PGPASSWORD", "geheim");
@@ -304,12 +303,12 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
     assert!(in_one_line(&more.stdout).contains("4 rounds x 1 cell"), "{}{}", more.stdout, more.stderr);
 }
 
-/// Where a line ends depends on what is said of the runs.
+/// Line breaks depend on the text about the runs.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Two at once stored eight runs of four, each under the other's load, and called them valid.
+/// Two processes stored eight runs instead of four, measured under each other's load, as valid.
 #[test]
 fn the_same_is_not_measured_twice_at_once() {
     let (place, server) = prepared();
@@ -322,7 +321,7 @@ fn the_same_is_not_measured_twice_at_once() {
     let words = ["another pgdyno", &format!("(pid {pid})"), "wait for it", "--results"];
     place.run(command).expect(67).says(&words);
     place.run(command.iter().chain(&["--again"])).expect(67).says(&words);
-    // Readers and other runs are not hindered.
+    // Readers and other runs are not blocked.
     place.run(["table", "runs"]).expect(0);
     place.run(["bench", "-S", "-n", "-t", "1", "--beside", &url]).expect(0);
     signal(pid, "KILL");
@@ -335,7 +334,8 @@ fn the_same_is_not_measured_twice_at_once() {
     assert!(left.into_iter().all(|entry| !entry.file_name().to_string_lossy().contains("-lock-")));
 }
 
-/// Weights were taken for a password: the command to be typed next was `--against ...`, and words of ours were hidden.
+/// Weights were taken for a password: the next command was shown as `--against ...`, and our own text was
+/// hidden.
 #[test]
 fn a_comparison_of_scripts_with_weights_can_be_typed_again() {
     let (place, server) = prepared();
@@ -359,7 +359,7 @@ fn a_comparison_of_scripts_with_weights_can_be_typed_again() {
     place.run(["bench", "-S", &url, "--against", &url_to_itself]).expect(64).says(&["the same server"]);
 }
 
-/// Nothing said which of the two it was.
+/// The message did not say which of the two servers it was.
 #[test]
 fn the_server_that_went_away_is_named() {
     let (place, server) = prepared();

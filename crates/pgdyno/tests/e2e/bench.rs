@@ -1,4 +1,4 @@
-//! `pgdyno bench` against a real server: scripts, protocols, ways to connect, and everything that can go wrong.
+//! `pgdyno bench` with a real server: scripts, protocols, connections, and errors.
 
 use crate::support::{self, Place, Server, Watched, signal};
 
@@ -231,7 +231,7 @@ fn ctrl_c_reports_what_was_done() {
     );
 }
 
-/// Scripts, and what becomes of a run of them: `None` when it is valid, else what is said of it.
+/// Scripts, and the message about a run of them; `None` if it is valid.
 const GIVES: [(&str, &str, Option<&str>); 11] = [
     ("none.sql", "SELECT id FROM orders WHERE id = -1;\n", Some("none.sql: not one row came back in")),
     ("some.sql", "\\set id random(1, 1000)\nSELECT id FROM orders WHERE id = :id;\n", None),
@@ -303,7 +303,7 @@ fn a_script_that_never_returns_rows_is_refused() {
         place.sql(stored)
     );
     bench(&["-f", "none.sql", "--may-be-empty"]).expect(0);
-    // Who reads only the report, or only the data, learns it too.
+    // The report and the data contain it too.
     let told = bench(&["-f", "none.sql"]).stdout;
     assert!(told.contains("\nverdict = invalid: empty results: none.sql: not one row"), "{told}");
     let told = bench(&["-f", "none.sql", "--format", "json"]).stdout;
@@ -313,13 +313,13 @@ fn a_script_that_never_returns_rows_is_refused() {
     bench(&["-M", "prepared", "-f", "pipeline.sql"])
         .expect(69)
         .says(&["pipeline.sql: not one row came back"]);
-    // One among several is named, and the others are not.
+    // A script among several is named, without the others.
     let mixed = bench(&["-f", "some.sql", "-f", "none.sql@2", "-f", "missed.sql@0"]).expect(69);
     assert!(mixed.stderr.contains("none.sql: not one row"), "{}", mixed.stderr);
     assert!(!mixed.stderr.contains("some.sql:") && !mixed.stderr.contains("missed.sql"), "{}", mixed.stderr);
 }
 
-/// The name of a script stood in the report as it was, line breaks included.
+/// The report showed a script's name unescaped, including line breaks.
 #[test]
 fn the_name_of_a_script_forges_no_line_of_the_report() {
     let (place, server) = prepared();
@@ -348,7 +348,7 @@ fn an_experiment_that_never_returns_rows_has_invalid_runs() {
     place.run(["run", &file("said.toml", ", may_be_empty = true")]).expect(0);
 }
 
-/// Number of the schema in the header of a file that nobody has open.
+/// Sets the schema version in the file header; the file must be closed.
 fn make_newer(results: &std::path::Path) {
     let mut bytes = std::fs::read(results).unwrap();
     bytes[60..64].copy_from_slice(&99_u32.to_be_bytes());
@@ -378,7 +378,7 @@ fn results_that_cannot_be_stored_are_said_before_anything_is_done() {
         ("newer.sqlite", 65, &["newer.sqlite", "newer pgdyno"]),
         ("results.txt", 65, &["results.txt", "not a results file"]),
     ];
-    // The server is not even looked for.
+    // The server is not contacted.
     for (results, code, words) in cases {
         for command in [&["bench", "-n", "-f", "one.sql", away][..], &["bench", "-i", away], &["calibrate"]] {
             place.run(command.iter().chain(&["--results", results])).expect(code).says(words);
@@ -425,7 +425,7 @@ fn a_result_is_not_lost_with_the_connection_that_reads_counters() {
     let done = std::thread::scope(|scope| {
         let running = scope.spawn(|| place.run(["bench", "-T", "3", "-S", "-n", &server.url()]));
         let start = std::time::Instant::now();
-        // The load's connections are at work all the time; who has counted before it is idle.
+        // The load's connections are always active; a connection that has counted is idle.
         let load = "select count(*) from pg_stat_activity where query ilike 'SELECT abalance%' and pid <> pg_backend_pid()";
         while server.psql(load) == "0" {
             assert!(start.elapsed() < support::PATIENCE && !running.is_finished());
@@ -436,7 +436,7 @@ fn a_result_is_not_lost_with_the_connection_that_reads_counters() {
             "select count(pg_terminate_backend(pid)) from pg_stat_activity where backend_type = 'client backend' \
              and query not ilike 'SELECT abalance%' and pid <> pg_backend_pid()",
         );
-        // One more shows others that the server is measured.
+        // One more connection shows others that the server is measured.
         assert_eq!(ended, "2");
         running.join().unwrap()
     });
@@ -463,7 +463,7 @@ fn results_on_a_file_system_that_cannot_be_written_are_said_before_the_load() {
     let before = runs();
     bench().expect(74).says(&["results.sqlite", "rights of the file and its folder"]);
     assert!(disk.change("remount,rw,size=2m"));
-    // Filled to the last byte: room for nothing.
+    // Fill the disk to the last byte.
     let _ = std::fs::write(small.join("filler"), vec![0_u8; 4 << 20]);
     bench().expect(74).says(&["results.sqlite", "full"]);
     let done = runs().parse::<i64>().unwrap() - before.parse::<i64>().unwrap();
@@ -508,7 +508,7 @@ fn pgbench_habits_work_or_name_the_command_that_works() {
     assert_eq!(logs.count(), 1);
 }
 
-/// 90 % of the transactions found nothing, and the run was valid; the other way round, with `-s` missing, nothing was said either.
+/// 90 % of the transactions found nothing, but the run was valid; without `-s` there was no message either.
 #[test]
 fn a_script_at_the_wrong_scale_is_no_longer_silent() {
     let (place, server) = (Place::new(), Server::start());
@@ -542,7 +542,7 @@ fn a_script_at_the_wrong_scale_is_no_longer_silent() {
     bench(&["-S", "-s", "20"])
         .expect(0)
         .says(&["scale option ignored, using count from pgbench_branches table (2)"]);
-    // Writes by key; the row that goes into the history hides nothing.
+    // Writes by key; the inserted history row does not hide the misses.
     let writes = "\\set tid random(1, 10 * :scale)\nBEGIN;\n\
         UPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = :tid;\n\
         INSERT INTO pgbench_history (tid, bid, aid, delta) VALUES (:tid, 1, 1, 1);\nEND;\n";

@@ -1,11 +1,11 @@
-//! Two pgdyno that measure at once: each sees the other.
+//! Two pgdyno processes that measure at the same time detect each other.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::support::{Place, Server, Watched, finish, programs};
 
-/// `bench` of a script that sleeps, in its own home, on this server.
+/// `bench` with a script that sleeps, in a separate home, on this server.
 fn bench(place: &Place, server: &Server, more: &[&str]) -> Command {
     place.write("rest.sql", "SELECT pg_sleep(0.05);\n");
     let database =
@@ -39,12 +39,12 @@ fn two_pgdyno_at_once_see_each_other() {
     let (_, seen) = first.end();
     assert!(seen.contains("another pgdyno measured at the same time: pid "), "{seen}");
     assert_eq!(one.sql("select validity from v_run"), "suspect");
-    // Nothing is left of either.
+    // Neither leaves files.
     let left = std::fs::read_dir(one.path()).unwrap().flatten();
     assert!(left.map(|file| file.file_name()).all(|name| !name.to_string_lossy().contains("measuring")));
 }
 
-/// What measures the server from another machine holds an advisory lock there.
+/// A measurement from another machine holds an advisory lock on the server.
 #[test]
 fn a_pgdyno_of_another_machine_is_seen_on_the_server() {
     let (place, server) = (Place::new(), Server::start());

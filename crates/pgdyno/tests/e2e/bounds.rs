@@ -1,4 +1,4 @@
-//! What a server or a file of somebody else may make the program keep in memory, on disk, or send in clear.
+//! Limits on memory, disk and unencrypted data that a server or another user's file can cause.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::support::{self, Finished, Place, Server, finish};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-/// More than the program needs where no answer of a server fills its memory.
+/// More memory than needed, if no server's answer fills it.
 const MEMORY: u64 = 1 << 30;
 
 /// Runs a command with a soft limit of a resource.
@@ -35,7 +35,8 @@ fn welcome() -> Vec<u8> {
     [message(b'R', &[0; 4]), message(b'S', b"server_version\x0015.1\0"), message(b'Z', b"I")].concat()
 }
 
-/// A server that sends `first` to everybody who logs in, then `again` for ever; with `asked` only after the first statement.
+/// A server that sends `first` after login, then `again` forever; with `asked` only after the first
+/// statement.
 fn flood(first: Vec<u8>, again: Vec<u8>, asked: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let url = format!("postgres://ann@{}/shop?sslmode=disable", listener.local_addr().expect("bound"));
@@ -68,7 +69,7 @@ fn bench(place: &Place, url: &str) -> Finished {
     finish(limited(command, Resource::As, MEMORY))
 }
 
-/// Each of them filled the memory before anything was measured.
+/// Each of these answers filled the memory before anything was measured.
 #[test]
 fn what_a_server_sends_is_bounded_in_bytes() {
     let place = Place::new();
@@ -127,7 +128,7 @@ fn a_question_in_sql_is_bounded_in_bytes() {
     asked(&["--max-size", "1MB", "SELECT randomblob(1e9)"]).expect(64).says(&["--max-size"]);
 }
 
-/// A reading command rolled the file back by a journal of somebody else.
+/// A reading command rolled the file back with another user's journal.
 #[test]
 fn a_journal_next_to_a_results_file_is_not_applied_to_it() {
     let place = Place::new();
@@ -152,7 +153,7 @@ fn a_journal_next_to_a_results_file_is_not_applied_to_it() {
     assert_eq!(std::fs::read(&file).expect("it is there"), before);
 }
 
-/// The settings of the server's own process, whose core dumps are the user's business.
+/// The server's process keeps its settings: its core dumps are the user's decision.
 #[test]
 fn only_pgdyno_itself_dumps_no_core() {
     let place = Place::new();
@@ -178,8 +179,8 @@ fn only_pgdyno_itself_dumps_no_core() {
     assert_eq!((of_server.as_deref(), of_pgdyno.as_deref()), (Some("12345"), Some("0")));
 }
 
-/// As libpq: a certificate that does not verify ends TLS, and with it sslmode=require; sslmode=prefer goes on in clear, and
-/// the user was not told.
+/// As in libpq, a certificate that does not verify ends TLS, and sslmode=require fails; sslmode=prefer
+/// continues unencrypted, which the user did not see.
 #[test]
 fn a_password_that_goes_out_in_clear_is_warned_of() {
     let (place, server) = (Place::new(), Server::start_with(&["ssl=on"]));

@@ -1,4 +1,5 @@
-//! `pgdyno calibrate` and `pgdyno probe`: short, and only their form; what they find is the machine's.
+//! `pgdyno calibrate` and `pgdyno probe`: short runs that only check the form; the values depend on the
+//! machine.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,8 @@ fn a_host_is_calibrated_and_every_measurement_kept() {
     for (line, wanted) in lines.iter().zip(first).chain(lines[1 + cells..].iter().zip(others)) {
         assert!(line.starts_with(wanted), "{wanted}: {}", done.stdout);
     }
-    // Placements follow, each measured at two numbers of clients or not available for a reason, and the advice.
+    // Then placements, each measured with two numbers of clients or not available for a reason, and the
+    // advice.
     let about_placement = &lines[1 + cells + others.len()..];
     let two = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1);
     for level in ["free", "same", "apart", "awake"] {
@@ -39,17 +41,17 @@ fn a_host_is_calibrated_and_every_measurement_kept() {
     let home = std::fs::read_to_string(place.home().join("host.json")).unwrap();
     assert_eq!(home.contains("\"level\""), two, "{home}");
 
-    // A cost and a lateness for each of 8 cells, the start lag, twice with nothing to do, and at least two tries of a rate.
+    // A cost and a lateness for each of 8 cells, the start lag, two idle runs, and at least two tried rates.
     assert_eq!(place.sql("SELECT count(*) FROM v_run WHERE load = 'closed'"), (8 + placed).to_string());
     assert_eq!(place.sql("SELECT count(*) >= 13 FROM v_run WHERE load = 'rate'"), "1");
-    // Where there is nothing to do, arrivals are counted and nothing is received.
+    // In the idle runs arrivals are counted, and nothing is received.
     let idle = "SELECT count(*), max(clients) FROM v_run WHERE workload = 'nothing to do' AND load = 'rate'";
     assert_eq!(place.sql(idle), "2,64");
     for figure in ["client_cpu_us_per_tx", "client_cpu_pct", "client_busiest_thread_pct"] {
         let query = format!(
             "SELECT count(*) FROM run_figure JOIN v_run USING (run_id) WHERE name = '{figure}' AND value > 0 AND ok > 0"
         );
-        // On a machine that is overloaded a try of a rate may do nothing at all.
+        // On an overloaded machine a tried rate may have no successful transaction.
         assert_eq!(place.sql(&query), place.sql("SELECT count(*) FROM v_run WHERE ok > 0"), "{figure}");
     }
     let late = "SELECT count(DISTINCT name) FROM run_figure WHERE name IN ('timer_lateness_p50_us', \
@@ -57,19 +59,19 @@ fn a_host_is_calibrated_and_every_measurement_kept() {
     assert_eq!(place.sql(late), "4");
     assert_eq!(place.sql("SELECT count(*) FROM v_experiment WHERE name = 'calibrate' AND rounds = 1"), "1");
 
-    // What was found stands in the page's headline, and nothing is left running.
+    // The page's headline has the verdict, and no process is left.
     let page = place.run(["report", "--output", "-"]).expect(0).stdout;
     assert!(page.contains("runs are valid") || page.contains("suspect ("), "no verdict in the page");
     place.wait_until_quiet(Duration::from_secs(10));
 }
 
-/// After a stop the cost of an operation was there without its lateness.
+/// After a stop, the cost of an operation was stored without its lateness.
 #[test]
 fn a_stopped_calibration_keeps_whole_measurements() {
     let place = Place::new();
     let mut running =
         Watched::start(place.command(["calibrate", "--seconds", "20", "--clients", "1", "--verbose"]));
-    // The first run of the second measurement of an operation; the look at placements is over.
+    // The first run of an operation's second measurement, after the placements.
     assert!(running.until("null sink, simple, 1 client:"), "{}", running.seen);
     assert!(running.until("step: measure"), "{}", running.seen);
     signal(running.child.id(), "INT");
@@ -91,7 +93,6 @@ fn what_cannot_be_meant_is_refused() {
     place.run(["calibrate", "--pg-bin", "/nowhere"]).expect(68);
 }
 
-/// Schemas that carry a probe's name.
 const LEFT: &str = "select count(*) from pg_namespace where nspname like 'pgdyno\\_probe\\_%'";
 
 /// `figure|state` of each figure of a CSV, in order.
@@ -104,7 +105,7 @@ fn states(csv: &str) -> Vec<String> {
     figures.map(state).collect()
 }
 
-/// One server for all of it: a probe takes seconds, and so does a server.
+/// One server for all checks: starting a server and probing take seconds.
 #[test]
 fn a_server_is_probed_as_far_as_it_may_be_and_nothing_stays() {
     let (place, server) = (Place::new(), Server::start_with(&["shared_buffers=16MB"]));
@@ -123,7 +124,7 @@ fn all_parts(place: &Place, server: &Server, url: &str) {
     let found = states(csv);
     assert_eq!(found.len(), 13, "{csv}");
     for (state, line) in found.iter().zip(csv.lines().skip(1)) {
-        // A slow machine has no time for all shots, or for all parts.
+        // A slow machine has no time for all shots or parts.
         let has_figure = state.ends_with("|measured") || state.ends_with("|cut");
         assert!(has_figure || line.contains(",not available,cut: "), "{csv}");
     }
@@ -160,7 +161,7 @@ fn a_role_without_rights_gets_what_it_may(place: &Place, server: &Server) {
         "{}",
         done.stdout
     );
-    // As many backends as add something, where nobody says how many CPUs there are.
+    // The number of backends grows while it helps, if the number of CPUs is unknown.
     assert!(done.stdout.contains("the host's CPUs are not known"), "{}", done.stdout);
     let none = place.run(["probe", &server.url().replace("user=postgres", "user=nobody")]).expect(67);
     assert!(none.stdout.is_empty());
@@ -182,7 +183,7 @@ fn what_a_killed_probe_left_goes_with_the_next(place: &Place, server: &Server, u
     signal(running.child.id(), "KILL");
     running.end();
     assert_eq!(server.psql(LEFT), "1");
-    // Of the same name without our mark: somebody else's.
+    // A schema with such a name, but without our mark, belongs to somebody else.
     server.psql("create schema pgdyno_probe_mine");
     let start = Instant::now();
     let gone = "select count(*) from pg_stat_activity where application_name <> 'psql' and backend_type = 'client backend'";

@@ -1,4 +1,4 @@
-//! What is found before an experiment costs time, and what ends it when time would be wasted.
+//! Checks before an experiment, and reasons to end it early.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +19,7 @@ fn by_url(place: &Place, target: &str, arms: &str) -> std::path::PathBuf {
     )
 }
 
-/// A postmaster that somebody had stopped with its children was waited for two minutes, and its children stayed for good.
+/// pgdyno waited two minutes for a postmaster stopped together with its children, and the children stayed.
 #[test]
 fn a_frozen_server_is_stopped_with_its_children() {
     let place = Place::new();
@@ -51,7 +51,7 @@ fn a_frozen_server_is_stopped_with_its_children() {
     place.run(["target", "destroy", "frozen"]).expect(0);
 }
 
-/// They passed `--dry-run`, and were found after the first runs.
+/// `--dry-run` accepted them; the error came after the first runs.
 #[test]
 fn settings_that_cannot_be_are_found_before_anything_is_done() {
     let (place, server) = (Place::new(), Server::start());
@@ -86,7 +86,7 @@ fn settings_that_cannot_be_are_found_before_anything_is_done() {
     let file = by_url(&place, "", all);
     let mut command = place.command(["run", "--dry-run", file.to_str().unwrap()]);
     command.env("TEST_URL", server.url());
-    // What is known without a server is told with its place in the file, and first.
+    // Errors that need no server are reported first, with the line in the file.
     finish(command).expect(65).says(&[&format!("{}:1: `port` cannot be a factor", line_of(&file, "port"))]);
     let file = by_url(&place, "", &all.replace("port = 1", "wal_level = \"minimal\""));
     let mut command = place.command(["run", "--dry-run", file.to_str().unwrap()]);
@@ -103,7 +103,7 @@ fn settings_that_cannot_be_are_found_before_anything_is_done() {
     finish(command).expect(0).says(&["the settings could not be checked, no server is at hand"]);
 }
 
-/// A managed server is asked as soon as it runs: nothing is prepared for an experiment that cannot be.
+/// A managed server is checked as soon as it runs, before an invalid experiment is prepared.
 #[test]
 fn a_managed_server_is_asked_before_data_are_loaded() {
     let place = Place::new();
@@ -119,7 +119,7 @@ fn a_managed_server_is_asked_before_data_are_loaded() {
     let done = place.run(["run", file]).expect(65).says(&["did you mean work_mem?"]);
     assert!(!done.stderr.contains(" prepare  "), "{}", done.stderr);
     assert_eq!(place.sql("select count(*) from experiment"), "0");
-    // One that runs already is looked at, and goes on as it was.
+    // A running server is only read, and continues unchanged.
     place.run(["target", "start", "checks"]).expect(0);
     place.run(["run", "--dry-run", file]).expect(65).says(&[&at, "work_mem"]);
     let status = place.run(["target", "status"]).expect(0).stdout;
@@ -128,7 +128,7 @@ fn a_managed_server_is_asked_before_data_are_loaded() {
     place.wait_until_quiet(Duration::from_secs(10));
 }
 
-/// `osm load nofile` spoke of the experiment file's folder; `bench` took rates of 309 digits.
+/// `osm load nofile` mentioned the experiment file's folder; `bench` accepted rates of 309 digits.
 #[test]
 fn what_cannot_be_meant_is_told_before_a_server_is_asked() {
     let place = Place::new();
@@ -142,7 +142,7 @@ fn what_cannot_be_meant_is_told_before_a_server_is_asked() {
     }
 }
 
-/// The former name of a key is a word of warning, and not an error.
+/// The former name of a key causes a warning, not an error.
 #[test]
 fn a_limit_is_read_as_a_promise() {
     let place = Place::new();
@@ -161,7 +161,7 @@ fn a_limit_is_read_as_a_promise() {
     assert_eq!(former.stdout, now.stdout);
 }
 
-/// Everything was measured before a report that had no place to be was missed, and then with the code of bad input.
+/// The report's missing folder was noticed after all measurements, with the exit code of bad input.
 #[test]
 fn a_report_that_cannot_be_written_is_refused_before_anything_is_done() {
     let place = Place::new();
@@ -177,11 +177,11 @@ fn a_report_that_cannot_be_written_is_refused_before_anything_is_done() {
         (place.path().to_str().unwrap().to_owned(), "it is a folder"),
     ] {
         let wanted = ["the report", &report, "cannot be written", words];
-        // Neither the server nor the results file is asked: there are none.
+        // Neither the server nor the results file is read: they do not exist.
         place.run(["run", file.to_str().unwrap(), "--report", &report]).expect(74).says(&wanted);
         place.run(["report", "-o", &report]).expect(74).says(&wanted);
     }
-    // A place where one can be written is left as it is until there is something to write.
+    // A writable file stays unchanged until there is something to write.
     place.run(["report", "-o", there.to_str().unwrap()]).expect(65);
     place.run(["report", "-o", &within("new.html")]).expect(65);
     assert_eq!(std::fs::read_to_string(&there).unwrap(), "mine");
@@ -189,7 +189,7 @@ fn a_report_that_cannot_be_written_is_refused_before_anything_is_done() {
     assert!(!place.results().exists());
 }
 
-/// All the remaining rounds were measured as invalid.
+/// All remaining rounds were measured as invalid.
 #[test]
 fn a_table_dropped_in_mid_run_ends_it_after_the_second_invalid_run() {
     let (place, server) = (Place::new(), Server::start());
@@ -227,11 +227,11 @@ fn a_table_dropped_in_mid_run_ends_it_after_the_second_invalid_run() {
     let good = count("workload = 'things' and validity <> 'invalid'");
     let told = format!("{} of 16 runs are kept, 2 more are stored and are to be measured again", good + 8);
     assert!(stderr.contains(&told), "{stderr}");
-    // It ended without a summary, and without the report that was asked for.
+    // It ended without a summary, and without the report.
     assert!(stderr.contains("results: ") && stderr.contains("report:  "), "{stderr}");
     assert!(std::fs::read_to_string(&report).unwrap().contains("other"));
 
-    // Nothing is measured while the table is away.
+    // Nothing is measured while the table is missing.
     let again = || {
         let mut command = place.command(["run", file.to_str().unwrap()]);
         command.env("TEST_URL", server.url());
@@ -245,7 +245,7 @@ fn a_table_dropped_in_mid_run_ends_it_after_the_second_invalid_run() {
     again().expect(64).says(&["finished"]);
 }
 
-/// Opening a pipe waits for somebody to write into it, a device may have no end: both hung, and Ctrl-C did not help.
+/// Opening a pipe waits for a writer, and a device may never end: both hung, even after Ctrl-C.
 #[test]
 fn pipes_and_devices_are_no_files_to_read() {
     let place = Place::new();
@@ -268,7 +268,7 @@ fn pipes_and_devices_are_no_files_to_read() {
     }
 }
 
-/// It ran on, and nobody had said so.
+/// The server continued to run, without a message.
 #[test]
 fn a_server_that_could_not_be_given_its_extensions_is_stopped_again() {
     let place = Place::new();
@@ -279,13 +279,13 @@ fn a_server_that_could_not_be_given_its_extensions_is_stopped_again() {
     place.run(["target", "destroy", "bare"]).expect(0);
 }
 
-/// It said that there was no server.
+/// The message said that there was no server.
 #[test]
 fn a_home_that_may_not_be_looked_into_is_told() {
     let place = Place::new();
     let clusters = place.home().join("clusters");
     std::fs::create_dir_all(place.home()).unwrap();
-    // No right is needed for it to be no folder.
+    // That it is not a folder can be seen without permissions.
     std::fs::write(&clusters, "").unwrap();
     let told = place.run(["target", "status"]);
     assert!(!told.stderr.contains("no private server"), "{}", told.stderr);

@@ -1,5 +1,5 @@
-//! An experiment file from somebody else executes nothing by itself: its commands and programs are listed, and run only
-//! when they are allowed (docs/decisions/0029).
+//! An experiment file from somebody else executes nothing by itself: its commands and programs are listed,
+//! and run only with consent (docs/decisions/0029).
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::support::{self, Finished, Place, Server, line_of};
 
-/// A program that leaves a file named `ran-NAME` next to its folder, and says that it is some PostgreSQL.
+/// A program that leaves a file named `ran-NAME` next to its folder, and prints a PostgreSQL version.
 fn trap(place: &Place, name: &str) -> PathBuf {
     let mark = place.path().join("marks").join(format!("ran-{}", name.replace('/', "-")));
     std::fs::create_dir_all(place.path().join("tools")).unwrap();
@@ -18,7 +18,7 @@ fn trap(place: &Place, name: &str) -> PathBuf {
     path
 }
 
-/// A folder that any account can leave marks in.
+/// A folder where any account can create files.
 fn marks(place: &Place) -> PathBuf {
     let folder = place.path().join("marks");
     std::fs::create_dir_all(&folder).unwrap();
@@ -31,7 +31,7 @@ fn names_in(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// A file that names a program wherever it can.
+/// A file with a program wherever one is possible.
 const EVERY_PROGRAM: &str = r#"
 question = "Is our own build faster?"
 [target]
@@ -68,7 +68,7 @@ fn every_program(place: &Place) -> PathBuf {
     place.write("theirs.toml", EVERY_PROGRAM)
 }
 
-/// `[version.NAME] bin` was executed to ask for its version, as root.
+/// `[version.NAME] bin` was executed for its version, as root.
 #[test]
 fn a_dry_run_executes_nothing_that_the_file_names() {
     let place = Place::new();
@@ -111,7 +111,7 @@ fn a_run_that_nobody_allowed_executes_nothing_and_lists_all() {
     ]);
 }
 
-/// The command with a terminal, to which somebody types this.
+/// Runs the command on a terminal, with this input.
 fn typed(place: &Place, command: &str, answer: &str) -> Finished {
     let pgdyno = place.command([""; 0]);
     let line = format!("{} {command}", pgdyno.get_program().display());
@@ -157,7 +157,7 @@ fn allowed_by_url(place: &Place, server: &Server) -> PathBuf {
     place.write("small.toml", text.replace("URL", &server.url()))
 }
 
-/// `export experiment` said "repeat it" of an experiment that runs commands, and not a word about them.
+/// `export experiment` printed "repeat it" for an experiment with commands, without naming them.
 #[test]
 fn what_an_experiment_executes_is_told_with_what_repeats_it() {
     let (place, server) = (Place::new(), Server::start());
@@ -182,7 +182,7 @@ fn what_an_experiment_executes_is_told_with_what_repeats_it() {
         assert!(page.contains("It executes or uses these"), "{page}");
         assert!(page.contains("change.noted.yes.do (line 10): the shell command"), "{page}");
     }
-    // What was allowed once is asked again by a command that is kept.
+    // The stored command asks for consent again.
     assert_eq!(place.sql("select command from experiment"), "pgdyno run small.toml --report page.html");
 }
 
@@ -202,7 +202,7 @@ fn a_file_of_sql_alone_runs_without_the_option() {
     );
 }
 
-/// A file that cannot be read is no reason to say nothing.
+/// A file that cannot be parsed still causes a message.
 #[test]
 fn commands_of_a_stored_file_that_cannot_be_read_are_not_known() {
     let (place, server) = (Place::new(), Server::start());
@@ -222,7 +222,7 @@ fn commands_of_a_stored_file_that_cannot_be_read_are_not_known() {
     );
 }
 
-/// A command that could not be started was written down as begun, and blocked its server.
+/// A command that could not start was recorded as begun, and blocked its server.
 #[test]
 fn a_command_in_a_closed_folder_leaves_nothing_to_undo() {
     if !crate::support::is_root() {

@@ -1,7 +1,8 @@
-//! PostgreSQL's own tests of pgbench, run against pgdyno under that name.
+//! Runs PostgreSQL's tests of pgbench with pgdyno under that name.
 //!
-//! The real pgbench of this machine runs them too: an assertion counts if it passes there. What only pgdyno misses must
-//! be exactly what `docs/conformance.md` lists, with reasons: a new miss fails, and so does a line that is out of date.
+//! The machine's real pgbench runs them too: an assertion counts if it passes there. `docs/conformance.md`
+//! must list exactly the assertions that only pgdyno fails, with reasons: both a new failure and an outdated
+//! line fail this test.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,13 +13,13 @@ use crate::support::{Place, not_available};
 
 const WHAT: &str = "PostgreSQL's own tests of pgbench";
 
-/// Files of the suite; each says so when it gets to its end.
+/// Files of the suite; each prints a line at its end.
 const FILES: usize = 2;
 
-/// Oldest major version whose tests ask for nothing that PostgreSQL 18 changed.
+/// Oldest major version whose tests need nothing that PostgreSQL 18 changed.
 const CLEAN_SINCE: u32 = 17;
 
-/// Exit status of `setup/pgbench-tests` where the tests cannot be had.
+/// Exit status of `setup/pgbench-tests` if the tests are not available.
 const NOT_AVAILABLE: i32 = 69;
 
 #[test]
@@ -30,7 +31,7 @@ fn only_the_documented_assertions_of_pgbench_s_own_tests_are_missed() {
     }
 }
 
-/// Runs the tests of one version of pgbench, for that one and for ours.
+/// Runs the tests of one version of pgbench with the real program and with pgdyno.
 #[track_caller]
 fn judge(ours: &Path, real: &Path) {
     let bin = real.parent().expect("a program in a folder");
@@ -52,7 +53,7 @@ fn judge(ours: &Path, real: &Path) {
         return not_available(WHAT, &reason);
     };
     let new: Vec<_> = missed.difference(&listed).collect();
-    // What the real one of this minor version does not pass either says nothing here.
+    // Assertions that the real pgbench of this minor version fails are not evaluated.
     let stale: Vec<_> = listed.difference(&missed).filter(|name| baseline.ok.contains_key(*name)).collect();
     assert!(
         new.is_empty() && stale.is_empty(),
@@ -90,11 +91,11 @@ fn every_line_of_the_documented_list_has_a_reason() {
     }
 }
 
-/// What one pass over the suite found: how often each assertion (by its steady name) passed.
+/// Results of one pass over the suite: how often each assertion (by its stable name) passed.
 struct Outcome {
     ok: BTreeMap<String, usize>,
     ended: usize,
-    /// What the run said beside its verdicts.
+    /// Output other than verdicts.
     talk: String,
 }
 
@@ -103,8 +104,8 @@ impl Outcome {
         self.ok.values().sum()
     }
 
-    /// Assertions that passed more often in the baseline than here. A name that occurs several times and is
-    /// missed twice gets a second entry, "NAME (2)".
+    /// Assertions that passed more often in the baseline than here. A name that occurs several times and
+    /// fails twice gets a second entry, "NAME (2)".
     fn missed_of(&self, baseline: &Self) -> BTreeSet<String> {
         let mut missed = BTreeSet::new();
         for (name, &wanted) in &baseline.ok {
@@ -117,7 +118,7 @@ impl Outcome {
     }
 }
 
-/// Runs the suite with the server programs in `bin`; the error is the reason why it is not to be had.
+/// Runs the suite with the server programs in `bin`; the error is why it is not available.
 fn run_suite(exe: &Path, bin: &Path) -> Result<Outcome, String> {
     let done = Command::new(root().join("setup/pgbench-tests"))
         .arg("-b")
@@ -146,8 +147,8 @@ fn run_suite(exe: &Path, bin: &Path) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// Name of an assertion without what differs from run to run: the status that was got, seeds drawn from the clock,
-/// paths and lengths of log files.
+/// Name of an assertion without parts that vary: the actual status, seeds from the clock, paths and lengths
+/// of log files.
 fn steady(name: &str) -> String {
     let mut name = name.to_owned();
     if let (Some(from), Some(to)) = (name.find("(got "), name.find(" vs expected")) {
@@ -164,7 +165,7 @@ fn steady(name: &str) -> String {
     name
 }
 
-/// Assertions that the page lists for the suite of one major version; from [`CLEAN_SINCE`] on there need not be any.
+/// Assertions that the page lists for a major version; from [`CLEAN_SINCE`] on the list may be missing.
 fn documented(suite: u32) -> Option<BTreeSet<String>> {
     let suite_cell = suite.to_string();
     let listed: BTreeSet<_> =

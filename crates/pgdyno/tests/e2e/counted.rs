@@ -1,10 +1,11 @@
-//! What counts at the end of a run, and what does not count as the server's time.
+//! Transactions that count at the end of a run, and time that is not the server's.
 
 use std::time::Duration;
 
 use crate::support::{Place, Server, Watched, signal};
 
-/// With weights 49 and 1 of `select 1` and `select pg_sleep(2)`, none was above the limit and the maximum was 0.9 ms.
+/// With weights 49 and 1 of `select 1` and `select pg_sleep(2)`, none was above the limit and the maximum was
+/// 0.9 ms.
 #[test]
 fn transactions_that_were_open_at_the_end_were_in_no_figure() {
     let (place, server) = (Place::new(), Server::start());
@@ -35,14 +36,14 @@ fn transactions_that_were_open_at_the_end_were_in_no_figure() {
     assert_eq!(place.sql(time), "4", "4 clients for a second");
     let ended = "select value between 1 and (select ok + late - 4 from v_run) from run_count where name = 'completed'";
     assert_eq!(place.sql(ended), "1", "throughput counts what ended");
-    // With a duration that they span altogether, their time is in no figure.
+    // With a duration shorter than the transactions, their time is in no figure.
     let args = ["bench", "-n", "-c", "2", "--warmup", "1", "-T", "1", "-f", "long.sql", "--format", "json"];
     place.run(args.into_iter().chain([url.as_str()]));
     let doubts = place.sql("select doubts from v_run order by run_id desc limit 1");
     assert!(doubts.contains("too_short"), "{doubts}");
 }
 
-/// It was valid, and its stall was booked as the server's latency.
+/// The run was valid, and its stall counted as the server's latency.
 #[test]
 fn a_stop_of_the_generator_was_the_servers_latency() {
     let (place, server) = (Place::new(), Server::start());
@@ -55,7 +56,7 @@ fn a_stop_of_the_generator_was_the_servers_latency() {
         let mut bench = Watched::start(bench);
         if !bench.until("progress") {
             let (_, said) = bench.end();
-            // Not every kernel has it.
+            // Some kernels lack it.
             assert!(driver == "io_uring" && said.contains("io_uring"), "{said}");
             continue;
         }
@@ -74,7 +75,7 @@ fn a_server_that_stopped_is_no_stalled_generator() {
     place.write("self.sql", "select pg_sleep(case when random() < 0.001 then 1 else 0 end);\n");
     let url = server.url();
     place.run(["bench", "-n", "-c", "1", "-T", "3", "-f", "self.sql", &url]);
-    // A busy host may stall this one by itself, but not for as long as the server slept.
+    // A busy host may stall this process, but not for as long as the server slept.
     let stalled =
         place.sql("select coalesce(max(value), 0) < 0.9 from run_figure where name = 'generator_stalled_s'");
     assert_eq!(stalled, "1");

@@ -1,11 +1,11 @@
-//! `pgdyno run` end to end: managed and URL targets, resuming, killing at every step, reports, bad files.
+//! `pgdyno run` end to end: managed and URL targets, resuming, kills at every step, reports, bad files.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::support::{self, Place, Server, Watched, extract, signal};
 
-/// A small experiment on a private server: two arms that need a restart, two workloads, two rounds.
+/// Two arms that need a restart, two workloads, two rounds.
 const MANAGED: &str = r#"
 question = "Does a small buffer pool slow pgbench down?"
 
@@ -43,7 +43,7 @@ fn a_killed_experiment_leaves_nothing_running_and_goes_on() {
     let file = place.write("small.toml", MANAGED);
     let file = file.to_str().unwrap();
     let mut finished = 0;
-    // Every named step of a run, in the order they come; each is killed where it stands.
+    // Every named step of a run, in order; the run is killed at each.
     for step in [
         "target", "results", "prepare", "copy", "start", "guard", "settings", "reset", "warm-up", "measure",
         "collect", "store", "restore",
@@ -73,7 +73,7 @@ fn a_killed_experiment_leaves_nothing_running_and_goes_on() {
     place.run(["run", file]).expect(64).says(&["finished", "--again"]);
     assert_eq!(place.clusters(), ["tiny"], "no copy is left of what is finished");
 
-    // More rounds extend it; another change is another experiment.
+    // More rounds extend the experiment; any other change makes a new one.
     place.write("small.toml", MANAGED.replace("rounds = 2", "rounds = 4"));
     let mut more = Watched::start(place.command(["run", "--verbose", file]));
     assert!(more.until("step: store"), "{}", more.seen);
@@ -93,7 +93,7 @@ fn a_killed_experiment_leaves_nothing_running_and_goes_on() {
     place.run(["target", "destroy", "tiny"]).expect(0);
 }
 
-/// A stop between the runs of a pair left one of them behind, to be joined with another hour's.
+/// A stop between the runs of a pair stored one of them, later paired with a run from another hour.
 #[test]
 fn a_pair_is_stored_whole_or_not_at_all() {
     let place = Place::new();
@@ -102,7 +102,7 @@ fn a_pair_is_stored_whole_or_not_at_all() {
     let file = file.to_str().unwrap();
     let runs = "select count(*) from v_run where kind = 'client'";
 
-    // Once in the first run: its pair comes to its end.
+    // One signal in the first run: its pair is completed.
     let mut running = Watched::start(place.command(["run", "--verbose", file]));
     assert!(running.until("step: measure"), "{}", running.seen);
     signal(running.child.id(), "INT");
@@ -111,7 +111,7 @@ fn a_pair_is_stored_whole_or_not_at_all() {
     assert_eq!(place.sql(runs), "2", "{stderr}");
     place.wait_until_quiet(Duration::from_secs(10));
 
-    // Killed in the second run of a pair: neither is there.
+    // Killed in the second run of a pair: neither is stored.
     let mut running = Watched::start(place.command(["run", "--verbose", file]));
     for _ in 0..2 {
         assert!(running.until("step: measure"), "{}", running.seen);
@@ -204,7 +204,7 @@ rounds = 2
     {
         assert!(html.contains(wanted), "the report lacks {wanted}");
     }
-    // A place on the map is a link that nobody follows but the reader.
+    // A link to the map is only followed by the reader.
     let html = html.replace("<a href=\"https://www.openstreetmap.org/#map", "");
     for banned in ["src=\"http", "href=\"http", "url(http", "@import", "<script src"] {
         assert!(!html.contains(banned), "the report has {banned}");
@@ -223,7 +223,7 @@ rounds = 2
     place.run(["target", "destroy", "tiles"]).expect(0);
 }
 
-/// Each chart is its own file, named by what it shows.
+/// Each chart is a separate file, named by its content.
 fn charts_stand_alone(place: &Place) {
     let listed = place.run(["report", "--chart", "--format", "csv"]).expect(0).stdout;
     assert!(listed.starts_with("chart,shows\r\n"), "{listed}");
@@ -246,7 +246,7 @@ fn charts_stand_alone(place: &Place) {
         .says(&["the chart nowhere/osm-phases.png"]);
 }
 
-/// Opens the report in a real browser, offline, and looks that something was drawn.
+/// Opens the report in a real browser, offline, and checks that something was drawn.
 fn screenshot(place: &Place, report: &Path) {
     let Some(browser) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
         std::process::Command::new(name).arg("--version").output().is_ok_and(|done| done.status.success())
@@ -329,7 +329,7 @@ rounds = 2
 #[test]
 fn a_server_that_dies_in_a_run_is_told_and_finished_runs_stay() {
     let place = Place::new();
-    // Killed, it leaves no word; and once its error had no path of a log.
+    // Killed, it leaves no message; once the error lacked the log's path.
     for (number, how) in ["QUIT", "KILL"].into_iter().enumerate() {
         let text = MANAGED.replace("duration = \"1s\"", &format!("duration = \"{}s\"", number + 2));
         let file = place.write("dies.toml", text);
@@ -384,7 +384,7 @@ fn a_password_in_an_experiment_file_is_kept_nowhere() {
 fn names_from_outside_cannot_act_in_a_report() {
     let (place, server) = (Place::new(), Server::start());
     let hostile = "<script>alert(1)</script>.sql";
-    // The slash in it makes the first half a folder.
+    // The slash makes the first half a folder.
     std::fs::create_dir(place.path().join("<script>alert(1)<")).unwrap();
     place.write(hostile, "SELECT 1;\n");
     place.run(["bench", "-t", "50", "-n", "-f", hostile, &server.url()]).expect(0);
@@ -412,7 +412,7 @@ fn bad_experiment_files_are_explained() {
         let file = place.write("bad.toml", MANAGED.replacen(right, wrong, 1));
         let done = place.run(["run", file.to_str().unwrap()]).expect(65);
         assert!(done.stderr.contains(hint), "{wrong}:\n{}", done.stderr);
-        // What only the server knows is not a mistake at a place in the file.
+        // An error that only the server detects has no line in the file.
         assert!(done.stderr.contains("bad.toml") || hint == "shared_buffers", "{wrong}:\n{}", done.stderr);
         assert!(
             !place.results().exists() || place.sql("select count(*) from v_run where kind = 'client'") == "0",
@@ -505,7 +505,7 @@ fn a_full_disk_is_said_and_loses_nothing() {
             );
             break;
         }
-        // Not a test of patience: fill most of what is left.
+        // Not a test of large writes: fill most of the space.
         let _ = std::fs::write(small.join("filler"), vec![0u8; 300_000]);
     }
     assert_eq!(code, Some(74));
@@ -520,7 +520,7 @@ fn a_full_disk_is_said_and_loses_nothing() {
     ]);
     assert!(kept.expect(0).stdout.contains('1'));
 
-    // The same for a private server whose folder is too small.
+    // The same for a private server in a folder that is too small.
     let mut command = place.command(["target", "start", "full"]);
     command.env("PGDYNO_HOME", small.join("home"));
     let done = support::finish(command);
@@ -566,7 +566,7 @@ fn shipped_experiments_are_valid() {
     assert!(seen >= 5);
 }
 
-/// A machine that stands still in mid-run is noticed with nothing but a connection, and the run is measured again.
+/// A machine that stalls during a run is noticed with only a connection, and the run is measured again.
 #[test]
 fn a_run_whose_server_stood_still_is_named_and_measured_again() {
     let (place, server) = (Place::new(), Server::start());
@@ -592,12 +592,12 @@ fn a_run_whose_server_stood_still_is_named_and_measured_again() {
     backends.iter().for_each(|pid| signal(*pid, "CONT"));
     let (status, seen) = running.end();
     assert!(status.success(), "{seen}");
-    // Whatever else the host did at the same time.
+    // Independent of other activity on the host.
     let named = "transactions per second went from ";
     assert!(seen.contains(named) && seen.contains("measured again, 1 of 2 times at most"), "{seen}");
     let runs = place.run(["table", "runs", "-e", "still", "--format", "csv"]).expect(0).stdout;
     assert!(runs.contains("measured again"), "{runs}");
-    // Whatever else happened on this machine: one of the two counts, and says why it is there.
+    // Independent of other activity: one of the two runs counts, and the other has its reason.
     let count = |what: &str| place.sql(&format!("select count(*) from {what}"));
     assert_eq!(count("v_run where kind = 'client'"), "2");
     assert_eq!(count("v_run where set_aside like 'wait, round 1: %' and validity = 'invalid'"), "1");

@@ -1,4 +1,4 @@
-//! Factors of one's own, how clients connect, and queries beside each other: `pgdyno run` end to end.
+//! User-defined factors, connections as a factor, and several queries: `pgdyno run` end to end.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::support::{self, Finished, Place, Server, Watched, line_of, signal};
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS public.t AS SELECT i AS id, i % 1000 AS x FROM generate_series(1, 50000) i;\n\
                      ANALYZE public.t;\n";
 
-/// What an index is worth to a lookup, on the target that stands for TARGET.
+/// The effect of an index on a lookup, with the target in place of TARGET.
 const INDEX: &str = r#"
 question = "Does the index help?"
 [target]
@@ -35,14 +35,14 @@ duration = "400ms"
 rounds = 4
 "#;
 
-/// The file of the index, with what it names.
+/// The file of the index experiment, with its inputs.
 fn index(place: &Place, target: &str) -> PathBuf {
     place.write("table.sql", TABLE);
     place.write("lookup.sql", "\\set x random(0, 999)\nSELECT count(id) FROM public.t WHERE x = :x;\n");
     place.write("index.toml", INDEX.replace("TARGET", target))
 }
 
-/// Runs a file against the server at TEST_URL.
+/// Runs a file with TEST_URL set to the server.
 fn run_at(place: &Place, server: &Server, args: &[&str]) -> Finished {
     support::finish(command_at(place, server, args))
 }
@@ -53,7 +53,7 @@ fn command_at(place: &Place, server: &Server, args: &[&str]) -> Command {
     command
 }
 
-/// Relations that the runs of each arm recorded under this name.
+/// Relations with this name that the runs of each arm recorded.
 fn recorded_in(place: &Place, relation: &str) -> String {
     let runs = format!("select count(*) from relation where name like '%{relation}' and run_id = run.run_id");
     place.sql(&format!(
@@ -71,7 +71,7 @@ fn indexed(place: &Place, name: &str) -> bool {
     String::from_utf8_lossy(&psql.stdout).trim() == "t"
 }
 
-/// The answer, and what is left, on a server that pgdyno started itself.
+/// The answer, and the cleanup, on a server that pgdyno started.
 #[test]
 fn an_index_is_a_factor_and_is_gone_afterwards() {
     let place = Place::new();
@@ -92,12 +92,13 @@ fn an_index_is_a_factor_and_is_gone_afterwards() {
     place.run(["target", "destroy", "indexed"]).expect(0);
 }
 
-/// From when TCP is first asked for it has another port, and was taken for another server: nobody could undo it.
+/// The first request for TCP gives a new port, so the server was taken for another one, and nobody could undo
+/// the change.
 #[test]
 fn what_was_left_on_a_private_server_is_undone_also_when_its_port_changed() {
     let place = Place::new();
     let file = index(&place, "managed = { name = \"moved\" }");
-    // With another factor of one's own beside it, one server does for both arms.
+    // With another user-defined factor, one server is enough for both arms.
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text + "[change.beside.as_it_is]\ncheck = \"SELECT true\"\n").unwrap();
     let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
@@ -117,7 +118,7 @@ fn what_was_left_on_a_private_server_is_undone_also_when_its_port_changed() {
     place.run(["target", "destroy", "moved"]).expect(0);
 }
 
-/// A server of somebody else: nothing without leave, and nothing left when pgdyno is killed.
+/// A user's server: no change without consent, and none left after pgdyno is killed.
 #[test]
 fn an_index_on_a_server_by_url_is_undone_when_pgdyno_is_killed() {
     let (place, server) = (Place::new(), Server::start());
@@ -155,8 +156,8 @@ fn an_index_on_a_server_by_url_is_undone_when_pgdyno_is_killed() {
     place.wait_until_quiet(Duration::from_secs(10));
 }
 
-/// Ctrl-C in an undo that hangs began the same undo again, without an end, and the last words did not tell that anything
-/// was left.
+/// Ctrl-C during a hanging undo started the same undo again, without end, and the final message did not
+/// mention the remaining change.
 #[test]
 fn an_undo_that_is_not_waited_for_is_left_and_told() {
     let (place, server) = (Place::new(), Server::start());
@@ -203,7 +204,7 @@ rounds = 2
     place.wait_until_quiet(Duration::from_secs(10));
 }
 
-/// Two scripts as arms, on the server at TEST_URL.
+/// Two scripts as arms, with TEST_URL set to the server.
 fn two_queries(place: &Place, [first, second]: [&str; 2]) -> PathBuf {
     place.write("first.sql", first);
     place.write("second.sql", second);
@@ -255,7 +256,7 @@ fn scripts_that_answer_differently_are_told_wherever_speeds_are() {
     assert_eq!(place.sql(events), "second 1");
 }
 
-/// Areas 5, 6, 7, … against 4, 5, 6, … of one row each: the draws say by how much.
+/// Areas 5, 6, 7, … against 4, 5, 6, … of one row each: the relative error depends on the drawn row.
 #[test]
 fn how_far_answers_are_off_is_measured_for_each_script_and_column() {
     let (place, server) = (Place::new(), Server::start());
@@ -362,7 +363,7 @@ fn equal_scripts_are_refused_unless_that_is_meant() {
     assert!(!done.stdout.contains("do not do the same"), "{}", done.stdout);
 }
 
-/// Lookups by every way to connect.
+/// Lookups by all kinds of connections.
 const CONNECTIONS: &str = r#"
 question = "What does the way to connect cost?"
 [target]
@@ -421,7 +422,7 @@ fn clients_connect_by_socket_tcp_tls_and_pgbouncer() {
     place.run(["target", "destroy", "ways"]).expect(0);
 }
 
-/// What PgBouncer's version decides is known only where it is installed.
+/// The effect of PgBouncer's version is only known where it is installed.
 #[test]
 fn prepared_statements_that_pgbouncer_loses_are_told_and_no_run_is_full_of_errors() {
     if !has_pgbouncer() {
@@ -443,11 +444,11 @@ fn prepared_statements_that_pgbouncer_loses_are_told_and_no_run_is_full_of_error
     place.run(["target", "destroy", "lost"]).expect(0);
 }
 
-/// One thing wrong in a file that is right otherwise.
+/// A single error in an otherwise valid file.
 struct Mistake {
     right: &'static str,
     wrong: &'static str,
-    /// Words of the line that the message names.
+    /// Text of the line that the message names.
     at: &'static str,
     says: &'static [&'static str],
 }

@@ -1,4 +1,4 @@
-//! `pgdyno osm fetch` against its own mirror.
+//! `pgdyno osm fetch` with a local mirror.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::mirror::{Fault, File, MALTA, Mirror, extract, md5_of};
 use crate::support::{Finished, Place, SmallDisk, Watched, finish, not_available, signal};
 
-/// `pgdyno osm fetch …` with nothing of the caller's proxies.
+/// `pgdyno osm fetch …` without the caller's proxies.
 fn command(place: &Place, mirror: &Mirror, args: &[&str]) -> Command {
     let mut command = place.command(["osm", "fetch"].iter().chain(args));
     for proxy in ["http_proxy", "https_proxy", "all_proxy"] {
@@ -55,7 +55,7 @@ fn an_extract_is_got_by_its_name_once() {
     }
     again.says(&["there already"]);
     assert!(!mirror.asked().contains(&format!("{MALTA} 200")));
-    // Nobody is asked, and nobody need be there.
+    // No request is made, and no server is needed.
     let offline = fetch(&place, &mirror, &["--offline", "malta"]).expect(0).says(&["fetched before"]);
     assert_eq!((offline.stdout, mirror.asked()), (done.stdout, Vec::new()));
     fetch(&place, &mirror, &["--offline", "delaware"]).expect(65).says(&["what is kept: malta"]);
@@ -108,7 +108,7 @@ fn whatever_ends_a_download_the_same_command_goes_on() {
         assert_eq!(status.code(), code, "{seen}");
         assert_eq!(seen.contains("the same command goes on"), code.is_some(), "{seen}");
     }
-    // Silence is no end; it is tried again after a moment.
+    // A silent server is tried again after a moment.
     mirror.spoil(MALTA, &[Fault::Silent(10_000)]);
     let done = fetch(&place, &mirror, &["malta", "-o", "m.pbf", "--timeout", "2"]).expect(0);
     let done =
@@ -136,7 +136,7 @@ fn a_full_disk_loses_nothing() {
     assert_eq!(std::fs::read(folder.join("m.pbf")).unwrap(), extract(200_000));
 }
 
-/// All of the free space was written first.
+/// The download filled all free space first.
 #[test]
 fn a_disk_that_is_too_small_is_known_before_the_download() {
     let (place, mirror) = (Place::new(), Mirror::start());

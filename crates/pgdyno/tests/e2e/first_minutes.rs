@@ -1,8 +1,8 @@
-//! What a new user types in the first ten minutes.
+//! Commands that a new user types in the first ten minutes.
 
 use crate::support::{Place, Server, finish};
 
-/// It was refused with a list of options.
+/// The command was refused with a list of options.
 #[test]
 fn one_run_on_a_private_server_needs_no_comparison() {
     let place = Place::new();
@@ -16,13 +16,13 @@ fn one_run_on_a_private_server_needs_no_comparison() {
     place.write("mine.sql", "create table mine as select 1;\n");
     let own = ["bench", "-f", "own.sql", "-t", "3", "--managed=other", "--prepare", "mine.sql"];
     place.run(own).expect(0);
-    // More clients than a server lets in by itself.
+    // More clients than a server allows by default.
     place.run(["bench", "-S", "-c", "120", "-t", "1", "-s", "2", "--managed"]).expect(0);
     place.run(["bench", "-S", "--managed", "shop"]).expect(64).says(&["--managed", "leave one of them out"]);
     place.run(["bench", "-i", "-s", "1", "--managed"]).expect(0);
 }
 
-/// A script that only read something else emptied the table, as pgbench does.
+/// A script that only read other tables emptied this table, as in pgbench.
 #[test]
 fn a_script_of_ones_own_empties_no_table() {
     let (place, server) = (Place::new(), Server::start());
@@ -58,7 +58,7 @@ fn an_answer_is_short_where_all_went_well() {
         assert!(done.stdout.contains(words), "{words}: {}", done.stdout);
     }
     assert!(told.iter().any(|line| line.contains("pgdyno report -e ")), "{}", told.join("\n"));
-    // All of the way to it is there for who asks.
+    // All steps are in the verbose output.
     let verbose = place.run(bench.into_iter().chain(["settings: jit=off", "--again", "-v"]));
     for words in ["target: managed server", "arm jit off: jit = off", "guard", "1/4"] {
         assert!(verbose.stderr.contains(words), "{words}: {}", verbose.stderr);

@@ -1,5 +1,5 @@
-//! Commands in a folder that somebody else owns or can write to: nothing of that user's is followed, believed, or given the rights of
-//! the one who types.
+//! Commands in a folder that another user owns or can write to: that user's links are not followed, files not
+//! trusted, and no files get our permissions.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::support::{Finished, Place, Server, account, finish, is_root, not_avai
 
 const REPORT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/tests/data/pgbench/15-agg.txt");
 
-/// A folder of the account with an imported report in it; the results file is ours. `None` where we are not root.
+/// The account's folder with an imported report; the results file is ours. `None` unless we are root.
 fn folder(place: &Place) -> Option<PathBuf> {
     let (Some((user, group)), true) = (account("postgres"), is_root()) else {
         not_available("a folder of another user", "only root can make one");
@@ -21,7 +21,7 @@ fn folder(place: &Place) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Where the results file is the default one, in that folder.
+/// Runs in that folder, where the default results file is.
 #[track_caller]
 fn run(place: &Place, folder: &Path, args: &[&str], code: i32) -> String {
     let done = finished(place, folder, args).expect(code);
@@ -39,7 +39,7 @@ fn give(path: &Path) {
     std::os::unix::fs::lchown(path, Some(user), Some(group)).unwrap();
 }
 
-/// A planted file with the setuid bit gave root's report that bit, and its owner could write a program into it.
+/// A planted setuid file made root's report setuid, and its owner could write a program into it.
 #[test]
 fn a_report_takes_over_no_rights_of_a_file_of_others() {
     let place = Place::new();
@@ -83,7 +83,7 @@ fn what_is_written_there_goes_through_no_link_of_others() {
     }
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "kept");
     assert!(!place.path().join("new").exists());
-    // A folder on the way.
+    // A folder on the path.
     let elsewhere = place.path().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     plant("out", &elsewhere);
@@ -94,7 +94,7 @@ fn what_is_written_there_goes_through_no_link_of_others() {
     assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
 
-/// The number of the process was written into the file that a link of the lock's name led to.
+/// The process id was written to the target of a link with the lock's name.
 #[test]
 fn a_lock_is_no_link_of_others() {
     let place = Place::new();
@@ -119,7 +119,7 @@ fn a_lock_is_no_link_of_others() {
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "kept");
 }
 
-/// In a folder that all users can write to, the journal of another user replaced everything in the results file.
+/// In a folder writable by all, another user's journal replaced the content of the results file.
 #[test]
 fn a_journal_or_log_of_others_is_not_applied_to_the_results() {
     let place = Place::new();
@@ -134,7 +134,7 @@ fn a_journal_or_log_of_others_is_not_applied_to_the_results() {
         }
         assert_eq!(std::fs::read_to_string(&planted).unwrap(), "anything");
         std::fs::remove_file(&planted).unwrap();
-        // A pipe would be waited for.
+        // Opening a pipe would block.
         let mode = rustix::fs::Mode::from_raw_mode(0o666);
         rustix::fs::mknodat(rustix::fs::CWD, &planted, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         run(&place, &folder, &["import", REPORT, "--name", "mine"], 74);

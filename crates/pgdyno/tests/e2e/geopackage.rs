@@ -1,4 +1,4 @@
-//! `pgdyno export tiles`, read back by GDAL: what QGIS would see.
+//! `pgdyno export tiles`, read by GDAL: the same view as in QGIS.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,8 +10,8 @@ use spec::{
     Validity,
 };
 
-/// Two arms: both were asked for 2/1/1, the base for 2/2/1 too. In a second round, which counts for neither, the base was slow and
-/// the other arm's run is invalid.
+/// Two arms: both requested 2/1/1, the base also 2/2/1. In a second round, which counts for neither, the base
+/// was slow and the other arm's run is invalid.
 fn runs() -> Vec<Run> {
     let tile = |x: u32, mean_us: f64| TileFigures {
         script: 0,
@@ -147,10 +147,10 @@ fn tiles_are_polygons_with_figures_to_others() {
             "SEPARATOR=SEMICOLON",
         ],
     );
-    // As numbers, however GDAL writes them.
+    // Compare as numbers, independent of GDAL's format.
     let rows = rows.replace('"', "").replace("0.0", "0");
     let rows: Vec<&str> = rows.lines().skip(1).collect();
-    // ST_TileEnvelope(2, 1, 1), as PostGIS' manual has it, by its corners.
+    // ST_TileEnvelope(2, 1, 1) from PostGIS's manual, by its corners.
     let ring = "POLYGON ((-10018754.1713946 0,0 0,0 10018754.1713946,-10018754.1713946 10018754.1713946,-10018754.1713946 0))";
     let row = |figures: &str| rows.iter().find(|row| row.contains(figures)).copied().unwrap_or_default();
     let gis = row("map;clients 4;gis;roads;2;1;1;40;3;6;1234.5;2;50");
@@ -183,7 +183,7 @@ fn what_cannot_be_exported_is_said() {
     export("tiles.json").expect(64).says(&["ends in .gpkg", "tiles.gpkg"]);
 }
 
-/// It asked for a number, where other commands take the newest.
+/// It required a number, unlike other commands, which take the newest.
 #[test]
 fn without_a_name_it_is_the_newest_experiment() {
     let place = Place::new();

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::support::{self, Place, Server, programs};
 
-/// Runs the real pgbench in the place's folder; gives what it printed, both streams together.
+/// Runs the real pgbench in the place's folder; returns both output streams together.
 fn pgbench(place: &Place, server: &Server, args: &[&str]) -> String {
     let output = Command::new(programs().join("pgbench"))
         .args(args)
@@ -20,7 +20,6 @@ fn pgbench(place: &Place, server: &Server, args: &[&str]) -> String {
     format!("{talk}{report}")
 }
 
-/// Files of the place whose names begin like this, sorted.
 fn files(place: &Place, prefix: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(place.path()).expect("own folder").flatten();
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -29,7 +28,6 @@ fn files(place: &Place, prefix: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Latencies of a log in µs, sorted.
 fn sorted(files: &[PathBuf]) -> Vec<f64> {
     let text: String = files.iter().map(|file| std::fs::read_to_string(file).expect("a log")).collect();
     let mut times: Vec<f64> =
@@ -42,12 +40,12 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap_or_else(|_| panic!("{text:?} is no number"))
 }
 
-/// The signal ended it without a word.
+/// The signal ended the program silently.
 #[test]
 fn a_limit_of_the_size_of_files_is_told() {
     let place = Place::new();
     let report = concat!(env!("CARGO_MANIFEST_DIR"), "/../results/tests/data/pgbench/15-agg.txt");
-    // 64 and 300 kB: no file can be made, or none that holds the schema.
+    // 64 and 300 kB: too small for a file, or for the schema.
     for blocks in [128, 600] {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(format!("ulimit -f {blocks}; exec \"$0\" \"$@\""));
@@ -83,7 +81,7 @@ fn percentiles_of_a_log_are_those_of_sorting_it() {
     let logs: Vec<PathBuf> = logs.into_iter().filter(|path| *path != report).collect();
     assert_eq!(logs.len(), 2);
 
-    // The other thread's log is found beside the first one.
+    // The other thread's log is found next to the first.
     let done = place.run([report.as_os_str(), logs[0].as_os_str()].iter().fold(
         vec!["import".into(), "--name".into(), "first run".into()],
         |mut args: Vec<std::ffi::OsString>, file| {
@@ -110,7 +108,7 @@ fn percentiles_of_a_log_are_those_of_sorting_it() {
                      where artifact.name = 'statements.json'";
     assert_eq!(place.sql(statement), "select pg_sleep(random() * 0.002);");
 
-    // The same once more is refused, in whatever part.
+    // Importing any part again is refused.
     place.run(["import".as_ref(), report.as_os_str()]).expect(64).says(&["imported before", "--again"]);
     place.run(["import".as_ref(), logs[1].as_os_str()]).expect(64).says(&["imported before"]);
     assert_eq!(place.sql("select count(*) from run"), "1");
@@ -123,7 +121,7 @@ fn old_results_are_compared_tabled_and_reported() {
     let (place, server) = (Place::new(), Server::start());
     for (arm, sleep) in [("slow", "0.016"), ("fast", "0.002")] {
         place.write("work.sql", format!("select pg_sleep({sleep});\n"));
-        // A loop in a shell script, all in one file.
+        // A loop in a shell script, with output to one file.
         let text: String = ["1", "2", "1", "2", "1", "2"]
             .map(|clients| pgbench(&place, &server, &["-n", "-f", "work.sql", "-t", "40", "-c", clients]))
             .concat();
@@ -177,7 +175,7 @@ fn logs_of_osm2pgsql_come_in_as_loads() {
     assert!(phases.contains("node") && phases.contains("al_polygon"), "{phases}");
     place.run(["import", "night.log"]).expect(64).says(&["imported before"]);
     assert!(!std::fs::read(place.results()).unwrap().windows(6).any(|bytes| bytes == b"geheim"));
-    // One that is not whole is kept as that.
+    // An incomplete log is stored as incomplete.
     place.write("cut.log", &slim[..slim.len() / 2]);
     place.run(["import", "cut.log"]).expect(0);
     let doubts = place.sql("select doubts from v_run where validity = 'invalid'");
@@ -210,14 +208,14 @@ fn what_cannot_be_imported_leaves_nothing_behind() {
         .expect(64)
         .says(&["--sampling-rate must be above 0, up to 1"]);
     place.run(["import"]).expect(64);
-    // From standard input, too.
+    // Also from standard input.
     let mut piped = place.command(["import", "-"]);
     piped.stdin(std::fs::File::open(place.path().join("good.txt")).expect("a report"));
     support::finish(piped).expect(0);
     assert_eq!(place.sql("select tps from v_run"), "5");
 }
 
-/// Marks a results file that nobody has open as one of an earlier build: by SQLite's header.
+/// Sets an earlier schema version in the file header; the file must be closed.
 fn make_earlier(results: &std::path::Path, version: u32) {
     let mut bytes = std::fs::read(results).unwrap();
     bytes[60..64].copy_from_slice(&version.to_be_bytes());
@@ -281,7 +279,7 @@ fn what_bench_printed_elsewhere_is_kept_with_its_distribution_and_compared() {
         assert!(done.stdout.contains("work.sql") && !done.stderr.contains("not available"), "{done:?}");
         place.run(&args).expect(64).says(&["imported before"]);
     }
-    // Every figure is as it was where it was measured.
+    // All figures equal the original ones.
     let figures = "select group_concat(f, ' ') from (select printf('%.6f %d %d %d %d', tps, p50_us, p99_us, max_us, ok) \
                    as f from v_run order by p99_us, tps)";
     assert_eq!(place.sql(figures), elsewhere.sql(figures));
@@ -293,7 +291,7 @@ fn what_bench_printed_elsewhere_is_kept_with_its_distribution_and_compared() {
         assert!(done.stdout.contains("faster"), "{metric}: {}", done.stdout);
     }
 
-    // What was measured into this very file is no second run; what is taken over many is none at all.
+    // A run measured into this file is not imported again; an aggregate over several runs is not a run.
     let own = place.run(["bench", "-f", "-", "-t", "50", "-n", "--format", "json", "-S", &url]);
     assert_eq!(own.status.code(), Some(65), "nothing on standard input: {}", own.stderr);
     let script = place.write("one.sql", "select 1;\n");

@@ -1,5 +1,4 @@
-//! `make install`, by what it calls: everything in its place, a shell that completes, pages that can be read, and all of
-//! it gone again.
+//! `make install`: files, shell completion, manual pages, and complete removal.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -26,7 +25,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What bash offers for the last of these words.
+/// bash's completions of the last word.
 fn offered(script: &Path, words: &[&str]) -> Vec<String> {
     let ask = r#"source "$1"; shift
         COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); COMPREPLY=()
@@ -70,7 +69,7 @@ fn what_is_installed_works_and_goes_again() {
     assert_eq!(offered(&script, &["pgdyno", "compare", "--metric", "p9"]), ["p95", "p99"]);
     assert_eq!(offered(&script, &["pgdyno", "pgbench", "--agg"]), ["--aggregate-interval"]);
     assert_eq!(offered(&script, &["pgdyno", "pgbench", "-M", "p"]), ["prepared"]);
-    // What bench refuses was offered, and files for values that are none.
+    // bash completed options that bench refuses, and files for other values.
     assert_eq!(offered(&script, &["pgdyno", "bench", "--agg"]), [""]);
     for command in ["run", "bench"] {
         assert_eq!(offered(&script, &["pgdyno", command, "--slices", ""]), ["auto", "true", "false"]);

@@ -1,5 +1,5 @@
-//! Settings of a server that is not pgdyno's, when the pgdyno that changed them is killed: put back by its watchdog,
-//! else told by every command, and put back by `target restore`.
+//! Settings of a user's server when the pgdyno that changed them is killed: its watchdog restores them;
+//! otherwise every command reports them, and `target restore` restores them.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use crate::support::{self, Place, Server, Watched, signal};
 
-/// All time that a watchdog has.
+/// Time limit for a watchdog.
 const BOUND: Duration = Duration::from_secs(10);
 
-/// An experiment whose one arm changes the server: a setting that stood in postgresql.auto.conf, and one that did not.
+/// An experiment with one arm that changes the server: a setting that was in postgresql.auto.conf, and one
+/// that was not.
 const EXPERIMENT: &str = r#"
 question = "Does a slower checkpoint help?"
 [target]
@@ -39,8 +40,8 @@ duration = "1s"
 rounds = 2
 "#;
 
-/// Lets bytes through to a server, until a client says certain words for the n-th time: from then on that connection
-/// is stuck, and nothing of what it says arrives.
+/// Forwards bytes to a server until a client has sent this text n times: from then on that connection hangs,
+/// and its data no longer arrives.
 struct Gate {
     port: u16,
     closing: Arc<Mutex<Option<(&'static str, u32)>>>,
@@ -99,7 +100,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, opens: impl Fn(&[u8]) -> bool) {
     let _ = to.shutdown(Shutdown::Both);
 }
 
-/// A place with the experiment, and a server with its own setting and a superuser with a password.
+/// A place with the experiment, and a server with a custom setting and a superuser with a password.
 fn set_up() -> (Place, Server, PathBuf) {
     let (place, server) = (Place::new(), Server::start());
     server.psql("alter role scram superuser");
@@ -110,7 +111,7 @@ fn set_up() -> (Place, Server, PathBuf) {
     (place, server, file)
 }
 
-/// What stands in postgresql.auto.conf, and what is in force.
+/// The content of postgresql.auto.conf, and the active values.
 fn settings(server: &Server) -> (String, String) {
     let file = "select string_agg(name || '=' || setting, ' ' order by name) from pg_file_settings \
                 where sourcefile like '%auto.conf'";
@@ -131,7 +132,7 @@ fn journals(place: &Place) -> Vec<PathBuf> {
     files.flatten().map(|file| file.path()).filter(|path| path.file_name() != Some("lock".as_ref())).collect()
 }
 
-/// Pids of processes of this place whose command line has these words.
+/// Processes of this place with this text in the command line.
 fn pids(place: &Place, words: &str) -> Vec<u32> {
     let of = |line: &String| line.split(':').next().and_then(|pid| pid.parse().ok());
     place.processes().iter().filter(|line| line.contains(words)).filter_map(of).collect()
@@ -143,7 +144,7 @@ fn run(place: &Place, file: &Path, url: &str, more: &[(&str, &str)]) -> Watched 
     Watched::start(command)
 }
 
-/// Kills a run once it has changed the server, and its watchdog before it: so that everything stays as it is.
+/// Kills a run's watchdog and then the run after a change, so that the change stays.
 fn leave_changed(place: &Place, file: &Path, url: &str) {
     let mut running = run(place, file, url, &[]);
     assert!(running.until("step: measure"), "{}", running.seen);
@@ -175,14 +176,15 @@ fn a_killed_pgdyno_leaves_a_users_server_as_it_was() {
     std::fs::set_permissions(&passfile, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let passfile = passfile.to_str().unwrap();
     let (in_url, elsewhere) = (network(":geheim"), network(""));
-    // (words, how often, url, variables): where the run stands when it is killed.
+    // (text, count, url, variables): the moment at which the run is killed.
     type Moment<'a> = (&'static str, u32, &'a str, &'a [(&'a str, &'a str)]);
     let moments: [Moment<'_>; 6] = [
         ("ALTER SYSTEM SET", 1, &in_url, &[]),
         ("ALTER SYSTEM SET", 2, &elsewhere, &[("PGPASSWORD", "geheim")]),
         ("pg_reload_conf", 1, &elsewhere, &[("PGPASSFILE", passfile)]),
         ("SELECT 1;", 300, &in_url, &[]),
-        // Putting back: bgwriter_delay is reset, then checkpoint_timeout set to what it was, then all re-read.
+        // Restoring: bgwriter_delay is reset, then checkpoint_timeout set to its old value, then the
+        // configuration reloaded.
         ("SET \"checkpoint_timeout\" = '7min'", 1, &elsewhere, &[("PGPASSWORD", "geheim")]),
         ("pg_reload_conf", 2, &elsewhere, &[("PGPASSFILE", passfile)]),
     ];
@@ -203,7 +205,7 @@ fn a_killed_pgdyno_leaves_a_users_server_as_it_was() {
                 "{what}: the password is in its {secret}"
             );
         }
-        // Ctrl-C reaches a terminal's whole session; the watchdog has one of its own, and minds no signal.
+        // Ctrl-C reaches a terminal's whole session; the watchdog has a separate one, and ignores signals.
         assert_eq!(session(watchdog[0]), watchdog[0], "{what}");
         signal(watchdog[0], "INT");
         signal(watchdog[0], "TERM");
@@ -226,9 +228,9 @@ fn a_run_that_ends_by_itself_leaves_no_watchdog_and_no_journal() {
     let (place, server, file) = set_up();
     let mut running = run(&place, &file, &server.url(), &[]);
     assert!(running.until("step: measure"), "{}", running.seen);
-    // It waits until it was looked at: on a busy machine it was two runs further by then.
+    // Pause the run during the check: on a busy machine it had advanced two runs by then.
     signal(running.child.id(), "STOP");
-    // A watchdog that was killed is replaced before the next change.
+    // A killed watchdog is replaced before the next change.
     let first = pids(&place, "settings-watchdog");
     assert_eq!((first.len(), settings(&server)), (1, changed_settings()));
     signal(first[0], "KILL");
@@ -252,7 +254,7 @@ fn what_the_watchdog_could_not_put_back_is_told_and_restored() {
     place.wait_until_quiet(BOUND);
     assert_eq!(journals(&place).len(), 1);
 
-    // The server is away: who asks for it learns what is left on it, by whatever way he asks.
+    // The server is down: every command that needs it reports the change.
     let left = ["bgwriter_delay = 50ms", "checkpoint_timeout = 9min (before: 7min)", "pgdyno target restore"];
     let status = place.run(["target", "status", "--format", "json"]).expect(0).says(&left);
     assert!(status.stdout.contains("left changed") && !status.stdout.contains("geheim"), "{}", status.stdout);
@@ -265,7 +267,7 @@ fn what_the_watchdog_could_not_put_back_is_told_and_restored() {
 
     server.restart();
     assert_eq!(settings(&server), changed_settings());
-    // Nobody without the right to put it back is kept from measuring, but he is told.
+    // A user without the right to restore it may still measure, but sees the message.
     server.psql("create role guest login");
     let guest = format!("host={} port={} user=guest dbname=postgres", server.socket.display(), server.port);
     place
@@ -273,7 +275,7 @@ fn what_the_watchdog_could_not_put_back_is_told_and_restored() {
         .expect(0)
         .says(&left)
         .says(&["not put back"]);
-    // The drop-in does not measure under them unless it is told to.
+    // The drop-in refuses to measure, unless an option allows it.
     let dropin = |more: &[&str]| {
         let words = ["pgbench", "-n", "-t", "1", "-f", "one.sql", "-U", "postgres", "-h"];
         let (host, port) = (server.socket.to_str().unwrap(), server.port.to_string());
@@ -303,7 +305,7 @@ fn the_next_command_by_another_way_says_what_it_put_back() {
     let (place, server, file) = set_up();
     leave_changed(&place, &file, &server.network_url("scram", "geheim", "?sslmode=disable"));
     assert_eq!(settings(&server), changed_settings());
-    // Left by way of the network, found by way of the socket.
+    // Left over TCP, found over the socket.
     place
         .run(["bench", "-t", "1", "-n", "-f", "one.sql", &server.url()])
         .expect(0)
@@ -325,7 +327,7 @@ fn the_drop_in_asks_a_server_without_a_journal_nothing_more() {
         (log.matches("connection received").count(), log.matches("statement: ").count())
     };
     let plain = measure();
-    // Of another server: its port is not this one's.
+    // A journal of another server: the port differs.
     let folder = place.home().join("journal");
     std::fs::create_dir_all(&folder).unwrap();
     let journal = |port: u16| {
@@ -337,7 +339,7 @@ fn the_drop_in_asks_a_server_without_a_journal_nothing_more() {
     };
     std::fs::write(folder.join("a.json"), journal(1)).unwrap();
     assert_eq!(measure(), plain);
-    // That may be this one's: one question, over the connection that is there anyway.
+    // Possibly a journal of this server: one query, over the existing connection.
     std::fs::write(folder.join("a.json"), journal(server.port)).unwrap();
     assert_eq!(measure(), (plain.0, plain.1 + 1));
 }
@@ -377,7 +379,7 @@ fn two_pgdynos_do_not_change_one_server_at_once() {
     let status = place.run(["target", "status", "--format", "csv"]).expect(0);
     assert!(status.stdout.contains("changed by a run under way"), "{}", status.stdout);
     place.run(["target", "restore"]).expect(67).says(&["a run under way"]);
-    // Also while the first is in the arm that changes nothing.
+    // Also while the first run is in the arm without changes.
     assert!(first.until("step: measure"), "{}", first.seen);
     assert_eq!(settings(&server), own_settings());
     let other = place.path().join("other.sqlite");
@@ -391,8 +393,8 @@ fn two_pgdynos_do_not_change_one_server_at_once() {
     assert!(journals(&place).is_empty());
 }
 
-/// A second experiment was refused only when it came to change what was not so already: its other runs were measured
-/// under the settings of the first one.
+/// A second experiment was refused only at its first change: its other runs were measured with the settings
+/// of the first experiment.
 #[test]
 fn a_second_experiment_is_refused_before_anything_is_measured() {
     let (place, server, _) = set_up();
@@ -413,7 +415,7 @@ fn a_second_experiment_is_refused_before_anything_is_measured() {
         done.says(&["another pgdyno (pid ", "nothing is changed or measured", "pgdyno target status"]);
     };
     let mut first = run(&place, &file, &server.url(), &[]);
-    // From its beginning on, before any arm is in force, then in one arm and in the other.
+    // From its beginning on, before any arm is active, then in each arm.
     for time in ["step: results", "step: measure", "step: measure"] {
         assert!(first.until(time), "{}", first.seen);
         refused(&file);
@@ -424,14 +426,14 @@ fn a_second_experiment_is_refused_before_anything_is_measured() {
     place.wait_until_quiet(BOUND);
     assert_eq!(settings(&server), own_settings());
     assert!(journals(&place).is_empty());
-    // Over it nobody is refused.
+    // After its end nobody is refused.
     let mut command = place.command(["run", looking_on.to_str().unwrap()]);
     command.env("TEST_URL", server.url());
     support::finish(command);
     assert_eq!(place.sql("select count(*) from v_run where workload = 'one' and arm in ('a', 'b')"), "4");
 }
 
-/// The experiment, except for sessions only.
+/// The experiment with session settings only.
 fn own_arms() -> String {
     let text = EXPERIMENT.replace("change_server = true\n", "").replace("base = \"changed\"", "base = \"a\"");
     let from = text.find("[settings.changed]").unwrap();
@@ -439,7 +441,7 @@ fn own_arms() -> String {
         + "[measure]\nslices = false\nwarmup = \"0s\"\nduration = \"1s\"\nrounds = 2\n"
 }
 
-/// Settings of the server were another experiment's from the middle of a run on, and the run counted.
+/// Another experiment changed the server's settings in the middle of a run, and the run counted.
 #[test]
 fn a_run_does_not_count_when_somebody_changes_the_server_under_it() {
     let (place, server, _) = set_up();
@@ -454,7 +456,7 @@ fn a_run_does_not_count_when_somebody_changes_the_server_under_it() {
     let (_, stderr) = running.end();
     let told = "somebody changed settings of the server under the run: bgwriter_delay was 200ms and is 60ms";
     assert!(stderr.contains(told), "{stderr}");
-    // Only that run: those after it have their settings read again, and their arm's.
+    // Only that run: later runs read their settings again, which are their arm's.
     let count = |which: &str| place.sql(&format!("select count(*) from v_run where {which}"));
     assert_eq!((count("validity = 'invalid'"), count("true")), ("1".into(), "4".into()), "{stderr}");
 
@@ -495,7 +497,7 @@ fn a_private_servers_settings_are_restored_by_its_name() {
     place.run(["target", "destroy", "mine"]).expect(0);
 }
 
-/// A journal as a pgdyno leaves it that was killed with its watchdog.
+/// The journal of a pgdyno that was killed with its watchdog.
 #[test]
 fn changes_left_on_a_private_server_are_told_and_undone() {
     let place = Place::new();
@@ -542,7 +544,7 @@ fn changes_left_on_a_private_server_are_told_and_undone() {
         .expect(0)
         .says(&["undone: command \"touch", "\"create table made ()\""]);
     assert!(undone());
-    // By whatever command reaches it, its name given or not.
+    // By any command that connects, with or without its name.
     leave();
     place.write("one.sql", "SELECT 1;\n");
     place
@@ -564,8 +566,8 @@ fn changes_left_on_a_private_server_are_told_and_undone() {
     place.run(["target", "destroy", "mine"]).expect(0).says(&["were not undone", "command \"touch"]);
 }
 
-/// A column that does not exist, and "what it did is still there": the server was locked for every later comparison, and neither
-/// `target restore` nor the undo by hand could help.
+/// A column did not exist, and the message was "what it did is still there": the server was locked for later
+/// comparisons, and neither `target restore` nor a manual undo helped.
 #[test]
 fn a_change_that_was_never_made_needs_no_undo() {
     let (place, server) = (Place::new(), Server::start());

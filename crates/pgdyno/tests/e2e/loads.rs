@@ -1,4 +1,4 @@
-//! OSM loads with a real osm2pgsql: as runs of a grid, and what they may touch.
+//! OSM loads with a real osm2pgsql: as runs of a grid, and the tables they may replace.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::{self, Finished, Place, Server, Watched, extract, finish, programs, signal};
 
-/// A style of output flex that makes these tables.
+/// A style for output flex that makes these tables.
 fn style(place: &Place, tables: &[&str]) -> String {
     let table = |name: &&str| {
         format!(
@@ -22,7 +22,7 @@ fn style(place: &Place, tables: &[&str]) -> String {
     place.write("style.lua", text).display().to_string()
 }
 
-/// Ordinary tables outside pgdyno's own schema.
+/// Ordinary tables outside pgdyno's schema.
 fn tables(server: &Server) -> String {
     server.psql(
         "select coalesce(string_agg(c.relname, ' ' order by c.relname), '') from pg_class c where relkind = 'r' \
@@ -52,13 +52,13 @@ fn loads_are_runs_that_are_compared_and_leave_nothing() {
     let file = file.to_str().unwrap();
     let planned = place.run(["run", file, "--dry-run"]).expect(0);
     planned.says(&["4 runs of jobs"]);
-    // Four real loads, and again each one that others disturbed.
+    // Four real loads, repeated if disturbed.
     let done = support::finish_within(place.command(["run", file]), Duration::from_secs(240));
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     let said = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("speed against") && said.contains("in the mean"), "{said}");
     assert_eq!(tables(&server), "", "what was only loaded for its time is gone");
-    // What one knows, the others say.
+    // All outputs contain the same figures.
     let jobs = place.run(["table", "jobs", "--format", "json"]).expect(0).stdout;
     for figure in
         ["time", "nodes", "ways", "relations", "cluster, index, analyze", "WAL", "tables", "indexes"]
@@ -67,7 +67,7 @@ fn loads_are_runs_that_are_compared_and_leave_nothing() {
     }
     let phases = place.run(["table", "phases", "--format", "csv"]).expect(0).stdout;
     assert!(phases.contains("planet_osm_polygon"), "{phases}");
-    // A run that others disturbed is invalid, and measured again. There is no other reason to be invalid.
+    // A disturbed run is invalid, and measured again. There is no other reason to be invalid.
     let other = "select count(*) from run join run_doubt using (run_id) where validity = 'invalid' \
                  and reason not in ('steal', 'throttled', 'unsteady', 'other_programs')";
     assert_eq!(place.sql(other), "0");
@@ -82,13 +82,13 @@ fn loads_are_runs_that_are_compared_and_leave_nothing() {
     for words in ["what its time is made of", "OpenStreetMap contributors", "program's CPU"] {
         assert!(page.contains(words), "{words}");
     }
-    // Time left is learned from those that are stored.
+    // The remaining time is estimated from stored runs.
     let more = place.run(["run", file, "--rounds", "4"]);
     assert!(matches!(more.status.code(), Some(0..=2)), "{}", more.stderr);
     assert!(!more.stderr.contains("stored before; about 0 s left"), "{}", more.stderr);
 }
 
-/// osm2pgsql replaces tables of its names without a word.
+/// osm2pgsql replaces tables with its names silently.
 #[test]
 fn tables_of_others_are_never_replaced_unless_that_is_asked_for() {
     let (place, server) = with_postgis();
@@ -100,7 +100,7 @@ fn tables_of_others_are_never_replaced_unless_that_is_asked_for() {
     server.psql("create table planet_osm_line (mine int); insert into planet_osm_line values (7)");
     load(&[]).expect(68).says(&["planet_osm_line", "did not make", "--replace"]);
     assert_eq!(server.psql("select mine from planet_osm_line"), "7");
-    // What a style makes only osm2pgsql knows.
+    // Only osm2pgsql knows which tables a style makes.
     server.psql("create table roads (mine int); insert into roads values (8)");
     let own_style = style(&place, &["squares", "roads"]);
     let flex = ["--output", "flex", "--style", &own_style, "--prefix", "flexible"];
@@ -109,13 +109,13 @@ fn tables_of_others_are_never_replaced_unless_that_is_asked_for() {
     assert_eq!(tables(&server), "planet_osm_line roads", "what it had made by then is removed");
     load(&[&flex[..], &["--replace"]].concat()).expect(0);
     assert!(server.psql("select count(*) from roads").parse::<u32>().unwrap() > 100);
-    // Its own are replaced as a matter of course, and stay where a load fails before it touches them.
+    // Its own tables are replaced by default, and stay if a load fails before it changes them.
     load(&flex).expect(0);
     let before = tables(&server);
     place.write("broken.lua", "local tables = (\n");
     load(&["-O", "flex", "-S", "broken.lua", "--prefix", "flexible", "--no-slim"]).expect(71);
     assert_eq!(tables(&server), before);
-    // A measured load must not replace what was loaded for others.
+    // A measured load must not replace tables loaded for others.
     let file = place.write(
         "measured.toml",
         format!(
@@ -145,7 +145,7 @@ fn a_load_that_fails_or_is_killed_says_why_and_leaves_nothing() {
     let log = std::fs::read_to_string(log.unwrap().trim()).unwrap();
     assert!(log.contains("osm2pgsql version"), "{log}");
     assert_eq!(tables(&server), "");
-    // One that the account cannot get to by its name.
+    // The account cannot reach this path.
     let closed = place.path().join("closed");
     std::fs::create_dir(&closed).unwrap();
     std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
@@ -169,10 +169,10 @@ fn a_load_that_fails_or_is_killed_says_why_and_leaves_nothing() {
     let told = support::finish(load(&["--style", bad.to_str().unwrap()])).expect(71);
     told.says(&["(line 2 of bad.style: node,way amenity)"]);
 
-    // Killed from outside, while it works.
+    // Killed from outside, during its work.
     let mut running = Watched::start(load(&["--verbose"]));
     assert!(running.until("step: prepare"));
-    // Not the one that is only asked for its version.
+    // Not the process that only prints its version.
     wait_for(|| (!tables(&server).is_empty()).then_some(()));
     let pid = wait_for(|| osm2pgsql_of(&server));
     signal(pid, "KILL");
@@ -181,7 +181,7 @@ fn a_load_that_fails_or_is_killed_says_why_and_leaves_nothing() {
     assert!(said.contains("ended by signal 9"), "{said}");
     assert_eq!(tables(&server), "");
 
-    // pgdyno itself is killed: the next load takes away what is left.
+    // pgdyno itself is killed: the next load removes the rest.
     let mut running = Watched::start(load(&["--verbose", "--prefix", "first"]));
     assert!(running.until("step: prepare"));
     wait_for(|| tables(&server).contains("first_").then_some(()));
@@ -194,8 +194,8 @@ fn a_load_that_fails_or_is_killed_says_why_and_leaves_nothing() {
     assert!(tables(&server).contains("second_polygon"));
 }
 
-/// A program in osm2pgsql's place that says it is of this version, and does this. There are `sql`, and `made TABLE` for what is said
-/// and done of a table with a row.
+/// A substitute for osm2pgsql with this version and this shell code. `sql` and `made TABLE` are defined; the
+/// latter prints the messages for a table and makes it with one row.
 fn stand_in(place: &Place, version: &str, body: &str) -> String {
     let text = format!(
         r#"#!/bin/sh
@@ -227,7 +227,7 @@ fn small_load(place: &Place, server: &Server, more: &[&str]) -> Command {
     place.command(args.into_iter().chain(more.iter().copied()))
 }
 
-/// An experiment with measured loads of it, which does not wait for a load that is under way.
+/// An experiment with measured loads, which does not wait for a running load.
 fn measured(place: &Place, server: &Server, more: &str) -> Finished {
     let text = format!(
         "question = \"?\"\n[target]\nurl = \"{}\"\n[workload.import]\nosm = {{ scale = 0.008, cache_mb = 50, {more} }}\n\
@@ -243,7 +243,7 @@ fn went_well(done: &Finished) {
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
 }
 
-/// A style says what it makes only when osm2pgsql runs: by then the table was noted for the measured load.
+/// A style's tables are only known when osm2pgsql runs: by then the table was recorded for the measured load.
 #[test]
 fn a_measured_load_that_is_refused_leaves_prepared_tables_alone() {
     let (place, server) = with_postgis();
@@ -263,13 +263,14 @@ fn a_measured_load_that_is_refused_leaves_prepared_tables_alone() {
         assert_eq!(tables(&server), "kept_nodes kept_rels kept_ways roads");
         assert_eq!(server.psql("select bool_and(complete and not measured) from pgdyno.loaded"), "t");
     }
-    // The next one finds nothing to clear away either, and what is loaded again is still what was prepared.
+    // The next load has nothing to remove, and a repeated load keeps the prepared table.
     finish(small_load(&place, &server, &prepared)).expect(0);
     assert_eq!(server.psql(rows), "t");
     assert_eq!(server.psql("select bool_and(complete and not measured) from pgdyno.loaded"), "t");
 }
 
-/// From 1.9 on osm2pgsql has a table for all loads, which each empties; 2.x makes it before it speaks of it.
+/// From 1.9 on osm2pgsql has a table for all loads, which each load empties; 2.x makes it before its first
+/// message.
 #[test]
 fn what_osm2pgsql_keeps_for_all_loads_is_in_the_way_of_none() {
     let (place, server) = with_postgis();
@@ -297,7 +298,7 @@ fn what_osm2pgsql_keeps_for_all_loads_is_in_the_way_of_none() {
         went_well(&measured(&place, &server, &options));
         assert_eq!(tables(&server), "kept_point osm2pgsql_properties", "{version}");
         finish(small_load(&place, &server, &["--program", &program, "--prefix", "kept"])).expect(0);
-        // What somebody's own osm2pgsql keeps there would be lost; another prefix would not help.
+        // A user's osm2pgsql data there would be lost; another prefix does not help.
         server.psql("drop schema pgdyno cascade; drop table kept_point; update osm2pgsql_properties set value = 'mine'");
         measured(&place, &server, &options).expect(68).says(&[
             "osm2pgsql_properties",
@@ -310,7 +311,7 @@ fn what_osm2pgsql_keeps_for_all_loads_is_in_the_way_of_none() {
     }
 }
 
-/// A role that could make the lists first became superuser, and a row deleted any file of whoever loads.
+/// A role that created the lists first could become superuser, and a row could delete any file of the user.
 #[test]
 fn rows_that_somebody_else_wrote_into_the_lists_do_nothing() {
     let (place, server) = with_postgis();
@@ -325,7 +326,7 @@ fn rows_that_somebody_else_wrote_into_the_lists_do_nothing() {
     load().expect(68).says(&["belongs to role low", "DROP SCHEMA pgdyno CASCADE"]);
     let is_super = "select rolsuper from pg_roles where rolname = 'low'";
     assert_eq!(server.psql(is_super), "f");
-    // The lists are pgdyno's own, and somebody may write to them all the same.
+    // The lists are pgdyno's, but somebody may write to them.
     server.psql("drop schema pgdyno cascade");
     load().expect(0);
     server.psql(row);
@@ -351,7 +352,7 @@ fn rows_that_somebody_else_wrote_into_the_lists_do_nothing() {
     assert!(thesis.exists());
 }
 
-/// Before osm2pgsql connects, and after it ended, none of its sessions tells that a load is at work.
+/// Before osm2pgsql connects, and after it ended, no session shows a running load.
 #[test]
 fn a_load_that_begins_or_ends_is_not_taken_for_a_dead_one() {
     let (place, server) = with_postgis();
@@ -378,7 +379,7 @@ fn a_load_that_begins_or_ends_is_not_taken_for_a_dead_one() {
     assert_eq!(server.psql("select count(*) from pgdyno.loaded where complete and not measured"), "1");
 }
 
-/// It was not there before, so it is nobody's but the load's.
+/// The file did not exist before, so it belongs to the load.
 #[test]
 fn a_file_of_node_locations_goes_with_a_load_that_fails_and_is_made_anew_with_one_that_is_done_anew() {
     let (place, server) = with_postgis();
@@ -397,7 +398,7 @@ fn a_file_of_node_locations_goes_with_a_load_that_fails_and_is_made_anew_with_on
     signal(running.child.id(), "INT");
     let (status, said) = running.end();
     assert!(!status.success() && !file.exists(), "{said}");
-    // Killed, nothing of it can remove the file: the next load knows it, of whatever prefix.
+    // A killed load cannot remove the file: the next load with any prefix recognises it.
     let running = Watched::start(load(&["--program", &waits]));
     wait_for(wrote);
     signal(running.child.id(), "KILL");
@@ -407,7 +408,7 @@ fn a_file_of_node_locations_goes_with_a_load_that_fails_and_is_made_anew_with_on
     finish(load(&["--prefix", "one"])).expect(0);
     let made = std::fs::metadata(&file).unwrap().len();
     assert!(made > 1000, "{made} bytes");
-    // The same load makes its own again; another one leaves it alone, and nobody touches what somebody put there.
+    // The same load replaces its file; another load leaves it, and a user's file always stays.
     finish(load(&["--prefix", "one"])).expect(0);
     finish(load(&["--prefix", "two"])).expect(65).says(&["nodes.bin is there already", "replace"]);
     assert_eq!(std::fs::metadata(&file).unwrap().len(), made);
@@ -434,7 +435,7 @@ fn what_a_killed_load_left_is_in_no_measured_loads_way() {
     assert_eq!(tables(&server), "");
 }
 
-/// osm2pgsql drops them when it begins.
+/// osm2pgsql drops them at its start.
 #[test]
 fn tables_of_an_earlier_load_that_are_gone_are_named() {
     let (place, server) = with_postgis();
@@ -453,7 +454,7 @@ fn tables_of_an_earlier_load_that_are_gone_are_named() {
     let (_, told) = running.end();
     assert!(told.contains(&format!("{said} (planet_osm_line)")), "{told}");
     assert_eq!(tables(&server), "");
-    // Nothing was there before.
+    // No earlier tables.
     let failed = finish(load(&fails)).expect(71);
     assert!(!failed.stderr.contains("earlier load"), "{}", failed.stderr);
 }
@@ -485,7 +486,7 @@ fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Two loads in one database, the second by a style that says where its tables go.
+/// Two loads into one database; the second one's style selects a schema.
 #[test]
 fn several_loads_are_prepared_once_and_each_again_only_if_it_changed() {
     let (place, server) = with_postgis();
@@ -539,7 +540,7 @@ fn several_loads_are_prepared_once_and_each_again_only_if_it_changed() {
         before,
         "the first load was left alone"
     );
-    // What one load made another one must not take.
+    // A load must not replace another load's tables.
     style("same.lua", "shop");
     let third =
         "{ extract = \"land.osm.pbf\", prefix = \"third\", output = \"flex\", style = \"same.lua\" },\n";
@@ -548,7 +549,7 @@ fn several_loads_are_prepared_once_and_each_again_only_if_it_changed() {
     assert_eq!(anew(""), 0, "nothing was lost");
 }
 
-/// Made before the runs, kept, and known by scale and seed alone.
+/// Made before the runs, kept, and identified by scale and seed.
 #[test]
 fn synthetic_extracts_are_made_first_and_kept() {
     let (place, server) = with_postgis();
@@ -597,7 +598,7 @@ fn synthetic_extracts_are_made_first_and_kept() {
     assert!(!page.contains("OpenStreetMap contributors"), "what was made up is nobody's");
 }
 
-/// A cut-out may refer to nodes that it does not have.
+/// A clipped extract may refer to missing nodes.
 #[test]
 fn what_is_missing_in_an_extract_is_told_and_no_error() {
     use osm::extract::{Bbox, Block, Node, Object, Way, header_blob};
@@ -629,7 +630,7 @@ fn what_is_missing_in_an_extract_is_told_and_no_error() {
     assert_eq!(done.stderr.matches("refer to nodes").count(), 1, "{}", done.stderr);
 }
 
-/// A file of the folder with the extract must not be taken for one of the experiment's.
+/// A file in the extract's folder must not be taken for the experiment's.
 #[test]
 fn files_of_a_load_are_named_from_the_files_folder() {
     let place = Place::new();
@@ -663,7 +664,7 @@ fn synthetic_extracts_are_the_same_from_a_seed_and_can_be_loaded() {
     assert!(!place.path().join("c.osm.pbf").exists());
 }
 
-/// The style of an OSM workload was not kept, nor said that the extract is not.
+/// The style of an OSM workload was not stored, and no message said that the extract is not stored.
 #[test]
 fn a_measured_load_is_exported_with_its_style() {
     let (place, server) = with_postgis();

@@ -1,4 +1,5 @@
-//! The program as its users run it, against private servers: one binary, since each one more is linked with everything again.
+//! The program as users run it, with private servers: a single binary, because each additional one links
+//! everything again.
 
 mod against;
 mod bench;

@@ -1,9 +1,8 @@
-//! Map tiles against real servers: layers of all kinds, the ways that a list of tiles is fetched by, what is refused before
-//! anything is timed.
+//! Map tiles with real servers: layers of all kinds, ways to get tiles, and errors before measurement.
 
 use crate::support::{Finished, Place};
 
-/// Polygons and points around one place, and functions that make tiles of them or do not.
+/// Polygons and points around one place, with valid and invalid tile functions.
 const DATA: &str = "
 CREATE TABLE IF NOT EXISTS areas (id integer PRIMARY KEY, name text, geom geometry(Polygon, 3857));
 TRUNCATE areas;
@@ -60,7 +59,7 @@ fn arms(factor: &str, levels: &str) -> String {
 #[test]
 fn layers_are_tables_functions_and_queries() {
     let place = place();
-    // Another projection, capitals and blanks; several layers apart.
+    // Another projection, capitals and blanks; several separate layers.
     let layers = "layers = ['\"My Points\"', 'area_tiles()', 'all.sql'], zooms = { 14 = 1, 15 = 3 }, pick_from = 'areas'";
     let done = experiment(&place, "", layers, "");
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
@@ -71,7 +70,7 @@ fn layers_are_tables_functions_and_queries() {
     for part in ["My Points", "area_tiles() 14", "area_tiles() 15", "all.sql 14", "all.sql 15"] {
         assert!(parts.contains(part), "{parts}");
     }
-    // The mix of zooms is kept, every tile has something in it, and what is in them is known.
+    // The mix of zooms is kept, no tile is empty, and their content is recorded.
     let share = "select sum(json_extract(counts, '$.ok')) filter (where zoom = 15) * 1.0 / sum(json_extract(counts, '$.ok')) between 0.6 and 0.9 \
                  from script where layer is not null";
     assert_eq!(place.sql(share), "1");
@@ -132,7 +131,7 @@ fn arms_by_search_path_ask_each_for_their_own_table() {
         let done = experiment(&place, "", &tiles, arms);
         assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
         assert!(done.stderr.contains("half shows another map than whole"), "{}", done.stderr);
-        // What came in the runs differs as well: from the database, and from the cache.
+        // The tiles in the runs differ too: from the database, and from the cache.
         let newest = "(select max(experiment_id) from v_experiment)";
         let of = |arm: &str| {
             format!("(select avg(bytes) from v_tile where experiment_id = {newest} and arm = '{arm}')")
@@ -149,7 +148,7 @@ fn the_same_list_goes_by_several_ways() {
     let done = experiment(&place, "tile_servers = ['tipg']\n", "table = 'areas', zooms = [14, 15]", &ways);
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     assert_eq!(place.sql("select sum(failed) from v_run"), "0");
-    // What was in the cache passes for no speed of the database.
+    // Cached tiles do not count as the database's speed.
     let cached = "select group_concat(cached, ' ') from (select distinct cached from v_tile where arm = 'redis' order by cached)";
     assert_eq!(place.sql(cached), "0 1");
     let apart = "select (select avg(mean_us) from v_tile where cached = 1) < (select avg(mean_us) from v_tile where cached = 0)";
@@ -157,7 +156,7 @@ fn the_same_list_goes_by_several_ways() {
     let hits = "select min(value) > 0 and max(value) < 100 from run_figure where name = 'hit_pct'";
     assert_eq!(place.sql(hits), "1");
 
-    // 126 times as fast as the database, said an arm that had filled its cache in the warm-up.
+    // An arm that had filled its cache in the warm-up was reported as 126 times as fast as the database.
     let warmups = "select group_concat(warmup_s > 0, ' ') from (select arm, max(warmup_s) as warmup_s from run where arm is not null group by arm order by arm)";
     assert_eq!(place.sql(warmups), "0 1 1", "redis, sql, tipg");
     let said = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -209,7 +208,7 @@ fn what_is_no_tile_is_told_before_anything_is_timed() {
         );
         assert!(done.stderr.contains(wanted), "{tiles}: {}", done.stderr);
     }
-    // Mixed geometries are no mistake, and told.
+    // Mixed geometries are not an error, but are reported.
     let done = experiment(&place, "", "table = 'mixed', zooms = [14, 14]", "");
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     assert!(done.stderr.contains("mixed mixes geometries"), "{}", done.stderr);

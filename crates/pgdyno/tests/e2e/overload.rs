@@ -1,4 +1,4 @@
-//! An open load that the server cannot do: every output says so, with a promise and without, in `bench` and in `run`.
+//! An overloaded open load: every output reports it, with a promise and without, in `bench` and in `run`.
 
 use crate::support::pooler::Pooler;
 use crate::support::{Place, Server};
@@ -51,7 +51,7 @@ fn an_overload_of_a_bench_is_told_with_a_promise_and_without() {
         assert!(done.stderr.contains("warning: overloaded: "), "{}", done.stderr);
         assert_eq!(place.sql("select validity from v_run order by run_id desc limit 1"), "suspect");
     }
-    // A number of transactions takes as long as it takes; what was asked for is the rate.
+    // With a fixed number of transactions, the rate is what counts.
     let done = bench(&["-t", "20"]);
     assert!(
         done.stdout.contains("rate offered = 400.000/s") && done.stderr.contains("overloaded"),
@@ -64,7 +64,7 @@ fn an_overload_of_a_bench_is_told_with_a_promise_and_without() {
     let number = |name: &str| of(name).and_then(|text| text.parse::<f64>().ok()).expect(name);
     assert!(number("offered_tps") > 300.0 && number("achieved_tps") < 45.0, "{row}");
     assert_eq!((of("percentiles_of"), of("validity")), (Some("started only"), Some("suspect")));
-    // Closed load offers nothing.
+    // Closed load has no offered rate.
     let done = place.run(["bench", "-n", "-f", "sleeps.sql", "-c", "2", "-t", "2", &url]).expect(0);
     assert!(!done.stdout.contains("offered"), "{}", done.stdout);
 }
@@ -105,7 +105,7 @@ fn an_overloaded_rate_of_a_ladder_is_suspect_and_the_others_are_not_called_so() 
 fn what_is_done_only_after_the_end_is_not_done_in_time() {
     let (place, server) = prepared();
     let text = LADDER.replace("URL", &server.url()).replace("[load]\npromise = \"300ms\"\n", "");
-    // 120 of them are due in the measured 2 s; 80 are done in it, and the rest before the drain is over.
+    // 120 are due in the measured 2 s; 80 are done in it, and the rest before the end of the drain.
     let file = place.write("open.toml", text.replace("400", "60"));
     place.run(["run", file.to_str().unwrap()]).expect(0);
     let told = "select (ok = due) || ' ' || validity || ' ' || (doubts like 'overloaded: %only when the run was over%') \
@@ -113,7 +113,7 @@ fn what_is_done_only_after_the_end_is_not_done_in_time() {
     assert_eq!(place.sql(told), "1 suspect 1");
 }
 
-/// Each promise has a ladder, both from one command; the worst of them is its exit code.
+/// One command makes a ladder for each promise; the worst result determines the exit code.
 #[test]
 fn a_command_climbs_a_ladder_for_each_promise() {
     let (place, server) = prepared();
@@ -139,7 +139,7 @@ fn a_command_climbs_a_ladder_for_each_promise() {
     let qualities = ["kept", "breaks here", "broken"]
         .map(|quality| csv.lines().filter(|line| line.contains(&format!(",{quality},"))).count());
     assert_eq!(qualities, [2, 1, 1], "{csv}");
-    // The file does the same: it is the same experiment, and that is finished.
+    // The saved file is the same experiment, which is finished.
     let again = place.run(["run", "ladder.toml"]);
     assert!(!again.status.success() && again.stderr.contains("is finished"), "{}", again.stderr);
 
@@ -151,14 +151,14 @@ fn a_command_climbs_a_ladder_for_each_promise() {
     let (head, row) = csv.trim_end().split_once("\r\n").expect("a row");
     let at = |name: &str| head.split(',').position(|own| own == name).and_then(|at| row.split(',').nth(at));
     let number = |name: &str| at(name).and_then(|text| text.parse::<f64>().ok()).expect(name);
-    // A sleep is no contention: each client does 20 a second.
+    // Sleeping causes no contention: each client does 20 a second.
     assert!(number("sigma") < 0.2 && (12.0..25.0).contains(&number("lambda")), "{csv}");
 }
 
-/// Eight clients can do 400 of these a second: many enough in a trial of a second for chance to be small.
+/// Eight clients can do 400 of these a second: enough in a trial of one second to make chance effects small.
 const NAPS: &str = "SELECT pg_sleep(0.02), 1;\n";
 
-/// What a search for the limit of a script ended with: state, lower and upper bound.
+/// The result of a search for a script's limit: state, lower and upper bound.
 fn searched(script: &str, promise: &str, more: &str, code: i32) -> (Place, [String; 3]) {
     let (place, server) = prepared();
     place.write("naps.sql", NAPS);
@@ -168,7 +168,7 @@ fn searched(script: &str, promise: &str, more: &str, code: i32) -> (Place, [Stri
         search.into_iter().chain(more.split(' ')).chain(["--promise", promise, &url]).collect();
     let done = place.run(&args).expect(code);
     let row = done.stdout.lines().nth(1).unwrap_or_default().to_owned();
-    // The cell has a comma in itself, and so stands in quotes; arm and promise follow.
+    // The cell contains a comma, and so is quoted; arm and promise follow.
     let (_, rest) = row.split_once("\",").expect("a cell in quotes");
     let mut rest = rest.split(',').skip(2).map(str::to_owned);
     let found = [(); 3].map(|()| rest.next().unwrap_or_default());
@@ -184,14 +184,14 @@ fn the_limit_of_a_server_of_known_capacity_is_found() {
     let (place, [state, lower, upper]) = searched("naps.sql", "p75 < 100ms", bounds, 0);
     let [lower, upper] = [lower, upper].map(|rate| rate.parse::<f64>().expect("a rate"));
     assert_eq!(state, "found");
-    // On a machine that gives its CPUs away naps are longer: it is related to what was done as fast as it could.
+    // On a machine with little CPU, naps take longer: compare with the peak.
     let peak =
         place.sql("select value from run_figure where name = 'peak_per_s'").parse::<f64>().expect("a peak");
     assert!(peak <= 400.0 && upper / lower < 1.26, "{lower} {upper} {peak}");
     assert!(0.5 * peak < lower && upper < 1.5 * peak, "{lower} {upper} {peak}");
     let trials = "select count(*) from v_run where offered_rate is not null";
     assert!(place.sql(trials).parse::<u32>().is_ok_and(|trials| trials >= 6));
-    // Nothing is believed by a single trial.
+    // A single trial decides nothing.
     let kept = format!(
         "select count(*) from v_run join run_figure using (run_id) where name = 'promise_kept' and value = 1 \
          and offered_rate = {lower}"
@@ -199,7 +199,7 @@ fn the_limit_of_a_server_of_known_capacity_is_found() {
     assert!(place.sql(&kept).parse::<u32>().is_ok_and(|kept| kept >= 3), "{}", place.sql(&kept));
 }
 
-/// A script that takes the client itself long was said to be the limit of the server, with exit code 0.
+/// A script that was slow in the client was reported as the server's limit, with exit code 0.
 #[test]
 fn a_limit_of_the_generator_is_none_of_the_server() {
     let (place, server) = prepared();
@@ -207,7 +207,7 @@ fn a_limit_of_the_generator_is_none_of_the_server() {
     place.write("thinks.sql", format!("\\set a 7\n{work}SELECT 1;\n"));
     let url = server.url();
     let search = ["limit", "-n", "-T", "2", "--warmup", "0.2", "-f", "thinks.sql", "-c", "8", "-j", "8"];
-    // Several threads take much of the CPUs, whatever else runs there.
+    // Several threads use much of the CPU time, whatever else runs.
     let bounds = ["--width", "30", "--promise", "p99 < 1s", &url];
     let done = place.run(search.iter().chain(&bounds)).expect(2);
     assert!(done.stdout.contains("the generator ended it"), "{}", done.stdout);
@@ -228,14 +228,14 @@ fn a_promise_that_never_or_always_holds_is_said_to() {
     let confirm = format!("{bounds} --confirm ramp,0.5..1,over,1s");
     let (place, found) = searched("sleeps.sql", "p50 < 1s", &confirm, 0);
     assert_eq!(found, ["always holds", "20", ""]);
-    // The shape has its own trials at the limit.
+    // The shape has separate trials at the limit.
     let shaped = "select count(*) from run join cell_factor using (cell_id) where name = 'rate' and value = 'ramp 10..20 over 1s'";
     assert_eq!(place.sql(shaped), "3");
     let told = place.run(["table", "limits", "--format", "csv"]).expect(0).stdout;
     assert!(told.contains("ramp 0.5..1 over 1s: holds"), "{told}");
 }
 
-/// A pooler that lets in fewer clients than its server ends their growth, not the search.
+/// A pooler that allows fewer clients than its server ends the growth of clients, not the search.
 #[test]
 fn clients_grow_until_a_pooler_lets_no_more_in() {
     let (place, server) = prepared();
@@ -245,7 +245,7 @@ fn clients_grow_until_a_pooler_lets_no_more_in() {
     let search = ["limit", "-n", "-T", "1", "--warmup", "0", "-f", "sleeps.sql", "-c", "auto"];
     let bounds = ["--width", "30", "--lowest", "20", "--highest", "400", "--promise", "p75 < 150ms", &url];
     let done = place.run(search.iter().chain(&bounds));
-    // What it finds is not what this is about.
+    // The result does not matter here.
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     assert!(done.stdout.contains("the server lets no more in"), "{}", done.stdout);
     let clients =
@@ -255,7 +255,7 @@ fn clients_grow_until_a_pooler_lets_no_more_in() {
     let why = "select detail from run_doubt where detail like '%max_client_conn%' limit 1";
     assert!(place.sql(why).contains("not as many clients are let in"), "{}", place.sql(why));
     assert_eq!(place.sql("select distinct clients from v_run where offered_rate is not null"), "8");
-    // More than that from the beginning is a mistake of whoever asks.
+    // More clients than that from the beginning is a usage error.
     let too_many =
         ["limit", "-n", "-T", "1", "-f", "sleeps.sql", "-c", "20", "--promise", "p75 < 150ms", &url];
     let done = place.run(too_many).expect(67);
@@ -268,7 +268,7 @@ fn a_promise_of_a_script_that_is_not_there_is_refused() {
     let url = server.url();
     let line =
         ["limit", "-n", "-T", "1", "-f", "sleeps.sql", "--promise", "p99 < 2s and sleep.sql: p99 < 1s", &url];
-    // No server is needed to know it.
+    // The error needs no server.
     for more in [&[][..], &["--dry-run"]] {
         let done = place.run(line.iter().chain(more)).expect(65);
         assert!(

@@ -1,4 +1,4 @@
-//! Where clients and managed servers run where the file says nothing: chosen once, by what a calibration found.
+//! Default placement of clients and managed servers: chosen once, from a calibration's result.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,7 +26,6 @@ fn experiment(place: &Place, name: &str, target: &str, factors: &str) -> PathBuf
     place.write(name, EXPERIMENT.replace("TARGET", target).replace("FACTORS", factors))
 }
 
-/// Words of the runs' events about placement, each once.
 fn placements(place: &Place, experiment: &str) -> String {
     place.sql(&format!(
         "select coalesce(group_concat(distinct e.detail), 'none') from event e join run r using (run_id) join experiment x \
@@ -38,7 +37,7 @@ fn run(place: &Place, file: &Path) -> Finished {
     place.run(["run".as_ref(), file.as_os_str()])
 }
 
-/// Writes what a calibration would have found on this host, beside what is known of it.
+/// Writes a calibration result for this host next to the existing facts.
 fn advise(place: &Place, level: &str) {
     let path = place.home().join("host.json");
     let known = std::fs::read_to_string(&path).expect("this host is known");
@@ -59,7 +58,7 @@ fn an_experiment_keeps_the_placement_that_it_began_with() {
         .says(&["placement free", "was not calibrated"]);
     assert_eq!(placements(&place, "before"), "none");
 
-    // A second with nothing to do makes this host known.
+    // A second without work is enough to know this host.
     let open = std::fs::read_to_string(&file).unwrap() + "[load]\nrate = 200\n";
     let again = place.write("open-again.toml", open.replace("clients = 1", "clients = 2"));
     let open = place.write("open.toml", open);
@@ -69,7 +68,7 @@ fn an_experiment_keeps_the_placement_that_it_began_with() {
         assert_eq!(place.sql("select count(*) from run_figure where name = 'host_lag_p99_us'"), "4");
         assert!(!run(&place, &again).stderr.contains("is not known yet"), "it was kept");
     } else {
-        // What is found beside others at work is not kept; a calibration keeps what it is about, at least.
+        // A result measured next to other programs is not stored; a calibration at least stores its subject.
         first.says(&["other programs took"]);
         place.run(["calibrate", "--seconds", "5", "--clients", "1"]).expect(0);
     }
@@ -86,7 +85,7 @@ fn an_experiment_keeps_the_placement_that_it_began_with() {
     let said = if two { "calibrate advised it for this host on 2026-01-02" } else { "cannot be had" };
     assert!(seen.contains(said), "{seen}");
 
-    // What is advised by now is for experiments that begin now.
+    // The new advice applies to experiments that begin now.
     advise(&place, "free");
     let dry = place.run(["run", "--dry-run", file.to_str().unwrap()]).expect(0);
     let page = place.path().join("kept.html");
@@ -101,19 +100,19 @@ fn an_experiment_keeps_the_placement_that_it_began_with() {
         assert!(!placements(&place, "kept").contains(", clients"), "alike in all runs");
         assert!(std::fs::read_to_string(&page).unwrap().contains("apart: calibrate advised it"));
     }
-    // The same experiment by its identity; begun again, it is placed again.
+    // The same experiment by its identity; when measured again, it is placed again.
     let again = place.run(["run", file.to_str().unwrap(), "--again"]).expect(0);
     assert!(again.stderr.contains("placement free"), "{}", again.stderr);
     assert_eq!(place.sql("select count(distinct hash) from experiment where name = 'kept'"), "1");
 
-    // What the file says counts.
+    // The file's value has priority.
     advise(&place, "apart");
     let own = experiment(&place, "own.toml", "managed = { name = \"placed\" }", "placement = \"free\"");
     let done = run(&place, &own).expect(0);
     assert!(!done.stderr.contains("calibrate advised"), "{}", done.stderr);
     assert_eq!(placements(&place, "own"), "none");
 
-    // And a server by URL is where it is.
+    // A server by URL is never moved.
     let server = Server::start();
     let by_url = experiment(&place, "url.toml", &format!("url = \"{}\"", server.url()), "");
     let done = run(&place, &by_url).expect(0);

@@ -1,4 +1,4 @@
-//! Plans of a sample of transactions: `pgdyno run` end to end.
+//! Plans of sampled transactions: `pgdyno run` end to end.
 
 use crate::support::{self, Finished, Place, Server};
 
@@ -24,7 +24,6 @@ enable_indexonlyscan = "off"
 enable_bitmapscan = "off"
 "#;
 
-/// A query and a script that writes.
 const WRITES: &str = r#"
 question = "Does reading or writing take longer?"
 [target]
@@ -60,7 +59,7 @@ fn run_at(place: &Place, url: &str, file: &str) -> Finished {
     done
 }
 
-/// They are explained when the last turn is over: by then the other arm's settings are in force.
+/// They were explained after the last turn, when the other arm's settings were active.
 #[test]
 fn each_arm_is_explained_under_its_own_settings() {
     let (place, server) = (Place::new(), Server::start());
@@ -103,7 +102,7 @@ fn what_writes_is_not_explained_and_nothing_is_where_that_is_not_wanted() {
     assert_eq!(place.sql("select count(*) from statement_plan"), "0");
 }
 
-/// A tile of 10,000 boxes, by its parts and as one function.
+/// A tile of 10,000 boxes, as separate parts and as one function.
 const BOXES: &str = "CREATE EXTENSION IF NOT EXISTS postgis;\n\
     CREATE TABLE IF NOT EXISTS public.box AS SELECT i, ST_Transform(ST_MakeEnvelope(14.2 + i % 100 * 0.002, \
     35.8 + i / 100 * 0.002, 14.2015 + i % 100 * 0.002, 35.8015 + i / 100 * 0.002, 4326), 3857) AS way \
@@ -130,7 +129,6 @@ factor = "workload"
 base = "inline"
 "#;
 
-/// Answers of a query, one to a line.
 fn lines(place: &Place, query: &str) -> Vec<String> {
     let done = place.run(["sql", "--format", "csv", query]).expect(0);
     done.stdout.lines().skip(1).map(str::to_owned).collect()
@@ -191,7 +189,7 @@ fn a_role_that_may_not_count_functions_is_told_so() {
     assert!(parts.contains(&"aggregate".to_owned()) && !parts.contains(&"mvt".to_owned()), "{parts:?}");
 }
 
-/// Two servers without PostGIS, which tell what making rows into text takes.
+/// Two servers without PostGIS that report the time of serialization.
 const NEWER: &str = r#"
 question = "Is 18 faster?"
 [target]
@@ -212,7 +210,7 @@ const HALF: &str = "CREATE TABLE t AS SELECT i AS id, repeat('x', i % 50) AS tex
 
 #[test]
 fn newer_servers_tell_serialization_and_functions() {
-    // Only where `make versions` has put them.
+    // Only where `make versions` has installed them.
     let is_there = |version: u32| {
         std::path::Path::new(&format!("/opt/pgdyno/postgresql/{version}/bin/postgres")).exists()
     };

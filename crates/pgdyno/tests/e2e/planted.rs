@@ -1,5 +1,5 @@
-//! Files that the unprivileged account, or whoever runs code as it, plants below root's home: none of them is followed,
-//! run, changed or believed.
+//! Files below root's home planted by the unprivileged account, or by code that runs as it: none is followed,
+//! executed, changed or trusted.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::support::{self, Finished, Place, is_root, not_available, signal};
 
-/// User and group of the account that servers run as.
+/// User and group of the account that runs servers.
 fn account() -> (u32, u32) {
     let id = |option: &str| {
         let output = Command::new("id").args([option, "postgres"]).output().expect("id");
@@ -38,7 +38,7 @@ fn give_all(path: &Path) {
     }
 }
 
-/// What root has elsewhere, and what it must look like afterwards.
+/// Root's files in another folder, and their expected state afterwards.
 struct Victim {
     folder: PathBuf,
     before: Vec<(PathBuf, u32, u32, Vec<u8>)>,
@@ -85,7 +85,7 @@ fn run<S: AsRef<OsStr>>(place: &Place, args: impl IntoIterator<Item = S>) -> Fin
     done
 }
 
-/// A program that says as whom it runs, in a folder that everybody may write to.
+/// A program that records which user runs it, in a folder writable by all.
 fn spy(place: &Place, name: &str) -> (PathBuf, PathBuf) {
     let said = place.path().join("said");
     std::fs::create_dir_all(&said).expect("own folder");
@@ -106,7 +106,7 @@ fn spy(place: &Place, name: &str) -> (PathBuf, PathBuf) {
     (bin, who)
 }
 
-/// The journal of a server by URL held a command, which ran as root at the next command on any server.
+/// The journal of a server by URL contained a command, which ran as root at the next command on any server.
 #[test]
 fn a_journal_that_the_account_wrote_is_refused_with_its_path() {
     if !root_only("a planted journal") {
@@ -159,7 +159,7 @@ fn a_journal_that_the_account_wrote_is_refused_with_its_path() {
         let taken = Command::new("chown").arg("root").arg(&path).status().expect("chown");
         assert!(taken.success());
     }
-    // One of root's own is undone, but not as root.
+    // A journal owned by root is undone, but not as root.
     let back = Command::new("chown").arg("-R").arg("root").arg(&journal).arg(place.home()).status();
     assert!(back.expect("chown").success());
     give_all(&place.home().join("clusters/kept/data"));
@@ -175,7 +175,7 @@ fn sql(url: &str, query: &str) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Whoever is superuser of a private server runs code as the account: all that it can write to is the data folder.
+/// A superuser of a private server runs code as the account, which can write only to the data folder.
 #[test]
 fn a_superuser_of_a_private_server_can_write_to_nothing_that_root_reads() {
     if !root_only("a planting superuser") {
@@ -197,7 +197,7 @@ fn a_superuser_of_a_private_server_can_write_to_nothing_that_root_reads() {
             all.extend(std::fs::read_dir(&path).expect("root").flatten().map(|entry| entry.path()));
         }
     }
-    // A link in there leads root's copy of the settings elsewhere, and a pid file to another socket.
+    // A link in it would redirect root's copy of the settings, and a pid file would name another socket.
     let victim = Victim::new(&place);
     for name in ["postgresql.auto.conf.pgdyno", "postgresql.auto.conf.new"] {
         sql(
@@ -222,7 +222,7 @@ fn a_superuser_of_a_private_server_can_write_to_nothing_that_root_reads() {
     assert!(!auto_conf.is_symlink() && auto_conf.metadata().expect("there").uid() == account().0);
 }
 
-/// The folder of programs that a marker names was run as root by `target start`.
+/// `target start` ran the programs of a marker's folder as root.
 #[test]
 fn root_runs_no_program_that_a_marker_names() {
     if !root_only("a planted marker") {
@@ -242,7 +242,7 @@ fn root_runs_no_program_that_a_marker_names() {
         run(&place, args).expect(0);
     }
     assert!(!who.exists(), "{:?}", std::fs::read_to_string(&who));
-    // Named by the user it is run, as the account.
+    // If the user names it, it runs as the account.
     let named = run(
         &place,
         [OsStr::new("target"), "start".as_ref(), "new".as_ref(), "--pg-bin".as_ref(), bin.as_os_str()],
@@ -252,7 +252,7 @@ fn root_runs_no_program_that_a_marker_names() {
     assert!(std::fs::read_to_string(&who).expect("it was asked").lines().all(|line| line == uid));
 }
 
-/// Data whose folder was open to others were taken for missing, removed and made again, under a server that went on.
+/// Data in a folder open to others was treated as missing, removed and made again under a running server.
 #[test]
 fn data_that_are_not_trusted_are_never_removed_by_a_stop() {
     let place = Place::new();
@@ -273,14 +273,14 @@ fn data_that_are_not_trusted_are_never_removed_by_a_stop() {
     run(&place, ["target", "destroy", "dear"]).expect(0);
 }
 
-/// A server whose pid file was replaced was called stopped, and ran on.
+/// A server with a replaced pid file was reported as stopped, and continued to run.
 #[test]
 fn a_server_with_another_pid_file_is_stopped_all_the_same() {
     if !root_only("a pid file that names another process") {
         return;
     }
     let place = Place::new();
-    // A pipe would hang PostgreSQL itself, which reads the file when it stops.
+    // A pipe would block PostgreSQL itself, which reads the file when it stops.
     for replace in
         ["rm -f postmaster.pid; mkdir postmaster.pid", "echo 1 > postmaster.pid", "rm -f postmaster.pid"]
     {
@@ -290,14 +290,14 @@ fn a_server_with_another_pid_file_is_stopped_all_the_same() {
         let pid: u32 = pid.lines().next().and_then(|line| line.parse().ok()).expect("a pid");
         sql(&url, &format!("COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; {replace}'"));
         run(&place, ["target", "stop", "lost"]).expect(0);
-        // One that has ended and that nobody waited for has no command line.
+        // An ended process that was not waited for has no command line.
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         assert!(line.is_empty(), "{replace}: the server runs on");
     }
     run(&place, ["target", "destroy", "lost"]).expect(0);
 }
 
-/// A server that had just begun was called stopped, and ran on.
+/// A server that had just started was reported as stopped, and continued to run.
 #[test]
 fn an_interrupted_start_leaves_no_server() {
     let place = Place::new();
@@ -321,7 +321,7 @@ fn an_interrupted_start_leaves_no_server() {
         run(&place, ["target", "stop", "brief"]).expect(0);
         assert_eq!(runs(), 0, "stopped after {ms} ms");
     }
-    // A pipe in place of a file hung the server, and nobody saw it.
+    // A pipe in place of a file blocked the server, unnoticed.
     if is_root() {
         std::fs::remove_file(data.join("PG_VERSION")).unwrap();
         let made = Command::new("mkfifo").arg(data.join("PG_VERSION")).status().unwrap();
@@ -333,7 +333,7 @@ fn an_interrupted_start_leaves_no_server() {
     run(&place, ["target", "destroy", "brief"]).expect(0);
 }
 
-/// A program that was asked for its version could type into root's terminal.
+/// A program asked for its version could type into root's terminal.
 #[test]
 fn programs_that_are_asked_have_no_terminal() {
     if !root_only("a program with root's terminal") {
@@ -356,7 +356,7 @@ fn programs_that_are_asked_have_no_terminal() {
     assert_eq!(std::fs::read_to_string(&who).expect("it was asked").lines().next(), Some("none"));
 }
 
-/// What is planted, in place of what there is.
+/// The planted file.
 #[derive(Debug, Clone, Copy)]
 enum Plant {
     LinkToFile,
@@ -461,7 +461,7 @@ fn thirty_kinds_of_planted_files_lead_root_nowhere() {
             assert!(fine, "{case}: {args:?}: {:?}\n{}", done.status, done.stderr);
         }
         victim.is_untouched(&case);
-        // As it was before.
+        // Restore the earlier state.
         remove(&at);
         if had {
             std::fs::rename(&aside, &at).expect("root");
@@ -525,7 +525,7 @@ fn homes_that_others_can_change_are_refused_in_one_line() {
     }
 }
 
-/// It was accepted without a word: another user can take its name first, and cleaners empty it.
+/// It was accepted silently: another user can take its name first, and cleaners empty it.
 #[test]
 fn a_new_home_in_a_shared_folder_is_warned_of_once() {
     let place = Place::new();

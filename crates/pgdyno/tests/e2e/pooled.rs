@@ -1,4 +1,4 @@
-//! Servers behind a PgBouncer that somebody else runs, and arms that share a server.
+//! Servers behind a user's PgBouncer, and arms that share a server.
 
 use std::process::Command;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use crate::support::{Finished, Place, Server, Watched, finish, programs, signal}
 /// One server connection for all clients.
 const ONE: &str = "pool_mode = transaction\ndefault_pool_size = 1";
 
-/// What an application gets from a server connection: settings, prepared statements, locks, channels.
+/// State of a server connection that an application sees: settings, prepared statements, locks, channels.
 const STATE: &str = "SELECT name || '=' || setting FROM pg_settings WHERE name <> 'application_name' \
      UNION ALL SELECT 'statement ' || name FROM pg_prepared_statements \
      UNION ALL SELECT 'lock ' || objid FROM pg_locks WHERE locktype = 'advisory' \
      UNION ALL SELECT 'listens ' || c FROM pg_listening_channels() c ORDER BY 1";
 
-/// A server with a table, and a pooler before it.
+/// A server with a table, and a pooler in front of it.
 fn pooled(more: &str) -> (Place, Server, Pooler) {
     let (place, server) = (Place::new(), Server::start());
     server.psql("CREATE TABLE news (id int); INSERT INTO news SELECT generate_series(1, 1000)");
@@ -23,7 +23,6 @@ fn pooled(more: &str) -> (Place, Server, Pooler) {
     (place, server, pooler)
 }
 
-/// An application's statement through the pooler.
 #[track_caller]
 fn application(pooler: &Pooler, sql: &str) -> String {
     let mut command = Command::new(programs().join("psql"));
@@ -31,14 +30,14 @@ fn application(pooler: &Pooler, sql: &str) -> String {
     finish(command).expect(0).stdout
 }
 
-/// The command came to its answer, whatever that is.
+/// The command reached a verdict, whichever it is.
 #[track_caller]
 fn is_verdict(done: Finished) -> Finished {
     assert!([0, 1, 2].contains(&done.status.code().unwrap_or(-1)), "{}\n{}", done.stdout, done.stderr);
     done
 }
 
-/// Settings of the session stayed: the application's next INSERT failed.
+/// Session settings stayed: the application's next INSERT failed.
 #[test]
 fn nothing_of_pgdyno_stays_on_a_pooled_connection() {
     let (place, _server, pooler) = pooled(ONE);
@@ -133,7 +132,7 @@ fn what_does_not_go_through_a_transaction_pooler_is_refused_by_name() {
     place.run(["bench", "-M", "prepared", "-f", &find, "-T", "1", &server.url()]).expect(0);
 }
 
-/// It was called a transaction pooler, and the script was blamed for pgdyno's own transaction.
+/// It was reported as a transaction pooler, and pgdyno's own transaction was blamed on the script.
 #[test]
 fn a_statement_pooler_is_named_and_what_needs_a_transaction_is_refused() {
     let (place, _server, pooler) = pooled("pool_mode = statement\ndefault_pool_size = 2");
@@ -147,13 +146,13 @@ fn a_statement_pooler_is_named_and_what_needs_a_transaction_is_refused() {
     place.run(args).expect(68).says(&["does not go through a statement pooler"]);
 }
 
-/// What is prepared under a name of another program was measured in place of the script's own.
+/// Another program's prepared statement was measured in place of the script's.
 #[test]
 fn a_statement_of_another_program_is_not_measured_in_its_place() {
     let (place, _server, pooler) = pooled("pool_mode = session\ndefault_pool_size = 4\nserver_reset_query =");
     let prepares = "PREPARE \"P_0\" AS SELECT 'another program'; SELECT pg_sleep(1)";
     std::thread::scope(|scope| {
-        // At once, so that each of them has a server connection.
+        // At the same time, so that each has a server connection.
         (0..4).for_each(|_| drop(scope.spawn(|| application(&pooler, prepares))));
     });
     let script = place.write("b.sql", "SELECT count(*), pg_sleep(0.02) FROM (SELECT 1) s;\n");
@@ -164,7 +163,7 @@ fn a_statement_of_another_program_is_not_measured_in_its_place() {
     assert!(tps < 51.0, "its own statement takes 20 ms: {tps}");
 }
 
-/// The server's own error and its hint were lost, and a hanging server was suspected.
+/// The server's error and hint were lost, and the message suspected a hanging server.
 #[test]
 fn a_statement_that_cannot_be_prepared_is_told_with_the_server_s_hint() {
     let (place, server) = (Place::new(), Server::start());
@@ -183,7 +182,7 @@ fn a_statement_that_cannot_be_prepared_is_told_with_the_server_s_hint() {
     }
 }
 
-/// "base and other are one server" was the answer to both.
+/// The answer to both was "base and other are one server".
 #[test]
 fn arms_at_urls_may_share_a_server() {
     let (place, server, pooler) = pooled("pool_mode = transaction\ndefault_pool_size = 4");
@@ -205,7 +204,7 @@ fn arms_at_urls_may_share_a_server() {
         let page = std::fs::read_to_string(place.path().join("shared.html")).expect("a report");
         assert!(page.contains("share one server"));
     }
-    // What is set for the whole server would be set for both.
+    // Settings of the whole server would apply to both.
     let file = place.write(
         "both.toml",
         format!(
@@ -218,7 +217,7 @@ fn arms_at_urls_may_share_a_server() {
         ),
     );
     place.run(["run", &file.display().to_string()]).expect(65).says(&["are one server", "(change_server)"]);
-    // Nothing differs between them.
+    // The arms do not differ.
     let against = other(&format!("{}&connect_timeout=7", server.url()));
     let done = place.run(["bench", "-f", &find, "-T", "1", &server.url(), "--against", &against]);
     assert!(done.status.code().is_some_and(|code| code >= 64), "{}", done.stderr);

@@ -1,4 +1,4 @@
-//! Redis alone, on a private server: what is counted of a cache that does not hold everything.
+//! Redis alone, on a private server: figures of a cache that does not hold everything.
 
 use crate::support::Place;
 
@@ -21,7 +21,7 @@ fn a_cache_that_is_too_small_has_hits_misses_and_evictions() {
     let file = place.write("cache.toml", &text);
     let done = place.run(["run", file.to_str().unwrap(), "--report", "cache.html"]).expect(0);
     assert!(done.stderr.contains(" % hits") && done.stderr.contains(" commands/s"), "{}", done.stderr);
-    // Limits are those of each run's own workload: the other one has none, and finds all its keys again.
+    // Limits belong to each workload: the other one has none, and finds all its keys.
     let figures = |name: &str, workload: &str, of: &str| {
         place.sql(&format!(
             "select {of} from run_figure f join v_run using (run_id) where name = '{name}' and workload = '{workload}'"

@@ -1,4 +1,4 @@
-//! What a results file alone gives back: the experiment with its files, to be run again.
+//! Exports an experiment with its files from the results file alone, and runs it again.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -48,7 +48,7 @@ fn an_experiment_is_repeated_from_its_results_alone() {
     for folder in ["sql", "study"] {
         std::fs::remove_dir_all(place.path().join(folder)).unwrap();
     }
-    // pgdyno's own questions took temporary files at so little memory, and runs were charged with them.
+    // With so little memory pgdyno's own queries used temporary files, which counted for the runs.
     assert_eq!(place.sql("select max(value) from run_figure where name = 'temp_files'"), "0");
 
     let folder = place.path().join("again");
@@ -72,12 +72,12 @@ fn an_experiment_is_repeated_from_its_results_alone() {
     );
     assert_eq!(place.sql("select count(*) from text"), "3", "each text once");
     two_experiments_are_compared(&place);
-    // A folder that holds something is left alone.
+    // A folder that is not empty stays unchanged.
     place
         .run(["export", "experiment", "memory", folder.to_str().unwrap()])
         .expect(74)
         .says(&["is not empty"]);
-    // A folder that nobody can make was a wrong input.
+    // A folder that cannot be created was reported as bad input.
     place.run(["export", "experiment", "memory", "/proc/nope"]).expect(74).says(&["cannot make the folder"]);
     place.run(["export", "experiment", "99", "-"]).expect(64).says(&["no experiment 99"]);
     for (format, words) in [
@@ -130,7 +130,7 @@ fn two_experiments_are_compared(place: &Place) {
     refused(&["1", "2", "-e", "1"], 64, &["names an experiment already"]);
     refused(&["1", "nowhere.sqlite"], 65, &["nowhere.sqlite: no results file there"]);
     refused(&["1", "2", "3"], 64, &["unexpected value"]);
-    // Schema version in SQLite's header.
+    // The schema version in SQLite's header.
     let mut bytes = std::fs::read(&other).unwrap();
     bytes[60..64].copy_from_slice(&999_u32.to_be_bytes());
     std::fs::write(&other, bytes).unwrap();
@@ -156,8 +156,8 @@ duration = "400ms"
 rounds = 4
 "#;
 
-/// The command that was printed lacked `--slices` and `--rounds`, and so made another experiment; what was to be gone on with
-/// began again in the folder it was exported to; and hints led to the experiment that was made last.
+/// The printed command lacked `--slices` and `--rounds`, and so made another experiment; an exported
+/// experiment began again instead of continuing; and hints named the newest experiment.
 #[test]
 fn options_of_the_command_line_are_in_the_experiment_that_is_exported() {
     let place = Place::new();
@@ -222,7 +222,7 @@ fn scripts_of_a_single_run_are_kept_as_they_are() {
     run(written.to_str().unwrap());
 }
 
-/// A results file held what its author did not want to send by mail.
+/// A results file contained data that its author did not want to send.
 #[test]
 fn an_experiment_can_be_sent_to_others_without_its_values() {
     let place = Place::new();

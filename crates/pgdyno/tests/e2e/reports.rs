@@ -1,14 +1,15 @@
-//! The same words on both streams and the same exit status as the real pgbench 18, figures with a decimal point left out.
+//! The same text on both streams and the same exit status as the real pgbench 18, except for numbers with a
+//! decimal point.
 //!
-//! Older versions print other reports: `PGDYNO_REAL_PGBENCH=PATH[:PATH...]` must name one of 18 or newer where the
-//! machine's own is older.
+//! Older versions print other reports: `PGDYNO_REAL_PGBENCH=PATH[:PATH...]` must name version 18 or newer if
+//! the machine's is older.
 
 use std::path::Path;
 
 use crate::support::dropin::{Bench, major, reals};
 use crate::support::{finish, not_available};
 
-/// Oldest version whose report ours is.
+/// Oldest version with the same report.
 const SAME_SINCE: u32 = 18;
 
 const SCRIPTS: [(&str, &str); 8] = [
@@ -30,7 +31,7 @@ const FLAKY: &str = "CREATE SEQUENCE tries;
         IF nextval('tries') % n <> 0 THEN RAISE 'again' USING errcode = 'serialization_failure'; END IF; RETURN n;
     END $$";
 
-/// Command lines of both; every one ends, and does the same each time.
+/// Command lines for both; each ends, and is deterministic.
 const CALLS: [&str; 47] = [
     "-n -S -t 5",
     "-S -t 5",
@@ -106,24 +107,24 @@ fn reports_and_messages_are_those_of_pgbench() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Exit status and both streams of a call, without what differs from run to run.
+/// Exit status and both streams of a call, without parts that vary.
 fn said(bench: &Bench, exe: &Path, call: &str) -> String {
     bench.server.psql("ALTER SEQUENCE tries RESTART");
     let done = finish(bench.command(exe, call.split(' ').chain(["--random-seed=5"])));
     let banner = |line: &&str| !line.starts_with("pgbench (");
     let stdout: String = done.stdout.lines().filter(banner).map(|line| steady(line) + "\n").collect();
     let mut stderr: Vec<_> = done.stderr.split_inclusive(['\n', '\r']).map(steady).collect();
-    // One answer may come in several pieces.
+    // One answer may arrive in several pieces.
     stderr.dedup_by(|line, before| line == before && line.ends_with("receiving\n"));
     if call.contains(" -c ") {
-        // Several clients speak in any order.
+        // Several clients print in any order.
         stderr.sort();
     }
     let stderr = stderr.concat();
     format!("exit {:?}\nstdout: {stdout}stderr: {stderr}", done.status.code())
 }
 
-/// A line with every figure that has a decimal point left out.
+/// A line without numbers that have a decimal point.
 fn steady(line: &str) -> String {
     let mut shown = String::new();
     let mut rest = line;
@@ -132,7 +133,7 @@ fn steady(line: &str) -> String {
         let after =
             rest[from..].find(|c: char| !c.is_ascii_digit() && c != '.').map_or(rest.len(), |to| from + to);
         let number = &rest[from..after];
-        // Columns are aligned: how many blanks come before depends on the figure.
+        // Columns are aligned: the number of blanks before a number varies.
         if number.contains('.') {
             shown.truncate(shown.trim_end().len());
             shown.push('#');

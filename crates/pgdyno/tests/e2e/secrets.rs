@@ -1,5 +1,5 @@
-//! Passwords and hostile text: nothing that could be a password is quoted of an address, whatever is wrong with it, and
-//! nothing that comes from others drives a terminal or forges a line.
+//! Passwords and hostile text: messages never quote a possible password in an address, whatever is wrong with
+//! it, and text from others never controls a terminal or forges a line.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn silent(what: &str, done: &Finished) {
     }
 }
 
-/// Every string that misplaces a password, in some of the places where an address can be given, each in turn.
+/// Every string with a misplaced password, in turn in several places where an address can be given.
 #[test]
 fn no_command_quotes_a_password_of_an_address() {
     let place = Place::new();
@@ -68,13 +68,14 @@ fn no_command_quotes_a_password_of_an_address() {
     }
 }
 
-/// No server is waited for: names that are no hosts cost time where names are looked up.
+/// No waiting for servers: invalid host names take time to look up.
 fn limited(mut command: std::process::Command) -> std::process::Command {
     command.env("PGCONNECT_TIMEOUT", "2");
     command
 }
 
-/// A message hid every wrong value: `invalid value '(not shown)'`. It shows plain words, and nothing like an address.
+/// Messages hid every wrong value: `invalid value '(not shown)'`. Now they show plain words, but nothing like
+/// an address.
 #[test]
 fn wrong_usage_quotes_what_was_typed_but_no_password() {
     let place = Place::new();
@@ -122,7 +123,7 @@ fn lines(text: &str) -> usize {
     text.lines().count()
 }
 
-/// What a server says, and names in results of somebody else.
+/// Server messages, and names in another user's results.
 #[test]
 fn hostile_text_neither_drives_the_terminal_nor_forges_a_line() {
     let place = Place::new();
@@ -178,10 +179,10 @@ fn hostile_text_neither_drives_the_terminal_nor_forges_a_line() {
     assert_eq!(mode(&page), 0o644, "who shares a report is not asked again");
 }
 
-/// Names, a question and a command of somebody else.
+/// Names, a question and a command from another user.
 const FORGED: &str = "x'$(id)' && id\nwarning: y\r\t\u{1b}[1A\u{9b}2K\u{2067}`id`|<i>[a](//b)";
 
-/// A results file of somebody else: what is in `FORGED` stands wherever a text can.
+/// Another user's results file: `FORGED` is in every text field.
 fn results_of_somebody_else(place: &Place, command: &str) {
     let server = Server::start();
     place.write("one.sql", "SELECT 1;\n");
@@ -203,13 +204,14 @@ fn results_of_somebody_else(place: &Place, command: &str) {
         "UPDATE experiment SET name = ?1, question = ?1, arms = ?2, command = ?3 WHERE experiment_id = ?4";
     file.execute(update, rusqlite::params![FORGED, arms, command, id]).unwrap();
     file.execute("UPDATE run SET arm = ?1 WHERE arm <> 'base'", [FORGED]).unwrap();
-    // Each arm wins one round, so that nothing is decided and there is a hint.
+    // Each arm wins one round, so that the result is open and a hint is printed.
     let won = "UPDATE run SET tps = 2 * tps WHERE (arm = 'base') = (round % 2 = 0)";
     assert_eq!(file.execute(won, []).unwrap(), 2);
     file.execute("UPDATE target SET dsn_redacted = ?1", [FORGED]).unwrap();
 }
 
-/// A line break or a `;` in `experiment.command` or in a name began a line, or a second command, of what pgdyno prints.
+/// A line break or a `;` in `experiment.command` or in a name started a new line, or a second command, in
+/// pgdyno's output.
 #[test]
 fn a_results_file_of_somebody_else_forges_no_line_and_no_command() {
     let place = Place::new();
@@ -221,7 +223,7 @@ fn a_results_file_of_somebody_else_forges_no_line_and_no_command() {
         for text in [&done.stdout, &done.stderr] {
             let text = text.replace("\r\n", "\n");
             assert!(!text.contains(hostile), "{args:?}: {text:?}");
-            // A page is HTML, where a line break is a blank.
+            // In HTML a line break is a blank.
             let is_forged = |line: &str| line.starts_with("warning: y") || line.starts_with("warning: z");
             assert!(args[0] == "report" || !text.lines().any(is_forged), "{text}");
         }
@@ -237,7 +239,7 @@ fn a_results_file_of_somebody_else_forges_no_line_and_no_command() {
     for format in ["text", "md", "json"] {
         shown(&["export", "experiment", "1", "-", "--format", format]);
     }
-    // The hint gives one command, whose second word is a file named as the experiment is.
+    // The hint is a single command, and its second word a file named like the experiment.
     let json = shown(&["compare", "--format", "json"]);
     let rows: Vec<serde_json::Value> = serde_json::from_str(&json).unwrap();
     let hint = rows.iter().find_map(|row| row["next_command"].as_str()).expect("a hint");
@@ -259,7 +261,7 @@ fn a_results_file_of_somebody_else_forges_no_line_and_no_command() {
     assert!(!done.stderr.contains(hostile) && !done.stderr.contains("\nwarning: y"), "{}", done.stderr);
 }
 
-/// A formula in a name was calculated by whoever opened the table.
+/// A spreadsheet calculated a formula in a name.
 #[test]
 fn a_spreadsheet_calculates_nothing_of_a_table() {
     let place = Place::new();
@@ -271,7 +273,7 @@ fn a_spreadsheet_calculates_nothing_of_a_table() {
     assert_eq!(csv("csv-formulas"), "@sum,number,level,tab,dash\r\n+1+cmd,-2.5,-2.5,\\t=a,-\r\n");
 }
 
-/// What a server says began lines that looked like those of the drop-in.
+/// Server messages started lines that looked like the drop-in's.
 #[test]
 fn a_server_forges_no_line_of_the_drop_in() {
     let (place, server) = (Place::new(), Server::start());
@@ -291,7 +293,7 @@ fn a_server_forges_no_line_of_the_drop_in() {
         "{}",
         done.stderr
     );
-    // Lines of libpq's own stay as pgbench has them.
+    // libpq's lines stay the same as in pgbench.
     place.write("typo.sql", "SELECT 1,\n  frm;\n");
     let done = place.run(["pgbench", "-n", "-t", "1", "-f", "typo.sql", &server.url()]).expect(2);
     assert!(done.stderr.contains("\nLINE 2:   frm;\n          ^\n"), "{}", done.stderr);

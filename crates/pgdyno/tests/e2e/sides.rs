@@ -1,11 +1,11 @@
-//! Arms side by side on copies of a private server: who stands where, what is kept and what is left.
+//! Arms on copies of a private server: their assignment, what is kept, and cleanup.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::support::{self, Place, Server, Watched, line_of, signal};
 
-/// All time that watchdogs have.
+/// Time limit for watchdogs.
 const BOUND: Duration = Duration::from_secs(10);
 
 /// Two arms that need a restart.
@@ -32,7 +32,7 @@ duration = "300ms"
 rounds = 4
 "#;
 
-/// An index, with an undo that stands for UNDO.
+/// An index, with UNDO as placeholder.
 const INDEX: &str = r#"
 question = "Does the index help?"
 [target]
@@ -68,7 +68,7 @@ fn index(place: &Place, target: &str, undo: &str) -> PathBuf {
     place.write("index.toml", INDEX.replace("TARGET", target).replace("UNDO", undo))
 }
 
-/// Where the runs of each arm were done, by round.
+/// The server of each arm's runs, by round.
 fn turns(place: &Place) -> String {
     let runs = "select r.round, r.arm || ' ' || substr(e.detail, 1, 6) as what from run r join event e using (run_id) \
                 where e.kind = 'server' and r.kind = 'client' order by r.round, r.sequence";
@@ -93,7 +93,7 @@ fn arms_that_need_a_restart_stand_side_by_side_and_swap() {
     let in_force = "select group_concat(arm || ' ' || value, ', ') from (select distinct arm, value from v_run \
                     join v_run_setting using (run_id) where name = 'shared_buffers' and kind = 'client' order by arm)";
     assert_eq!(place.sql(in_force).trim_matches('"'), "large 32MB, small 8MB");
-    // Started again every round: as many starts as arms and rounds.
+    // Restarted every round: as many starts as arms and rounds.
     let starts = "select count(distinct value) from v_run join v_run_setting using (run_id) \
                   where name = 'shared_buffers' and kind = 'client'";
     assert_eq!(place.sql(starts), "2");
@@ -102,10 +102,10 @@ fn arms_that_need_a_restart_stand_side_by_side_and_swap() {
     assert!(report.contains("What ran on what") && report.contains("copy 2: host="));
     assert_eq!(place.clusters(), ["sides"], "the copies are gone");
     place.wait_until_quiet(BOUND);
-    // What is prepared by now is known before the next.
+    // The size of the prepared data is known before the next experiment.
     place.run(["run", "--dry-run", "--again", file]).expect(0).says(&["60 % of memory is"]);
 
-    // One arm alone fills memory: half-rounds, with the figures; nothing is started for that.
+    // One arm alone fills memory: half-rounds, with the figures; no copy is started.
     let large = BUFFERS.replace("32MB", "70% of memory");
     let large = place.write("large.toml", large);
     place.run(["run", "--dry-run", large.to_str().unwrap()]).expect(0).says(&[
@@ -113,7 +113,7 @@ fn arms_that_need_a_restart_stand_side_by_side_and_swap() {
         "2 copies with data of",
         "; 60 % of memory is",
     ]);
-    // What the idle server still writes would be the other arm's burden.
+    // Late writes of the idle server would disturb the other arm.
     let log = BUFFERS.replace("shared_buffers", "wal_buffers").replace("select-only", "tpcb-like");
     let log = place.write("log.toml", log);
     place
@@ -123,7 +123,8 @@ fn arms_that_need_a_restart_stand_side_by_side_and_swap() {
     place.run(["target", "destroy", "sides"]).expect(0);
 }
 
-/// Workloads that only read are compared side by side; one that writes is alone with its server.
+/// Workloads that only read are compared next to each other; for a writing workload only one server is
+/// active.
 #[test]
 fn a_workload_that_writes_is_alone_with_its_server() {
     let place = Place::new();
@@ -132,7 +133,7 @@ fn a_workload_that_writes_is_alone_with_its_server() {
         .replace("clients = 2", "workload = [\"lookup\", \"change\"]\nclients = 2")
         .replace("shared_buffers = \"8MB\"", "wal_buffers = \"1MB\"")
         .replace("shared_buffers = \"32MB\"", "wal_buffers = \"4MB\"");
-    // By TCP, as what copies share least: each has its own port.
+    // By TCP: each copy has a separate port.
     let both = both.replace("clients = 2", "clients = 2\nconnection = \"tcp\"");
     let file = place.write("both.toml", both.replace("rounds = 4", "rounds = 2"));
     let mut running = Watched::start(place.command(["run", "--verbose", file.to_str().unwrap()]));
@@ -160,7 +161,7 @@ fn what_is_thrown_away_needs_no_undo() {
     let file = index(&place, "managed = { name = \"sides\" }", "");
     let path = file.to_str().unwrap();
     let mut running = Watched::start(place.command(["run", "--verbose", path]));
-    // The first arm with the index is measured; then all are killed.
+    // The first arm with the index is measured; then all processes are killed.
     for _ in 0..2 {
         assert!(running.until("step: measure"), "{}", running.seen);
     }
@@ -178,7 +179,7 @@ fn what_is_thrown_away_needs_no_undo() {
     assert_eq!(place.clusters(), ["sides"]);
     place.run(["target", "restore", "sides"]).expect(0).says(&["nothing to put back"]);
 
-    // Where arms cannot stand on copies it is asked for, with its line, before anything is changed.
+    // If copies are not possible, the undo is required, with the line in the file, before any change.
     let url = place.run(["target", "start", "sides"]).expect(0).stdout;
     let psql = |sql: &str| {
         let done = std::process::Command::new(support::programs().join("psql"))
@@ -227,13 +228,13 @@ fn who_stops_goes_on_with_the_copies_and_who_finishes_leaves_none() {
     };
     let before = [made(1), made(2)];
 
-    // The second time all of it is killed: pgdyno, and the watchdogs that would stop its servers.
+    // The second time everything is killed: pgdyno, and the watchdogs that would stop its servers.
     let mut running = Watched::start(place.command(["run", "--verbose", path]));
     assert!(running.until("step: measure"), "{}", running.seen);
     assert_eq!([made(1), made(2)], before, "the copies are used again");
     kill_all(&place, &running);
     running.end();
-    // Whatever command comes next stops what the kernel did not.
+    // The next command stops the servers that the kernel did not.
     place.run(["target", "status"]).expect(0);
     place.wait_until_quiet(BOUND);
 
@@ -246,7 +247,7 @@ fn who_stops_goes_on_with_the_copies_and_who_finishes_leaves_none() {
     place.run(["target", "destroy", "sides"]).expect(0);
 }
 
-/// Kills the watchdogs of a run first, so that none of them sees its end, then the run.
+/// Kills the watchdogs of a run first, so that none sees its end, then the run.
 fn kill_all(place: &Place, running: &Watched) {
     signal(running.child.id(), "STOP");
     let dogs = place.processes().into_iter().filter(|line| line.contains("watchdog"));
@@ -256,8 +257,8 @@ fn kill_all(place: &Place, running: &Watched) {
     signal(running.child.id(), "KILL");
 }
 
-/// At each step with two servers up: nothing left by who is killed alone; with its watchdogs, nothing after what comes
-/// next.
+/// At each step with two servers running: if only pgdyno is killed, nothing is left; if its watchdogs too,
+/// nothing after the next command.
 #[test]
 fn nothing_is_left_of_two_servers_whoever_is_killed() {
     let place = Place::new();
@@ -296,7 +297,7 @@ fn nothing_is_left_of_two_servers_whoever_is_killed() {
     place.run(["target", "destroy", "sides"]).expect(0);
 }
 
-/// A change of a server that is not ours, when nobody of ours lives on.
+/// A change on a user's server, if all our processes were killed.
 #[test]
 fn a_change_in_force_on_a_users_server_is_undone_by_the_next_command() {
     let (place, server) = (Place::new(), Server::start());

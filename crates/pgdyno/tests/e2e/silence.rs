@@ -1,4 +1,4 @@
-//! Servers that fall silent: nothing waits for them for ever, and Ctrl-C ends every wait at once.
+//! Servers that stop answering: no wait is endless, and Ctrl-C ends every wait at once.
 
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use crate::support::dropin::{bare_command, link};
 use crate::support::silent::{Silence, SilentServer};
 use crate::support::{PATIENCE, Place, Server, Watched, extract, signal, wait};
 
-/// What "at once" is on a busy machine: a second for the server's last word, and the end of the program.
+/// "At once" on a busy machine: a second for the server's last answer, and the end of the program.
 const AT_ONCE: Duration = Duration::from_secs(4);
 
-/// How many commands wait for a server given by URL.
+/// Number of commands that wait for a server given by URL.
 const COMMANDS: usize = 7;
 
 const EXPERIMENT: &str = r#"
@@ -31,7 +31,7 @@ fn place(url: &str) -> Place {
     place
 }
 
-/// Every command that waits for a server given by URL, with the exit code that Ctrl-C gives it.
+/// Every command that waits for a server given by URL, with its exit code after Ctrl-C.
 fn commands(place: &Place, url: &str) -> [(String, Command); COMMANDS] {
     let ours = link(place);
     let of = |args: &[&str]| (args.join(" "), place.command(args));
@@ -51,7 +51,7 @@ fn commands(place: &Place, url: &str) -> [(String, Command); COMMANDS] {
     ]
 }
 
-/// Sends one signal, and sees that the program ends at once.
+/// Sends one signal, and checks that the program ends at once.
 #[track_caller]
 fn end_by(mut running: Watched, name: &str, what: &str) -> ExitStatus {
     signal(running.child.id(), name);
@@ -86,7 +86,7 @@ fn ctrl_c_ends_every_command_that_waits_for_a_silent_server() {
     });
 }
 
-/// Starts one of the commands, and ends it by a signal while it waits.
+/// Starts one of the commands, and ends it with a signal while it waits.
 #[track_caller]
 fn interrupt(index: usize, silence: Silence, name: &str) {
     let server = SilentServer::start(silence);
@@ -128,7 +128,7 @@ impl Drop for Stopped {
     }
 }
 
-/// Pid of the server process that carries out a statement.
+/// Pid of the server process that executes a statement.
 #[track_caller]
 fn process_of(server: &Server, statement: &str) -> u32 {
     let start = Instant::now();
@@ -173,7 +173,7 @@ fn one_ctrl_c_ends_a_run_that_waits_for_a_stopped_process() {
     drop(stopped);
 }
 
-/// The process of a place's private server that carries out a SELECT.
+/// The process of a place's private server that executes a SELECT.
 #[track_caller]
 fn selecting(place: &Place) -> u32 {
     let start = Instant::now();
@@ -207,7 +207,7 @@ fn a_private_server_with_a_stopped_process_does_not_hold_who_presses_ctrl_c() {
     let start = Instant::now();
     let status = wait(&mut running.child, PATIENCE);
     assert_eq!(status.code(), Some(75));
-    // The server has some time to stop before it is left to its watchdog.
+    // The server has some time to stop before its watchdog stops it.
     assert!(start.elapsed() < AT_ONCE + Duration::from_secs(3), "{:?}", start.elapsed());
     drop(stopped);
     place.wait_until_quiet(Duration::from_secs(20));

@@ -1,11 +1,10 @@
-//! Arms that take turns in slices, on real servers: who works when, what is kept, and what happens when one does not come to
-//! its end.
+//! Arms that take turns in slices, on real servers: order, stored data, and transactions that never end.
 
 use std::time::{Duration, Instant};
 
 use crate::support::{PATIENCE, Place, Server, Watched, signal};
 
-/// All time that watchdogs have.
+/// Time limit for watchdogs.
 const BOUND: Duration = Duration::from_secs(10);
 
 const EXPERIMENT: &str = r#"
@@ -30,14 +29,14 @@ rounds = 4
 SLICES
 "#;
 
-/// Two arms that differ in `setting`, asking for `script`.
+/// Two arms that differ in `setting`, with the workload `script`.
 fn experiment(place: &Place, target: &str, setting: &str, slices: &str, script: &str) -> String {
     place.write("ask.sql", script);
     let text = EXPERIMENT.replace("TARGET", target).replace("SETTING", setting).replace("SLICES", slices);
     place.write("ask.toml", text).to_str().unwrap().to_owned()
 }
 
-/// Arms and the quads of their slices in the order of time, by round.
+/// Arms and the quads of their slices by time, for each round.
 fn order(place: &Place) -> String {
     let slices = "select round, arm || quad as turn, start_us from slice join run using (run_id) order by round, start_us";
     let rounds = format!("select round, group_concat(turn, ' ') as turns from ({slices}) group by round");
@@ -61,21 +60,22 @@ fn arms_take_turns_there_and_back_and_swap_each_round() {
     let overlap = "select count(*) from (select start_us, lead(start_us) over (partition by round order by start_us) as next, \
                    length_us + drain_us as took from slice join run using (run_id)) where start_us + took > next + 1000";
     assert_eq!(place.sql(overlap), "0");
-    // All that was counted was done in slices, and the rate is theirs.
+    // All counted transactions are in slices, and the rate is computed from slices.
     let lost = "select count(*) from run r where kind = 'client' and (select sum(succeeded) from slice s where s.run_id = r.run_id) \
                 <> (select value from run_count c where c.run_id = r.run_id and name = 'ok')";
     assert_eq!(place.sql(lost), "0");
     let rate = "select count(*) from run r where kind = 'client' and abs(tps / (select 1e6 * clients * sum(succeeded) / sum(at_work_us) \
                 from slice s where s.run_id = r.run_id and is_void = 0) - 1) > 1e-6";
     assert_eq!(place.sql(rate), "0");
-    // What two arms write to one server is nobody's; its CPU time is read around each slice, and what their clients do is their own.
+    // Writes of two arms to one server belong to neither; CPU time is measured around each slice, and per
+    // client.
     let figures = |name: &str| place.sql(&format!("select count(*) from run_figure where name = '{name}'"));
     assert_eq!([figures("wal_bytes"), figures("server_cpu_s"), figures("client_cpu_s")], ["0", "8", "8"]);
-    // Settings were those of the arms, each on its own connections.
+    // Each arm's settings were active, on separate connections.
     let in_force = "select group_concat(arm || ' ' || value, ', ') from (select distinct arm, value from v_run \
                     join v_run_setting using (run_id) where name = 'geqo_threshold' and kind = 'client' order by arm)";
     assert_eq!(place.sql(in_force).trim_matches('"'), "one 10, other 11");
-    // Percentiles bear the mark.
+    // Percentiles have the mark.
     assert_eq!(done.stderr.matches(" in slices  ").count(), 8, "{}", done.stderr);
     let table = place.run(["table", "runs"]).expect(0).stdout;
     assert!(
@@ -113,7 +113,7 @@ fn what_cannot_be_cut_says_why() {
         done.stdout
     );
     assert_eq!(place.sql("select count(*) from slice"), "0");
-    // Asked for all the same, they are refused.
+    // If required, slices are refused.
     let file = none("slices = \"100ms\"", "SELECT pg_sleep(0.07);\n");
     let refused = place.run(["run", &file]);
     assert_eq!(refused.status.code(), Some(65), "{}", refused.stderr);
@@ -121,7 +121,7 @@ fn what_cannot_be_cut_says_why() {
     assert!(refused.stderr.contains("a longer `slices`"), "{}", refused.stderr);
 }
 
-/// "too many clients already" ended the experiment, where half of them would do for one arm after the other.
+/// "too many clients already" ended the experiment, although one arm at a time needs only half of them.
 #[test]
 fn a_server_with_room_for_one_arm_is_measured_uncut() {
     let (place, server) =
@@ -138,7 +138,7 @@ fn a_server_with_room_for_one_arm_is_measured_uncut() {
     assert_eq!(place.sql("select count(*) from slice"), "0");
 }
 
-/// What clients had asked for went on for its own time on a server that is not ours, beside the next rounds.
+/// Requests of clients continued on a user's server, during the next rounds.
 #[test]
 fn what_clients_leave_running_is_cancelled() {
     let (place, server) = (Place::new(), Server::start());
@@ -162,13 +162,13 @@ fn what_clients_leave_running_is_cancelled() {
     assert_eq!(asleep(&server), "0", "after Ctrl-C");
 }
 
-/// Statements that sleep, once those that were cancelled had time to hear of it.
+/// Sleeping statements, after a delay for cancellation.
 fn asleep(server: &Server) -> String {
     std::thread::sleep(Duration::from_millis(300));
     server.psql("select count(*) from pg_stat_activity where wait_event = 'PgSleep'").trim().to_owned()
 }
 
-/// A transaction that hangs held the other arm up for ever.
+/// A hanging transaction blocked the other arm forever.
 #[test]
 fn a_transaction_that_hangs_ends_its_pair_and_not_the_machine() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! States of a server that arms differ in: cold or warm, and one's own changes that fail. `pgdyno run` end to end.
+//! Server states as factors: cold or warm caches, and user-defined changes that fail. `pgdyno run` end to
+//! end.
 
 use std::path::PathBuf;
 
@@ -47,7 +48,7 @@ fn a_cold_run_begins_with_nothing_in_memory_and_a_warm_one_with_all() {
     place.run(["target", "destroy", "cache"]).expect(0);
 }
 
-/// It is nobody's to restart, and told before anything is asked of it.
+/// A user's server may not be restarted, which is reported before any request.
 #[test]
 fn the_cache_of_a_server_by_url_is_not_run() {
     let place = Place::new();
@@ -59,7 +60,7 @@ fn the_cache_of_a_server_by_url_is_not_run() {
     assert!(!place.results().exists() && !place.home().exists());
 }
 
-/// One's own factor on the server at TEST_URL.
+/// A user-defined factor, with TEST_URL set to the server.
 const CHANGE: &str = r#"
 question = "Does the index help?"
 [target]
@@ -93,7 +94,7 @@ impl Changing {
         Self { place, server }
     }
 
-    /// A file in its own folder: commands start there.
+    /// A file in a separate folder, where commands start.
     fn file(&self, name: &str, text: &str) -> PathBuf {
         std::fs::create_dir_all(self.place.path().join("study")).unwrap();
         self.place.write("study/lookup.sql", "SELECT count(*) FROM public.t WHERE x = 1;\n");
@@ -107,7 +108,7 @@ impl Changing {
     }
 }
 
-/// It was measured on with a warning, also by the next experiment.
+/// Measurement continued with a warning, also in the next experiment.
 #[test]
 fn a_server_with_a_change_that_could_not_be_undone_is_not_measured_any_further() {
     let at = Changing::new();
@@ -130,7 +131,7 @@ fn a_server_with_a_change_that_could_not_be_undone_is_not_measured_any_further()
     ]);
     assert!(!at.place.results().exists() || at.place.sql("select count(*) from run") == "0");
 
-    // It ended with the code of what the server said.
+    // The exit code follows from the server's error.
     at.run(&["target", "restore", "--url", &at.server.url()]).expect(69).says(&["DROP INDEX public.other"]);
     at.server.psql("CREATE INDEX other ON public.t (x)");
     at.run(&["target", "restore", "--url", &at.server.url()]).expect(0);
@@ -161,7 +162,7 @@ fn errors_of_changes_name_file_line_and_table() {
     }
 }
 
-/// Both were undone and done again wherever one of them changed.
+/// Both changes were undone and made again if one of them changed.
 #[test]
 fn only_the_change_whose_level_differs_is_made_anew() {
     let at = Changing::new();

@@ -1,4 +1,5 @@
-//! Storage as a factor: `pgdyno run` end to end. Where filesystems cannot be made, that is told and nothing else is tried.
+//! Storage as a factor: `pgdyno run` end to end. If filesystems cannot be made, the command reports that and
+//! stops.
 
 use crate::support::{self, Place};
 
@@ -30,7 +31,7 @@ duration = "300ms"
 rounds = 2
 "#;
 
-/// Each run is on its own server, the others rest; afterwards nothing is mounted.
+/// Each run uses a separate server, the others are stopped; afterwards nothing is mounted.
 #[test]
 fn storages_are_compared_and_gone_afterwards() {
     let place = Place::new();
@@ -60,14 +61,14 @@ fn storages_are_compared_and_gone_afterwards() {
     );
 }
 
-/// Only the first server of each block was alone; the others were asked while those before them still worked.
+/// Only the first server of each block was alone; the others were used while earlier ones still worked.
 #[test]
 fn each_run_on_a_storage_finds_no_other_server_at_work() {
     let place = Place::new();
     let disks = ["one", "two"].map(|name| place.path().join(name));
     disks.iter().for_each(|disk| std::fs::create_dir(disk).unwrap());
     let [one, two] = disks.map(|disk| disk.display().to_string());
-    // A row for each server that runs.
+    // A row for each running server.
     place.write(
         "alone.sql",
         format!(

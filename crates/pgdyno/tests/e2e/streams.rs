@@ -1,19 +1,19 @@
-//! The same statements with the same values as the real pgbench, wherever that one is deterministic: same seed, scripts,
-//! clients and threads, compared through the server's log.
+//! The same statements with the same values as the real pgbench where that is deterministic: same seed,
+//! scripts, clients and threads, compared through the server's log.
 //!
-//! `PGDYNO_REAL_PGBENCH=PATH[:PATH...]` compares with other versions than this machine's newest.
+//! `PGDYNO_REAL_PGBENCH=PATH[:PATH...]` compares with other versions than the machine's newest.
 
 use std::path::{Path, PathBuf};
 
 use crate::support::dropin::{Bench, Stream, major, reals};
 
-/// A run that both programs make.
+/// A run of both programs.
 struct Case<'a> {
     name: &'a str,
-    /// Oldest real pgbench that can do it.
+    /// Oldest real pgbench that supports it.
     since: u32,
     args: &'a str,
-    /// Run on the server before each of the two.
+    /// SQL on the server before each of the two.
     reset: &'a str,
 }
 
@@ -21,7 +21,7 @@ const fn case<'a>(name: &'a str, args: &'a str) -> Case<'a> {
     Case { name, since: 15, args, reset: "" }
 }
 
-/// Every random function, hash and permutation, at usual and at extreme arguments.
+/// Every random function, hash and permutation, with usual and extreme arguments.
 const RANDOM: &str = r"
 \set uniform random(1, 100000 * :scale)
 \set wide random(-4611686018427387904, 4611686018427387902)
@@ -56,7 +56,7 @@ SELECT :r, :third, :large::text, :small, :yes, :no;
 SELECT :r + :r, :r::text, :yes is not null, coalesce(:pick, 1.5), :none is null;
 ";
 
-/// Names inside quotes and comments, which protocols with parameters do not like.
+/// Names inside quotes and comments, a special case of protocols with parameters.
 const QUOTED: &str = r#"
 -- before :r
 \set r random(1, 1000)
@@ -65,7 +65,7 @@ const QUOTED: &str = r#"
   select ':unknown' , ':1', a[:r] from (values (array[1])) as t(a)
 "#;
 
-/// Rows stored in variables, branches that depend on them, more than one statement per message.
+/// Rows stored in variables, branches that depend on them, several statements per message.
 const BRANCHES: &str = r"
 \set r random(1, 1000)
 SELECT :r AS r, 'it''s' AS word, NULL AS nothing \gset got_
@@ -92,7 +92,7 @@ const PIPELINE: &str = "\\set a random(1, 1000000)\n\\startpipeline\nBEGIN;\nSEL
 
 const SYNCED: &str = "\\set a random(1, 1000000)\n\\startpipeline\nSELECT :a;\n\\syncpipeline\nSELECT :a + 1;\n\\endpipeline\n";
 
-/// Fails two tries of three, inside a block, alone, and in a pipeline.
+/// Fails two of three tries: inside a block, alone, and in a pipeline.
 const FLAKY: [(&str, &str); 3] = [
     (
         "block.sql",
@@ -110,7 +110,7 @@ const FLAKY_FUNCTION: &str = "CREATE SEQUENCE tries;
         IF nextval('tries') % n <> 0 THEN RAISE 'again' USING errcode = 'serialization_failure'; END IF; RETURN n;
     END $$";
 
-/// Makes the run with every real pgbench and with ours, and compares status and streams.
+/// Runs every real pgbench and pgdyno, and compares status and streams.
 fn compare(bench: &Bench, cases: &[Case<'_>]) {
     let mut wrong = Vec::new();
     for real in reals() {
@@ -144,7 +144,7 @@ fn make(bench: &Bench, exe: &Path, case: &Case<'_>) -> (crate::support::Finished
     bench.record(command)
 }
 
-/// First difference of two recordings, in words.
+/// First difference of two recordings, as text.
 fn difference(expected: &[Stream], got: &[Stream]) -> Option<String> {
     let (expected, got): (Vec<_>, Vec<_>) = (expected.iter().collect(), got.iter().collect());
     for (number, (wanted, sent)) in expected.iter().zip(&got).enumerate() {
@@ -277,8 +277,8 @@ fn retries_and_errors_send_what_pgbench_sends() {
     compare(&bench, &cases);
 }
 
-/// With several scripts and several clients per thread it depends on time which client runs what, but not how often
-/// a thread chooses each script.
+/// With several scripts and several clients per thread, timing determines which client runs which script, but
+/// not how often a thread chooses each script.
 #[test]
 fn threads_choose_scripts_as_pgbench_does() {
     let bench = Bench::start();
@@ -344,8 +344,8 @@ fn throttled_slots_fall_when_pgbench_s_do() {
         assert_eq!(expected.len(), got.len(), "threads");
         for (expected, got) in expected.iter().zip(&got) {
             assert_eq!(expected.len(), got.len());
-            // A slot is told by the time of writing less the latency, and so a little late when the thread was not
-            // running in between. Wrong gaps of 10 ms would drift apart by far more.
+            // The slot is the time of writing minus the latency, and so a little late if the thread was not
+            // running in between. Wrong gaps of 10 ms would add up to far more.
             let mut apart: Vec<_> = expected.iter().zip(got).map(|(a, b)| b - a).collect();
             apart.sort_unstable();
             let middle = apart[apart.len() / 2];

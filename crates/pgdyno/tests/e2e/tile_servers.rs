@@ -1,14 +1,14 @@
-//! Tile servers beside the server of an experiment: started for its runs, recorded with them, gone afterwards.
+//! Tile servers next to an experiment's server: started for its runs, recorded with them, stopped afterwards.
 
 use std::time::Duration;
 
 use crate::support::{Place, Server, Watched, signal};
 
-/// Each transaction fails unless the pool of ten connections is there.
+/// Each transaction fails unless the pool has ten connections.
 const SCRIPT: &str =
     "SELECT 1 / (count(*) >= 11)::int FROM pg_stat_activity WHERE backend_type = 'client backend';\n";
 
-/// Arms that set something, so that tile servers are started again.
+/// Arms with settings, so that tile servers are restarted.
 const EXPERIMENT: &str = r#"
 question = "Do tile servers stand beside it?"
 [target]
@@ -83,7 +83,7 @@ fn what_is_wrong_with_a_tile_server_is_told_before_anything_is_measured() {
     let unknown = place.write("unknown.toml", text.replace("kind = \"tipg\"", "kind = \"tegola\""));
     let done = place.run(["run", unknown.to_str().unwrap()]).expect(65);
     done.says(&["`target.tile_servers` cannot be \"tegola\"", "\"martin\""]);
-    // Without PostGIS it cannot start, and says why.
+    // Without PostGIS it cannot start, and reports why.
     let bare = place.write("bare.toml", text.replace(", extensions = [\"postgis\"]", ""));
     let done = place.run(["run", bare.to_str().unwrap()]);
     assert!(!matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);

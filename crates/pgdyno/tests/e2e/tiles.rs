@@ -1,8 +1,8 @@
-//! `pgdyno tiles`: tables, functions and queries against real servers, what is shown of them, and what is refused.
+//! `pgdyno tiles`: tables, functions and queries with real servers, the output, and errors.
 
 use crate::support::{Place, Server};
 
-/// Two tables of 4,000 points and 4,000 squares within a degree, and functions that make tiles of them or cannot.
+/// Two tables with 4,000 points and 4,000 squares within a degree, with valid and invalid tile functions.
 const DATA: &str = "
 CREATE TABLE spots AS SELECT n AS osm_id, 'spot ' || n AS name,
   ST_Transform(ST_SetSRID(ST_MakePoint(14 + (n % 80) / 160.0, 35.5 + (n / 80) / 120.0), 4326), 3857)::geometry(Point, 3857) AS way
@@ -31,7 +31,7 @@ fn prepared() -> (Place, Server) {
     (place, server)
 }
 
-/// A short run of these layers; further arguments with them.
+/// A short run of these layers, with more arguments.
 fn tiles<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let short = ["tiles", "-d", url, "-T", "1", "--warmup", "0.1", "--rounds", "2", "--tiles", "20"];
     short.into_iter().chain(more.iter().copied()).collect()
@@ -55,19 +55,19 @@ fn a_table_is_shown_by_zoom_with_its_slowest_tiles_and_where_the_time_goes() {
     }
     let slowest = done.stdout.lines().filter(|line| line.starts_with("spots ") && line.contains('/'));
     assert_eq!(slowest.count(), 5, "{}", done.stdout);
-    // All tiles are of the list, and zooms in equal shares except for chance.
+    // All tiles are from the list, and zooms have equal shares within chance.
     assert_eq!(place.sql("select count(distinct z) from v_tile where z between 10 and 12"), "3");
-    // What is shown further: nothing is compared, and tiles have a table.
+    // The suggestions: nothing is compared, and tiles have a table.
     let shown = done.stderr.lines().find(|line| line.contains("(try: ")).unwrap_or_default();
     assert!(shown.contains("pgdyno table tiles -e ") && !shown.contains("pgdyno compare"), "{shown}");
     // The same as JSON, one line for each zoom.
     let json =
         place.run(tiles(&url, &["spots", "-z", "10-12", "--again", "--format", "json"])).expect(0).stdout;
     assert_eq!(json.matches("\"layer\": \"spots\", \"zoom\": 1").count(), 3, "{json}");
-    // As Markdown what the terminal shows, and not the 34 columns for programs.
+    // Markdown has the terminal's tables, not the 34 columns for programs.
     let md = place.run(tiles(&url, &["spots", "-z", "10-12", "--again", "--format", "md"])).expect(0).stdout;
     assert!(md.contains("\n| layer") && md.contains("Slowest tiles:") && !md.contains("holm_p"), "{md}");
-    // What was saved is the same experiment.
+    // The saved file is the same experiment.
     place.run(["run", "spots.toml"]).expect(64).says(&["is finished"]);
 }
 
@@ -117,8 +117,8 @@ fn tiles_go_by_a_tile_server_and_ways_are_compared() {
     let arms = "select group_concat(arm, ' ') from (select distinct arm from v_run order by arm)";
     assert_eq!(place.sql(arms), "sql tipg");
     place.run(["run", "ways.toml"]).expect(64).says(&["is finished"]);
-    // A user's view comes over several connections, and each of its tiles has its own time.
-    // Long enough for some tiles of each layer and zoom, also where ten programs share a CPU.
+    // A user's view uses several connections, and each of its tiles has a separate time. Long enough for some
+    // tiles of each layer and zoom, even if ten programs share a CPU.
     let users = ["spots", "squares", "-z", "10-12", "--via", "tipg", "--picker", "sessions"];
     let long = ["tiles", "-d", &url, "-T", "5", "--warmup", "0.1", "--rounds", "2", "--tiles", "20"];
     let done = place.run(long.iter().chain(&users)).expect(0);

@@ -1,8 +1,8 @@
-//! What the engine records is what happened: its figures beside those of a server with known delays, its own process
-//! that timestamps every reply itself.
+//! The engine's figures are true: they are compared with a server with known delays, a separate process that
+//! timestamps every reply itself.
 //!
-//! What can be off by chance on a busy machine is bounded generously here, and has several tries; `pgdyno-benches truth`
-//! compares tightly.
+//! Values that chance on a busy machine can change have generous limits and several tries; `pgdyno-benches
+//! truth` compares with tight limits.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,14 +19,14 @@ use workloads::pgbench::{Mode, Options, Pgbench, ScriptSource};
 use workloads::{ClientWorkload, Clients, Places};
 
 const MS: Time = 1_000_000;
-/// What two processes on a busy machine may make of a delay.
+/// Largest error of a delay between two processes on a busy machine.
 const BUSY: Time = 2 * MS;
-/// Runs of which one must be that good: a machine that runs other tests too may give its CPUs away in any of them.
+/// At least one of these runs must be good: other tests may take the CPUs in any of them.
 const TRIES: usize = 6;
 const QUANTILES: [f64; 6] = [0.01, 0.25, 0.5, 0.9, 0.99, 0.999];
 const DRIVERS: [DriverChoice; 2] = [DriverChoice::Portable, DriverChoice::Auto];
 
-/// A sink, and the workload that asks it.
+/// A sink, and its workload.
 struct Bench {
     sink: Sink,
     workload: Pgbench,
@@ -49,7 +49,7 @@ impl Bench {
         self.sink.place().clone().into()
     }
 
-    /// What the engine measured, and what the sink saw meanwhile, which agree ([`agreeing`]).
+    /// The engine's measurements, and the sink's, which agree ([`agreeing`]).
     #[track_caller]
     fn drive(
         &self,
@@ -102,8 +102,8 @@ fn uniform(per_second: f64) -> Load {
     Load::Rate(Rate { profile: per_second.into(), arrivals: Arrivals::Uniform, timeline: Timeline::Global })
 }
 
-/// The first of a few runs whose median is not far from the sink's. In each of them, each request's time at the sink lies
-/// inside its service time: so do all quantiles.
+/// The first of several runs with a median close to the sink's. In each run, a request's time at the sink is
+/// within its service time: so are all quantiles.
 #[track_caller]
 fn agreeing(mut run: impl FnMut() -> (Measured, Histogram)) -> (Measured, Histogram) {
     let mut medians = Vec::new();
@@ -131,7 +131,7 @@ fn a_constant_delay_is_recorded_as_it_is() {
         for (clients, load) in [(8, Load::Closed), (8, uniform(200.0))] {
             let (measured, seen) = bench.drive(driver, clients, load, Duration::from_millis(500));
             assert!(seen.min_ns() >= Some(5 * MS), "{:?}", seen.min_ns());
-            // 8 clients cannot do more than 8 in each 5 ms, and those that are open at the end.
+            // 8 clients cannot do more than 8 in each 5 ms, plus the open ones at the end.
             assert!(measured.totals().processed() <= 8 * 101, "{:?}", measured.totals());
         }
     }
@@ -160,7 +160,7 @@ fn a_stall_delays_every_arrival_in_open_load_and_one_transaction_in_closed() {
         let stalls = seen.count_above(200 * MS);
         assert!((1..=2).contains(&stalls), "{stalls} stalls in 1.5 s");
         let figures = &open.scripts[0];
-        // One transaction saw it happen; the 20 due in its first 200 ms waited for more than 100 ms.
+        // One transaction was in the stall; the 20 due in its first 200 ms waited for more than 100 ms.
         assert!((stalls..=stalls + 1).contains(&figures.service.count_above(200 * MS)));
         let delayed = figures.response.count_above(100 * MS);
         assert!(delayed >= 17 * stalls, "{delayed} arrivals delayed by {stalls} stalls");

@@ -1,4 +1,4 @@
-//! Where the time of a statement goes: its plan as a server explained it, node by node, with each node's own time.
+//! Where the time of a statement goes: its plan as the server explained it, with each node's own time.
 
 mod part;
 
@@ -8,55 +8,57 @@ use serde::{Deserialize, Serialize};
 
 pub use self::part::Part;
 
-/// A statement of a transaction of the sample, explained outside of the timed part of a run.
+/// A statement of a sampled transaction, explained outside of the timed part of a run.
 ///
-/// planning and execution are apart; execution = own times of the nodes + serialization + triggers + what is outside of
-/// nodes ([`StatementPlan::parts`]). Where functions are told apart, their time is taken out of the nodes that compute them.
+/// Planning and execution are separate. Execution = own times of the nodes + serialization + triggers + time
+/// outside of nodes ([`StatementPlan::parts`]). Time of functions that the server counts is subtracted from
+/// the nodes that call them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StatementPlan {
     pub script: String,
     /// Line of its script, from 1.
     pub line: u32,
-    /// Which transaction of the script's sample, from 0; the same number draws the same values in all arms.
+    /// Number of the transaction in the script's sample, from 0; the same number draws the same values in all
+    /// arms.
     pub draw: u32,
     pub planning_ms: f64,
-    /// From the executor's start to its end, with a clock read at each node.
+    /// Including the clock reads at each node.
     pub execution_ms: f64,
-    /// The same without these clocks: where that is short the execution right after, else the one right before. `None` where
-    /// that was not taken.
+    /// Execution time without these clock reads: for short statements from the next execution, else from the
+    /// previous one. `None` if not measured.
     pub untimed_ms: Option<f64>,
-    /// Making rows into what is sent, from PostgreSQL 17 on; `None` where it was not done at all.
+    /// Converting rows to the output format, from PostgreSQL 17 on; `None` if not done.
     pub serialization_ms: Option<f64>,
-    /// Triggers, as far as they are outside of nodes.
+    /// Triggers, where outside of nodes.
     pub triggers_ms: f64,
-    /// Compiling expressions, all processes added up: inside of the nodes that need them first, so no part of its own.
+    /// Compiling expressions, summed over all processes. Contained in the nodes that need them first, so not
+    /// a separate part.
     pub jit_ms: f64,
-    /// Own times that were below zero by rounding, and were taken from nodes below instead.
+    /// Own times below zero due to rounding; subtracted from child nodes instead.
     pub evened_ms: f64,
-    /// Time of functions that was measured, and is more than the nodes took that compute them: it is booked nowhere.
+    /// Measured time of functions beyond the time of the nodes that call them; booked nowhere.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub functions_evened_ms: f64,
-    /// A node before those below it, the first one at depth 0.
+    /// In preorder: a node before its children, the first at depth 0.
     pub nodes: Vec<PlanNode>,
-    /// Functions that the server counted in the execution with clocks, in order of their names; empty where it counts none, or
-    /// may not.
+    /// Functions that the server counted in the execution with clocks, sorted by name; empty if it counts
+    /// none, or the role may not read them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionTime>,
 }
 
-/// Calls of a function in one execution of a statement; those that differ in their arguments, or their schema, together.
+/// Calls of a function in one execution of a statement, summed over schemas and argument types.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FunctionTime {
-    /// Without its schema.
     pub name: String,
-    /// By the process that answers: those by workers of a parallel query are not told.
+    /// In the leader process; the server does not report calls by parallel workers.
     pub calls: u64,
-    /// As the server measured it in that process, without functions that it called in turn.
+    /// As the server measured it in the leader, without called functions.
     pub self_ms: f64,
-    /// Where it is booked.
     pub part: Part,
-    /// How much is booked there, and so not with the nodes' parts: of what ran in workers too, the mean of all processes. 0
-    /// where no node is known to have called it (casts, operators, what planning computes).
+    /// Time booked under `part`, and subtracted from the nodes' parts; for a function that also ran in
+    /// workers, the mean over all processes. 0 if no node is known to have called it (casts, operators,
+    /// planning).
     pub booked_ms: f64,
 }
 
@@ -64,42 +66,42 @@ fn is_nothing(value: &f64) -> bool {
     *value == 0.0
 }
 
-/// A node of a plan. Times and blocks are its own: those of nodes below are not in it.
+/// A node of a plan. Times and blocks are its own, without its children's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PlanNode {
     pub depth: u32,
-    /// `InitPlan 1`, `SubPlan 2`, `CTE x`; empty for what is no plan of its own.
+    /// `InitPlan 1`, `SubPlan 2`, `CTE x`; empty for other nodes.
     pub role: String,
-    /// As PostgreSQL calls it where it explains as text: `Parallel Seq Scan`, `HashAggregate`.
+    /// As in PostgreSQL's text format: `Parallel Seq Scan`, `HashAggregate`.
     pub node_type: String,
-    /// Table, function or CTE that is read, with its schema as the server told it; or empty.
+    /// Table, function or CTE that is read, with its schema if the server reports it; or empty.
     pub relation: String,
     /// Index that is read; or empty.
     pub index: String,
     pub part: Part,
-    /// Its share of the time that passed, ms; that of several processes at once is their mean.
+    /// Share of the elapsed time, ms; for parallel processes the mean.
     pub own_ms: f64,
-    /// Rows that came out, over all loops. A server before PostgreSQL 18 tells whole rows per loop: where there are several,
-    /// up to half a row of each loop is missing, or too much.
+    /// Rows returned over all loops. Before PostgreSQL 18 servers report whole rows per loop: with several
+    /// loops, the sum is off by up to half a row per loop.
     pub rows: f64,
-    /// How often it was carried out, by all processes together; 0: never.
+    /// Number of executions over all processes; 0: never.
     pub loops: f64,
-    /// Shared, local and temporary blocks found in the server's memory.
+    /// Shared, local and temporary blocks found in memory by the server.
     pub hit_blocks: u64,
-    /// The same read from elsewhere.
+    /// The same kinds of blocks, not found there.
     pub read_blocks: u64,
     pub dirtied_blocks: u64,
-    /// Time of reading and writing blocks; `None` where the server does not measure it.
+    /// Time of reading and writing blocks; `None` if the server does not measure it.
     pub io_ms: Option<f64>,
-    /// Functions that it computes itself, in its output and its conditions.
+    /// Functions called in its output and its conditions.
     pub functions: Vec<String>,
-    /// How much of its own time is booked with functions, ms; at most [`PlanNode::own_ms`].
+    /// Part of its own time that is booked under functions, ms; at most [`PlanNode::own_ms`].
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub functions_ms: f64,
 }
 
 impl PlanNode {
-    /// What it is, without figures: `Index Scan using way_idx on planet_osm_polygon`.
+    /// The node without figures: `Index Scan using way_idx on planet_osm_polygon`.
     #[must_use]
     pub fn words(&self) -> String {
         let using = if self.index.is_empty() { String::new() } else { format!(" using {}", self.index) };
@@ -109,14 +111,14 @@ impl PlanNode {
 }
 
 impl StatementPlan {
-    /// Planning and execution, ms.
+    /// Planning plus execution, ms.
     #[must_use]
     pub fn total_ms(&self) -> f64 {
         self.planning_ms + self.execution_ms
     }
 
-    /// Of what planning and execution are made, ms; they add up to [`StatementPlan::total_ms`]. Without those that have
-    /// no time and no node.
+    /// The parts of the time, ms; they add up to [`StatementPlan::total_ms`]. Parts without time and node are
+    /// left out.
     #[must_use]
     pub fn parts(&self) -> BTreeMap<Part, f64> {
         let mut parts = BTreeMap::from([(Part::Planning, self.planning_ms)]);
@@ -138,11 +140,11 @@ impl StatementPlan {
         parts
     }
 
-    /// Rows that came into the nodes that compute this aggregate, e.g. `st_asmvt`: those of all of them, over all loops and
-    /// processes, rounded as [`PlanNode::rows`] are; `None` where no node computes it.
+    /// Rows into the nodes that compute this aggregate, e.g. `st_asmvt`, summed over nodes, loops and
+    /// processes, with the rounding of [`PlanNode::rows`]; `None` if no node computes it.
     #[must_use]
     pub fn rows_into(&self, function: &str) -> Option<f64> {
-        // What finalizes takes states from workers, not rows.
+        // A Finalize node receives states from workers, not rows.
         let computes = |node: &PlanNode| {
             node.functions.iter().any(|own| own == function) && !node.node_type.starts_with("Finalize")
         };
@@ -150,7 +152,7 @@ impl StatementPlan {
         nodes.map(|at| self.rows_below(at)).reduce(|sum, rows| sum + rows)
     }
 
-    /// Rows of the nodes right below one, without those of their own plans (InitPlans, SubPlans, CTEs).
+    /// Rows of a node's direct children, without its InitPlans, SubPlans and CTEs.
     #[must_use]
     pub fn rows_below(&self, at: usize) -> f64 {
         let depth = self.nodes[at].depth;
@@ -158,13 +160,13 @@ impl StatementPlan {
         below.filter(|node| node.depth == depth + 1 && node.role.is_empty()).map(|node| node.rows).sum()
     }
 
-    /// How far its own times can be wrong because the server tells them per loop and in whole microseconds, ms.
+    /// Largest error of the own times, ms: the server reports them per loop and in whole microseconds.
     #[must_use]
     pub fn rounding_ms(&self) -> f64 {
         self.nodes.iter().map(|node| node.loops * ROUNDING_MS).sum()
     }
 
-    /// What its nodes are, line by line and indented, without figures.
+    /// One indented line per node, without figures.
     #[must_use]
     pub fn shape(&self) -> Vec<String> {
         let line = |node: &PlanNode| {

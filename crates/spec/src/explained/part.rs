@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Of what the time of a statement is made; what nodes of a plan do is booked under one of these.
+/// Parts of the time of a statement; the work of plan nodes is booked under one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Before execution.
     Planning,
-    /// Index, index only and bitmap index scans. The first two read the heap too: that cannot be told apart.
+    /// Index, index only and bitmap index scans. Index and index only scans include the heap: the server does
+    /// not separate it.
     Index,
     /// Bitmap heap and TID scans.
     Heap,
@@ -16,17 +16,16 @@ pub enum Part {
     SeqScan,
     /// Scans of functions, CTEs, VALUES, subqueries and foreign tables.
     OtherScan,
-    /// Nested loop, hash and merge joins; building a join's hash table; keeping rows for a join's next loop.
+    /// Nested loop, hash and merge joins, with the Hash and Materialize nodes below them.
     Join,
-    /// Sorts, also incremental ones.
     Sort,
-    /// Aggregates, groups, windows and DISTINCT, but those that make tiles.
+    /// Aggregates, groups, windows and DISTINCT, except aggregates that make tiles.
     Aggregate,
-    /// Functions of PostGIS, but those of [`Part::Transform`].
+    /// Functions of PostGIS, except [`Part::Transform`].
     Geometry,
-    /// Coordinates moved to another reference system.
     Transform,
-    /// Aggregates that make tiles (ST_AsMVT, ST_AsGeobuf, ST_AsFlatGeobuf), without the functions that they call for each row.
+    /// Aggregates that make tiles (ST_AsMVT, ST_AsGeobuf, ST_AsFlatGeobuf), without functions called for each
+    /// row.
     Mvt,
     /// All other functions that the server counts.
     Functions,
@@ -36,16 +35,15 @@ pub enum Part {
     Parallel,
     #[default]
     Other,
-    /// Triggers after the statement.
     Triggers,
-    /// Making rows into what is sent.
+    /// Converting rows to the output format.
     Serialization,
-    /// Start and end of the executor, and what else is in no node.
+    /// Start and end of the executor, and other time outside of nodes.
     Outside,
 }
 
 impl Part {
-    /// All, in the order in which they are shown.
+    /// All parts, in display order.
     pub const ALL: [Self; 18] = [
         Self::Planning,
         Self::Index,
@@ -67,7 +65,7 @@ impl Part {
         Self::Outside,
     ];
 
-    /// As it is stored, and as columns are named.
+    /// The stored name, also used for columns.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -92,7 +90,7 @@ impl Part {
         }
     }
 
-    /// As it is called for people.
+    /// The name in reports.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -117,7 +115,7 @@ impl Part {
         }
     }
 
-    /// Where the time of a function is booked, by its name without a schema.
+    /// The part for the time of a function, by its name without a schema.
     #[must_use]
     pub fn of_function(name: &str) -> Self {
         const TRANSFORM: [&str; 2] = ["st_transform", "postgis_transform"];

@@ -1,10 +1,10 @@
-//! Counters of transactions: their lines of the table, and a struct with a field for each.
+//! Counters of transactions: their rows of the table, and a struct with a field for each.
 
 use super::row::{Better, Counter, Id, Notable, Per, Row, Source, Unit};
 use super::table::rows;
 use super::values::Counters;
 
-/// Declares the counters once: as lines of the table, and as fields.
+/// Declares the counters once, as rows of the table and as fields.
 macro_rules! counters {
     ($($rows:ident {
         $($id:ident $name:ident, $label:literal, $unit:ident, $per:ident, $better:ident,
@@ -15,27 +15,28 @@ macro_rules! counters {
             $($id $name, $label, $unit, $per, $better, $(large from $matters in $family $(by $event)?,)? $meaning;)*
         })*
 
-        /// Counters of one script, or of several: `due = ok + late + failed + skipped + unfinished`. In open load `due` counts the
-        /// arrivals that were due in the measured part, in closed load the transactions that began in it.
+        /// Counters of one script, or of several: `due = ok + late + failed + skipped + unfinished`. In open
+        /// load `due` counts the arrivals due in the measured part, in closed load the transactions that
+        /// began in it.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct Counts {
             $($(#[doc = $meaning] pub $name: u64,)*)*
         }
 
         impl Counts {
-            /// Adds another part's counters.
+            /// Adds the counters of another part.
             pub fn add(&mut self, other: &Self) {
                 $($(self.$name = self.$name.saturating_add(other.$name);)*)*
             }
 
-            /// Counters of all transactions, from the counters of a sample of this share (0..=1).
+            /// Estimates the counters of all transactions from a sample of this share (0..=1).
             #[must_use]
             pub fn scaled(self, share: f64) -> Self {
                 let scaled = |count: u64| (count as f64 / share).round() as u64;
                 Self { $($($name: scaled(self.$name),)*)* }
             }
 
-            /// From what is stored; what was not counted is 0.
+            /// From stored values; missing counters are 0.
             #[must_use]
             pub fn of(stored: &Counters) -> Self {
                 Self { $($($name: stored.count($id),)*)* }
@@ -80,20 +81,21 @@ impl Counts {
         self.ok.saturating_add(self.late)
     }
 
-    /// As they are stored.
+    /// The stored form.
     #[must_use]
     pub fn stored(&self) -> Counters {
         self.told().collect()
     }
 
-    /// The same without what the server returned, which not every source knows.
+    /// The stored form without the counters of returned data, which not every source has.
     #[must_use]
     pub fn transactions(&self) -> Counters {
         let is_returned = |of: Counter| RETURNED.iter().any(|row| row.name == of.name);
         self.told().filter(|(of, _)| !is_returned(*of)).collect()
     }
 
-    /// Not every source tells failures apart, and not every workload asks by key.
+    /// Leaves out rare counters that are 0: not every source distinguishes failures, and not every workload
+    /// asks by key.
     fn told(&self) -> impl Iterator<Item = (Counter, u64)> {
         let rare = [OTHER_FAILURES, KEYED, KEYED_EMPTY];
         self.all().filter(move |(of, count)| *count > 0 || !rare.contains(of))

@@ -1,7 +1,7 @@
 //! The table of figures: what runs count and store, and how each figure is named, compared and printed.
 //!
-//! A line of [`table()`] is all that a figure needs: its id, what `pgdyno table figures` and `table differences` print, and its line
-//! in docs/figures.md come from it.
+//! A row of [`table()`] has everything about a figure: its id, its line in `pgdyno table figures`, `table
+//! differences` and docs/figures.md.
 
 mod counts;
 mod row;
@@ -13,7 +13,7 @@ pub use row::{Better, Counter, Figure, Id, Notable, Per, Row, Source, Unit};
 pub use table::*;
 pub use values::{Counters, Figures, Values};
 
-/// All lines, in the order they are shown.
+/// All rows, in display order.
 pub fn table() -> impl Iterator<Item = &'static Row> {
     let parts = [
         table::POSTGRES,
@@ -32,7 +32,7 @@ pub fn table() -> impl Iterator<Item = &'static Row> {
     parts.into_iter().flatten().copied()
 }
 
-/// The line of this name; `None` where the table has none, as of a newer version's figures.
+/// The row of this name; `None` if the table has none, as for figures of a newer version.
 #[must_use]
 pub fn row(name: &str) -> Option<&'static Row> {
     table().find(|row| row.name == name)

@@ -1,4 +1,4 @@
-//! What the table says about a figure, and ids that are typed by what the values of a figure are.
+//! Rows of the table, and ids typed by the values of a figure.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -6,38 +6,37 @@ use std::ops::Deref;
 /// A row of the table.
 #[derive(Debug, PartialEq)]
 pub struct Row {
-    /// The stored name, its unit last; never changed, since results files and SQL have it.
+    /// The stored name, its unit last. Never changed, since results files and SQL use it.
     pub name: &'static str,
-    /// For people.
     pub label: &'static str,
     pub unit: Unit,
     pub per: Per,
     pub better: Better,
     pub source: Source,
-    /// When a difference between arms is shown; `None` where arms are not compared by it.
+    /// When a difference between arms is shown; `None` if arms are not compared by this figure.
     pub notable: Option<Notable>,
     /// One sentence without a full stop.
     pub meaning: &'static str,
 }
 
-/// From when on a difference between arms is shown.
+/// The smallest difference between arms that is shown.
 #[derive(Debug, PartialEq)]
 pub struct Notable {
-    /// Of several figures that show the same thing, only the figure that differs most is shown.
+    /// Of the figures in a family, only the figure that differs most is shown.
     pub family: &'static str,
-    /// A smaller difference, in the figure's unit and for what it is given for, matters to nobody.
+    /// The smallest relevant difference, in the figure's unit per [`Row::per`].
     pub matters: f64,
-    /// How much of it one event makes: what is counted in few events is chance.
+    /// The amount that a single event contributes: a difference of few events is chance.
     pub event: f64,
 }
 
 impl Notable {
-    /// With the usual event of a unit.
+    /// With the usual event of the unit.
     pub(super) const fn new(family: &'static str, unit: Unit, matters: f64) -> Self {
         let event = match unit {
-            // A block.
+            // One block.
             Unit::Bytes => 8192.0,
-            // A tick of the kernel's accounting.
+            // One tick of the kernel's CPU accounting.
             Unit::Seconds => 0.01,
             _ => 1.0,
         };
@@ -45,7 +44,7 @@ impl Notable {
     }
 }
 
-/// Declares an enum and the word of each variant.
+/// Declares an enum with a name for each variant.
 macro_rules! words {
     ($(#[doc = $of:literal] $name:ident { $($(#[doc = $about:literal])* $variant:ident $word:literal,)* })*) => {$(
         #[doc = $of] #[derive(Debug, Clone, Copy, PartialEq, Eq)] pub enum $name {
@@ -53,7 +52,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// In words.
+            /// The name.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
@@ -63,7 +62,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What an amount is an amount of.
+    /// The unit of an amount.
     Unit {
         Count "count",
         Bytes "bytes",
@@ -77,15 +76,13 @@ words! {
         BytesPerSecond "bytes per second",
     }
 
-    /// What an amount is given for where runs are compared.
+    /// What amounts are divided by when runs are compared.
     Per {
-        /// A transaction that succeeded, in time or late; a run where it is a job.
+        /// A successful transaction, in time or late; for jobs, a run.
         Transaction "transaction",
-        /// A minute of the measured part.
         Minute "minute",
-        /// A run, for example a job, which is done once to its end.
         Run "run",
-        /// Nothing: a share, a length or a level.
+        /// Not per anything: a share, a length or a level.
         None "none",
     }
 
@@ -102,20 +99,18 @@ words! {
         Engine "load generator",
         Kernel "kernel",
         Redis "Redis",
-        /// pgdyno itself.
         Around "before and after the run",
-        /// Made from other figures of the run.
+        /// Computed from other figures of the run.
         Derived "derived",
         /// A program that did a job, such as osm2pgsql.
         Program "program of a job",
-        /// The report or the log of another program.
         Imported "imported",
         Probe "pgdyno probe",
     }
 }
 
 impl Unit {
-    /// As it ends a name; empty for counts.
+    /// The last part of a name; empty for counts.
     #[must_use]
     pub fn suffix(self) -> &'static str {
         match self {
@@ -133,7 +128,7 @@ impl Unit {
     }
 }
 
-/// The id of a figure whose values are of type `T`: a [`Row`] with a type.
+/// The id of a figure with values of type `T`: a [`Row`] with a type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Id<T> {
     row: &'static Row,

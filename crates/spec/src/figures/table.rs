@@ -1,7 +1,8 @@
-//! The table: a line for each figure, by who counts it.
+//! The table: a row for each figure, grouped by source.
 //!
-//! Each line has: id, stored name, label, unit, what it is given for, which way is better, and what it means. `large from` says from
-//! when on a difference between arms is shown, in which family, and how much one event makes. A new figure is a new line here.
+//! Each row has: id, stored name, label, unit, divisor, better direction, and meaning. `large from`
+//! gives the smallest difference that is shown, its family, and the amount of one event. A new figure is a
+//! new row here.
 
 use super::row::{Better, Counter, Figure, Id, Notable, Per, Row, Source, Unit};
 

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::row::Id;
 
-/// Values by figure, in the order of their names, as they are stored. A name that the table does not have is kept: a results file of
-/// a newer version loses nothing.
+/// Values by figure, sorted by stored name. Names that the table does not have are kept, so that the results
+/// file of a newer version loses nothing.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Values<T>(BTreeMap<Cow<'static, str>, T>);
@@ -21,13 +21,13 @@ pub type Figures = Values<f64>;
 pub type Counters = Values<u64>;
 
 impl<T: Copy> Values<T> {
-    /// The value of a figure; `None` where it is not known.
+    /// The value of a figure; `None` if unknown.
     #[must_use]
     pub fn get(&self, of: Id<T>) -> Option<T> {
         self.0.get(of.name).copied()
     }
 
-    /// The same, to change it.
+    /// Mutable access to a value.
     pub fn get_mut(&mut self, of: Id<T>) -> Option<&mut T> {
         self.0.get_mut(of.name)
     }
@@ -37,33 +37,33 @@ impl<T: Copy> Values<T> {
         self.0.insert(Cow::Borrowed(of.row().name), value);
     }
 
-    /// Takes the value of a figure out.
+    /// Removes and returns the value of a figure.
     pub fn remove(&mut self, of: Id<T>) -> Option<T> {
         self.0.remove(of.name)
     }
 
-    /// Sets a value by a name that is read from somewhere.
+    /// Sets a value by its stored name.
     pub fn set_named(&mut self, name: String, value: T) {
         self.0.insert(Cow::Owned(name), value);
     }
 
-    /// The value of this name.
+    /// The value by its stored name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<T> {
         self.0.get(name).copied()
     }
 
-    /// Takes over all values of another part of the run.
+    /// Adds or replaces all values from another set.
     pub fn append(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
-    /// Names and values, in the order of their names.
+    /// Stored names and values, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, T)> {
         self.0.iter().map(|(name, value)| (name.as_ref(), *value))
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -71,7 +71,7 @@ impl<T: Copy> Values<T> {
 }
 
 impl Counters {
-    /// A counter, 0 where it was not counted.
+    /// A counter, 0 if it was not counted.
     #[must_use]
     pub fn count(&self, of: Id<u64>) -> u64 {
         self.get(of).unwrap_or(0)
@@ -115,7 +115,6 @@ impl<T: Copy, const N: usize> From<[(Id<T>, T); N]> for Values<T> {
     }
 }
 
-/// By name, as they are stored.
 impl<T: Copy> FromIterator<(String, T)> for Values<T> {
     fn from_iter<I: IntoIterator<Item = (String, T)>>(values: I) -> Self {
         Self(values.into_iter().map(|(name, value)| (Cow::Owned(name), value)).collect())

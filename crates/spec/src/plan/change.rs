@@ -1,4 +1,5 @@
-//! One's own change to a server: SQL or a command with its undo, and a check that must hold while it is made.
+//! A user's change to a server: SQL or a command with its undo, and a check that must hold while it is in
+//! effect.
 
 use std::fmt;
 
@@ -6,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::short_sql;
 
-/// What is done to a server, how it is undone, and how it is seen that it is done.
+/// A change: how to make, undo and check it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Change {
-    /// `None`: nothing, as in the arm without the index.
+    /// `None`: no change, as in the arm without the index.
     #[serde(rename = "do", default, skip_serializing_if = "Option::is_none")]
     pub do_: Option<Step>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Step>,
-    /// One SQL statement that returns true while the change is made.
+    /// One SQL statement that returns true while the change is in effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
 }
@@ -23,15 +24,16 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// One or more statements, sent as one: all of them or none, where PostgreSQL allows that. What cannot run in a
-    /// transaction (`CREATE INDEX CONCURRENTLY`, `VACUUM`) must stand alone.
+    /// One or more statements, sent in one message: all or none take effect, where PostgreSQL allows that. A
+    /// statement that cannot run in a transaction (`CREATE INDEX CONCURRENTLY`, `VACUUM`) must be the only
+    /// one.
     Sql(String),
-    /// Given to `/bin/sh -c` on pgdyno's machine, as the user that runs pgdyno, or as the account that runs servers where
-    /// that is root.
+    /// Run with `/bin/sh -c` on pgdyno's machine, as the user that runs pgdyno; if that is root, as the
+    /// account that runs servers.
     Command(String),
 }
 
-/// Which part of a change.
+/// A part of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Do,
@@ -50,7 +52,7 @@ impl fmt::Display for Part {
 }
 
 impl Change {
-    /// All that it says: `do "CREATE INDEX i ON t (x)", undo "DROP INDEX IF EXISTS i", check "SELECT …"`.
+    /// All parts: `do "CREATE INDEX i ON t (x)", undo "DROP INDEX IF EXISTS i", check "SELECT …"`.
     #[must_use]
     pub fn all_words(&self) -> String {
         let step =
@@ -61,7 +63,7 @@ impl Change {
         if parts.is_empty() { self.words() } else { parts.join(", ") }
     }
 
-    /// What it does, in short: `"CREATE INDEX i ON t (x)"`.
+    /// The change in short: `"CREATE INDEX i ON t (x)"`.
     #[must_use]
     pub fn words(&self) -> String {
         self.do_.as_ref().map_or_else(|| "nothing".to_owned(), Step::words)
@@ -69,7 +71,7 @@ impl Change {
 }
 
 impl Step {
-    /// Its beginning on one line.
+    /// The beginning of the step, on one line.
     #[must_use]
     pub fn words(&self) -> String {
         match self {

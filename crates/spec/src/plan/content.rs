@@ -1,4 +1,4 @@
-//! What makes an experiment this one and no other.
+//! The part of a plan that identifies an experiment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,73 +11,65 @@ use super::{
 
 /// The factor whose levels are named tables of settings.
 pub const SETTINGS: &str = "settings";
-/// The factor whose levels say what the files of a managed server are on.
+/// The factor whose levels are storages of a managed server.
 pub const STORAGE: &str = "storage";
-/// The factor whose levels say what is in memory when a run begins.
+/// The factor whose levels are states of the caches at the start of a run.
 pub const CACHE: &str = "cache";
 
 /// One level of the compared factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arm {
-    /// Name; `None` where the file has no settings.
+    /// `None` where the file has no settings.
     pub name: Option<String>,
-    /// Settings, shares of the machine computed.
+    /// With shares of the machine computed.
     pub settings: BTreeMap<String, String>,
-    /// What in them weakens crash safety or upkeep, in words.
+    /// Settings that weaken crash safety or maintenance, as text.
     pub weakens: Vec<String>,
 }
 
 /// Workloads that run once a round outside the grid.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
-    /// Their names.
     #[serde(rename = "beside_workloads")]
     pub workloads: Vec<String>,
     #[serde(rename = "beside_clients")]
     pub clients: Vec<u32>,
 }
 
-/// What makes an experiment this one and no other: the identity is its hash.
+/// The part of a plan that identifies an experiment: the identity is its hash.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Content {
-    /// Seed, if the file gives one.
     pub seed: Option<u64>,
-    /// What is measured.
     pub target: TargetSpec,
-    /// What is put on it first.
     pub prepare: PlannedPreparation,
-    /// What is put on servers that hold other data, by their levels of options of the preparation.
+    /// Preparations of servers with other data, by levels of preparation options.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub data: BTreeMap<String, PlannedPreparation>,
-    /// The workloads of the grid and beside it, by name.
+    /// Workloads in and outside of the grid, by name.
     pub workloads: BTreeMap<String, PlannedWorkload>,
     /// Levels of each factor, as written.
     pub factors: BTreeMap<String, Vec<String>>,
-    /// What runs beside the grid.
     #[serde(flatten)]
     pub beside: Beside,
-    /// The arms, base first; one without a name when there are no settings.
+    /// Base first; a single arm without a name if the file has no settings.
     pub arms: Vec<Arm>,
-    /// What the names of levels stand for.
     #[serde(flatten)]
     pub named: Named,
     pub compare: Option<PlannedComparison>,
     #[serde(flatten)]
     pub measure: PlannedMeasure,
-    /// How cells are ordered in a round.
     pub order: CellOrder,
-    /// How arms are interleaved.
     pub scheme: Scheme,
 }
 
 impl Content {
-    /// Key of the factor whose levels are the arms.
+    /// The factor whose levels are the arms.
     #[must_use]
     pub fn compared(&self) -> &str {
         self.compare.as_ref().map_or(SETTINGS, |compare| &compare.factor)
     }
 
-    /// The arms, base first; one without a name where nothing is compared.
+    /// The arms, base first; a single arm without a name if nothing is compared.
     #[must_use]
     pub fn arm_names(&self) -> Vec<Option<String>> {
         match self.compare.as_ref().filter(|compare| compare.factor != SETTINGS) {
@@ -90,7 +82,7 @@ impl Content {
         }
     }
 
-    /// An arm in words: a name says by itself what it is, `4` does not, nor does `with`.
+    /// Text for an arm: with the factor's name where the level alone, such as `4` or `with`, is unclear.
     #[must_use]
     pub fn arm_words(&self, arm: &str) -> String {
         match self.compared() {
@@ -99,19 +91,19 @@ impl Content {
         }
     }
 
-    /// What the arms are called together where they are workloads: `exists / join`.
+    /// The arms as one text where they are workloads: `exists / join`.
     #[must_use]
     pub fn compared_workloads(&self) -> String {
         self.arm_names().into_iter().flatten().collect::<Vec<_>>().join(" / ")
     }
 
-    /// Whether the levels of this factor are states that the server is brought to.
+    /// Whether the levels of this factor are states of the server.
     #[must_use]
     pub fn is_state(&self, key: &str) -> bool {
         key == SETTINGS || self.named.changes.contains_key(key)
     }
 
-    /// The state that a run needs the server in: levels, in words; empty where any will do.
+    /// The state of the server that a run needs, as text: its levels; empty if any state will do.
     #[must_use]
     pub fn state_of(&self, run: &PlannedRun) -> String {
         let arm = run.arm.iter().map(|arm| (self.compared(), arm));
@@ -120,14 +112,14 @@ impl Content {
         levels.map(|(_, level)| level.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether there are runs that begin cold.
+    /// Whether some runs start cold.
     #[must_use]
     pub fn starts_cold(&self) -> bool {
         self.factors.get(CACHE).is_some_and(|levels| levels.iter().any(|level| level == "cold"))
     }
 
-    /// Whether its runs are on servers on several storages: then each works alone, since what one still writes would fall into
-    /// another one's time, and is started again for each run.
+    /// Whether runs use servers on several storages. Then each server runs alone, since late writes of one
+    /// would disturb another, and restarts for each run.
     #[must_use]
     pub fn varies_storage(&self) -> bool {
         self.factors.get(STORAGE).is_some_and(|levels| levels.len() > 1)
@@ -145,7 +137,7 @@ impl Content {
         }
     }
 
-    /// Settings in which arms differ.
+    /// Settings that differ between arms.
     #[must_use]
     pub fn differing_settings(&self) -> BTreeSet<String> {
         let names: BTreeSet<&String> = self.arms.iter().flat_map(|arm| arm.settings.keys()).collect();

@@ -1,4 +1,4 @@
-//! A set of CPUs, as Linux's tools write it.
+//! A set of CPUs, in the notation of Linux's tools.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,33 +8,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Class, Error};
 
-/// More CPUs than that no system here has.
+/// Upper bound on CPU numbers; no supported system has more.
 const MOST: usize = 1024;
 
-/// Some CPUs by their numbers, at least one; written `0-3,8`.
+/// A set of CPU numbers, not empty; written `0-3,8`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<usize>", into = "Vec<usize>")]
 pub struct Cpus(BTreeSet<usize>);
 
 impl Cpus {
-    /// Their numbers, ascending.
+    /// The numbers, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().copied()
     }
 
-    /// Whether this CPU is one of them.
+    /// Whether the set contains this CPU.
     #[must_use]
     pub fn contains(&self, cpu: usize) -> bool {
         self.0.contains(&cpu)
     }
 
-    /// How many they are.
+    /// The number of CPUs.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether none of them is one of the others.
+    /// Whether the two sets are disjoint.
     #[must_use]
     pub fn is_apart_from(&self, others: &Self) -> bool {
         self.0.is_disjoint(&others.0)

@@ -1,4 +1,4 @@
-//! A whole plan.
+//! The complete plan of an experiment.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,79 +7,71 @@ use serde::{Deserialize, Serialize};
 use super::{ChosenPlacement, Content, Copies, Generator, PlannedRun, Scheme, Slicing, Standing};
 use crate::{Prices, RunKey};
 
-/// The factor whose levels say where client threads and servers run.
+/// The factor whose levels are the CPUs of client threads and servers.
 pub const PLACEMENT: &str = "placement";
 
-/// An experiment, expanded.
+/// An experiment, expanded. Only `content` is part of the identity.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// File name without folder and ending; not part of the identity.
+    /// File name without folder and ending.
     pub name: String,
-    /// The question; not part of the identity.
     pub question: String,
-    /// Why it is only a taste; not part of the identity.
+    /// Why it is only a taste, not a measurement.
     pub taste: Option<String>,
-    /// Rounds; not part of the identity.
     pub rounds: u32,
-    /// Seed of all randomness: the file's, else made from the identity.
+    /// Seed of all randomness: from the file, else derived from the identity.
     pub seed: u64,
-    /// All that makes it this experiment and no other.
     pub content: Content,
-    /// Every run, in order.
     pub runs: Vec<PlannedRun>,
-    /// Where arms stand, where they could stand side by side; not part of the identity.
+    /// Where the arms are, if copies were possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
-    /// Whether arms take turns; not part of the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slicing: Option<Slicing>,
-    /// What machines cost; not part of the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
-    /// How often a block that the machine disturbed is measured again at most, where the file says so; not part of the
-    /// identity.
+    /// How often a block is measured again at most after a disturbance, if the file sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat_disturbed: Option<u32>,
-    /// Whether a sample of transactions is explained, where the file says so; not part of the identity.
+    /// Whether a sample of transactions is explained, if the file sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,
-    /// What cannot be had here, and so is not run; not part of the identity.
+    /// Runs left out because something is not available.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_run: Vec<NotRun>,
-    /// Where clients and servers run, where no level says it; not part of the identity.
+    /// CPUs of clients and servers, if no level sets them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<ChosenPlacement>,
-    /// What moves the bytes of all runs, and how it waits; only what the file says is part of the identity.
+    /// The load generator's driver and waiting; only what the file sets is part of the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<Generator>,
 }
 
-/// Runs that cannot be had.
+/// Runs that are not possible on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NotRun {
-    /// Which: levels, in words.
     pub what: String,
     pub why: String,
 }
 
 impl Plan {
-    /// Whether a sample of a run's transactions is explained when it is over: once for each cell and arm, in the first round.
-    /// Where the file does not say, it is wherever something is compared: what answers "why" costs a few executions.
+    /// Whether a sample of a run's transactions is explained after it: once for each cell and arm, in the
+    /// first round. By default only where something is compared; this costs a few executions.
     #[must_use]
     pub fn explains(&self, run: &PlannedRun) -> bool {
         let wanted = self.explain.unwrap_or(self.content.compare.is_some());
-        // Trials of a search are of rates, and all ask for the same.
+        // Trials of a search differ only in rate.
         wanted && run.round == 1 && !run.beside && !run.is_job() && self.content.measure.search.is_none()
     }
 
-    /// What is still to be done, in order, when `finished` is stored.
+    /// Runs that remain, in order, after these are stored.
     #[must_use]
     pub fn remaining(&self, finished: &[RunKey]) -> Vec<&PlannedRun> {
         let done: HashSet<&RunKey> = finished.iter().collect();
         self.runs.iter().filter(|run| !done.contains(&run.key())).collect()
     }
 
-    /// How often the server is brought to another state.
+    /// How often the server changes its state.
     #[must_use]
     pub fn switches(&self) -> usize {
         let runs = self.runs.iter().filter(|run| !run.beside);
@@ -87,7 +79,7 @@ impl Plan {
         states.windows(2).filter(|pair| pair[0] != pair[1]).count() + 1
     }
 
-    /// Leaves out the other runs.
+    /// Keeps only the wanted runs.
     pub fn keep(&mut self, mut wanted: impl FnMut(&PlannedRun) -> bool) {
         self.runs.retain(|run| wanted(run));
         for (sequence, run) in (0..).zip(&mut self.runs) {
@@ -95,7 +87,7 @@ impl Plan {
         }
     }
 
-    /// Whether its own levels say where clients and servers run.
+    /// Whether the experiment's levels set the CPUs of clients and servers.
     #[must_use]
     pub fn chooses_placement(&self) -> bool {
         self.content.compared() == PLACEMENT || self.content.factors.contains_key(PLACEMENT)
@@ -107,19 +99,19 @@ impl Plan {
         self.content.scheme != Scheme::Single && self.content.together(&run.factors, self.standing.as_ref())
     }
 
-    /// Whether no other server may be at work meanwhile.
+    /// Whether no other server may be active during this run.
     #[must_use]
     pub fn runs_alone(&self, run: &PlannedRun) -> bool {
         self.copies().is_some() && !self.content.together(&run.factors, self.standing.as_ref())
     }
 
-    /// The copies that arms stand on.
+    /// The copies that arms run on.
     #[must_use]
     pub fn copies(&self) -> Option<&Copies> {
         self.standing.as_ref()?.copies()
     }
 
-    /// How runs are interleaved, as it is recorded.
+    /// The order scheme that is recorded.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         match (self.content.scheme, self.copies()) {
@@ -128,13 +120,14 @@ impl Plan {
         }
     }
 
-    /// Where in its list the runs of this round begin to be on servers that were started again.
+    /// Whether servers are restarted before this run of the list: at the start of each round, if arms run on
+    /// copies.
     #[must_use]
     pub fn begins_anew(&self, before: Option<&PlannedRun>, run: &PlannedRun) -> bool {
         self.copies().is_some() && before.is_none_or(|before| before.round != run.round)
     }
 
-    /// How often servers are started again on the way through these runs.
+    /// How often servers are restarted over these runs.
     #[must_use]
     pub fn starts(&self, runs: &[&PlannedRun]) -> usize {
         let started: BTreeSet<_> = runs.iter().map(|run| (run.round, &run.arm)).collect();

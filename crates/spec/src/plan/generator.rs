@@ -1,63 +1,59 @@
-//! What moves the bytes of runs, and how it waits.
+//! The load generator's driver, and how its threads wait.
 
 use serde::{Deserialize, Serialize};
 
 use crate::count;
 
-/// What a client thread does that has nothing to do until answers come.
+/// How a client thread waits for answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Waiting {
-    /// It looks for news for a while before it sleeps, where that helps.
+    /// Polls for a while before it sleeps, where that helps.
     #[default]
     Auto,
-    /// It sleeps at once.
     Sleep,
-    /// It looks for news for a while before it sleeps.
     Spin,
 }
 
 impl Waiting {
-    /// Whether it is left to pgdyno.
+    /// Whether pgdyno chooses.
     #[must_use]
     pub fn is_auto(&self) -> bool {
         *self == Self::Auto
     }
 }
 
-/// Which driver an experiment asks for.
+/// The driver that an experiment asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskedDriver {
-    /// Chosen for its largest cell.
+    /// Chosen for the experiment's largest cell.
     #[default]
     Auto,
     /// epoll or kqueue.
     Portable,
-    /// Linux's io_uring.
     IoUring,
 }
 
 impl AskedDriver {
-    /// Whether it is left to pgdyno.
+    /// Whether pgdyno chooses.
     #[must_use]
     pub fn is_auto(&self) -> bool {
         *self == Self::Auto
     }
 }
 
-/// What moves the bytes of an experiment's runs, and what its threads do while they wait.
+/// The driver of an experiment's runs, and how its threads wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generator {
     pub driver: AskedDriver,
-    /// Clients a thread, of the run that has most: a driver that pgdyno chooses suits these.
+    /// Clients per thread, in the run with the most: pgdyno chooses the driver for this number.
     pub clients_per_thread: u32,
-    /// Whether threads look for news before they sleep.
     pub spins: bool,
 }
 
 impl Generator {
-    /// In words.
+    /// The choice as text.
     #[must_use]
     pub fn words(&self) -> String {
         let driver = match self.driver {

@@ -1,36 +1,30 @@
-//! What all runs of an experiment have in common, and how they follow each other.
+//! Options common to all runs of an experiment, and the order of runs.
 
 use serde::{Deserialize, Serialize};
 
 use super::{AskedDriver, Waiting};
 use crate::AskedLimit;
 
-/// What all runs have in common.
+/// Options common to all runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlannedMeasure {
     pub load: PlannedLoad,
-    /// Slower transactions are late, seconds. (Known by its former name in the identity.)
+    /// Slower transactions are late, seconds. (The identity uses its former name.)
     #[serde(rename = "limit_s")]
     pub promise_s: Option<f64>,
-    /// Share of transactions that may be late, skipped or failed before a ladder is said to break, where the file says it.
+    /// Share of transactions that may be late, skipped or failed before a ladder breaks, if the file sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
-    /// Load before anything counts, seconds.
     pub warmup_s: f64,
-    /// Length of the measured part of a run, seconds.
     pub duration_s: f64,
-    /// Threads of the load generator; never more than clients.
+    /// Threads of the load generator; at most the number of clients.
     pub threads: u32,
-    /// Whether arms take turns in slices, where the file says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slices: Option<Slices>,
-    /// Which driver moves the bytes.
     #[serde(default, skip_serializing_if = "AskedDriver::is_auto")]
     pub driver: AskedDriver,
-    /// What a client thread does that waits for answers.
     #[serde(default, skip_serializing_if = "Waiting::is_auto")]
     pub wait: Waiting,
-    /// The limit that is looked for, if one is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<AskedLimit>,
 }
@@ -39,16 +33,12 @@ pub struct PlannedMeasure {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlannedLoad {
-    /// As fast as the clients can.
     #[default]
     Closed,
-    /// Arrivals on a schedule.
     Rate,
-    /// Clients that pause.
     Users {
-        /// Pause between two transactions, seconds.
         think_s: f64,
-        /// Between the first starts of two clients, seconds.
+        /// Time between the first starts of two clients, seconds.
         ramp_s: f64,
     },
 }
@@ -57,39 +47,38 @@ pub enum PlannedLoad {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slices {
-    /// Also where what an idle server does in the background falls into another arm's time.
+    /// Even where background work of an idle server falls into another arm's time.
     Always,
-    /// One run after the other.
     Never,
-    /// The same as `Always`, each so long, seconds.
+    /// As `Always`, with slices of this length, seconds.
     Length(f64),
 }
 
 impl Slices {
-    /// Whether they were asked for.
+    /// Whether slices are wanted.
     #[must_use]
     pub fn is_wanted(self) -> bool {
         self != Self::Never
     }
 }
 
-/// What is compared.
+/// The compared factor, and the margin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedComparison {
     pub factor: String,
     pub base: String,
-    /// Change that counts as none, as a share.
+    /// A smaller change counts as none, a share.
     pub margin: f64,
 }
 
-/// How the cells of a round are ordered.
+/// The order of cells in a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CellOrder {
-    /// Drawn again for each round, from the seed.
+    /// Shuffled in each round, from the seed.
     #[default]
     Random,
-    /// As the file lists the levels, in every round.
+    /// In the file's order of levels, in every round.
     Listed,
 }
 
@@ -97,12 +86,11 @@ pub enum CellOrder {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {
-    /// Nothing is compared.
     #[default]
     Single,
     /// The arms of a cell run next to each other: AB in odd rounds, BA in even ones.
     Pairs,
-    /// Switching arms takes a restart: all cells in A, then all in B; the next round B, then A.
+    /// Changing arms needs a restart: all cells in A, then all in B; in the next round B, then A.
     HalfRounds,
 }
 
@@ -120,14 +108,13 @@ impl From<Scheme> for OrderScheme {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OrderScheme {
-    /// Nothing is compared.
     Single,
-    /// The arms of a cell next to each other, their order swapped every round.
+    /// The arms of a cell next to each other, in alternating order by round.
     Pairs,
-    /// All cells in one arm, then in the next; the order of the arms is swapped every round.
+    /// All cells in one arm, then in the next; the order of the arms alternates by round.
     HalfRounds,
-    /// No pgdyno planned the runs: they were brought in from elsewhere, and do not alternate.
+    /// Imported runs: not planned by pgdyno, and not alternating.
     Imported,
-    /// Never stored: two experiments, each measured at its own time, are compared.
+    /// Never stored: two experiments, measured at different times, are compared.
     Apart,
 }

@@ -1,4 +1,4 @@
-//! The plan of an experiment, as plain data: what is measured, in which order, and what was decided for it.
+//! The plan of an experiment, as plain data: what is measured, in which order, and the decisions made for it.
 
 pub mod change;
 mod content;

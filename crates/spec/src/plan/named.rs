@@ -1,5 +1,5 @@
-//! What the names of levels stand for: an experiment file's tables `[server.NAME]`, `[version.NAME]`, `[pooler.NAME]`,
-//! `[change.NAME.LEVEL]`, `[placement.NAME]` and `[storage.NAME]`.
+//! Definitions of named levels: an experiment file's tables `[server.NAME]`, `[version.NAME]`,
+//! `[pooler.NAME]`, `[change.NAME.LEVEL]`, `[placement.NAME]` and `[storage.NAME]`.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,21 @@ use super::change::Change;
 use super::storage::Storage;
 use super::{Build, Placement, TargetSpec, pooler};
 
-/// Each kind by its names.
+/// Each kind of definition by name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Named {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub servers: BTreeMap<String, TargetSpec>,
-    /// Builds of PostgreSQL.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub builds: BTreeMap<String, Build>,
-    /// Poolers between clients and server.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub poolers: BTreeMap<String, pooler::Options>,
-    /// Changes of one's own, by the name of the factor and of the level.
+    /// By name of the factor, then of the level.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub changes: BTreeMap<String, BTreeMap<String, Change>>,
-    /// Placements of client threads and servers.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub placements: BTreeMap<String, Placement>,
-    /// What files of managed servers stand on.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub storages: BTreeMap<String, Storage>,
 }

@@ -1,4 +1,4 @@
-//! Where client threads and servers run.
+//! The CPUs of client threads and servers.
 
 use std::time::Duration;
 
@@ -6,31 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use super::Cpus;
 
-/// Where client threads and a managed server run; by default wherever the system likes.
+/// The CPUs of client threads and of a managed server; by default the system chooses.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Placement {
-    /// CPUs of client threads, one for each by turns.
+    /// CPUs of client threads, assigned in turn, one per thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<Cpus>,
-    /// CPUs of the processes of managed servers, alike for all.
+    /// CPUs of all processes of managed servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<Cpus>,
-    /// Whether nothing else uses the CPUs of client threads; so it is where the server is put on others.
+    /// Whether nothing else uses the CPUs of client threads; true if the server has other CPUs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub alone: bool,
-    /// Whether idle CPUs are kept from sleeping.
+    /// Whether idle CPUs are kept out of sleep states.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub awake: bool,
 }
 
 impl Placement {
-    /// How long a client thread that has nothing to do looks for news before it sleeps, where each has a CPU for itself.
+    /// How long an idle client thread polls before it sleeps, if each has a CPU for itself.
     pub const SPIN: Duration = Duration::from_micros(50);
-    /// Clients of a thread from which on it does: with 8 it cost speed where it was measured (docs/placement.md).
+    /// Fewest clients per thread for which polling is used: with 8 it lowered speed in measurements
+    /// (docs/placement.md).
     const CLIENTS_TO_SPIN: usize = 32;
 
-    /// In words.
+    /// The placement as text.
     #[must_use]
     pub fn words(&self) -> String {
         let clients = self.clients.as_ref().map(|cpus| format!("clients on CPU {cpus}"));
@@ -40,8 +41,8 @@ impl Placement {
         if parts.is_empty() { "wherever the system likes".to_owned() } else { parts.join(", ") }
     }
 
-    /// Whether so many client threads may look for news before they sleep: each has a CPU for itself, and the server has other
-    /// CPUs.
+    /// Whether this many client threads may poll before they sleep: each has a CPU for itself, and the server
+    /// has other CPUs.
     #[must_use]
     pub fn can_spin(&self, threads: usize) -> bool {
         let Some(clients) = &self.clients else { return false };
@@ -52,7 +53,7 @@ impl Placement {
         apart && threads <= clients.count()
     }
 
-    /// Whether it is worth it: each thread has many clients.
+    /// Whether polling pays off: each thread has many clients.
     #[must_use]
     pub fn is_to_spin(clients: usize, threads: usize) -> bool {
         clients >= Self::CLIENTS_TO_SPIN * threads
@@ -62,15 +63,14 @@ impl Placement {
 /// A placement that pgdyno chose for all runs of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChosenPlacement {
-    /// One of pgdyno's own names.
+    /// The name of a built-in placement.
     pub level: String,
     pub placement: Placement,
-    /// Why that one, in words.
     pub why: String,
 }
 
 impl ChosenPlacement {
-    /// In words, without why.
+    /// The choice as text, without the reason.
     #[must_use]
     pub fn words(&self) -> String {
         format!("placement {} ({})", self.level, self.placement.words())

@@ -1,24 +1,23 @@
-//! How a pooler shall be.
+//! Options of a pooler.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// When a server connection goes back to the pool.
+/// When a server connection returns to the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PoolMode {
-    /// When its client disconnects.
     Session,
     /// After each transaction.
     Transaction,
-    /// After each statement; transactions of several statements are refused.
+    /// After each statement; transactions with several statements are refused.
     Statement,
 }
 
 impl PoolMode {
-    /// As the configuration names it.
+    /// The name in the configuration.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,20 +34,21 @@ impl fmt::Display for PoolMode {
     }
 }
 
-/// How a pooler shall be.
+/// Options of a pooler.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     pub pool_mode: PoolMode,
-    /// Connections to the server at most, 1 to 10000 (`default_pool_size`: the load is one user of one database).
+    /// Most connections to the server, 1 to 10000 (`default_pool_size`: the load is one user of one
+    /// database).
     pub pool_size: u32,
-    /// Further settings of `pgbouncer.ini`, by name.
+    /// Other settings of `pgbouncer.ini`, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, String>,
 }
 
 impl Options {
-    /// In words: `transaction pooling, 2 connections to the server, server_lifetime = 60`.
+    /// The options as text: `transaction pooling, 2 connections to the server, server_lifetime = 60`.
     #[must_use]
     pub fn words(&self) -> String {
         let connections = if self.pool_size == 1 { "connection" } else { "connections" };

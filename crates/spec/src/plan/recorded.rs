@@ -1,4 +1,4 @@
-//! What a results file keeps of what was to be done.
+//! The plan that a results file keeps.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,35 +6,32 @@ use serde_json::Value;
 use super::{Options, Plan, PlannedPreparation, TargetSpec};
 use crate::Profile;
 
-/// What a results file keeps of what was to be done.
+/// The plan that a results file keeps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Recorded {
-    /// An experiment.
     Plan(Box<Plan>),
-    /// One run or job.
     Single(Box<SinglePlan>),
-    /// A calibration of this machine.
     Calibration(Box<CalibrationPlan>),
-    /// Imported runs have no plan, and one of another version of pgdyno may not be readable: it is kept, and nothing of it is known.
+    /// Imported runs have no plan, and a plan of another version may not be readable: its JSON is kept
+    /// unread.
     Unknown(Value),
 }
 
 impl Default for Recorded {
-    /// Nothing.
     fn default() -> Self {
         Self::Unknown(Value::Null)
     }
 }
 
 impl Recorded {
-    /// The plan that a results file has as this text.
+    /// Parses a stored plan.
     #[must_use]
     pub fn read(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_else(|_| Self::Unknown(Value::from(text)))
     }
 
-    /// The plan of an experiment.
+    /// The plan, if this is an experiment.
     #[must_use]
     pub fn plan(&self) -> Option<&Plan> {
         match self {
@@ -43,7 +40,7 @@ impl Recorded {
         }
     }
 
-    /// The plan of one run or job.
+    /// The plan, if this is a single run or job.
     #[must_use]
     pub fn single(&self) -> Option<&SinglePlan> {
         match self {
@@ -52,7 +49,7 @@ impl Recorded {
         }
     }
 
-    /// What was put on the server first.
+    /// The preparation of the server.
     #[must_use]
     pub fn preparation(&self) -> Option<&PlannedPreparation> {
         match self {
@@ -91,11 +88,11 @@ impl From<CalibrationPlan> for Recorded {
     }
 }
 
-/// One run or job that no file planned: all that makes another one its next round.
+/// One run or job without an experiment file: two with equal plans are rounds of one experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SinglePlan {
     pub target: TargetSpec,
-    /// What was put on it first, or the job itself, without the places of files.
+    /// The preparation, or the job itself, without file paths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<PlannedPreparation>,
     /// `None` for a job.
@@ -106,19 +103,16 @@ pub struct SinglePlan {
 /// The load of a single run of pgbench scripts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SingleLoad {
-    /// Options of pgbench.
     pub workload: Options,
     /// Name, SHA-256 of the text, and weight of each script.
     pub scripts: Vec<(String, String, u32)>,
     pub clients: u32,
-    /// Threads as they were asked for.
     pub threads: u32,
     pub until: SingleEnd,
-    /// Load before anything counts, seconds.
     pub warmup_s: f64,
-    /// Transactions per second; closed when `None`.
+    /// Transactions per second; `None`: closed load.
     pub rate: Option<Profile>,
-    /// Slower transactions are late, seconds. (Known by its former name in the identity.)
+    /// Slower transactions are late, seconds. (The identity uses its former name.)
     #[serde(rename = "limit_s")]
     pub promise_s: Option<f64>,
 }
@@ -127,27 +121,21 @@ pub struct SingleLoad {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SingleEnd {
-    /// After so many seconds.
     #[serde(rename = "elapsed_s")]
     Elapsed(f64),
-    /// After so many transactions of each client.
+    /// Transactions per client.
     PerClient(u64),
-    /// When it is told to.
+    /// When a stop is requested.
     Told,
 }
 
-/// What makes two calibrations rounds of one.
+/// Two calibrations with equal plans are rounds of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CalibrationPlan {
-    /// Which driver was asked for.
     pub driver: String,
-    /// Length of a run, seconds.
     pub time_s: f64,
-    /// Clients of its runs.
     pub clients: Vec<u32>,
-    /// Version of the server.
     pub server: String,
-    /// Identity of the machine.
     pub host: String,
 }
 
@@ -155,7 +143,7 @@ pub struct CalibrationPlan {
 mod tests {
     use super::*;
 
-    /// A plan of another version was an empty one to some readers, and an error to others.
+    /// Some readers took a plan of another version for an empty one, others for an error.
     #[test]
     fn what_cannot_be_read_is_kept_as_it_is() {
         for text in [r#"{"imported":"a"}"#, r#"{"content":{"seed":1},"later":true}"#, "null", "{}"] {
@@ -166,7 +154,7 @@ mod tests {
         assert_eq!(Recorded::read("no JSON"), Recorded::Unknown("no JSON".into()));
     }
 
-    /// What a later pgdyno adds is no reason to know nothing.
+    /// Fields that a later version adds do not make a plan unreadable.
     #[test]
     fn unknown_fields_are_passed_over() {
         let plan = Plan { rounds: 4, ..Plan::default() };

@@ -11,33 +11,31 @@ use crate::{RunKey, count};
 pub struct PlannedRun {
     /// Position in the whole plan, from 0.
     pub sequence: u32,
-    /// Round, from 1.
     pub round: u32,
-    /// Workload's name.
     pub workload: String,
-    /// All factors but the compared one, `workload` and `clients` among them.
+    /// All factors except the compared one; includes `workload` and `clients`.
     pub factors: BTreeMap<String, String>,
-    /// Arm; `None` beside the grid and where there are no settings.
+    /// `None` outside the grid and without settings.
     pub arm: Option<String>,
-    /// Which of its pair it is, from 1.
+    /// Position in its pair, from 1.
     pub position_in_pair: u32,
-    /// Seed of its randomness: the same for all arms of a cell in a round, another in every round.
+    /// Seed of its randomness: the same for all arms of a cell in a round, different in every round.
     pub seed: u64,
     /// Clients; 0 for a job.
     pub clients: u32,
     /// Threads; 0 for a job.
     pub threads: u32,
-    /// Offered rate over all clients, transactions per second, the mean where it changes; open load only.
+    /// Offered rate over all clients, transactions per second; the mean if it changes; open load only.
     pub rate: Option<f64>,
     /// Whether it runs outside the grid.
     pub beside: bool,
 }
 
-/// Factors that plans and runs have in their own fields.
+/// Factors that plans and runs have in separate fields.
 pub const SHOWN_APART: [&str; 3] = ["workload", "clients", "rate"];
 
 impl PlannedRun {
-    /// What identifies it inside its experiment.
+    /// Its key within the experiment.
     #[must_use]
     pub fn key(&self) -> RunKey {
         RunKey {
@@ -48,20 +46,20 @@ impl PlannedRun {
         }
     }
 
-    /// Whether it is done once to its end, and no clients ask for it.
+    /// Whether it is a job, which runs once to its end and has no clients.
     #[must_use]
     pub fn is_job(&self) -> bool {
         self.clients == 0
     }
 
-    /// Its rate as it was written, where that changes and is no arm of the comparison.
+    /// Its rate as written, if that changes over time and is not an arm.
     #[must_use]
     pub fn changing_rate(&self) -> Option<&str> {
         let written = self.factors.get("rate")?;
         written.parse::<f64>().is_err().then_some(written)
     }
 
-    /// In words, e.g. `polygons, 4 clients, arm gis, round 3`.
+    /// The run as text, e.g. `polygons, 4 clients, arm gis, round 3`.
     #[must_use]
     pub fn words(&self) -> String {
         let mut words = self.workload.clone();

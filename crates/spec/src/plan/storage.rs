@@ -1,36 +1,33 @@
-//! What a server's files shall stand on, as plain data: a folder, or a filesystem that is made for it.
+//! Storage of a server's files, as plain data: a folder, or a filesystem made for it.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Which files of a server stand on what.
+/// Which files of a server are on which storage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storage {
-    /// Which of its files.
     pub holds: Holds,
-    /// What they stand on.
     pub on: Ground,
 }
 
-/// Which files of a server; the others stay where they are without storage of their own.
+/// Which files of a server; the others stay in their usual place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Holds {
     /// All: the data folder.
     #[default]
     Data,
-    /// The databases: a tablespace that they are made in. Log and catalogs that databases share stay.
+    /// The databases, in a tablespace. WAL and shared catalogs stay.
     Tablespace,
-    /// The write-ahead log.
     Wal,
 }
 
-/// What files stand on.
+/// The storage of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ground {
-    /// A folder that is there, on whatever it is mounted from. Files stand in a folder of ours within.
+    /// An existing folder, on any mount. Files are in a subfolder made by pgdyno.
     Folder(PathBuf),
     /// A filesystem on a loop device: made, mounted, used, unmounted and removed with its data.
     Filesystem(Filesystem),
@@ -39,16 +36,16 @@ pub enum Ground {
 /// A filesystem to be made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filesystem {
-    /// Which, with its options.
     pub kind: Kind,
     /// Bytes of the device; its file is sparse.
     pub size_bytes: u64,
-    /// Further options of `mount`, or properties of a ZFS dataset (`atime=off`), separated by commas; may be empty.
+    /// Further options of `mount`, or properties of a ZFS dataset (`atime=off`), separated by commas; may be
+    /// empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mount_options: String,
 }
 
-/// A kind of filesystem; what is not said is the default of its tools.
+/// A kind of filesystem; `None` is the default of its tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -65,10 +62,10 @@ pub enum Kind {
         reflink: Option<bool>,
     },
     Btrfs {
-        /// As `mount -o compress-force=` takes it: `zstd`, `zstd:9`, `lzo`, `zlib:3`; `None` for none.
+        /// As in `mount -o compress-force=`: `zstd`, `zstd:9`, `lzo`, `zlib:3`; `None`: no compression.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         compression: Option<String>,
-        /// Whether files are overwritten in place (`chattr +C`); then nothing is compressed.
+        /// Whether files are overwritten in place (`chattr +C`), without compression.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nodatacow: Option<bool>,
     },
@@ -76,14 +73,14 @@ pub enum Kind {
         /// 512 to 1 MiB, a power of two.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         recordsize_bytes: Option<u64>,
-        /// As `zfs set compression=` takes it: `off`, `lz4`, `lzjb`, `gzip-1`, `zstd`.
+        /// As in `zfs set compression=`: `off`, `lz4`, `lzjb`, `gzip-1`, `zstd`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         compression: Option<String>,
     },
 }
 
 impl Kind {
-    /// Its name as the kernel knows it.
+    /// The name that the kernel uses.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -126,7 +123,8 @@ fn short(bytes: u64) -> String {
 }
 
 impl Filesystem {
-    /// `zfs (zfs-fuse), recordsize 8k, compression lzjb (says nothing about kernel ZFS)`.
+    /// The filesystem as text: `zfs (zfs-fuse), recordsize 8k, compression lzjb (says nothing about kernel
+    /// ZFS)`.
     #[must_use]
     pub fn words(&self, by_fuse: bool) -> String {
         let fuse = if by_fuse { " (zfs-fuse)" } else { "" };
@@ -137,14 +135,14 @@ impl Filesystem {
         parts.join(", ") + caution
     }
 
-    /// Its mount options, or properties, one by one.
+    /// Its mount options, or properties.
     pub fn options(&self) -> impl Iterator<Item = &str> {
         self.mount_options.split(',').map(str::trim).filter(|option| !option.is_empty())
     }
 }
 
 impl Storage {
-    /// Which files stand on what, in words: "its log on xfs".
+    /// The storage as text: "its log on xfs".
     #[must_use]
     pub fn words(&self) -> String {
         let what = match self.holds {
@@ -160,7 +158,7 @@ impl Storage {
         }
     }
 
-    /// Whether it is made, and goes with its server.
+    /// Whether it is made by pgdyno, and removed with its server.
     #[must_use]
     pub fn is_made(&self) -> bool {
         matches!(self.on, Ground::Filesystem(_))

@@ -1,5 +1,5 @@
-//! What an experiment measures, and what makes it that target and no other. The address of a server given by URL may hold a
-//! password, and is no part of a plan.
+//! The target of an experiment, and its identity. The address of a server given by URL may hold a password,
+//! and is not part of a plan.
 
 use std::path::PathBuf;
 
@@ -11,48 +11,47 @@ use super::tile_server;
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TargetSpec {
-    /// A server that pgdyno makes and owns.
+    /// A server that pgdyno creates and owns.
     Managed {
         name: String,
-        /// Major version; `None` for the newest found.
+        /// Major version; `None`: the newest found.
         version: Option<u32>,
         extensions: Vec<String>,
         redis: bool,
-        /// Folder of PostgreSQL's programs, where it is one's own build.
+        /// Folder of PostgreSQL's programs, for a user's build.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bin: Option<PathBuf>,
-        /// What its files stand on, where that is not pgdyno's home.
+        /// Storage of its files, if not in pgdyno's home.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         storage: Option<Storage>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tile_servers: Vec<tile_server::Options>,
     },
-    /// A server somewhere.
     Url {
-        /// Empty where only the identity is kept.
+        /// Empty in an identity.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         shown: String,
-        /// Where it leads, without spelling and user: two targets with the same place are one.
+        /// Canonical address without the user: two targets with the same place are one.
         place: String,
-        /// A Redis beside it, `redis://host:port`.
+        /// A Redis next to it, `redis://host:port`.
         redis: Option<String>,
-        /// Whether settings of the whole server may be changed (and put back).
+        /// Whether settings of the whole server may be changed (and restored).
         change_server: bool,
-        /// Tile servers before it, on this machine.
+        /// Tile servers in front of it, on this machine.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tile_servers: Vec<tile_server::Options>,
     },
 }
 
 impl Default for TargetSpec {
-    /// The private server of pgdyno that has no other name.
+    /// pgdyno's private server without a chosen name.
     fn default() -> Self {
         Self::managed("default", &[])
     }
 }
 
 impl TargetSpec {
-    /// A private server of this name with these extensions in its database, without Redis or tile servers.
+    /// A private server with these extensions in its database, without Redis or tile servers.
     #[must_use]
     pub fn managed(name: &str, extensions: &[&str]) -> Self {
         Self::Managed {
@@ -66,7 +65,7 @@ impl TargetSpec {
         }
     }
 
-    /// The same target with these tile servers before it.
+    /// The same target with these tile servers in front of it.
     #[must_use]
     pub fn with_tile_servers(mut self, wanted: Vec<tile_server::Options>) -> Self {
         match &mut self {
@@ -75,7 +74,7 @@ impl TargetSpec {
         self
     }
 
-    /// The tile servers between clients and it.
+    /// The tile servers between clients and the target.
     #[must_use]
     pub fn tile_servers(&self) -> &[tile_server::Options] {
         match self {
@@ -83,7 +82,7 @@ impl TargetSpec {
         }
     }
 
-    /// Whether both are given by URL and lead to one place.
+    /// Whether both are given by URL with the same place.
     #[must_use]
     pub fn is_place_of(&self, other: &Self) -> bool {
         match (self, other) {
@@ -92,8 +91,8 @@ impl TargetSpec {
         }
     }
 
-    /// What makes it this target and no other. Neither a user name nor a password is part of it, nor how they or the
-    /// place are written.
+    /// What identifies the target: without user name and password, and independent of the spelling of the
+    /// address.
     #[must_use]
     pub fn identity(&self) -> Self {
         let mut target = self.clone();
@@ -104,10 +103,10 @@ impl TargetSpec {
     }
 }
 
-/// PostgreSQL's programs in their own folder.
+/// A folder with PostgreSQL's programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
     pub bin: PathBuf,
-    /// SHA-256 of its `postgres`, hex: two builds of one version are two.
+    /// SHA-256 of its `postgres`, hex: distinguishes two builds of one version.
     pub hash: String,
 }

@@ -1,4 +1,4 @@
-//! What can be chosen about a tile server.
+//! Options of a tile server.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 2] = [Self::Tipg, Self::Martin];
 
-    /// As it is written: `tipg`, `martin`.
+    /// The name: `tipg`, `martin`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// Path of the tiles of a table, or of a function that gives tiles: `{source}` stands for `SCHEMA.TABLE`.
+    /// Path of the tiles of a table, or of a function that returns tiles; `{source}` is `SCHEMA.TABLE`.
     #[must_use]
     pub fn tiles_of_source(self) -> &'static str {
         match self {
@@ -49,23 +49,23 @@ impl fmt::Display for Kind {
 #[serde(deny_unknown_fields)]
 pub struct Options {
     pub kind: Kind,
-    /// Processes (TiPg) or threads (martin) that answer, 1 to 256; one for each CPU when `None`.
+    /// Processes (TiPg) or threads (martin) that answer, 1 to 256; `None`: one for each CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// Connections to the database, of all workers together, 1 to 10,000; as many as ask it at the same time, but 50 at most,
-    /// when `None`.
+    /// Connections to the database over all workers, 1 to 10,000; `None`: the number of concurrent requests,
+    /// at most 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// Its own cache of tiles, MB, which only martin has; none when `None`: every tile is then made by the database.
+    /// Its cache of tiles, MB, only in martin; `None`: no cache, so the database makes every tile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_mb: Option<u32>,
-    /// Its program, where it is not the one that is found: of TiPg the Python that it is installed for.
+    /// Its program, if not the one found automatically; for TiPg, the Python in which it is installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<PathBuf>,
 }
 
 impl Options {
-    /// One as it is without options.
+    /// The defaults of this kind.
     #[must_use]
     pub fn usual(kind: Kind) -> Self {
         Self { kind, workers: None, connections: None, cache_mb: None, program: None }

@@ -1,4 +1,4 @@
-//! Workloads and jobs of a plan, with the texts and files they stand for.
+//! Workloads and jobs of a plan, with their texts and files.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Options as they are written, for the crate that knows what they mean.
+/// Options as written, to be parsed by the crate that defines them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Options(Map<String, Value>);
 
 impl Options {
-    /// Options as they are stored.
+    /// Converts options to their stored form.
     ///
     /// # Panics
-    /// When they are no table, or have keys that are no texts.
+    /// If the options are not a table, or a key is not a string.
     #[must_use]
     pub fn of(options: &impl Serialize) -> Self {
         match serde_json::to_value(options) {
@@ -24,15 +24,15 @@ impl Options {
         }
     }
 
-    /// Options as their crate has them.
+    /// Parses the options into their type.
     ///
     /// # Errors
-    /// What it must be, where something is none of them.
+    /// The expected value, if an option is invalid.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, String> {
         T::deserialize(Value::Object(self.0.clone())).map_err(|error| error.to_string())
     }
 
-    /// The table of these options, such as a tool changes that knows none of them.
+    /// The table of these options, for generic changes.
     pub fn table_mut(&mut self) -> &mut Map<String, Value> {
         &mut self.0
     }
@@ -42,7 +42,7 @@ impl Options {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// A text; `None` also where it is empty.
+    /// A text; `None` if missing or empty.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str().filter(|text| !text.is_empty())
@@ -54,19 +54,19 @@ impl Options {
         self.0.get(name)?.as_f64()
     }
 
-    /// A whole number, which may have more digits than one with a fraction holds.
+    /// An integer, which may have more digits than an `f64` can hold.
     #[must_use]
     pub fn whole(&self, name: &str) -> Option<u64> {
         self.0.get(name)?.as_u64()
     }
 
-    /// Whether an option is on; `None` where it is not said.
+    /// Whether an option is on; `None` if not set.
     #[must_use]
     pub fn is_on(&self, name: &str) -> Option<bool> {
         self.0.get(name)?.as_bool()
     }
 
-    /// A list of texts; empty where there is none.
+    /// A list of texts; empty if missing.
     pub fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
         self.0.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
     }
@@ -82,25 +82,24 @@ impl Options {
     }
 }
 
-/// A workload, with the texts it stands for.
+/// A workload, with its texts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedWorkload {
-    /// As in the file.
     pub spec: Options,
-    /// Its scripts, layers or commands, and the files it reads: name to SHA-256 of its text.
+    /// SHA-256 of its scripts, layers, commands and input files, by name.
     pub scripts: BTreeMap<String, String>,
-    /// The same of each level of its options that makes other ones of them: `files = b.sql`.
+    /// The same for each option level with different ones: `files = b.sql`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub levels: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// What is put on the target first.
+/// The preparation of the target.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PlannedPreparation {
-    /// The jobs; the paths in them are those of this machine and no part of the identity.
+    /// The jobs; the paths in them belong to this machine and are not part of the identity.
     #[serde(flatten)]
     pub jobs: Options,
-    /// Content of the files they read: SHA-256 by the file's name.
+    /// SHA-256 of the input files, by file name.
     #[serde(default)]
     pub inputs: BTreeMap<String, String>,
 }

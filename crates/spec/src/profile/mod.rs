@@ -1,4 +1,4 @@
-//! The rate of an open load over the time of a run: its shape, and how many arrivals it makes.
+//! The rate of an open load over the time of a run: its shape, and the number of arrivals.
 
 mod text;
 
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 
 pub use self::text::ProfileError;
 
-/// Transactions per second over all clients, by the time since the measured part began. During warm-up it is what it is at the
-/// beginning.
+/// Transactions per second over all clients, by the time since the start of the measured part. During warm-up
+/// the initial rate applies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "text::Written", into = "text::Written")]
 pub enum Profile {
-    /// Always the same.
+    /// The same rate throughout.
     Constant(f64),
     /// One level after another; the last one stays.
     Step {
         /// At least two.
         levels: Vec<f64>,
-        /// How long each lasts.
+        /// Length of each level.
         every: Duration,
     },
-    /// Evenly from one rate to another, which stays.
+    /// Linear from one rate to another, which stays.
     Ramp { from: f64, to: f64, over: Duration },
     /// Around a mean, upwards first.
     Sine {
@@ -31,18 +31,16 @@ pub enum Profile {
         swing: f64,
         every: Duration,
     },
-    /// Once another rate for a while.
+    /// One temporary change of rate.
     Spike { base: f64, peak: f64, length: Duration, at: Duration },
 }
 
-/// A part of a profile in which the rate changes evenly, or not at all.
+/// A part of a profile with a linear or constant rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Piece {
-    /// Seconds; infinite for the last one, whose rate stays.
+    /// Seconds; infinite for the last piece.
     pub length: f64,
-    /// Rate at its beginning.
     pub from: f64,
-    /// Rate at its end.
     pub to: f64,
 }
 
@@ -51,12 +49,12 @@ impl Piece {
         Self { length, from: rate, to: rate }
     }
 
-    /// Arrivals expected in its first so many seconds.
+    /// Expected arrivals in its first `seconds`.
     #[must_use]
     pub fn arrivals(&self, seconds: f64) -> f64 {
         let seconds = seconds.min(self.length);
         let gained = if self.from == self.to { 0.0 } else { (self.to - self.from) * seconds / self.length };
-        // Of the whole of an endless piece only what is not 0 × ∞.
+        // The difference of rates of an endless piece is 0, which avoids 0 × ∞.
         if seconds > 0.0 { seconds * (self.from + gained / 2.0) } else { 0.0 }
     }
 }
@@ -68,10 +66,11 @@ impl From<f64> for Profile {
 }
 
 impl Profile {
-    /// Least and greatest constant rate, per second: from one in a quarter of an hour to more than any server does.
+    /// Least and greatest constant rate, per second: from one in a quarter of an hour to more than any server
+    /// can do.
     pub const BOUNDS: [f64; 2] = [0.001, 10_000_000.0];
 
-    /// Its pieces in order; `None` for a sine, which has none.
+    /// The pieces in order; `None` for a sine, which has none.
     #[must_use]
     pub fn pieces(&self) -> Option<Vec<Piece>> {
         const REST: f64 = f64::INFINITY;
@@ -95,7 +94,7 @@ impl Profile {
         }
     }
 
-    /// Arrivals expected in the first so many seconds: the integral of the rate.
+    /// Expected arrivals in the first `seconds`: the integral of the rate.
     #[must_use]
     pub fn arrivals(&self, seconds: f64) -> f64 {
         use std::f64::consts::TAU;
@@ -114,7 +113,7 @@ impl Profile {
         sum
     }
 
-    /// The rate at a time, seconds; where it jumps that which begins.
+    /// The rate at a time, seconds; at a jump, the new rate.
     #[must_use]
     pub fn rate(&self, at: f64) -> f64 {
         use std::f64::consts::TAU;
@@ -131,7 +130,7 @@ impl Profile {
         0.0
     }
 
-    /// The mean rate over the first so many seconds; a constant one is itself.
+    /// Mean rate over the first `seconds`.
     #[must_use]
     pub fn mean(&self, seconds: f64) -> f64 {
         match self {
@@ -141,7 +140,7 @@ impl Profile {
         }
     }
 
-    /// The greatest rate that it ever has.
+    /// The highest rate.
     #[must_use]
     pub fn greatest(&self) -> f64 {
         match self {
@@ -153,7 +152,7 @@ impl Profile {
         }
     }
 
-    /// The same shape at rates so many times as high, to six digits; they stay within [`Profile::BOUNDS`].
+    /// The same shape with rates multiplied by `by`, to six digits and within [`Profile::BOUNDS`].
     #[must_use]
     pub fn scaled(&self, by: f64) -> Self {
         let [least, most] = Self::BOUNDS;
@@ -183,7 +182,7 @@ impl Profile {
         matches!(self, Self::Constant(_))
     }
 
-    /// When what it describes is over: nothing of it is seen in a shorter run. The shortest useful length of a run, seconds.
+    /// Time until the shape is complete, seconds: the shortest useful length of a run.
     #[must_use]
     pub fn lasts_s(&self) -> f64 {
         let lasts = match self {
@@ -196,8 +195,8 @@ impl Profile {
         lasts.as_secs_f64()
     }
 
-    /// Parts of a run of so many seconds in which the rate is, more or less, one: where they begin, and where the last one
-    /// ends. Levels of a step, tenths of a ramp, half waves of a sine, before, in and after a spike.
+    /// Parts of a run of this length in which the rate is nearly constant: their starts, and the end of the
+    /// last. Levels of a step, tenths of a ramp, half waves of a sine; before, in and after a spike.
     #[must_use]
     pub fn parts(&self, seconds: f64) -> Vec<f64> {
         let each = |length: f64, most: f64| {

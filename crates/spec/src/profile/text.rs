@@ -1,4 +1,4 @@
-//! How a rate is written: a number, or a shape in a few words.
+//! Parses and prints rates: a number, or a shape in a few words.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ const RAMP: &str = "ramp 100..1000 over 30s";
 const SINE: &str = "sine 500 ± 200 every 20s";
 const SPIKE: &str = "spike 100 to 1000 for 2s at 10s";
 
-/// Why a text is no rate, to be read behind the name of what has it; advice follows on its own line.
+/// Why a text is not a rate, phrased to follow the name of the option; advice is on a separate line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}\n{advice}")]
 pub struct ProfileError {
@@ -29,7 +29,7 @@ pub struct ProfileError {
 }
 
 impl ProfileError {
-    /// What is wrong, to be read behind the name of what has it.
+    /// What is wrong, phrased to follow the name of the option.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.what
@@ -42,7 +42,7 @@ impl ProfileError {
     }
 }
 
-/// A rate in a plan: a number where it is constant.
+/// A rate in a plan: a number if constant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Written {
@@ -89,7 +89,7 @@ impl fmt::Display for Profile {
     }
 }
 
-/// A length of time in a unit that is read: below a millisecond in parts of one.
+/// A duration in a readable unit; below a millisecond as a fraction of one.
 fn length(time: Duration) -> String {
     let us = time.as_nanos() as f64 / 1e3;
     match time {
@@ -102,7 +102,7 @@ fn length(time: Duration) -> String {
 impl FromStr for Profile {
     type Err = ProfileError;
 
-    /// Reads a rate; what it is written with besides (`from`, `->`, `+-`, commas) does not matter.
+    /// Parses a rate; filler words and marks (`from`, `->`, `+-`, commas) are ignored.
     fn from_str(text: &str) -> Result<Self, ProfileError> {
         let words = Words::of(text);
         let (shape, example) = match words.0.first().map(String::as_str) {
@@ -184,7 +184,7 @@ fn spike(words: Words) -> Result<Profile, String> {
     Ok(Profile::Spike { base, peak, length, at })
 }
 
-/// What is left of a text, in words.
+/// The remaining words of a text.
 struct Words(Vec<String>);
 
 impl Words {
@@ -194,7 +194,7 @@ impl Words {
             [("..", " .. "), ("->", " to "), ("→", " to "), ("+/-", " ± "), ("+-", " ± "), ("±", " ± ")];
         let spaced = signs.iter().fold(text, |text, (sign, word)| text.replace(sign, word));
         let words = spaced.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
-        // What the same is called by others.
+        // Synonyms.
         let usual = |word: &str| match word {
             "each" | "per" => "every".to_owned(),
             "in" | "within" => "over".to_owned(),
@@ -204,7 +204,7 @@ impl Words {
         let mut list: Vec<String> = Vec::new();
         for word in words.map(usual).filter(|word| !word.is_empty() && word != "from") {
             match list.last_mut() {
-                // "30 s" is one word.
+                // "30 s" becomes one word.
                 Some(number) if unit(&word).is_some() && number.parse::<f64>().is_ok() => *number += &word,
                 _ => list.push(word),
             }
@@ -212,7 +212,7 @@ impl Words {
         Self(list)
     }
 
-    /// What stands before a word, and behind it.
+    /// Splits into the words before and after a word.
     fn split(self, word: &str, what: &str) -> Result<(Self, Self), String> {
         let at = self.0.iter().position(|found| found == word);
         let at = at.ok_or_else(|| format!("it does not say {what} (\"{word} …\")"))?;
@@ -234,7 +234,7 @@ impl Words {
         }
     }
 
-    /// `A to B`: two that are not the same.
+    /// `A to B`: two different rates.
     fn two_rates(self) -> Result<[f64; 2], String> {
         let words: Vec<&String> = self.0.iter().filter(|word| *word != "to" && *word != "..").collect();
         let [from, to] = words[..] else {
@@ -248,7 +248,7 @@ impl Words {
         Ok(rates)
     }
 
-    /// A time of some length, behind `after`.
+    /// A duration after the word `after`.
     fn time(&mut self, after: &str) -> Result<Duration, String> {
         self.time_from(after, 0.001)
     }
@@ -277,7 +277,7 @@ impl Words {
     }
 }
 
-/// Seconds of a unit of time.
+/// Seconds per unit of time.
 fn unit(name: &str) -> Option<f64> {
     Some(match name {
         "ms" => 1e-3,
@@ -297,7 +297,7 @@ fn rate(word: &str) -> Result<f64, String> {
     Err(format!("a rate of {word} cannot be: it must be 0, or from {LEAST} to {MOST}"))
 }
 
-/// Not all of them are 0.
+/// At least one rate must be above 0.
 fn some(rates: &[f64]) -> Result<(), String> {
     let any = rates.iter().any(|rate| *rate > 0.0);
     any.then_some(()).ok_or_else(|| "all its rates are 0".to_owned())

@@ -1,4 +1,4 @@
-//! The arguments of a comparison without a file.
+//! Arguments of a comparison without a file.
 
 use std::path::PathBuf;
 
@@ -59,7 +59,6 @@ pub(in crate::commands) fn margin(text: &str) -> Result<f64, String> {
 }
 
 impl AgainstArgs {
-    /// Whether something is to be compared.
     pub(crate) fn is_asked(&self) -> bool {
         !self.compare.against.is_empty()
     }

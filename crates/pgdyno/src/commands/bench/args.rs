@@ -1,4 +1,4 @@
-//! The arguments of `pgdyno bench`: pgbench's own, as far as they go, so that its users need not learn them again.
+//! The arguments of `pgdyno bench`: pgbench's where possible, so that its users need not learn new ones.
 
 use std::path::PathBuf;
 
@@ -117,7 +117,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// An option that means nothing unless tables are made.
+    /// An option without a meaning unless tables are made.
     pub(super) fn given(&self) -> Option<&'static str> {
         let all = [
             (self.init_steps != "dtgvp", "-I"),
@@ -235,14 +235,14 @@ pub(crate) struct Conduct {
 }
 
 impl Conduct {
-    /// Has all runs of an experiment measured by the driver and the way of waiting that were asked for.
+    /// Sets the driver and the way of waiting for all runs of an experiment.
     pub(in crate::commands) fn choose_generator(&self, experiment: &mut Experiment) {
         experiment.measure.driver = self.driver.asked();
         experiment.measure.wait = self.wait.asked();
     }
 }
 
-/// pgbench's own scripts, by any prefix of their names and with any weight.
+/// pgbench's built-in scripts; prefixes and weights are allowed.
 const BUILTINS: Known<String> =
     Known { read: |text| Ok(text.to_owned()), names: &["tpcb-like", "simple-update", "select-only"] };
 
@@ -299,7 +299,6 @@ pub(super) enum PartitionMethod {
     Hash,
 }
 
-/// One script as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Script {
     /// `-f`, with its weight.
@@ -309,7 +308,7 @@ pub(crate) enum Script {
 }
 
 impl Scripts {
-    /// clap keeps each option's values apart; the places on the command line put them in order again.
+    /// clap groups values by option; indexes on the command line restore the order.
     pub(crate) fn put_in_order(&mut self, given: &ArgMatches) {
         let places = |id: &str| given.indices_of(id).into_iter().flatten().collect::<Vec<_>>();
         let files = self.files.iter().cloned().map(Script::File);

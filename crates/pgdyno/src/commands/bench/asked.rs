@@ -1,24 +1,23 @@
-//! What is asked and where, in the words that several commands share: those that make an experiment file of their arguments.
+//! Options that several commands share: commands that make an experiment file from their arguments.
 
 use super::args::{BenchArgs, Conduct, Script, Scripts, Tables, Target};
 use super::{source, usage_with};
 
-/// What arguments say of it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::commands) struct Asked<'a> {
     pub(in crate::commands) tables: &'a Tables,
     pub(in crate::commands) scripts: &'a Scripts,
     pub(in crate::commands) conduct: &'a Conduct,
     pub(in crate::commands) target: &'a Target,
-    /// Do not retry what has taken longer.
+    /// Transactions that took longer are not retried.
     pub(in crate::commands) latency_limit_ms: Option<f64>,
 }
 
 impl<'a> Asked<'a> {
-    /// Refuses what is for pgbench's tables where none are made; `asked_for` says whether a script needs them.
+    /// Refuses options of pgbench's tables if none are made; `asked_for`: a script needs them.
     ///
     /// # Errors
-    /// The option, and how to have the tables.
+    /// The option, and how to get the tables.
     pub(in crate::commands) fn tables_fit(&self, asked_for: bool) -> anyhow::Result<()> {
         let makes = self.target.managed.is_some() && (self.tables.scale.is_some() || asked_for);
         let Some(option) = self.tables.given().filter(|_| !makes) else { return Ok(()) };
@@ -29,16 +28,15 @@ impl<'a> Asked<'a> {
         Err(usage_with(&format!("{option} is for pgbench's tables, and none are made here"), hint))
     }
 
-    /// Those of `bench`.
     pub(super) fn of(args: &'a BenchArgs) -> Self {
         let BenchArgs { tables, scripts, conduct, target, pace, .. } = args;
         Self { tables, scripts, conduct, target, latency_limit_ms: pace.latency_limit }
     }
 
-    /// Refuses what means nothing where an experiment file is made of it.
+    /// Refuses options without a meaning in an experiment file.
     ///
     /// # Errors
-    /// An option that cannot be had `there`, or a script that is none.
+    /// An option that is not available `there`, or an invalid script.
     pub(in crate::commands) fn check(&self, there: &str) -> anyhow::Result<()> {
         let of_input =
             |script: &Script| matches!(script, Script::File(name) if name == "-" || name.starts_with("-@"));

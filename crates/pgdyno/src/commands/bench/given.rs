@@ -1,4 +1,4 @@
-//! What pgbench's users type by habit and `pgdyno bench` does not do: told with the very command that does.
+//! Options of pgbench that `pgdyno bench` lacks: the error names the exact command that has them.
 
 use clap::{Arg, ArgMatches, Command};
 use protocol::postgres::Env;
@@ -8,7 +8,6 @@ use spec::shell;
 use crate::commands::pgbench::{Mode, mode_of};
 use crate::exit::{Failure, USAGE};
 
-/// What only the drop-in does.
 const ELSEWHERE: [(&str, &str); 9] = [
     ("log", "writes no log of transactions"),
     ("log-prefix", "writes no log of transactions"),
@@ -21,24 +20,23 @@ const ELSEWHERE: [(&str, &str); 9] = [
     ("debug", "does not say what each client does"),
 ];
 
-/// The options and the database that were typed, in their order.
+/// The options and the database, in the order typed.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Given {
     words: Vec<Word>,
 }
 
-/// One of them.
 #[derive(Debug, Clone)]
 struct Word {
     /// Long name; `None` for the database.
     long: Option<String>,
-    /// As it is written again: `-c 4`, `--partitions=4`, `test`.
+    /// Canonical form: `-c 4`, `--partitions=4`, `test`.
     text: String,
     value: String,
 }
 
 impl Given {
-    /// What stands on the command line that `command` has read.
+    /// Reads the words of a command line that `command` has parsed.
     pub(crate) fn of(command: &Command, matches: &ArgMatches) -> Self {
         let mut words: Vec<(usize, Word)> = Vec::new();
         for argument in command.get_arguments() {
@@ -55,16 +53,16 @@ impl Given {
         Self { words: words.into_iter().map(|(_, word)| word).collect() }
     }
 
-    /// Refuses what would be passed over without a word.
+    /// Refuses options that would be ignored silently.
     ///
     /// # Errors
-    /// An option that means nothing with `-i`, or nothing without it, or that only the drop-in has.
+    /// An option without a meaning with `-i`, or without it, or that only the drop-in has.
     pub(super) fn check(&self, initialize: bool, results: &str) -> anyhow::Result<()> {
         self.fits(initialize)?;
         self.is_ours(results)
     }
 
-    /// Refuses what means nothing with `-i`, or nothing without it.
+    /// Refuses options without a meaning with `-i`, or without it.
     fn fits(&self, initialize: bool) -> anyhow::Result<()> {
         let (other, mode) =
             if initialize { (Mode::Run, "when tables are made (-i)") } else { (Mode::Init, "without -i") };
@@ -84,10 +82,10 @@ impl Given {
         Ok(())
     }
 
-    /// Refuses what only the drop-in has.
+    /// Refuses options that only the drop-in has.
     ///
     /// # Errors
-    /// With the command that has it.
+    /// Names the command that has the option.
     pub(super) fn is_ours(&self, results: &str) -> anyhow::Result<()> {
         let absent = |word: &Word| match word.name() {
             "show-script" => Some("shows no scripts"),
@@ -104,7 +102,7 @@ impl Given {
         }
     }
 
-    /// The same for the drop-in, which keeps the run too.
+    /// The equivalent drop-in command, which also stores the run.
     fn with_drop_in(&self, asked: &Word, results: &str) -> String {
         if matches!(asked.name(), "show-script" | "builtin") {
             return format!("pgdyno pgbench {}", asked.text);
@@ -119,7 +117,7 @@ impl Given {
         format!("pgdyno pgbench --results {} {}", shell::word(results), own.join(" "))
     }
 
-    /// First the tables, then the load.
+    /// Two commands: first the tables, then the load.
     fn in_two(&self) -> String {
         let runs =
             |word: &Word| word.long.is_none() || matches!(word.mode(), Some(Mode::Run)) || word.leads();
@@ -138,7 +136,7 @@ impl Word {
         self.long.as_deref().unwrap_or_default()
     }
 
-    /// When pgbench's option has a meaning; results and formats have one always here.
+    /// The mode in which pgbench's option has a meaning; results and formats always have one here.
     fn mode(&self) -> Option<Mode> {
         match self.name() {
             "results" | "format" => Some(Mode::Both),
@@ -146,12 +144,12 @@ impl Word {
         }
     }
 
-    /// Whether it belongs to making tables.
+    /// Whether it is for making tables.
     fn makes(&self) -> bool {
         self.long.is_none() || matches!(self.mode(), Some(Mode::Init | Mode::Both))
     }
 
-    /// Whether it says where the server is, or where the run is kept.
+    /// Whether it names the server or the results file.
     fn leads(&self) -> bool {
         matches!(self.name(), "host" | "port" | "username" | "dbname" | "results" | "format" | "no-vacuum")
     }
@@ -175,7 +173,7 @@ fn word(argument: &Arg, value: String) -> Word {
     Word { long, text, value }
 }
 
-/// A database, or a part of an address, as it is shown. An address that cannot be read may hold a password anywhere.
+/// A database, or a part of an address, for messages. An unreadable address may hold a password anywhere.
 fn address(value: String) -> String {
     let is_name = !value.contains([':', '@', '=', '/', '%']);
     let read = || ConnectionString::parse(&value).ok().filter(|read| !read.has_secret());

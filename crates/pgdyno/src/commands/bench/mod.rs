@@ -43,7 +43,7 @@ use crate::options::Format;
 use crate::print::{data, talk, warning};
 use crate::progress::Screen;
 
-// The same bounds as in experiment files: what lies beyond is a slip of the finger.
+// The same bounds as in experiment files: larger values are typing errors.
 const MONTH_S: f64 = 30.0 * 86_400.0;
 const MOST_CLIENTS: f64 = 100_000.0;
 const MOST_THREADS: f64 = 1024.0;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 impl Target {
-    /// Names the private server as the way to go on, where no server was named and none was reached.
+    /// Adds the advice to use a private server, if no server was named and none was reached.
     pub(in crate::commands) fn or_managed(&self, error: anyhow::Error) -> anyhow::Error {
         let names_server = |text: &String| text.contains("://") || text.contains("host");
         let named = self.host.is_some() || self.dsn.iter().chain(&self.dbname).any(names_server);
@@ -77,7 +77,7 @@ impl Target {
 fn alone(args: &Args) -> Outcome {
     let results = args.output.results.path().display().to_string();
     match args.target.managed {
-        // Its tables are made with the options of -i.
+        // The options of -i apply to its tables.
         Some(_) => args.given.is_ours(&results)?,
         None => args.given.check(args.tables.initialize, &results)?,
     }
@@ -103,12 +103,11 @@ fn initialize(args: &Args, target: &TargetAccess) -> Outcome {
 }
 
 impl Tables {
-    /// What `-I` says.
+    /// The steps of `-I`.
     fn steps(&self) -> anyhow::Result<Vec<init::Step>> {
         parse_steps(&self.init_steps).map_err(|problem| usage(&format!("-I: {problem}")))
     }
 
-    /// How pgbench's tables are made.
     fn options(&self) -> anyhow::Result<InitOptions> {
         Ok(InitOptions {
             scale: self.scale.unwrap_or(1),
@@ -157,7 +156,7 @@ fn measure(args: &Args, target: TargetAccess) -> Outcome {
         (Ok(()), Some(path)) => told_where(&path, &["runs"], id),
         (Ok(()), None) => {}
         (Err(not_stored), _) => {
-            // One error ends the program; the other is told all the same.
+            // One error ends the program; the other is shown as a warning.
             if let Some(refused) = refused {
                 warning(&refused.to_string());
             }
@@ -171,14 +170,14 @@ fn measure(args: &Args, target: TargetAccess) -> Outcome {
     }
 }
 
-/// What was measured is there; what the server would have said of it is not.
+/// The result was measured, but the server's counters are missing.
 fn without_counters(lost: &LabError) -> anyhow::Error {
     let what = format!("the result above is without the server's counters: {lost}");
     Failure::with_code(of_class(lost.class()), what, lost.hint())
 }
 
-/// Why its figures are none: clients that gave up decide first, their words are the error; then a script that does
-/// nothing. With it the doubt that it has told.
+/// Why a run has no valid figures: first clients that aborted, whose message is the error; then a script that
+/// does nothing. Also returns the doubt that this error covers.
 fn refused(done: &bench::Benched) -> Option<(anyhow::Error, Option<Reason>)> {
     if let Some(abort) = done.measured.aborts.first() {
         let more = done.measured.aborts.len() - 1;
@@ -197,7 +196,7 @@ fn refused(done: &bench::Benched) -> Option<(anyhow::Error, Option<Reason>)> {
     Some((Failure::with_code(GUARD, what, hint), Some(empty.reason)))
 }
 
-/// Tells where what was printed is kept, and how to see it.
+/// Prints where the result is stored, and commands that show it.
 pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentId>) {
     let which = id.and_then(|id| Store::open_read_only(results).ok()?.called(id).ok());
     let which = which.map(|which| format!(" -e {}", shell::word(&which))).unwrap_or_default();
@@ -205,7 +204,7 @@ pub(super) fn told_where(results: &Path, tables: &[&str], id: Option<ExperimentI
     talk(&format!("results: {} (try: {})", results.display(), tables.join(", ")));
 }
 
-/// Tells that what was printed is not in the results file.
+/// An error if the printed result was not stored.
 pub(super) fn stored(stored: Option<Result<ExperimentId, LabError>>) -> anyhow::Result<()> {
     match stored {
         Some(Err(error)) => {
@@ -216,7 +215,6 @@ pub(super) fn stored(stored: Option<Result<ExperimentId, LabError>>) -> anyhow::
     }
 }
 
-/// Wrong usage, with what to do where that is known.
 fn usage_with(what: &str, hint: &str) -> anyhow::Error {
     Failure::with_code(USAGE, what, (!hint.is_empty()).then(|| hint.to_owned()))
 }
@@ -225,7 +223,7 @@ fn usage(problem: &str) -> anyhow::Error {
     Failure::with_code(USAGE, problem, Some("pgdyno bench --help".into()))
 }
 
-/// Numbers that no run can have.
+/// Refuses numbers out of range.
 fn check_bounds(args: &Args) -> anyhow::Result<()> {
     let within = |name: &str, value: Option<f64>, least: f64, most: f64| match value {
         Some(value) if !(least..=most).contains(&value) => {
@@ -280,7 +278,7 @@ fn options(args: &Args, target: TargetAccess) -> anyhow::Result<bench::Options> 
     })
 }
 
-/// The rate asked for; one that changes has its time in the run.
+/// The rate asked for; a changing one must fit into the run.
 fn rate(args: &Args) -> anyhow::Result<Option<Profile>> {
     let Some(written) = &args.pace.rate else { return Ok(None) };
     let profile: Profile = written.parse().map_err(|error: ProfileError| {
@@ -366,9 +364,9 @@ fn source(argument: &Script) -> anyhow::Result<ScriptSource> {
     }
 }
 
-/// A seed nobody chose; it is recorded with the run.
+/// A random seed; it is recorded with the run.
 pub(super) fn fresh_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
-    // The standard library's hasher is keyed by the system's randomness.
+    // The standard library seeds its hasher with the system's randomness.
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

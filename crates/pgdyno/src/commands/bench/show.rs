@@ -1,4 +1,4 @@
-//! What a run of `pgdyno bench` prints: pgbench's lines, and the distribution that pgbench lacks.
+//! The output of `pgdyno bench`: pgbench's lines, and the distribution that pgbench lacks.
 
 use std::fmt::Write;
 
@@ -54,7 +54,6 @@ pub(super) fn text(options: &bench::Options, done: &Benched) -> String {
     out
 }
 
-/// Whether the figures above can be believed.
 fn verdict(out: &mut String, run: &Run) {
     let doubts = doubts(run);
     let because = if doubts.is_empty() { String::new() } else { format!(": {doubts}") };
@@ -65,7 +64,6 @@ fn validity(run: &Run) -> String {
     format!("{:?}", run.validity).to_lowercase()
 }
 
-/// Why not, on one line.
 fn doubts(run: &Run) -> String {
     let doubt = |doubt: &Doubt| line(&format!("{}: {}", doubt.reason.text(), doubt.detail)).into_owned();
     run.doubts.iter().map(doubt).collect::<Vec<_>>().join("; ")
@@ -84,7 +82,7 @@ fn head(out: &mut String, options: &bench::Options, done: &Benched) {
     let _ = match options.until {
         Until::Elapsed(ns) => writeln!(out, "duration: {} s", ns / 1_000_000_000),
         Until::PerClient(count) => writeln!(out, "number of transactions per client: {count}"),
-        // A single run is never held.
+        // A single run never waits for its caller.
         Until::Caller => Ok(()),
     };
     let _ = writeln!(out, "random seed: {}", options.seed);
@@ -137,8 +135,8 @@ fn counts(out: &mut String, prefix: &str, counts: &Counts, options: &bench::Opti
     }
 }
 
-/// How long transactions waited for their start, as pgbench counts it; and how late the load generator itself started those for
-/// which a client was free.
+/// How long transactions waited for their start, as pgbench counts it; and how late the load generator
+/// started transactions that had a free client.
 fn lags(out: &mut String, measured: &engine::Measured) {
     let scripts = || measured.scripts.iter();
     let started: u64 = scripts().map(|script| script.response.count()).sum();
@@ -161,7 +159,7 @@ fn lags(out: &mut String, measured: &engine::Measured) {
     }
 }
 
-/// What of a closed load ended after its measured part, or did not end at all.
+/// Transactions of a closed load that ended after its measured part, or never.
 fn open_at_the_end(out: &mut String, measured: &engine::Measured) {
     let (processed, completed) = (measured.totals().processed(), measured.completed());
     if measured.client_time.is_some() && processed != completed {
@@ -177,7 +175,6 @@ fn open_at_the_end(out: &mut String, measured: &engine::Measured) {
     }
 }
 
-/// What was offered and what of it was done in time.
 fn open_load(out: &mut String, arrivals: &Arrivals) {
     let Arrivals { due, ok, late, failed, skipped, unfinished, .. } = arrivals;
     let _ = writeln!(
@@ -260,8 +257,8 @@ fn statements(out: &mut String, done: &Benched) {
     }
 }
 
-/// The same for programs: a row per script, and one for all of them. `whole` adds the distributions, with which the run
-/// can be imported elsewhere.
+/// The same for programs: a row per script, and one for all. `whole` adds the distributions, needed to import
+/// the run elsewhere.
 pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Table {
     let mut columns = COLUMNS.to_vec();
     columns.extend(DISTRIBUTIONS.iter().filter(|_| whole));
@@ -301,7 +298,6 @@ pub(super) fn table(done: &Benched, options: &bench::Options, whole: bool) -> Ta
     table
 }
 
-/// What a row is about.
 struct Figures<'a> {
     counts: Counts,
     completed: u64,
@@ -354,7 +350,7 @@ const COLUMNS: [&str; 40] = [
     "run",
 ];
 
-/// Arrivals of one script among several: the rate asked for is that of all together.
+/// Arrivals of one script among several: the rate asked for covers all of them.
 fn of_script(all: Arrivals, counts: &Counters, only: bool) -> Arrivals {
     if only {
         return all;
@@ -403,7 +399,6 @@ fn row(head: [Value; 2], figures: &Figures<'_>, arrivals: Option<Arrivals>, done
     ]
 }
 
-/// How the run was asked for, and which one it was.
 fn run(done: &Benched, options: &bench::Options) -> [Value; 11] {
     let run = &done.run;
     let version = run.settings.iter().find(|setting| setting.name == "server_version");
@@ -438,7 +433,7 @@ pub(crate) fn phases(run: &Run) -> Table {
 mod tests {
     use super::*;
 
-    /// pgbench had 13.4 ms where 0.5 ms was printed: what waited for a client did not count.
+    /// pgbench printed 13.4 ms, pgdyno 0.5 ms: waiting for a client did not count.
     #[test]
     fn the_schedule_lag_is_that_of_all_transactions_as_pgbench_has_it() {
         let mut script = engine::ScriptFigures { lag_max_ns: 30_000_000, ..Default::default() };

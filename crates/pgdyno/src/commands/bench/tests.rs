@@ -1,4 +1,4 @@
-//! What pgbench's users type behind `pgdyno bench`.
+//! Options that pgbench's users type after `pgdyno bench`.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn bench(words: &str) -> Result<Box<Args>, clap::Error> {
     }
 }
 
-/// What is told, and what is to be typed instead; `None` where it just works.
+/// The message, and the command to type instead; `None` if the line is valid.
 fn refused(words: &str) -> Option<(String, String)> {
     let args = bench(words).unwrap_or_else(|error| panic!("{words}: {error}"));
     let refused = args.given.check(args.tables.initialize, "r.sqlite").err()?;
@@ -37,10 +37,8 @@ fn scripts_keep_the_order_they_were_given_in() {
     assert_eq!(names, ["a.sql@2", "select-only", "tpcb", "b.sql", "simple-update", "select-only"]);
 }
 
-/// One line of what is typed, with what comes of it.
 struct Case {
     typed: &'static str,
-    /// The command that is named.
     instead: Option<&'static str>,
 }
 
@@ -105,9 +103,9 @@ const CASES: [Case; 52] = [
     names_command("--exit-on-abort test", "pgdyno pgbench --results r.sqlite --exit-on-abort test"),
     names_command("--debug -S test", "pgdyno pgbench --results r.sqlite --debug -S test"),
     works("--continue-on-error test"),
-    // Abbreviations, and the last one counts.
+    // Abbreviations; the last value counts.
     works("--cli 2 --cli 4 --sel test"),
-    // What means something with the other of -i and a run only.
+    // Options that are only valid with, or only without, -i.
     names_command("-i -s 5 -c 4 -T 10 test", "pgdyno bench -i -s 5 test && pgdyno bench -c 4 -T 10 test"),
     names_command("--partitions 4 -s 5 test", "pgdyno bench -i --partitions=4 -s 5 test"),
     names_command("-i -l test", "pgdyno bench -i test && pgdyno bench -l test"),

@@ -1,4 +1,4 @@
-//! `-P` of `pgdyno bench`: pgbench's lines of progress in the place of what the screen says each second.
+//! `-P` of `pgdyno bench`: pgbench's progress lines in place of the usual ones.
 
 use lab::bench;
 use lab::runner::{LabEvent, Progress};
@@ -7,7 +7,6 @@ use super::args::Conduct;
 use crate::commands::pgbench::{ProgressLines, Ticker};
 use crate::progress::Screen;
 
-/// The screen, and the lines that were asked for.
 pub(super) struct Watched {
     screen: Screen,
     ticker: Option<Ticker>,

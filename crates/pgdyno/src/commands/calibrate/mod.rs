@@ -1,4 +1,4 @@
-//! `pgdyno calibrate`: what this host can do as a load generator.
+//! `pgdyno calibrate`: the limits of this host as a load generator.
 
 mod placement;
 
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// A row for each kind of operation and number of clients, then for the start lag and for the highest rates, then for
+/// A row for each kind of operation and number of clients, then for the start lag, the highest rates,
 /// placements and the advice.
 fn table(done: &Calibrated) -> Table {
     let mut table = Table::new([
@@ -124,7 +124,7 @@ fn line(row: &Row) -> Vec<Value> {
     ]
 }
 
-/// What fits a terminal: verdicts without their reasons, which are told below.
+/// Columns that fit a terminal: verdicts without their reasons, which follow below.
 fn narrow(table: Table) -> Table {
     let left_out = ["driver", "busy_pct", "at_rate", "lag_p50_us"];
     let at = table.at(placement::COLUMNS[0]);
@@ -170,7 +170,6 @@ fn highest(what: &'static str, run: Option<&Run>) -> Vec<Value> {
     ]
 }
 
-/// What a table cannot say.
 fn words(done: &Calibrated) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for doubt in done.rows.iter().chain([&done.idle, &done.start_lag]).flat_map(|row| &row.doubts) {
@@ -184,7 +183,6 @@ fn words(done: &Calibrated) -> String {
     out + &sentences(&done.limit)
 }
 
-/// The limits in sentences.
 fn sentences(limit: &Limit) -> String {
     let rate = |run: &Option<Run>| run.as_ref().and_then(|run| run.offered_rate);
     let (clean, kept) = (rate(&limit.clean), rate(&limit.kept));

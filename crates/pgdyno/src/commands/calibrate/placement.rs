@@ -1,4 +1,4 @@
-//! What a calibration says of placement.
+//! The results of a calibration about placement.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use spec::figures;
 pub(super) const COLUMNS: [&str; 5] =
     ["placement", "p50_us", figures::SAME_CPU_PCT.row().name, "moves_per_s", "fastest_to_slowest"];
 
-/// Rows of these columns: each placement that was measured, each that cannot be had, and the advice.
+/// A row for each measured placement, each unavailable one, and the advice.
 pub(super) fn rows(done: &Calibrated, columns: &[&str]) -> Vec<Vec<Value>> {
     let row = |cells: &[(&str, Value)]| {
         let cell =
@@ -39,7 +39,6 @@ pub(super) fn rows(done: &Calibrated, columns: &[&str]) -> Vec<Vec<Value>> {
     measured.chain(not).chain(advised).collect()
 }
 
-/// What was measured, for people.
 pub(super) fn table(placed: &[Placed]) -> Table {
     let mut columns = vec![COLUMNS[0], "clients", "per_s"];
     columns.extend(&COLUMNS[1..]);
@@ -58,7 +57,6 @@ pub(super) fn table(placed: &[Placed]) -> Table {
     table
 }
 
-/// Which placements there are not, and which is advised.
 pub(super) fn words(done: &Calibrated) -> String {
     told(&done.not_placed, done.advised.as_ref())
 }

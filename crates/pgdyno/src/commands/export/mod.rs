@@ -1,4 +1,4 @@
-//! `pgdyno export`: out of a results file, so that it can be used without it.
+//! `pgdyno export`: writes parts of a results file as separate files.
 
 mod redact;
 mod tiles;
@@ -101,7 +101,7 @@ fn experiment(args: &Experiment) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// Writes the files, for their owner only, as the results are.
+/// Writes the files with the permissions of results: readable only by their owner.
 fn write(kit: &Kit, folder: &Path) -> anyhow::Result<()> {
     let refused = |why: String| Failure::with_code(INPUT_OUTPUT, why, Some("name a new folder".to_owned()));
     spec::written::place(folder).map_err(|error| refused(error.to_string()))?;
@@ -141,7 +141,7 @@ fn make(folder: &Path) -> anyhow::Result<()> {
     made.map_err(|error| unwritable(&format!("cannot make the folder {}", folder.display()), &error))
 }
 
-/// Says whether what was written is the same experiment, once it has been read again.
+/// Reads the written files again, and reports whether they are the same experiment.
 fn identify(kit: &Kit, folder: &Path, results: &Path) {
     let Some(path) = &kit.experiment else { return };
     let path = folder.join(path);

@@ -1,5 +1,6 @@
-//! `--redact`: an experiment that can be sent to others. Literals of scripts and SQL are replaced, commands and comments
-//! are left out, and addresses lose host, user and password. What is left shows how it was measured, and cannot be run.
+//! `--redact`: an experiment that can be sent to others. Literals of scripts and SQL are replaced, commands
+//! and comments removed, and addresses lose host, user and password. The result shows how it was measured,
+//! but cannot run.
 
 use protocol::postgres::conninfo::ConnectionString;
 use report::ReportData;
@@ -8,16 +9,14 @@ use serde_json::Value as Json;
 use spec::plan::{Options, Recorded};
 use toml::{Table, Value};
 
-/// Replaces hosts and commands.
 const REDACTED: &str = "redacted";
 
 pub(super) const NOTE: &str = "It is redacted: literals in scripts and SQL, commands, comments, and hosts and users of addresses are \
      replaced. It can be read, and not be run.";
 
-/// Files that are neither scripts nor SQL, by their endings: their text is left out.
+/// Extensions of files that are neither scripts nor SQL: their text is removed.
 const OTHERS: [&str; 4] = [".lua", ".style", ".json", ".map"];
 
-/// The experiment with all that export writes of it redacted.
 pub(super) fn redacted(mut data: ReportData) -> ReportData {
     for text in &mut data.texts {
         let is_other = OTHERS.iter().any(|end| text.name.ends_with(end));
@@ -25,7 +24,7 @@ pub(super) fn redacted(mut data: ReportData) -> ReportData {
         text.replaced.clear();
     }
     let experiment = &mut data.experiment;
-    // Without comments, and with its keys sorted.
+    // Parsing and printing removes comments and sorts keys.
     match experiment.file_text.parse::<Table>() {
         Ok(mut file) => {
             for statement in statements(&file) {
@@ -41,7 +40,7 @@ pub(super) fn redacted(mut data: ReportData) -> ReportData {
         Err(_) => experiment.file_text.clear(),
     }
     redact_plan(&mut experiment.plan);
-    // As it was typed it may hold anything.
+    // The typed command may contain anything.
     data.course.command = None;
     data.target.dsn_redacted = address(&data.target.dsn_redacted);
     if let Ok(commands) = &mut data.commands {
@@ -52,7 +51,7 @@ pub(super) fn redacted(mut data: ReportData) -> ReportData {
     data
 }
 
-/// The SQL of changes; a question that was made of arguments quotes it.
+/// The SQL of changes; a generated question quotes it.
 fn statements(file: &Table) -> Vec<String> {
     let levels = file.get("change").and_then(Value::as_table).into_iter().flatten();
     let levels = levels.filter_map(|(_, levels)| levels.as_table()).flatten();
@@ -84,7 +83,6 @@ fn redact_value(value: &mut Value, path: &mut Vec<String>) {
     }
 }
 
-/// Values of variables (`-D`) in a plan.
 fn redact_plan(plan: &mut Recorded) {
     let options: Vec<&mut Options> = match plan {
         Recorded::Plan(plan) => {
@@ -101,7 +99,6 @@ fn redact_plan(plan: &mut Recorded) {
     }
 }
 
-/// Values of variables in options.
 fn redact_variables(plan: &mut Json) {
     match plan {
         Json::Array(list) => list.iter_mut().for_each(redact_variables),
@@ -124,12 +121,12 @@ fn variable(value: &str) -> String {
     if is_number { "0" } else { "x" }.to_owned()
 }
 
-/// Whether a value is an address: a URL, or a connection string that names more than a database.
+/// Whether a value is an address: a URL, or a connection string with more than a database.
 fn is_address(value: &str) -> bool {
     value.contains("://") || (value.contains('=') && ConnectionString::parse(value).is_ok())
 }
 
-/// An address without host, user and password. The name of a variable is kept.
+/// An address without host, user and password. The name of a variable stays.
 fn address(value: &str) -> String {
     let is_variable = value.strip_prefix('$').is_some_and(|name| !name.contains("://"));
     match (ConnectionString::parse(value), value.split_once("://")) {

@@ -13,7 +13,7 @@ use crate::exit::{BAD_INPUT, Failure, INPUT_OUTPUT, INTERNAL, Outcome, SAME_OR_B
 use crate::options::Selection;
 use crate::print::talk;
 
-/// How its name ends; programs that open it insist on that.
+/// The extension that GIS programs require.
 const END: &str = "gpkg";
 
 /// `pgdyno export tiles`.
@@ -32,8 +32,8 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    /// The experiment, if one was named, and the file. One argument is the file, which clap can tell only where no option stands
-    /// between two.
+    /// The experiment, if named, and the file. A single argument is the file; clap can only determine this if
+    /// no option is between two arguments.
     fn asked(&self) -> anyhow::Result<(Option<String>, &Path)> {
         let refused = |what: &str, hint: &str| Failure::with_code(USAGE, what, Some(hint.to_owned()));
         match (&self.which, &self.file, &self.selection.experiment) {
@@ -49,7 +49,7 @@ impl Tiles {
         }
     }
 
-    /// What to try where the name of the file does not end as it must: it may be that of an experiment.
+    /// Advice for a file name with another extension: it may be an experiment's name.
     fn name_it(&self, file: &Path) -> String {
         let named = file.with_extension(END);
         match self.file {
@@ -96,11 +96,11 @@ pub(super) fn run(args: &Tiles) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// Whole or not at all, for its owner only, and never over what came to be there meanwhile.
+/// Writes a new file completely or not at all, readable only by its owner.
 fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut part = NamedTempFile::new_in(folder)?;
-    // Not by way of its name, which would stand in every error.
+    // Write to the handle: errors of a path-based write would contain the temporary name.
     part.as_file_mut().write_all(bytes)?;
     part.as_file().sync_all()?;
     part.persist_noclobber(file).map_err(|error| error.error)?;

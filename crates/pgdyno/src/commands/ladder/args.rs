@@ -1,4 +1,4 @@
-//! The arguments of `pgdyno ladder`: those of `bench`, with lists where a ladder has rungs.
+//! The arguments of `pgdyno ladder`: `bench`'s, with lists for the steps.
 
 use clap::{ArgAction, Args};
 
@@ -54,7 +54,7 @@ pub(super) struct Rungs {
     pub(super) jobs: u32,
 }
 
-/// A length of time as experiment files have it.
+/// A time in the format of experiment files.
 fn promise(text: &str) -> Result<String, String> {
     let written = text.trim();
     match written.parse::<f64>() {

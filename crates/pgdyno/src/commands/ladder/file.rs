@@ -1,4 +1,4 @@
-//! From the command line to the experiment that does it.
+//! Turns the command line into an experiment.
 
 use lab::experiment::{Length, List, Measure, Share, Time, Whole};
 use toml::Value;
@@ -8,13 +8,10 @@ use super::{Made, usage};
 use crate::commands::bench::against::base::Folder;
 use crate::commands::bench::against::parts::{make_room, of_scripts};
 
-/// Clients of a ladder of rates: enough that a server that keeps up is rarely waited for.
+/// Clients for a ladder of rates: enough that arrivals rarely wait for a client.
 const CLIENTS: u32 = 16;
 
 /// The experiment of a ladder.
-///
-/// # Errors
-/// What cannot be meant, with what to write.
 pub(super) fn made(args: &LadderArgs, folder: &Folder) -> anyhow::Result<Made> {
     let rungs = &args.rungs;
     let steps = Steps::of(rungs)?;
@@ -49,7 +46,6 @@ fn number(value: f64) -> Value {
     if whole { Value::Integer(value as i64) } else { Value::Float(value) }
 }
 
-/// What rises.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Steps {
     clients: Vec<u32>,
@@ -58,14 +54,13 @@ pub(super) struct Steps {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Offered {
-    /// The load is closed.
+    /// A closed load.
     Nothing,
     Rates(Vec<f64>),
     PerClient(f64),
 }
 
 impl Steps {
-    /// What the lists mean together.
     fn of(rungs: &Rungs) -> anyhow::Result<Self> {
         let Rungs { clients, rate, rate_per_client, .. } = rungs;
         let several = |count: usize| count > 1;
@@ -85,7 +80,7 @@ impl Steps {
     }
 }
 
-/// How much each client is offered where the lists rise in step.
+/// The rate per client, where both lists rise together.
 fn in_step(clients: &[u32], rates: &[f64]) -> anyhow::Result<f64> {
     let each = |(clients, rate): (&u32, &f64)| rate / f64::from(*clients);
     let first = each((&clients[0], &rates[0]));

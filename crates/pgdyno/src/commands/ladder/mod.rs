@@ -1,4 +1,4 @@
-//! `pgdyno ladder`: pgbench scripts at rising rates or numbers of clients, and where quality breaks.
+//! `pgdyno ladder`: pgbench scripts at rising rates or numbers of clients, to find where quality breaks.
 
 mod args;
 mod file;
@@ -12,10 +12,9 @@ use super::bench::against::usage;
 use super::run::Shown;
 use crate::exit::Outcome;
 
-/// First line of what is saved.
 const SAVED_BY: &str = "Made by pgdyno ladder; docs/experiment.md explains every key.";
 
-/// What messages call the file that stands nowhere.
+/// The name in messages for the unsaved file.
 const NOWHERE: &str = "ladder";
 
 pub(crate) fn run(args: &Args) -> Outcome {

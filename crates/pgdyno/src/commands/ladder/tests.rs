@@ -50,7 +50,7 @@ fn the_ladders_of_the_study() {
     assert!(!written.text().contains("[prepare]"), "scripts of one's own need no pgbench tables");
 }
 
-/// `--driver` was refused with a sentence that was not true.
+/// `--driver` was refused, with a false reason.
 #[test]
 fn a_ladder_has_the_driver_that_is_asked_for() {
     let written = made("-S -c 4,16 --driver io_uring --wait spin shop").unwrap();
@@ -79,7 +79,7 @@ fn rates_clients_and_both_in_step() {
     let file: toml::Table = made("-S -c 1,2 --bound 5 -s 3 --managed").unwrap().text().parse().unwrap();
     assert_eq!(file["load"].to_string(), "{ bound = \"5%\" }");
     assert_eq!(file["prepare"].to_string(), "{ pgbench = { scale = 3 } }");
-    // A private server lets in a hundred.
+    // A private server allows a hundred connections by default.
     let file: toml::Table = made("-S -c 50,200 --managed").unwrap().text().parse().unwrap();
     assert_eq!(file["settings"].to_string(), "{ room = { max_connections = 210 } }");
 }

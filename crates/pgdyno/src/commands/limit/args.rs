@@ -1,4 +1,4 @@
-//! The arguments of `pgdyno limit`: those of `bench`, with a promise in place of a rate.
+//! The arguments of `pgdyno limit`: `bench`'s, with a promise in place of a rate.
 
 use clap::{ArgAction, Args};
 
@@ -61,10 +61,8 @@ pub(super) struct Search {
     pub(super) jobs: u32,
 }
 
-/// How many clients there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clients {
-    /// As many as it takes.
     Auto,
     Fixed(u32),
 }

@@ -1,4 +1,4 @@
-//! From the command line to the experiment that does it.
+//! Turns the command line into an experiment.
 
 use lab::experiment::{Length, Load, Measure, Search as Sought, Share, Time, Whole};
 use toml::Value;
@@ -10,13 +10,10 @@ use crate::commands::bench::against::file::{Compared, made as compared};
 use crate::commands::bench::against::kind::Change;
 use crate::commands::bench::against::parts::{make_room, of_scripts};
 
-/// Clients that an automatic number begins with.
+/// First number of clients with `auto`.
 const FIRST_CLIENTS: u32 = 8;
 
-/// The experiment of a search; of two, where something is changed on the other side.
-///
-/// # Errors
-/// What cannot be meant, with what to write.
+/// The experiment of a search; of two searches if there is a change.
 pub(super) fn made(args: &LimitArgs, change: Option<&Change>, folder: &Folder) -> anyhow::Result<Made> {
     let promise = args.search.promise.join(" and ");
     let mut made = match change {
@@ -55,7 +52,6 @@ fn alone(args: &LimitArgs, promise: &str, folder: &Folder) -> anyhow::Result<Mad
     Ok(made)
 }
 
-/// How many clients it begins with.
 fn clients(search: &Search) -> u32 {
     match search.clients {
         Clients::Auto => FIRST_CLIENTS,

@@ -11,10 +11,9 @@ use super::bench::against::{self, made::Made};
 use super::run::Shown;
 use crate::exit::Outcome;
 
-/// First line of what is saved.
 const SAVED_BY: &str = "Made by pgdyno limit; docs/experiment.md explains every key.";
 
-/// What messages call the file that stands nowhere.
+/// The name in messages for the unsaved file.
 const NOWHERE: &str = "limit";
 
 pub(crate) fn run(args: &Args) -> Outcome {

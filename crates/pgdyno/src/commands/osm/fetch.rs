@@ -1,4 +1,4 @@
-//! `pgdyno osm fetch`: an extract by its name, from Geofabrik, a mirror, or what was fetched before.
+//! `pgdyno osm fetch`: an extract by name, from Geofabrik, a mirror, or the cache.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     given(&fetched, args)
 }
 
-/// What is not there without asking the server.
+/// Adds similar names from the cache to an error, since the server was not asked.
 fn not_kept(error: FetchError, cache: &Cache) -> anyhow::Error {
     let FetchError::Unknown { name, near } = &error else { return error.into() };
     let kept: Vec<String> = match near.as_slice() {
@@ -105,7 +105,6 @@ fn list<'a>(entries: impl Iterator<Item = &'a Entry>, args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// Says what it is, and prints where.
 fn given(fetched: &Fetched, args: &Args) -> Outcome {
     let date = fetched.last_modified.as_deref().and_then(|time| time.get(..10));
     let date = date.map_or(String::new(), |day| format!(" of {day}"));

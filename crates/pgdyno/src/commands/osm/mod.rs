@@ -1,4 +1,4 @@
-//! `pgdyno osm`: extracts are fetched, made up, and loaded with every phase timed.
+//! `pgdyno osm`: fetches, generates and loads extracts, with a time for every phase.
 
 mod fetch;
 mod synth;
@@ -55,7 +55,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Whether a scale was asked for, and an extract only by a variable that stands for all commands.
+    /// Whether a scale was given, and the extract only by the environment variable for all commands.
     fn is_only_in_environment(&self, extract: &Path) -> bool {
         let variable = std::env::var_os("PGDYNO_DATA");
         self.scale.is_some() && variable.is_some_and(|variable| variable == extract.as_os_str())
@@ -139,7 +139,6 @@ pub(crate) fn run(command: &Command) -> Outcome {
     }
 }
 
-/// `pgdyno osm load`: one OSM load with its phases.
 fn load(args: &Load) -> Outcome {
     let target = match &args.url {
         Some(url) => TargetAccess::url(bench::at(Some(url), None, None, None)?),

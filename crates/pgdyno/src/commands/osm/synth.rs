@@ -14,7 +14,7 @@ use crate::exit::{Failure, INPUT_OUTPUT, INTERRUPTED, Outcome, SAME_OR_BETTER};
 use crate::options::{Format, FormatOption};
 use crate::print::{data, talk};
 
-/// Between two lines about how far it is.
+/// Time between two progress lines.
 const TOLD_EVERY: Duration = Duration::from_secs(5);
 
 /// `pgdyno osm synth`.
@@ -37,7 +37,6 @@ pub(crate) struct Args {
     format: FormatOption,
 }
 
-/// A scale as it is written.
 pub(super) fn scale(text: &str) -> Result<Scale, String> {
     text.parse().map_err(|error: osm::synth::ScaleError| error.to_string())
 }
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// Beside the file, and in its place once it is whole.
+/// Writes next to the file, then renames.
 fn into_file(path: &Path, options: &Options, stop: &Stop) -> anyhow::Result<Made> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |error: std::io::Error| {
@@ -81,14 +80,13 @@ fn into_file(path: &Path, options: &Options, stop: &Stop) -> anyhow::Result<Made
             Failure::with_code(INTERRUPTED, format!("{stopped}; nothing was written"), None)
         }
     })?;
-    // Files of that kind are made for their owner alone; an extract is no secret.
+    // Temporary files are readable only by their owner; an extract is not secret.
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     file.as_file().set_permissions(open).map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(made)
 }
 
-/// Says now and then how far it is.
 struct Told {
     next: Instant,
 }

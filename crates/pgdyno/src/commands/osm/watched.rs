@@ -1,4 +1,4 @@
-//! What a user sees of a fetch: a bar on a terminal, a line now and then elsewhere.
+//! Progress of a fetch: a bar on a terminal, else a line from time to time.
 
 use std::time::{Duration, Instant};
 
@@ -9,20 +9,19 @@ use server::Stop;
 use crate::print::{is_interactive, talk, warning};
 use crate::progress::time;
 
-/// How often it is said how far it is, where no bar can be drawn.
+/// Time between two progress lines without a bar.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// A fetch, shown.
 pub(super) struct Watched {
     what: String,
     stop: Stop,
     bar: ProgressBar,
     download: Option<Download>,
-    /// The server that was named last.
+    /// The server of the last redirect.
     redirected: Option<String>,
 }
 
-/// What comes since it began or went on.
+/// Progress since the download began or resumed.
 struct Download {
     began: Instant,
     from: u64,
@@ -31,7 +30,6 @@ struct Download {
 }
 
 impl Watched {
-    /// Of what is called so.
     pub(super) fn new(what: &str, stop: Stop) -> Self {
         let target =
             if is_interactive() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };

@@ -1,4 +1,4 @@
-//! Where to connect, from the command line to something that connects.
+//! Turns the command line's connection options into a connector.
 
 use protocol::postgres::{Config, Host};
 use server::control::{Connector, Wanted};
@@ -7,10 +7,10 @@ use super::args::{Connection, Fault};
 use super::fault;
 use super::talk::{Level, NAME, Talk};
 
-/// Resolves the connection; remarks (a passfile that others can read) are said at once.
+/// Resolves the connection, and prints remarks (such as a passfile that others can read).
 ///
 /// # Errors
-/// In libpq's words, when it cannot be understood.
+/// Invalid options, in libpq's words.
 pub(super) fn connector(connection: &Connection, talk: &Talk) -> Result<Connector, Fault> {
     let wanted = Wanted {
         database: connection.database.as_deref(),
@@ -27,7 +27,7 @@ pub(super) fn connector(connection: &Connection, talk: &Talk) -> Result<Connecto
     Ok(connector)
 }
 
-/// Host and port of the first server, as they were given.
+/// Host and port of the first server, as given.
 pub(super) fn first_host(config: &Config) -> (String, u16) {
     match config.hosts.first().map(|spec| (&spec.host, spec.port)) {
         Some((Host::Unix(folder), port)) => (folder.to_string_lossy().into_owned(), port),

@@ -1,4 +1,4 @@
-//! `-i`: the tables, with pgbench's words on standard error.
+//! `-i`: the tables, with pgbench's messages on standard error.
 
 use std::io::IsTerminal;
 
@@ -10,19 +10,15 @@ use super::{connection, fault, left, password};
 use crate::commands::signals;
 use crate::print;
 
-/// Ctrl-C: as a shell tells it of a program that died of SIGINT.
+/// Ctrl-C: the shell's code for a program that died of SIGINT.
 const INTERRUPTED: u8 = 130;
 
-/// Makes and fills the tables; gives the exit code.
-///
-/// # Errors
-/// When it could not be done, or not to the end.
 pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fault> {
     let mut connector = connection::connector(&settings.connection, talk)?;
     let mut control = connector
         .connect(&mut password::ask)
         .map_err(|words| fault([words, "could not create connection for initialization".to_owned()]))?;
-    // Making tables measures nothing.
+    // Making tables does not measure, so changed settings are allowed.
     left::check(server::settings::left_behind(&mut control), true, talk)?;
     let stop = signals::listen_silently(INTERRUPTED)
         .map_err(|error| fault([format!("could not listen to signals: {error}")]))?;
@@ -40,7 +36,7 @@ pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fau
     }
 }
 
-/// The same event; what the server says must neither drive the terminal nor pass for a line of ours.
+/// Escapes the server's text, so that it cannot control the terminal or pass for a line of ours.
 fn visible(event: &Event) -> Event {
     match event.clone() {
         Event::Notice(text) => Event::Notice(foreign(text.trim_end_matches('\n'))),

@@ -1,4 +1,4 @@
-//! Settings of the server that are not what they were: no run is measured under them silently.
+//! Settings left changed on the server: no run is measured with them silently.
 
 use server::settings::journal::{Left, LeftBy};
 use spec::Error;
@@ -7,10 +7,8 @@ use super::args::Fault;
 use super::fault;
 use super::talk::{Level, Talk};
 
-/// Says what is left changed; refuses to measure under what a killed pgdyno left, unless that is `allowed`.
-///
-/// # Errors
-/// The refusal, or why the home cannot be used.
+/// Reports changed settings; refuses to measure if a killed pgdyno left them, unless `allowed`. Also fails if
+/// the home cannot be used.
 pub(super) fn check(found: Result<Vec<Left>, Error>, allowed: bool, talk: &Talk) -> Result<(), Fault> {
     for left in found.map_err(|error| fault([error.to_string()]))? {
         let (kind, list) = (left.kind(), left.list());

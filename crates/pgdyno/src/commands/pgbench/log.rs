@@ -11,10 +11,9 @@ use script::Random;
 
 use super::args::LogFiles;
 
-/// Bytes that are gathered before they are written.
+/// Buffer size, bytes.
 const GATHERED: usize = 64 << 10;
 
-/// The log files of a run.
 pub(super) struct Log {
     threads: Vec<ThreadLog>,
     format: LogFormat,
@@ -32,15 +31,12 @@ struct ThreadLog {
     text: String,
     aggregates: Option<Aggregates>,
     sample: Random,
-    /// What went wrong first; nothing is written after it.
+    /// The first error; nothing is written after it.
     problem: Option<io::Error>,
 }
 
 impl Log {
-    /// Makes the files: `samples` has a stream for each thread.
-    ///
-    /// # Errors
-    /// In pgbench's words.
+    /// Creates the files; `samples` has a random stream for each thread. Errors have pgbench's words.
     pub(super) fn create(
         files: &LogFiles,
         format: LogFormat,
@@ -72,12 +68,11 @@ impl Log {
         })
     }
 
-    /// The run's clock starts.
     pub(super) fn began(&mut self, epoch_us: i64) {
         self.epoch_us = epoch_us;
     }
 
-    /// Load starts now, µs since 1970: intervals count from here.
+    /// The load starts now, µs since 1970: intervals count from here.
     pub(super) fn loading(&mut self, now_us: i64) {
         let Some(seconds) = self.aggregate else { return };
         for thread in &mut self.threads {
@@ -104,15 +99,13 @@ impl Log {
         }
     }
 
-    /// A second is over: what was gathered can be read now.
+    /// Writes the buffers each second, so that readers see current lines.
     pub(super) fn flush(&mut self) {
         self.threads.iter_mut().for_each(ThreadLog::write);
     }
 
-    /// Writes what is left, the last interval included.
-    ///
-    /// # Errors
-    /// The first file that could not be written in full.
+    /// Writes the rest, including the last interval. Returns the first file that could not be written
+    /// completely as an error.
     pub(super) fn finish(mut self) -> Result<(), String> {
         for log in &mut self.threads {
             if let Some(aggregates) = &mut log.aggregates {
@@ -158,7 +151,7 @@ fn transaction(entry: &Entry, number: u64, epoch_us: i64) -> Transaction {
     }
 }
 
-/// A link, a pipe or a file of another user was put there by somebody who knew the name beforehand.
+/// Refuses links, pipes and files of other users, who may have guessed the name.
 fn create(path: &str) -> std::io::Result<File> {
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits() as i32;
     let file = OpenOptions::new().write(true).create(true).truncate(false).custom_flags(flags).open(path)?;

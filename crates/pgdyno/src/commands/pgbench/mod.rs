@@ -1,7 +1,7 @@
-//! `pgdyno pgbench …`, and the program called by a link named `pgbench`: the drop-in.
+//! `pgdyno pgbench …`, or the program called by a link named `pgbench`: the drop-in.
 //!
-//! Arguments, words on both streams, files and exit codes are pgbench's (`docs/pgbench.md`); the run itself is
-//! [`lab::measure`]'s.
+//! Arguments, messages on both streams, files and exit codes are pgbench's (`docs/pgbench.md`);
+//! [`lab::measure`] does the run.
 
 mod args;
 mod connection;
@@ -28,7 +28,7 @@ use self::args::{Command, CommandLine, Fault, Process};
 use self::talk::{Level, NAME, Talk};
 use crate::print;
 
-/// The drop-in's arguments, if that is what was called; also how it was called.
+/// The drop-in's arguments if the drop-in was called, with the name it was called by.
 pub(crate) fn arguments(all: &[OsString]) -> Option<(String, &[OsString])> {
     let (program, rest) = all.split_first()?;
     let called = program.to_string_lossy().into_owned();
@@ -41,9 +41,8 @@ pub(crate) fn arguments(all: &[OsString]) -> Option<(String, &[OsString])> {
     }
 }
 
-/// Does what the arguments ask for; gives the exit code.
 pub(crate) fn main(called: String, arguments: &[OsString]) -> u8 {
-    // Alone it can only mean help; pgbench has it for the host.
+    // Without a value `-h` can only mean help; pgbench uses it for the host.
     if arguments == ["-h"] {
         return show(args::help()).unwrap_or(1);
     }
@@ -79,7 +78,7 @@ fn show(text: &str) -> Result<u8, Fault> {
     Ok(0)
 }
 
-/// What cannot go on, with pgbench's exit code for it.
+/// An error with pgbench's exit code.
 fn fault(lines: impl IntoIterator<Item = String>) -> Fault {
     Fault { lines: lines.into_iter().map(|line| (Level::Error, line)).collect(), exit: 1 }
 }

@@ -1,6 +1,6 @@
-//! Asking for a password.
+//! Asks for a password.
 
-/// Asks at the terminal, without showing what is typed; `None` when there is no terminal.
+/// Asks on the terminal without echo; `None` if there is no terminal.
 pub(super) fn ask() -> Option<String> {
     rpassword::prompt_password("Password: ").ok()
 }

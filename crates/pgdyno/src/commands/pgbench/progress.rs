@@ -1,4 +1,4 @@
-//! `-P`, also of `pgdyno bench`: what happened since the last line.
+//! `-P`, also for `pgdyno bench`: progress since the last line.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,13 +9,12 @@ use stats::Histogram;
 
 use super::args::ProgressLines;
 
-/// Gathers seconds until a line is due.
+/// Collects seconds until a line is due.
 pub(crate) struct Ticker {
     lines: ProgressLines,
     line: Progress,
 }
 
-/// What became of one script in a second.
 struct Part<'a> {
     processed: u64,
     failed: u64,
@@ -57,7 +56,7 @@ impl<'a> From<&'a ScriptSecond> for Part<'a> {
 }
 
 impl Ticker {
-    /// Which optional parts the lines have.
+    /// `rate`, `limit` and `retries` select optional parts of the lines.
     pub(crate) fn new(lines: ProgressLines, rate: bool, limit: bool, retries: bool) -> Self {
         let line = Progress {
             moment: Moment::Elapsed(0),
@@ -73,12 +72,12 @@ impl Ticker {
         Self { lines, line }
     }
 
-    /// Takes one second of load; gives the line that is due at its end, if one is.
+    /// Adds one second of load; returns the line due at its end, if any.
     pub(super) fn second(&mut self, second: &Second) -> Option<String> {
         self.take(second.start_ns, second.length_ns, second.scripts.iter().map(Part::from))
     }
 
-    /// The same of a second as it is told to who watches a run.
+    /// The same for a second as reported by run events.
     pub(crate) fn told(&mut self, start_us: i64, length_us: u64, scripts: &[ScriptSecond]) -> Option<String> {
         self.take(start_us * 1000, length_us * 1000, scripts.iter().map(Part::from))
     }

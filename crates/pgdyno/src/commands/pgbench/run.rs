@@ -1,4 +1,4 @@
-//! A run: connect, look at the tables, vacuum, put the load on, report.
+//! A run: connect, check the tables, vacuum, apply the load, report.
 
 use std::sync::Arc;
 
@@ -22,15 +22,11 @@ use crate::commands::signals;
 use crate::commands::typed;
 use crate::print;
 
-/// Some client gave up.
 const ABORTED: u8 = 2;
-/// Ctrl-C: as a shell tells it of a program that died of SIGINT.
+/// Ctrl-C: the shell's code for a program that died of SIGINT.
 const INTERRUPTED: u8 = 130;
 
-/// Carries a run out; gives its exit code.
-///
-/// # Errors
-/// When it did not start.
+/// Runs the load; returns the exit code. An error if the run did not start.
 pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
     let sources: Vec<ScriptSource> = settings.scripts.all.iter().map(source).collect();
     let mut workload = Pgbench::with_drop_in_options(&settings.workload, &sources, manner(settings, talk))
@@ -72,7 +68,6 @@ pub(super) fn run(settings: &RunSettings, talk: &Talk) -> Result<u8, Fault> {
     conclude(settings, talk, ran, watch, measured)
 }
 
-/// What is known before the load.
 struct Prepared {
     places: Places,
     server_version: String,
@@ -224,7 +219,7 @@ fn open_recorder(settings: &RunSettings, connector: &Connector) -> Result<Option
 
 fn not_started(reason: NotStarted) -> Fault {
     match reason {
-        // A client that was connected says itself what it could not do.
+        // A connected client reports its own error.
         NotStarted::Engine(EngineError::Setup(abort)) if abort.statement.is_some() => {
             fault([abort.to_string()])
         }
@@ -241,7 +236,6 @@ fn lab_fault(error: &lab::LabError) -> Fault {
     fault
 }
 
-/// What a run was made of.
 struct Ran<'a> {
     workload: &'a Pgbench,
     setup: &'a Setup,
@@ -296,7 +290,7 @@ fn conclude(
     }
 }
 
-/// Clients are dealt to threads in order, the larger shares first.
+/// Assigns clients to threads in order; the larger shares come first.
 fn thread_of(client: usize, clients: usize, threads: usize) -> usize {
     let (each, larger) = (clients / threads, clients % threads);
     let of_larger = larger * (each + 1);

@@ -1,4 +1,4 @@
-//! From what was measured to what is reported.
+//! Turns measurements into the report.
 
 use ::report::pgbench::{
     Command, Failures, Figures, Lag, Length as ReportLength, Losses, Partitions, Report, Script, Settings,
@@ -12,7 +12,6 @@ use workloads::pgbench::init::PartitionMethod;
 
 use super::args::{Length, RunSettings};
 
-/// Everything that the end of the run says.
 pub(super) fn report(
     settings: &RunSettings,
     workload: &Pgbench,
@@ -36,7 +35,7 @@ pub(super) fn report(
     }
 }
 
-/// What was lost and made again.
+/// Lost and reopened connections.
 pub(in crate::commands) fn losses(measured: &Measured) -> Losses {
     Losses {
         connections: measured.connections_lost,

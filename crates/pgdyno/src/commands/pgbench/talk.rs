@@ -1,4 +1,4 @@
-//! What the drop-in says on standard error, worded and coloured as PostgreSQL's programs do.
+//! Messages of the drop-in on standard error, worded and coloured like those of PostgreSQL's programs.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -7,27 +7,23 @@ use ::report::visible;
 
 use crate::print;
 
-/// How the program calls itself.
 pub(crate) const NAME: &str = "pgbench";
 
-/// Kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// The text as it is, without the program's name.
+    /// The text without the program's name.
     Plain,
-    /// A NOTICE, or the output of `debug()`: without the program's name. A text that looks like another message is marked.
+    /// A NOTICE, or the output of `debug()`: without the program's name. Text that looks like another message
+    /// is marked.
     Foreign,
-    /// A step, shown with `--debug` only.
+    /// A step, shown only with `--debug`.
     Debug,
-    /// What happened.
     Info,
-    /// `warning:`
     Warning,
-    /// `error:`
     Error,
-    /// `detail:` of the message before.
+    /// `detail:` of the previous message.
     Detail,
-    /// `hint:` to the message before.
+    /// `hint:` to the previous message.
     Hint,
 }
 
@@ -42,7 +38,7 @@ impl From<engine::Level> for Level {
     }
 }
 
-/// Terminal attributes of the parts of a message; `None` where a part is shown as it is.
+/// Terminal attributes of the parts of a message; `None`: unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Colors {
     error: Option<String>,
@@ -51,7 +47,6 @@ struct Colors {
     locus: Option<String>,
 }
 
-/// Writes messages to standard error.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Talk {
     colors: Colors,
@@ -59,14 +54,13 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
-    /// As `PG_COLOR` and `PG_COLORS` ask for; debug lines are shown with `debug` only.
+    /// With the colors of `PG_COLOR` and `PG_COLORS`; `debug` shows debug lines.
     pub(crate) fn from_environment(debug: bool) -> Self {
         let terminal = || std::io::stderr().is_terminal();
         let colors = colors(std::env::var_os("PG_COLOR"), std::env::var_os("PG_COLORS"), terminal);
         Self { colors, debug }
     }
 
-    /// Whether debug lines are shown.
     pub(crate) fn says_debug(&self) -> bool {
         self.debug
     }
@@ -77,8 +71,8 @@ impl Talk {
         }
     }
 
-    /// The message with its line break. As in pgbench it may have several lines. Lines that do not begin as libpq's do are
-    /// marked, and control characters are escaped.
+    /// The message with its line break. As in pgbench it may have several lines. Lines that do not begin like
+    /// libpq's are marked, and control characters are escaped.
     pub(crate) fn line(&self, level: Level, text: &str) -> String {
         let text = text.strip_suffix('\n').unwrap_or(text);
         match level {
@@ -99,11 +93,10 @@ impl Talk {
     }
 }
 
-/// Before a line that could pass for one of ours.
+/// Prefix of a line that could pass for one of ours.
 const MARK: &str = "  | ";
-/// Beginnings of the lines that libpq adds to a message, that functions and parameters add to a context, and that repeat a
-/// meta-command.
-/// No line of ours begins so.
+/// Beginnings of lines that libpq adds to a message, that functions and parameters add to a context, and that
+/// repeat a meta-command. None of our lines begins like this.
 const BEGINNINGS: [&str; 13] = [
     "LINE ",
     "DETAIL:  ",
@@ -120,7 +113,7 @@ const BEGINNINGS: [&str; 13] = [
     "\\",
 ];
 
-/// Marks each line after the first that does not begin as libpq's lines do.
+/// Marks each line after the first that does not begin like libpq's lines.
 pub(super) fn marked(text: &str) -> String {
     let mut parts = text.split('\n');
     let first = visible::lines(parts.next().unwrap_or_default()).into_owned();
@@ -130,7 +123,8 @@ pub(super) fn marked(text: &str) -> String {
     })
 }
 
-/// The same for a text that is printed without the program's name. The first line begins with a severity or is marked.
+/// The same for text printed without the program's name. The first line must begin with a severity, or is
+/// marked.
 pub(super) fn foreign(text: &str) -> String {
     let (severity, _) = text.split_once(":  ").unwrap_or_default();
     let is_severity =
@@ -151,7 +145,7 @@ fn painted(text: &str, attributes: Option<&str>) -> String {
     }
 }
 
-/// The attributes that the two environment variables ask for.
+/// The attributes set by the two environment variables.
 fn colors(when: Option<OsString>, list: Option<OsString>, terminal: impl Fn() -> bool) -> Colors {
     let wanted = match when.as_deref().and_then(|when| when.to_str()) {
         Some("always") => true,
@@ -223,7 +217,7 @@ mod tests {
         }
     }
 
-    /// A line break in a server's message began a line that looked like one of ours, and so did a severity.
+    /// A line break in a server's message started a line that looked like one of ours; so did a severity.
     #[test]
     fn what_a_server_says_is_no_line_of_ours() {
         let forged = [

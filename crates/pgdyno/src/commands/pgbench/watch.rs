@@ -1,4 +1,4 @@
-//! What is heard of a run while it lasts: words at once, log lines to files, progress each interval.
+//! Handles events during a run: messages at once, log lines to files, progress each interval.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,15 +8,12 @@ use super::log::Log;
 use super::progress::Ticker;
 use super::talk::{Level, Talk};
 
-/// The run's observer.
 pub(super) struct Watch<'a> {
     pub(super) talk: &'a Talk,
     pub(super) log: Option<Log>,
     pub(super) ticker: Option<Ticker>,
-    /// End the run with its first aborted client.
     pub(super) exit_on_abort: bool,
     pub(super) stop: &'a Stop,
-    /// The first client that was aborted.
     pub(super) aborted: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Stored probes of several servers side by side.
+//! Compares stored probes of several servers.
 
 use std::path::Path;
 
@@ -13,7 +13,6 @@ use crate::exit::{BAD_INPUT, Failure, Outcome, SAME_OR_BETTER};
 use crate::options::{Format, Output};
 use crate::print::data;
 
-/// Facts that are of interest beside another server's.
 const FACTS: [&str; 10] = [
     "server",
     "CPU",
@@ -27,7 +26,6 @@ const FACTS: [&str; 10] = [
     "data_checksums",
 ];
 
-/// A server's newest probe.
 struct Stored {
     label: String,
     probed: Probed,
@@ -67,7 +65,7 @@ pub(super) fn run(which: &[String], output: &Output) -> Outcome {
     Ok(SAME_OR_BETTER)
 }
 
-/// Numbers and names are experiments, whatever lies about.
+/// Numbers and names are always experiments, whatever files exist.
 fn is_file(which: &str) -> bool {
     !which.bytes().all(|byte| byte.is_ascii_digit())
         && (Path::new(which).is_file() || which.contains('/') || which.ends_with(".sqlite"))
@@ -102,7 +100,7 @@ fn newest(store: &Store, id: ExperimentId) -> anyhow::Result<Option<Stored>> {
     Ok(probed.map(|probed| Stored { label, probed }))
 }
 
-/// What each column of a table for people is of.
+/// Explains the columns of the table for people.
 fn legend(found: &[Stored], format: Format) -> String {
     let label = |text: &str| match format {
         Format::Md => report::format::line(text, report::Format::Md),
@@ -112,7 +110,7 @@ fn legend(found: &[Stored], format: Format) -> String {
     found.iter().enumerate().map(line).chain(["\n".to_owned()]).collect()
 }
 
-/// Columns for programs: labels, those that are alike numbered.
+/// Column names for programs: equal labels are numbered.
 fn told_apart(found: &[Stored]) -> Vec<String> {
     let alike = |label: &str, among: &[Stored]| among.iter().filter(|stored| stored.label == label).count();
     let name = |(at, stored): (usize, &Stored)| match alike(&stored.label, found) {
@@ -122,8 +120,8 @@ fn told_apart(found: &[Stored]) -> Vec<String> {
     found.iter().enumerate().map(name).collect()
 }
 
-/// A row for each figure and fact, a column for each server; for programs numbers, and how many times as good each is as the
-/// first.
+/// A row for each figure and fact, a column for each server; for programs numbers, and their ratio to the
+/// first server.
 fn table(found: &[Stored], for_people: bool) -> Table {
     let mut columns = vec!["what".to_owned()];
     for (at, name) in told_apart(found).into_iter().enumerate() {
@@ -162,7 +160,7 @@ fn table(found: &[Stored], for_people: bool) -> Table {
         }
         let mut row = vec![Value::from(name)];
         for (at, stored) in found.iter().enumerate() {
-            // Of a version, what it was built with is of no interest here.
+            // Build details of a version are left out.
             let value = known(stored).map(|value| match value.split_once(" on ") {
                 Some((version, _)) if for_people => version.to_owned(),
                 _ => value,
@@ -177,7 +175,6 @@ fn table(found: &[Stored], for_people: bool) -> Table {
     table
 }
 
-/// How many times as good as the first.
 #[derive(Clone, Copy)]
 struct Times {
     better: f64,

@@ -1,4 +1,4 @@
-//! `pgdyno probe`: what a database's hardware is worth, with nothing but SQL.
+//! `pgdyno probe`: measures a database's hardware with SQL alone.
 
 mod compared;
 mod quantity;
@@ -97,7 +97,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(if probed.is_empty() { INVALID } else { SAME_OR_BETTER })
 }
 
-/// A length of time with its unit.
 fn time(text: &str) -> Result<Duration, String> {
     let units = [("ms", 0.001), ("min", 60.0), ("s", 1.0), ("h", 3600.0)];
     let of = |(unit, seconds): (&str, f64)| Some(number(text.strip_suffix(unit)?)? * seconds);
@@ -106,7 +105,6 @@ fn time(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// Bytes in PostgreSQL's units.
 fn size(text: &str) -> Result<u64, String> {
     let units = [("MB", 1_u64 << 20), ("GB", 1 << 30), ("TB", 1 << 40)];
     let of = |(unit, bytes): (&str, u64)| Some(number(text.strip_suffix(unit)?)? * bytes as f64);

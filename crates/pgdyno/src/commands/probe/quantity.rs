@@ -1,4 +1,4 @@
-//! Figures of a probe with the unit that suits their size.
+//! Values of a probe in units that suit their size.
 
 use report::numbers::{latency_us, tps};
 use spec::figures::Unit;
@@ -25,7 +25,7 @@ fn scale(value: f64, steps: &[(f64, &'static str)]) -> (f64, &'static str) {
     steps.iter().copied().find(|(size, _)| value >= *size).unwrap_or((1.0, ""))
 }
 
-/// Between what most shots lie.
+/// The range of most shots.
 pub(super) fn range(unit: Unit, spread: &Spread) -> String {
     let [low, high] = [spread.low, spread.high].map(|end| value(unit, end));
     let same = |low: &str, high: &str| {

@@ -1,4 +1,4 @@
-//! One probe: its figures with a line of meaning each, what is known of the host, and what speaks against them.
+//! Shows one probe: its figures, each with an explanation, facts about the host, and reservations.
 
 use std::fmt::Write;
 
@@ -12,7 +12,6 @@ use crate::commands;
 use crate::options::Format;
 use crate::print::data;
 
-/// Width of the column of titles, and of figures.
 const TITLE: usize = 25;
 const FIGURE: usize = 17;
 
@@ -28,7 +27,6 @@ pub(super) fn print(server: &str, probed: &Probed, format: Format) -> anyhow::Re
     }
 }
 
-/// For a terminal.
 fn text(server: &str, probed: &Probed) -> String {
     let mut out = format!("{}\n\n", visible::line(server));
     for found in &probed.found {
@@ -62,7 +60,7 @@ fn text(server: &str, probed: &Probed) -> String {
     out
 }
 
-/// Adds lines of 80 columns at most; those behind the first are set in.
+/// Appends lines of at most 80 columns; lines after the first are indented.
 fn wrapped(out: &mut String, text: &str, indent: &str) {
     let text = visible::line(text);
     let (mut width, first) = (0, out.len());
@@ -84,7 +82,7 @@ fn wrapped(out: &mut String, text: &str, indent: &str) {
     out.push('\n');
 }
 
-/// The figure, and what stands beside it; nothing where there is none.
+/// The figure, and the text next to it; `None` if not measured.
 fn in_words(found: &Found) -> Option<(String, String)> {
     let (figure, spread) = found.row().zip(found.spread())?;
     let number = value(figure.unit, spread.median);
@@ -115,7 +113,6 @@ fn why_not(found: &Found) -> String {
     }
 }
 
-/// What limits what was found.
 fn notes(probed: &Probed) -> Vec<String> {
     let restricted = probed.restricted.iter().map(|why| format!("not all parts were done: {why}"));
     restricted.chain(probed.remarks.iter().cloned()).collect()
@@ -144,7 +141,7 @@ fn for_people(probed: &Probed) -> Table {
     table
 }
 
-/// A row for each figure, fact and remark; values in the unit beside them.
+/// A row for each figure, fact and remark; values in the unit of their column.
 fn for_programs(probed: &Probed) -> Table {
     let mut table = Table::new([
         "kind", "name", "value", "unit", "low", "high", "least", "greatest", "shots", "better", "state",

@@ -1,4 +1,4 @@
-//! What tiles are compared with: other layers, or the same ones under a change or by other ways.
+//! What tiles are compared with: other layers, a change, or other ways to get them.
 
 use workloads::tiles::Via;
 
@@ -7,21 +7,20 @@ use crate::commands::bench::against::kind::{Change, parts};
 use crate::commands::bench::against::usage;
 use crate::options::AGAINST as KINDS;
 
-/// What is compared.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Against {
-    /// Nothing, or other ways to make the layer.
+    /// Empty, or other sources of the layer.
     Layers(Vec<String>),
     Change(Change),
-    /// Other ways to fetch the same tiles.
+    /// Other ways to get the same tiles.
     Ways(Vec<Via>),
 }
 
 impl Against {
-    /// All that `--against` was given.
+    /// Parses all values of `--against`.
     ///
     /// # Errors
-    /// A change beside anything else, or one that is none.
+    /// A change together with another value, or an invalid change.
     pub(super) fn read(given: &[String]) -> anyhow::Result<Self> {
         let (mut layers, mut changes, mut ways) = (Vec::new(), Vec::new(), Vec::new());
         for one in given {
@@ -51,20 +50,20 @@ impl Against {
     }
 }
 
-/// Layers with commas between them.
+/// Splits a list of layers at commas.
 ///
 /// # Errors
 /// A quote that is not closed.
 pub(super) fn listed(written: &str) -> anyhow::Result<Vec<String>> {
     let told = |why: String| usage(&format!("{written}: {why}"), "");
-    // Commas between arguments of a function are told as what they are.
+    // A function with arguments must keep its commas, to be reported as such.
     if written.replace("()", "").contains('(') && !written.contains('"') {
         return Ok(vec![written.to_owned()]);
     }
     Ok(parts(written).map_err(told)?.into_iter().map(str::to_owned).collect())
 }
 
-/// A change, if it is none of layers: `KIND: WHAT`, or `name=value` as it is short for settings.
+/// Parses a change: `KIND: WHAT`, or `name=value`, short for settings. `None` for layers.
 fn change(written: &str) -> anyhow::Result<Option<Change>> {
     let text = written.trim();
     let read = |text: &str| {

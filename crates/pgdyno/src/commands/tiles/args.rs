@@ -1,4 +1,4 @@
-//! The arguments of `pgdyno tiles`: layers, which tiles of them, and `bench`'s words for load and comparison.
+//! The arguments of `pgdyno tiles`: layers and tiles, with `bench`'s options for load and comparison.
 
 use std::path::PathBuf;
 
@@ -184,7 +184,7 @@ pub(super) struct Arms {
 }
 
 impl Arms {
-    /// As `bench` has it, except for what is compared.
+    /// As in `bench`, without the change.
     pub(super) fn compare(&self) -> Compare {
         let Self { undo, change_server, margin, .. } = self;
         Compare { against: Vec::new(), undo: undo.clone(), change_server: *change_server, margin: *margin }

@@ -1,4 +1,4 @@
-//! From the command line to the experiment that does it.
+//! Turns the command line into an experiment.
 
 use lab::experiment::{Compare, Experiment, Length, Measure, Share, Time, Whole};
 use toml::{Table, Value};
@@ -16,16 +16,13 @@ use crate::commands::bench::against::usage;
 use crate::commands::bench::against::values::{flag, rate, table};
 use crate::options::WrittenSlices;
 
-/// Rounds where nothing is compared: enough for a spread.
+/// Rounds without a comparison: enough for a spread.
 const ROUNDS: u32 = 3;
 const ROUNDS_COMPARED: u32 = 12;
-/// Connections of each user of sessions, as the workload has it.
+/// Connections per user in sessions, as in the workload.
 const LINKS: u32 = 6;
 
-/// The experiment of it.
-///
-/// # Errors
-/// What cannot be meant, with what to write.
+/// The experiment of a `tiles` command.
 pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyhow::Result<Made> {
     let compare = args.arms.compare();
     let (others, change, ways) = match against {
@@ -90,14 +87,14 @@ pub(super) fn made(args: &TilesArgs, against: &Against, folder: &Folder) -> anyh
     measured(args, arms, ways.is_explained(), experiment);
     let of_sessions = args.tiles.picker.as_deref() == Some("sessions");
     let connections = ways.connections(args.load.clients, if of_sessions { LINKS } else { 1 });
-    // Settings that are compared are left as they are.
+    // Do not change settings that are compared.
     if !matches!(change, Some(Change::Settings(_))) {
         make_room(experiment, connections);
     }
     Ok(made)
 }
 
-/// A private one with PostGIS, unless another is named.
+/// A private server with PostGIS, unless another is named.
 fn server(args: &Where) -> anyhow::Result<Server> {
     let given = args.given();
     let is_given = given.iter().any(Option::is_some);
@@ -122,7 +119,6 @@ fn prepared(args: &Where, folder: &Folder) -> Table {
     table([("osm", extract), ("sql", (!files.is_empty()).then_some(Value::Array(files)))])
 }
 
-/// Options of the workload that differ from their defaults.
 fn chosen(args: &Which, folder: &Folder) -> [(&'static str, Option<Value>); 10] {
     let trace = args.trace.as_ref().map(|path| Value::from(folder.path(&path.to_string_lossy())));
     let picker = match trace {
@@ -154,7 +150,7 @@ fn measured(args: &TilesArgs, arms: usize, is_explained: bool, experiment: &mut 
         duration: Some(Length::Fixed(Time::seconds(*duration as f64 / arms as f64))),
         rounds: Some(Whole::new(rounds.unwrap_or(usual))),
         slices: args.arms.slices.as_ref().and_then(WrittenSlices::value),
-        // Where the time goes is asked where nothing is compared, too.
+        // Explain statements even without a comparison.
         explain: (arms == 1 && is_explained).then_some(true),
         threads: (*jobs != 1).then(|| Whole::new(*jobs)),
         ..Measure::default()

@@ -1,4 +1,4 @@
-//! What layers are made of, as keys of an experiment file have it.
+//! Sources of layers, as keys of an experiment file.
 
 use std::path::Path;
 
@@ -9,19 +9,18 @@ use crate::commands::bench::against::base::{Folder, plain};
 use crate::commands::bench::against::usage;
 use crate::exit::{BAD_INPUT, Failure};
 
-/// One way to make a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layer {
-    /// As the file has it: a file's path from where that is.
+    /// As in the file: paths are relative to the experiment file.
     written: String,
     source: Source,
 }
 
 impl Layer {
-    /// What was written on the command line.
+    /// Parses an argument.
     ///
     /// # Errors
-    /// A function with arguments, or no name at all.
+    /// A function with arguments, or an empty name.
     pub(super) fn read(text: &str, folder: &Folder) -> anyhow::Result<Self> {
         let text = text.trim();
         if text.is_empty() {
@@ -45,7 +44,7 @@ impl Layer {
         Ok(Self { written, source })
     }
 
-    /// The key of the workload that takes one of this kind.
+    /// The workload's key for this kind of source.
     fn key(&self) -> &'static str {
         match self.source {
             Source::Table(_) => "table",
@@ -54,13 +53,13 @@ impl Layer {
         }
     }
 
-    /// A level that begins with a quote would be read as a text in quotes.
+    /// A level that begins with a quote would be parsed as a quoted text.
     fn is_quoted(&self) -> bool {
         self.written.starts_with('"')
     }
 
-    /// Whether it is of use, as far as that is seen without a server: its file is read with the plan, and that of another arm
-    /// would be told without the option that named it.
+    /// Checks what is possible without a server. Files are read again with the plan, but errors in another
+    /// arm's file would then not name the option.
     fn check(&self) -> anyhow::Result<()> {
         let Source::Query(_) = self.source else { return Ok(()) };
         let options = Options { query: Some((&self.written).into()), ..Options::default() };
@@ -68,12 +67,12 @@ impl Layer {
         Tiles::open(&options, Path::new("")).map(drop).map_err(wrong)
     }
 
-    /// As it is shown: a file by its name alone.
+    /// For display: the name of a file without its folder.
     pub(super) fn shown(&self) -> String {
         self.source.shown()
     }
 
-    /// Its name without folder, ending and parentheses.
+    /// Its name without folder, extension and parentheses.
     fn stem(&self) -> String {
         let shown = self.shown();
         let stem = match self.source {
@@ -85,14 +84,12 @@ impl Layer {
     }
 }
 
-/// What the workload makes tiles of, and what it is compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Layers {
     base: Vec<Layer>,
     others: Vec<Layer>,
 }
 
-/// The compared option, its base and all of its levels.
 pub(super) struct Levels {
     pub(super) key: &'static str,
     pub(super) base: Value,
@@ -101,7 +98,7 @@ pub(super) struct Levels {
 
 impl Layers {
     /// # Errors
-    /// Layers that are none, the same one twice, or one compared with several that are counted apart.
+    /// Invalid or duplicate layers, or a comparison of one layer with several separate ones.
     pub(super) fn read(
         base: &[String],
         others: &[String],
@@ -129,13 +126,13 @@ impl Layers {
         Ok(Self { base, others })
     }
 
-    /// The key of what is not compared, or of the base.
+    /// The key and value without a comparison, or of the base.
     pub(super) fn entry(&self) -> (&'static str, Value) {
         let key = self.key();
         (key, self.value(&self.base))
     }
 
-    /// What is compared, if layers are.
+    /// The compared option, if layers are compared.
     pub(super) fn levels(&self) -> Option<Levels> {
         let others = self.others.iter().map(|other| self.value(std::slice::from_ref(other)));
         let base = self.value(&self.base);
@@ -143,7 +140,7 @@ impl Layers {
         (!self.others.is_empty()).then(|| Levels { key: self.key(), base, all })
     }
 
-    /// One key for all of one kind, else that of lists.
+    /// One key if all sources are of one kind, else the key for lists.
     fn key(&self) -> &'static str {
         let first = &self.base[0];
         let mut all = self.base.iter().chain(&self.others);
@@ -159,14 +156,14 @@ impl Layers {
         }
     }
 
-    /// `tiles`, where layers are compared; else what the layers are called.
+    /// `tiles` if layers are compared, else the names of the layers.
     pub(super) fn name(&self) -> String {
         let stems: Vec<String> = self.base.iter().map(Layer::stem).collect();
         let name = plain(&stems.join(" and "));
         if self.others.is_empty() && !name.is_empty() { name } else { "tiles".to_owned() }
     }
 
-    /// For its own file.
+    /// For the file name.
     pub(super) fn short(&self) -> String {
         let stems = |layers: &[Layer]| layers.iter().map(Layer::stem).collect::<Vec<_>>().join(" and ");
         match self.others.is_empty() {
@@ -180,7 +177,6 @@ impl Layers {
         format!("tiles of {}", shown(&self.base, " and "))
     }
 
-    /// What is asked of them.
     pub(super) fn question(&self) -> String {
         match &self.others[..] {
             [] => format!("How fast are {}, and where does the time go?", self.in_words()),

@@ -1,5 +1,5 @@
-//! `pgdyno tiles`: how fast map tiles are, where their time goes, and which of several ways to make them is faster. The
-//! arguments become an experiment, which is run as one from a file is.
+//! `pgdyno tiles`: the speed of map tiles, where their time goes, and which of several ways to make them is
+//! faster. The arguments become an experiment, which runs like one from a file.
 
 mod against;
 mod args;
@@ -18,10 +18,9 @@ use super::bench::against::usage;
 use super::run::Shown;
 use crate::exit::Outcome;
 
-/// First line of what is saved.
 const SAVED_BY: &str = "Made by pgdyno tiles; docs/experiment.md explains every key.";
 
-/// What messages call the file that stands nowhere.
+/// The name in messages for the unsaved file.
 const NOWHERE: &str = "tiles";
 
 pub(crate) fn run(args: &Args) -> Outcome {

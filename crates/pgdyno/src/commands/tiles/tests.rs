@@ -4,7 +4,7 @@ use crate::commands::bench::against::made::Made;
 use crate::commands::{Cli, Command, parse_from};
 use crate::exit::Failure;
 
-/// `|` stands around arguments with spaces.
+/// Arguments with spaces are between bars.
 fn words(line: &str) -> Vec<String> {
     let part = |(place, part): (usize, &str)| match place % 2 {
         1 => vec![part.to_owned()],
@@ -33,14 +33,12 @@ fn made(line: &str) -> anyhow::Result<Made> {
     Ok(written)
 }
 
-/// A table of the file as it is written.
 fn part(written: &Made, key: &str) -> String {
     let file: toml::Table =
         written.text().parse().unwrap_or_else(|error| panic!("{error}: {}", written.text()));
     file.get(key).map(ToString::to_string).unwrap_or_default()
 }
 
-/// Two query files in their own folder.
 fn queries() -> (tempfile::TempDir, [String; 2]) {
     let folder = tempfile::tempdir().unwrap();
     let paths = ["old.sql", "new.sql"].map(|name| folder.path().join(name));
@@ -88,7 +86,7 @@ fn where_it_runs_and_what_is_put_there() {
     assert_eq!(part(&written, "question"), question);
     let (_folder, [old, new]) = queries();
     let written = made(&format!("roads --managed=maps --osm {old} --sql {new} -c 200")).unwrap_err();
-    // It is no extract, and that was looked at.
+    // The file is not an extract, which was checked.
     assert!(written.to_string().starts_with("--osm: "), "{written}");
     let written = made(&format!("roads --managed=maps --sql {new} -c 200 -R 50 -L 250 -j 2 -T 4")).unwrap();
     assert_eq!(part(&written, "prepare"), format!(r#"{{ sql = ["{new}"] }}"#));
@@ -139,7 +137,7 @@ fn other_ways_to_make_a_layer_are_arms() {
     assert_eq!(part(&three, "measure"), r#"{ duration = "2s", rounds = 4, slices = false, warmup = "1s" }"#);
 }
 
-/// "map key was not a string": nothing but a change could be compared where zooms have their frequency.
+/// "map key was not a string": with zooms by frequency only a change could be compared.
 #[test]
 fn zooms_by_frequency_can_be_compared() {
     let (_folder, [old, new]) = queries();
@@ -189,7 +187,7 @@ fn tiles_go_by_other_ways_and_ways_are_arms() {
     let private = r#"managed = { extensions = "postgis", name = "default" }"#;
     assert_eq!(part(&written, "target"), format!(r#"{{ {private}, tile_servers = "tipg" }}"#));
     assert_eq!(part(&written, "question"), r#""How fast are tiles of roads by TiPg?""#);
-    // What asks the database stands behind it, and is not explained.
+    // The tile server asks the database, so statements are not explained.
     assert_eq!(part(&written, "measure"), r#"{ duration = "10s", rounds = 3, warmup = "1s" }"#);
     assert_eq!(written.name, "roads-tiles-by-TiPg");
 
@@ -220,7 +218,7 @@ fn tiles_go_by_other_ways_and_ways_are_arms() {
     let factors = format!(r#"{{ clients = 1, "tiles.via" = ["martin", "{url}?a=1,2"] }}"#);
     assert_eq!(part(&written, "factors"), factors);
 
-    // A change under which a tile server is asked; each server has its own.
+    // A tile server under a change; each server has its own tile server.
     let written = made("roads --via martin --against jit=off").unwrap();
     let question = r#""Are tiles of roads by martin with jit = off faster than without?""#;
     assert_eq!(part(&written, "question"), question);

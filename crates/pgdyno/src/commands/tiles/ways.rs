@@ -1,4 +1,4 @@
-//! By which ways tiles are fetched: `--via`, and `--against 'via: …'`.
+//! Ways to get tiles: `--via`, and `--against 'via: …'`.
 
 use std::borrow::Cow;
 
@@ -11,13 +11,10 @@ use crate::commands::bench::against::base::Server;
 use crate::commands::bench::against::kind::parts;
 use crate::commands::bench::against::usage;
 
-/// Connections to the database that a tile server has by itself, at most.
+/// Most database connections of a tile server by default.
 const POOL: u32 = 50;
 
-/// `tipg`, or the URL of a web server.
-///
-/// # Errors
-/// What there is.
+/// Parses `tipg`, or the URL of a web server. The error lists the ways.
 pub(super) fn way(text: &str) -> Result<Via, String> {
     match text.trim() {
         "http" => Err("a web server is given by its URL, such as http://localhost:3000/{z}/{x}/{y}".into()),
@@ -25,10 +22,7 @@ pub(super) fn way(text: &str) -> Result<Via, String> {
     }
 }
 
-/// What stands behind `via:` in `--against`: ways with commas between them, or a URL, which may have its own commas.
-///
-/// # Errors
-/// What is no way.
+/// Parses the ways after `via:` in `--against`: separated by commas, or one URL, which may contain commas.
 pub(super) fn listed(written: &str) -> anyhow::Result<Vec<Via>> {
     let told = |why: String| usage(&format!("--against 'via: …': {why}"), "");
     let ways = match written.contains("://") {
@@ -41,12 +35,11 @@ pub(super) fn listed(written: &str) -> anyhow::Result<Vec<Via>> {
     ways.into_iter().map(|text| way(text).map_err(told)).collect()
 }
 
-/// Whether a user and a password may stand in a URL.
+/// Whether the URL may contain a user and a password.
 pub(super) fn has_login(via: &Via) -> bool {
     matches!(via, Via::Http(url) if matches!(without_credentials(url), Cow::Owned(_)))
 }
 
-/// As the file has it.
 pub(super) fn value(via: &Via) -> Value {
     match via {
         Via::Http(url) => url.as_str().into(),
@@ -54,7 +47,6 @@ pub(super) fn value(via: &Via) -> Value {
     }
 }
 
-/// The way of the base, and those that it is compared with.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Ways {
     base: Via,
@@ -63,7 +55,7 @@ pub(super) struct Ways {
 
 impl Ways {
     /// # Errors
-    /// The same way twice, or an arm whose name would be a password.
+    /// The same way twice, or an arm's name that would contain a password.
     pub(super) fn new(base: Option<&Via>, others: &[Via]) -> anyhow::Result<Self> {
         let ways = Self { base: base.cloned().unwrap_or_default(), others: others.to_vec() };
         let all: Vec<&Via> = ways.all().collect();
@@ -90,12 +82,11 @@ impl Ways {
         !self.others.is_empty()
     }
 
-    /// Whether a user and a password may stand in a URL among them.
+    /// Whether a URL among them may contain a user and a password.
     pub(super) fn has_login(&self) -> bool {
         self.all().any(has_login)
     }
 
-    /// The base, and all that are compared.
     pub(super) fn levels(&self) -> Option<(Value, Vec<Value>)> {
         self.is_compared().then(|| (value(&self.base), self.all().map(value).collect()))
     }
@@ -104,10 +95,8 @@ impl Ways {
         self.all().filter_map(Via::tile_server).collect()
     }
 
-    /// The server, with what has to stand beside it.
-    ///
-    /// # Errors
-    /// When nobody said where that is.
+    /// Adds Redis to a private server if a way needs it. An error for a database by URL, whose Redis is
+    /// unknown.
     pub(super) fn beside(&self, server: Server) -> anyhow::Result<Server> {
         match server {
             server if !self.has(&Via::Redis) => Ok(server),
@@ -121,7 +110,7 @@ impl Ways {
         }
     }
 
-    /// Connections to the database at the same time: of clients, each with so many links, and of tile servers beside them.
+    /// Concurrent connections to the database: `links` for each client, and those for tile servers.
     pub(super) fn connections(&self, clients: u32, links: u32) -> u32 {
         let all = clients.saturating_mul(links);
         let direct = match (self.has(&Via::Sql), self.has(&Via::Redis)) {
@@ -132,17 +121,17 @@ impl Ways {
         self.tile_servers().iter().fold(direct, |sum, _| sum.saturating_add(all.min(POOL)))
     }
 
-    /// Whether the database is asked by statements that can be explained.
+    /// Whether SQL statements, which can be explained, make the tiles.
     pub(super) fn is_explained(&self) -> bool {
         matches!(self.base, Via::Sql | Via::Redis)
     }
 
-    /// ` by martin`; nothing where that is usual.
+    /// ` by martin`; empty for SQL.
     pub(super) fn in_words(&self) -> String {
         if self.base == Via::Sql { String::new() } else { format!(" by {}", called(&self.base)) }
     }
 
-    /// What is asked of them, where layers are no question themselves.
+    /// The question about the ways, unless layers are compared.
     pub(super) fn question(&self, layers: &Layers) -> Option<String> {
         let tiles = layers.in_words();
         let others: Vec<&str> = self.others.iter().map(called).collect();
@@ -156,7 +145,7 @@ impl Ways {
         }
     }
 
-    /// For its own file: `by martin`, `SQL against martin`.
+    /// For the file name: `by martin`, `SQL against martin`.
     pub(super) fn short(&self) -> String {
         let words = |ways: &[Via]| ways.iter().map(Via::words).collect::<Vec<_>>().join(" and ");
         match self.is_compared() {
@@ -167,7 +156,7 @@ impl Ways {
     }
 }
 
-/// In a question: a URL as it is, unless it holds a password.
+/// The name in a question: URLs without passwords.
 fn called(via: &Via) -> &str {
     match via {
         Via::Http(url) if !has_login(via) => url,
@@ -189,7 +178,7 @@ mod tests {
         assert_eq!(listed(" tipg, martin ").unwrap(), [Via::Tipg, Via::Martin]);
         let commas = format!("{url}?a=1,2");
         assert_eq!(listed(&commas).unwrap(), [Via::Http(commas.clone())]);
-        // What is written is what is read.
+        // Values are parsed back to the same way.
         for via in [Via::Sql, Via::Martin, Via::Http(commas)] {
             assert_eq!(value(&via).try_into(), Ok(via));
         }

@@ -1,11 +1,9 @@
-//! `--zooms`: as it is written, and as experiment files have it.
+//! Parses `--zooms` to the value in experiment files.
 
 use toml::{Table, Value};
 
-/// `12-16` (or `12..16`), `14`, or `12=1,14=6`; `12,14` asks for both equally often.
-///
-/// # Errors
-/// How zooms are written.
+/// `12-16` (or `12..16`), `14`, or `12=1,14=6`; `12,14` asks for both equally often. The error shows the
+/// syntax.
 pub(super) fn zooms(text: &str) -> Result<Value, String> {
     let written = text.trim();
     let ends = written.split_once("..").or_else(|| written.split_once('-'));

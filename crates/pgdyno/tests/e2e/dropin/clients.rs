@@ -1,4 +1,4 @@
-//! Clients of one thread do not stop each other, and there may be more of them than descriptors were allowed.
+//! Clients of a thread do not block each other, and may exceed the soft limit of descriptors.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -30,10 +30,10 @@ fn a_shell_command_does_not_stop_the_other_client() {
     assert!(of("1 ") > 100, "client 1 goes on meanwhile: {} transactions", of("1 "));
 }
 
-/// Forwards connections to a server, and lets one of them wait before it gets through.
+/// Forwards connections to a server, and delays one of them.
 struct SlowDoor {
     port: u16,
-    /// Connections that came while the slow one waited.
+    /// Connections that arrived during the delay.
     meanwhile: Arc<AtomicUsize>,
 }
 
@@ -66,7 +66,6 @@ impl SlowDoor {
     }
 }
 
-/// Copies both ways until one side closes.
 fn forward(caller: TcpStream, server: TcpStream) {
     let (Ok(caller_too), Ok(server_too)) = (caller.try_clone(), server.try_clone()) else { return };
     let back = std::thread::spawn(move || copy(server_too, caller_too));
@@ -84,7 +83,7 @@ fn copy(mut from: TcpStream, mut to: TcpStream) {
 fn a_slow_connection_does_not_stop_the_other_client() {
     let bench = Bench::start_with(&[]);
     bench.place.write("one.sql", "SELECT 1;\n");
-    // The first connection sets up; the tenth is made in the middle of the run.
+    // The first connection is the setup; the tenth opens in the middle of the run.
     let door = SlowDoor::open(&bench.server, 10, Duration::from_millis(1500));
     let mut command =
         bench.command(&bench.ours, ["-n", "-C", "-c", "2", "-j", "1", "-T", "3", "-f", "one.sql"]);

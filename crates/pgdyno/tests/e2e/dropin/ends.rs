@@ -1,4 +1,4 @@
-//! How runs end: interrupted, at absurd rates, without their server, with nobody to read the report.
+//! How runs end: interrupted, at absurd rates, without their server, with a closed output.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use super::{assert_composed, figure};
 use crate::support::dropin::{Bench, bare_command, link};
 use crate::support::{Finished, PATIENCE, Place, finish, signal, wait};
 
-/// Starts ours, sends a signal (or whatever `act` does) after a second, and waits for its end.
+/// Starts pgdyno, sends a signal (or calls `act`) after a second, and waits for its end.
 fn interrupted(bench: &mut Bench, args: &[&str], act: impl FnOnce(&mut Bench, u32)) -> Finished {
     let out = bench.place.path().join("out");
     let err = bench.place.path().join("err");
@@ -36,7 +36,7 @@ fn ctrl_c_prints_the_report_of_what_was_done() {
         assert!(figure(&done.stdout, "number of transactions actually processed") > 10.0, "{}", done.stdout);
         assert!(figure(&done.stdout, "tps") > 10.0, "{}", done.stdout);
     }
-    // What waits for the server is not waited for.
+    // The end does not wait for clients that wait for the server.
     let start = Instant::now();
     let done = interrupted(&mut bench, &["-n", "-t", "1", "-f", "nap.sql"], |_, pid| {
         signal(pid, "INT");
@@ -121,7 +121,7 @@ fn a_report_that_nobody_can_read_is_no_crash() {
 #[test]
 fn a_password_that_cannot_be_asked_for_is_an_error_and_no_wait() {
     let bench = Bench::start_with(&[]);
-    // Its own session has no terminal.
+    // A new session has no terminal.
     let mut command = Command::new("setsid");
     command.arg("--wait").arg(&bench.ours).args([
         "-n",

@@ -1,4 +1,4 @@
-//! Servers that die, restart, hang, throw clients out or turn them away, with and without `--reconnect`.
+//! Servers that die, restart, hang, terminate clients or refuse them, with and without `--reconnect`.
 
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -7,7 +7,6 @@ use super::{assert_composed, figure};
 use crate::support::dropin::Bench;
 use crate::support::{Finished, PATIENCE, Server, signal, wait};
 
-/// A run that is under way.
 struct Running {
     child: Child,
     out: std::path::PathBuf,
@@ -23,7 +22,7 @@ impl Running {
         Self { child: command.spawn().expect("starts"), out, err }
     }
 
-    /// Waits until standard error has these words.
+    /// Waits until standard error contains this text.
     fn until_said(&self, words: &str) {
         let start = Instant::now();
         while !self.said().contains(words) {
@@ -44,7 +43,7 @@ impl Running {
         done
     }
 
-    /// CPU time used until now, in hundredths of a second (Linux's ticks).
+    /// CPU time used so far, in hundredths of a second (Linux's ticks).
     fn cpu(&self) -> u64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("it runs");
         let fields: Vec<&str> =
@@ -77,7 +76,6 @@ fn outages(report: &str) -> Vec<(u64, f64)> {
         .collect()
 }
 
-/// Sessions of the load at this moment.
 fn sessions(server: &Server) -> String {
     server.psql("select count(*) from pg_stat_activity where application_name = 'pgbench'")
 }
@@ -87,7 +85,7 @@ fn clients_come_back_to_a_server_that_was_killed_or_restarted() {
     let mut bench = Bench::start_with(&[]);
     bench.place.write("one.sql", "SELECT :client_id;\n");
     let secure = bench.server.network_url("scram", "geheim", "?sslmode=require");
-    // Few clients and many: each driver, where both can be had.
+    // Few clients and many: each driver, if both are available.
     for (how, clients, more) in
         [("KILL", 4, "-M prepared"), ("INT", 40, "-M simple -R 2000"), ("KILL", 8, secure.as_str())]
     {
@@ -149,7 +147,7 @@ fn clients_that_are_thrown_out_come_back_and_the_startup_script_runs_again() {
         done.stdout
     );
     assert!(figure(&done.stdout, "outages.1.clients") >= 1.0, "{}", done.stdout);
-    // Kept with the run.
+    // Stored with the run.
     let mut stored = bench.place.command(["sql", "--results", "kept.sqlite", "--format", "csv"]);
     stored.arg("select count(*) from event where kind = 'outage'");
     let stored = crate::support::finish(stored).expect(0);
@@ -161,7 +159,7 @@ fn clients_that_are_thrown_out_come_back_and_the_startup_script_runs_again() {
 fn clients_that_are_turned_away_wait_and_come_back() {
     let bench = Bench::start_with(&["max_connections=12", "superuser_reserved_connections=3"]);
     bench.place.write("one.sql", "SELECT :client_id;\n");
-    // At the start it is an error, asked to come back or not.
+    // At the start it is an error, with or without --reconnect.
     for more in ["-c 20", "-c 20 --reconnect"] {
         let done = Running::start(&bench, &format!("-n -T 5 -f one.sql {more}")).end().expect(1);
         assert!(done.stderr.contains("FATAL:  sorry, too many clients already"), "{}", done.stderr);
@@ -206,7 +204,7 @@ fn clients_go_on_with_the_next_server() {
     assert!(outages.iter().all(|(_, length)| *length < 1.0) && !outages.is_empty(), "{}", done.stdout);
 }
 
-/// The server process of a client that waits in `pg_sleep`.
+/// The server process of a client in `pg_sleep`.
 fn sleeper(server: &Server) -> u32 {
     let start = Instant::now();
     loop {

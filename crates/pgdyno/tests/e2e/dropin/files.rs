@@ -1,4 +1,4 @@
-//! Files that pgdyno writes: nothing of a run is lost in them.
+//! pgdyno's files are complete.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn fresh(bench: &Bench) -> std::path::PathBuf {
     folder
 }
 
-/// pgbench writes an interval when a later transaction shows that it is over, and so never the last one.
+/// pgbench writes an interval when a later transaction shows its end, and so never writes the last one.
 #[test]
 fn the_last_interval_of_an_aggregated_log_is_written() {
     let bench = Bench::start_with(&[]);

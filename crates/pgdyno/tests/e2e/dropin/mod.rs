@@ -1,6 +1,6 @@
-//! The drop-in where pgbench itself crashes, hangs, or loses what it measured, and input that no program expects.
+//! Cases in which pgbench crashes, hangs, or loses measurements, and unexpected input.
 //!
-//! What it must do exactly as pgbench is checked by `conformance.rs` and `streams.rs`.
+//! `conformance.rs` and `streams.rs` check behaviour that must equal pgbench's.
 
 mod clients;
 mod ends;
@@ -28,7 +28,7 @@ fn both_names_are_the_same_program() {
     assert_eq!(first(&refused.stderr), first(&bench.run(["-c", "x"]).expect(1).stderr));
 }
 
-/// Asserts that a program ended by itself, in words and not in a panic.
+/// Asserts that a program ended by itself, with a message and without a panic.
 #[track_caller]
 fn assert_composed(done: &Finished, what: &str) {
     assert!(done.status.code().is_some(), "{what}: killed: {done:?}");
@@ -37,7 +37,7 @@ fn assert_composed(done: &Finished, what: &str) {
     }
 }
 
-/// The figure in the first line of a report that begins with `label`.
+/// The number in the first line of a report that begins with `label`.
 #[track_caller]
 fn figure(report: &str, label: &str) -> f64 {
     let line = report

@@ -1,4 +1,4 @@
-//! Scripts that are none: no file, no text, or nested without end.
+//! Invalid scripts: missing, binary, or nested without end.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -80,7 +80,7 @@ fn garbage_is_no_crash() {
     }
 }
 
-/// Recursion over what the user wrote must have a bound.
+/// Recursion over user input must be bounded.
 #[test]
 fn nesting_without_end_is_no_crash() {
     let bench = Bench::start_with(&[]);

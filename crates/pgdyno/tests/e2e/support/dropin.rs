@@ -1,4 +1,4 @@
-//! pgdyno under the name `pgbench`, the real pgbench beside it, and a private server that logs every statement.
+//! pgdyno under the name `pgbench`, the real pgbench, and a private server that logs every statement.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -7,10 +7,9 @@ use std::process::{Command, Stdio};
 
 use super::{Finished, Place, Server, finish, programs};
 
-/// Parts of the server's log: `~session~` before every message; continuation lines begin with a tab.
+/// Format of the server's log: `~session~` before every message; continuation lines begin with a tab.
 const LOG_SETTINGS: [&str; 3] = ["log_statement=all", "log_line_prefix=~%c~", "max_connections=120"];
 
-/// A place with a server and pgdyno under its other name.
 pub struct Bench {
     pub place: Place,
     pub server: Server,
@@ -18,7 +17,7 @@ pub struct Bench {
     pub ours: PathBuf,
 }
 
-/// What one session of a run sent, in order, as the server logged it (statements, parameters, errors).
+/// The messages of one session in order, from the server's log (statements, parameters, errors).
 pub type Stream = Vec<String>;
 
 impl Bench {
@@ -26,14 +25,14 @@ impl Bench {
         Self::start_with(&LOG_SETTINGS)
     }
 
-    /// Starts the server with these settings, and does not log statements.
+    /// Starts the server with these settings, without logging statements.
     pub fn start_with(settings: &[&str]) -> Self {
         let (place, server) = (Place::new(), Server::start_with(settings));
         let ours = link(&place);
         Self { place, server, ours }
     }
 
-    /// pgbench (ours or a real one) for this server, with nothing of the caller's libpq environment.
+    /// pgbench (pgdyno or a real one) for this server, without the caller's libpq environment.
     pub fn command<S: AsRef<OsStr>>(&self, exe: &Path, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = bare_command(&self.place, exe, args);
         command
@@ -44,7 +43,6 @@ impl Bench {
         command
     }
 
-    /// Runs ours to its end.
     pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Finished {
         finish(self.command(&self.ours, args))
     }
@@ -54,9 +52,9 @@ impl Bench {
         finish(self.command(&programs().join("pgbench"), ["-i", "-q"])).expect(0);
     }
 
-    /// Runs a program to its end, and gives what each of its sessions sent. The order of sessions is that of their
-    /// content, since several threads connect in any order; sessions that only look around (scale, partitions,
-    /// vacuum) are left out.
+    /// Runs a program, and returns the messages of each session. Sessions are sorted by content, since
+    /// several threads connect in any order; sessions with only catalog queries (scale, partitions, vacuum)
+    /// are left out.
     pub fn record(&self, command: Command) -> (Finished, Vec<Stream>) {
         let before = self.server.log().len();
         let finished = finish(command);
@@ -65,7 +63,6 @@ impl Bench {
     }
 }
 
-/// Makes the link `pgbench` in a place.
 pub fn link(place: &Place) -> PathBuf {
     let link = place.path().join("pgbench");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_pgdyno"), &link).expect("own folder");
@@ -88,7 +85,8 @@ pub fn bare_command<S: AsRef<OsStr>>(
     command
 }
 
-/// The real ones to compare with: `PGDYNO_REAL_PGBENCH` (paths parted by colons), else this machine's newest.
+/// The real pgbenches to compare with: `PGDYNO_REAL_PGBENCH` (paths separated by colons), else the machine's
+/// newest.
 pub fn reals() -> Vec<PathBuf> {
     match std::env::var_os("PGDYNO_REAL_PGBENCH") {
         Some(paths) => std::env::split_paths(&paths).collect(),
@@ -96,7 +94,6 @@ pub fn reals() -> Vec<PathBuf> {
     }
 }
 
-/// Major version that a pgbench tells.
 pub fn major(exe: &Path) -> u32 {
     let said = Command::new(exe).arg("--version").output().expect("a real pgbench");
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
@@ -105,7 +102,7 @@ pub fn major(exe: &Path) -> u32 {
     digits[..end].parse().expect("a version")
 }
 
-/// Sessions of a piece of the server's log, sorted.
+/// Sessions of a part of the server's log, sorted.
 fn streams(log: &str) -> Vec<Stream> {
     let mut sessions: BTreeMap<&str, Stream> = BTreeMap::new();
     let mut current: Option<&mut Stream> = None;

@@ -1,7 +1,7 @@
-//! What end-to-end tests share: their own place for the program, and a private PostgreSQL server.
+//! Common parts of end-to-end tests: a place for the program, and a private PostgreSQL server.
 //!
-//! Everything lives under one temporary folder per test; servers listen on a socket there (and on loopback where
-//! a test asks), and are stopped by the pid that was started.
+//! Each test has one temporary folder; servers listen on a socket in it (and on loopback if a test needs it),
+//! and are stopped by the pid of the started process.
 
 pub mod dropin;
 pub mod pooler;
@@ -16,10 +16,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Longest time any single command of a test may take.
+/// Longest time of a single command in a test.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The map data for tests: what `setup/malta` prints, given by `make test`.
+/// The map data for tests: the output of `setup/malta`, set by `make test`.
 pub fn extract() -> PathBuf {
     match std::env::var_os("PGDYNO_DATA") {
         Some(path) => path.into(),
@@ -37,7 +37,6 @@ pub struct Place {
     folder: tempfile::TempDir,
 }
 
-/// What a finished command left.
 #[derive(Debug)]
 pub struct Finished {
     pub status: ExitStatus,
@@ -46,14 +45,14 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Exit code; panics with all output when it is not the expected one.
+    /// Checks the exit code; panics with all output if it differs.
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {
         assert_eq!(self.status.code(), Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }
 
-    /// Asserts that standard error says all of these.
+    /// Asserts that standard error contains all of these.
     #[track_caller]
     pub fn says(self, words: &[&str]) -> Self {
         for word in words {
@@ -66,7 +65,7 @@ impl Finished {
 impl Place {
     pub fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("pgdyno-test-").tempdir().expect("a temporary folder");
-        // The server's account must be able to pass through.
+        // The server's account needs access.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).expect("own folder");
         Self { folder }
     }
@@ -75,7 +74,7 @@ impl Place {
         self.folder.path()
     }
 
-    /// A folder where programs may write, who run as another account when tests run as root.
+    /// A folder where programs may write that run as another account when tests run as root.
     pub fn open_folder(&self) -> PathBuf {
         let open = self.path().join("open");
         std::fs::create_dir_all(&open).expect("own folder");
@@ -91,7 +90,7 @@ impl Place {
         self.path().join("results.sqlite")
     }
 
-    /// Names of the private servers that have a folder, copies included.
+    /// Names of the private servers with a folder, including copies.
     pub fn clusters(&self) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.home().join("clusters")) else { return Vec::new() };
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -100,14 +99,13 @@ impl Place {
         names
     }
 
-    /// Writes a file into the folder.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path().join(name);
         std::fs::write(&path, text).expect("own folder");
         path
     }
 
-    /// The program, with nothing of the caller's libpq environment.
+    /// The program, without the caller's libpq environment.
     pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pgdyno"));
         command.args(args).current_dir(self.path()).stdin(Stdio::null());
@@ -119,18 +117,16 @@ impl Place {
         command
             .env("PGDYNO_HOME", self.home())
             .env("PGDYNO_RESULTS", self.results())
-            // Tests run next to each other, each as if it had the machine.
+            // Tests run in parallel, but each should act as if it had the machine.
             .env("PGDYNO_MEASURING", self.path())
             .env("HOME", self.path());
         command
     }
 
-    /// Runs the program to its end.
     pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Finished {
         finish(self.command(args))
     }
 
-    /// One value from the results file.
     pub fn sql(&self, query: &str) -> String {
         let done = self.run(["sql", "--format", "csv", query]).expect(0);
         done.stdout.lines().nth(1).unwrap_or_default().to_owned()
@@ -150,7 +146,7 @@ impl Place {
         found
     }
 
-    /// Waits until nothing of this place runs; panics with what is left after `limit`.
+    /// Waits until no process of this place runs; panics with the rest after `limit`.
     #[track_caller]
     pub fn wait_until_quiet(&self, limit: Duration) {
         let start = Instant::now();
@@ -175,20 +171,20 @@ impl Drop for Place {
     }
 }
 
-/// `FILE:LINE` of the first line of a file with these words, as messages name it.
+/// `FILE:LINE` of the first line of a file with this text, as in messages.
 pub fn line_of(file: &Path, words: &str) -> String {
     let text = std::fs::read_to_string(file).expect("a file");
     let line = text.lines().position(|line| line.contains(words)).expect("a line with these words");
     format!("{}:{}", file.file_name().expect("a name").to_string_lossy(), line + 1)
 }
 
-/// Runs a command to its end, killing it (and failing) after [`PATIENCE`].
+/// Runs a command, and kills it (and fails) after [`PATIENCE`].
 #[track_caller]
 pub fn finish(command: Command) -> Finished {
     finish_within(command, PATIENCE)
 }
 
-/// The same with another bound, for a command that repeats long work when the host is disturbed.
+/// The same with another limit, for a command that repeats long work if the host is disturbed.
 #[track_caller]
 pub fn finish_within(mut command: Command, limit: Duration) -> Finished {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
@@ -224,24 +220,24 @@ pub fn wait(child: &mut Child, limit: Duration) -> ExitStatus {
     }
 }
 
-/// Says what a test cannot do here, and why.
+/// Prints what a test cannot do here, and why.
 #[expect(clippy::print_stderr, reason = "a test has no other way to say it")]
 pub fn not_available(what: &str, reason: &str) {
     eprintln!("{what}: not available: {reason}");
 }
 
-/// A small file system in memory, gone with this value.
+/// A small file system in memory, unmounted when dropped.
 pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// `None` where none can be mounted.
+    /// `None` if it cannot be mounted.
     pub fn mount(folder: &Path, options: &str) -> Option<Self> {
         std::fs::create_dir_all(folder).expect("own folder");
         let disk = Self(folder.to_owned());
         (is_root() && disk.change(options)).then_some(disk)
     }
 
-    /// Mounts it with other options; whether that worked.
+    /// Mounts it with other options; returns whether that worked.
     pub fn change(&self, options: &str) -> bool {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&self.0).status().is_ok_and(|s| s.success())
@@ -281,7 +277,7 @@ impl Watched {
         Self { child, lines, seen: String::new() }
     }
 
-    /// Reads until a line contains `words`; `false` when the program ended first.
+    /// Reads until a line contains `words`; `false` if the program ended first.
     #[track_caller]
     pub fn until(&mut self, words: &str) -> bool {
         let start = Instant::now();
@@ -300,7 +296,7 @@ impl Watched {
         }
     }
 
-    /// Waits for the end and gives the exit status with all of standard error.
+    /// Waits for the end; returns the exit status with all of standard error.
     #[track_caller]
     pub fn end(mut self) -> (ExitStatus, String) {
         let status = wait(&mut self.child, PATIENCE);
@@ -312,8 +308,8 @@ impl Watched {
     }
 }
 
-/// A private PostgreSQL server: trust on its socket for `postgres`, and on loopback the users `scram`, `md5` and
-/// `password` (password `geheim`) by the method of that name.
+/// A private PostgreSQL server: trust on its socket for `postgres`, and on loopback the users `scram`, `md5`
+/// and `password` (password `geheim`) with the method of that name.
 pub struct Server {
     data: PathBuf,
     pub socket: PathBuf,
@@ -354,13 +350,14 @@ impl Server {
         server
     }
 
-    /// Ends the server with a signal to its first process: `KILL` as a power cut, `INT` as a fast shutdown.
+    /// Ends the server with a signal to its first process: `KILL` like a power cut, `INT` like a fast
+    /// shutdown.
     pub fn end(&mut self, signal_name: &str) {
         signal(self.process.id(), signal_name);
         let _ = self.process.wait();
     }
 
-    /// Starts it again, as often as it takes while parts of the old one are still there.
+    /// Starts it again, with retries while parts of the old one still exist.
     pub fn restart(&mut self) {
         let start = Instant::now();
         loop {
@@ -401,7 +398,7 @@ impl Server {
         format!("postgres://{user}:{password}@127.0.0.1:{}/postgres{more}", self.port)
     }
 
-    /// Runs SQL with psql and gives what it prints.
+    /// Runs SQL with psql and returns its output.
     #[track_caller]
     pub fn psql(&self, sql: &str) -> String {
         let output = Command::new(programs().join("psql"))
@@ -414,13 +411,12 @@ impl Server {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// Kills the server at once, as a crash would.
+    /// Kills the server at once, like a crash.
     pub fn crash(&mut self) {
         signal(self.process.id(), "QUIT");
         let _ = self.process.wait();
     }
 
-    /// What the server logged.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.socket.join("log")).unwrap_or_default()
     }
@@ -469,7 +465,7 @@ pub fn programs() -> PathBuf {
     found.pop().expect("PostgreSQL is installed (make test installs it)")
 }
 
-/// A program of PostgreSQL, as an unprivileged user when the test runs as root.
+/// A program of PostgreSQL, as an unprivileged user if the test runs as root.
 fn as_server(program: &str) -> Command {
     let mut command = Command::new(programs().join(program));
     if is_root() {
@@ -498,7 +494,7 @@ fn free_port() -> u16 {
         .port()
 }
 
-/// A self-signed certificate for the server, made the way PostgreSQL's manual shows.
+/// A self-signed certificate for the server, made as in PostgreSQL's manual.
 fn certificate(data: &Path) {
     let made = Command::new("openssl")
         .args([

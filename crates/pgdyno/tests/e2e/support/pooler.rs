@@ -1,4 +1,4 @@
-//! A PgBouncer of one's own before a private server, as somebody else would have set it up.
+//! A PgBouncer in front of a private server, in a user's typical setup.
 
 use std::fs::File;
 use std::net::TcpStream;
@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 
 use super::{PATIENCE, Server, account, free_port, is_root, signal};
 
-/// Ended by the pid that was started.
 pub struct Pooler {
     process: Child,
     port: u16,
 }
 
 impl Pooler {
-    /// Before this server, with these lines in `[pgbouncer]`.
+    /// In front of this server, with these lines in `[pgbouncer]`.
     pub fn start(server: &Server, more: &str) -> Self {
         let port = free_port();
         let file = server.socket.join("pgbouncer.ini");
@@ -42,12 +41,11 @@ impl Pooler {
         pooler
     }
 
-    /// Connection string through it.
     pub fn url(&self) -> String {
         self.url_of("postgres")
     }
 
-    /// The same of a database by its name there; `alias` is another name of `postgres`.
+    /// The same for a database by its name there; `alias` is another name of `postgres`.
     pub fn url_of(&self, database: &str) -> String {
         format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
     }

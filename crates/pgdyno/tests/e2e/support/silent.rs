@@ -1,4 +1,5 @@
-//! A server that falls silent: it accepts everyone, says as much as it is told to, and then nothing more.
+//! A server that falls silent: it accepts every connection, answers up to a chosen point, and then sends
+//! nothing more.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,19 +9,17 @@ use std::time::{Duration, Instant};
 
 use super::PATIENCE;
 
-/// When a server falls silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
     FromAccept,
     /// Once TLS was agreed on.
     BeforeTls,
-    /// Once a client is logged in, before its first statement is answered.
+    /// Once a client is logged in, before the answer to its first statement.
     AfterLogin,
     /// In the middle of its answer to the first statement.
     InAnAnswer,
 }
 
-/// A server that falls silent.
 pub struct SilentServer {
     port: u16,
     silence: Silence,
@@ -51,7 +50,7 @@ impl SilentServer {
         self.port
     }
 
-    /// Waits until somebody waits for it.
+    /// Waits until a client waits for it.
     #[track_caller]
     pub fn wait_until_waited_for(&self) {
         let start = Instant::now();

@@ -1,11 +1,11 @@
-//! Advice that is for a file elsewhere, and for options here.
+//! Rewords the library's advice about files as advice about options.
 
 use std::error::Error as _;
 
 use lab::LabError;
 use spec::Error;
 
-/// What is to be written into a file elsewhere is an option here.
+/// Names the option instead of the key of a file.
 pub(in crate::commands) fn of_options(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<LabError>() {
         Ok(LabError::Failed(error)) => LabError::from(reworded(error)).into(),
@@ -17,7 +17,7 @@ pub(in crate::commands) fn of_options(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// The same error in words of options. A cause that speaks of a file becomes part of the text.
+/// Rewords an error. A cause that mentions a file becomes part of the text.
 fn reworded(error: Error) -> Error {
     let (what, hint) = (error.to_string(), error.hint().map(own).unwrap_or_default());
     let cause = error.source().map(ToString::to_string).filter(|_| own(&what) == what);
@@ -29,7 +29,7 @@ fn reworded(error: Error) -> Error {
     Error::new(error.class(), what).with_hint(hint)
 }
 
-/// What advice for a file says, and what it is here.
+/// The library's advice, and the advice for options.
 const ADVICE: [(&str, &str); 8] = [
     ("write change_server = true into [target]", "give --change-server"),
     ("use a managed target, or set it there by hand for all arms", "use --managed, or set it there by hand"),

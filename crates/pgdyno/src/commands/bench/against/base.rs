@@ -1,4 +1,4 @@
-//! What `bench` itself would run: the base of the comparison.
+//! The base of a comparison: the run that `bench` would do without it.
 
 use std::path::Path;
 
@@ -15,12 +15,11 @@ use super::values::{flag, one_or_many, scalar, table};
 use crate::commands::bench::args::{self, Mode, Script};
 use crate::commands::bench::asked::Asked;
 
-/// Where the base runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::commands) enum Server {
-    /// A private server of this name, the extensions in its database, and whether it has a Redis beside it.
+    /// A private server of this name, the extensions in its database, and whether Redis runs next to it.
     Managed { name: String, extensions: &'static [&'static str], redis: bool },
-    /// A server by address. Its password never leaves this program.
+    /// A server by address. Its password never leaves this process.
     Url(ConnectionString),
 }
 
@@ -34,7 +33,7 @@ impl Server {
     /// By database, host, port and user, or by the name of a private server.
     ///
     /// # Errors
-    /// Both, or a connection string that is none.
+    /// Both are given, or the connection string is invalid.
     pub(in crate::commands) fn given(
         [dsn, host, port, username]: [Option<&str>; 4],
         managed: Option<&str>,
@@ -49,7 +48,6 @@ impl Server {
         }
     }
 
-    /// What was written on the command line, checked.
     pub(in crate::commands) fn by_url(
         dsn: Option<&str>,
         host: Option<&str>,
@@ -66,7 +64,6 @@ impl Server {
         }
     }
 
-    /// A private server with nothing in it.
     fn managed(name: String) -> Self {
         Self::Managed { name, extensions: &[], redis: false }
     }
@@ -75,7 +72,6 @@ impl Server {
         matches!(self, Self::Managed { .. })
     }
 
-    /// Its connection string, where it has one.
     pub(in crate::commands) fn url(&self) -> Option<&ConnectionString> {
         match self {
             Self::Managed { .. } => None,
@@ -83,12 +79,11 @@ impl Server {
         }
     }
 
-    /// Whether both lead to one place, however they are written.
     pub(in crate::commands) fn is_same(&self, other: &Self) -> bool {
         self.access().spec.is_place_of(&other.access().spec)
     }
 
-    /// As an experiment has it. A dollar in an address is no variable.
+    /// The target of an experiment. A dollar in an address is escaped.
     pub(in crate::commands) fn target(&self) -> Target {
         match self {
             Self::Managed { name, extensions, redis } => Target {
@@ -104,23 +99,21 @@ impl Server {
         }
     }
 
-    /// Whether something in its connection string must not be written down.
     pub(in crate::commands) fn has_secret(&self) -> bool {
         self.url().is_some_and(ConnectionString::has_secret)
     }
 }
 
-/// A workload of pgbench scripts.
 #[derive(Debug, Clone)]
 pub(in crate::commands) struct Workload {
-    /// What arms, tables and reports call it.
+    /// The name in arms, tables and reports.
     pub(in crate::commands) name: String,
     builtin: Vec<String>,
     files: Vec<String>,
 }
 
 impl Workload {
-    /// What bench runs: tpcb-like, where nothing is said.
+    /// The workload of bench: tpcb-like by default.
     pub(in crate::commands) fn of(args: &Asked<'_>) -> Self {
         let scripts = args.scripts.in_order.iter();
         let builtin = scripts.clone().filter_map(|script| match script {
@@ -158,13 +151,13 @@ impl Workload {
         !self.builtin.is_empty()
     }
 
-    /// As an experiment has it; `folder` is what paths are written from.
+    /// The workload as experiment value; paths are relative to `folder`.
     pub(in crate::commands) fn value(&self, args: &Asked<'_>, folder: &Folder) -> anyhow::Result<Value> {
         let texts = |texts: Vec<String>| one_or_many(texts.into_iter().map(Value::from).collect());
         let builtin = (!self.builtin.is_empty()).then(|| texts(self.builtin.clone()));
         let files = (!self.files.is_empty())
             .then(|| texts(self.files.iter().map(|file| folder.path(file)).collect()));
-        // With pgbench's tables it is counted.
+        // pgbench's tables give the scale themselves.
         let scale = args.tables.scale.filter(|_| self.builtin.is_empty());
         let options = [
             ("builtin", builtin),
@@ -176,7 +169,6 @@ impl Workload {
     }
 }
 
-/// Options of pgbench's workload that differ from their defaults.
 fn options_of(args: &Asked<'_>) -> anyhow::Result<[(&'static str, Option<Value>); 9]> {
     let define = args.scripts.define.iter().map(|pair| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), scalar(value))),
@@ -202,15 +194,14 @@ fn options_of(args: &Asked<'_>) -> anyhow::Result<[(&'static str, Option<Value>)
     ])
 }
 
-/// Where the experiment file stands, or would.
 #[derive(Debug)]
 pub(in crate::commands) struct Folder {
-    /// Whether it is the folder that the user is in.
+    /// Whether it is the working directory.
     here: bool,
 }
 
 impl Folder {
-    /// That of a file, or the present one.
+    /// The folder of a file, or the working directory.
     pub(in crate::commands) fn of(file: Option<&Path>) -> Self {
         let folder = file.and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
         let same = |folder: &Path| {
@@ -220,7 +211,7 @@ impl Folder {
         Self { here: folder.is_none_or(same) }
     }
 
-    /// A path that the user wrote, as the file has it.
+    /// The user's path as the file has it.
     pub(in crate::commands) fn path(&self, written: &str) -> String {
         match (self.here, std::path::absolute(written)) {
             (false, Ok(absolute)) => absolute.to_string_lossy().into_owned(),
@@ -228,13 +219,13 @@ impl Folder {
         }
     }
 
-    /// The same as a value of an experiment in which a dollar is no variable.
+    /// The same as an experiment value, with dollars escaped.
     pub(in crate::commands) fn value(&self, path: &Path) -> Value {
         self.path(&path.to_string_lossy()).replace('$', "$$").into()
     }
 }
 
-/// A built-in script by its whole name, whatever prefix was given.
+/// The full name of a built-in script, from any prefix.
 fn canonical(written: &str) -> String {
     let Ok(Weighted { name, .. }) = Weighted::parse(written) else { return written.to_owned() };
     match script::Builtin::find(&name) {
@@ -243,13 +234,13 @@ fn canonical(written: &str) -> String {
     }
 }
 
-/// A script's name without folder, ending and weight.
+/// A script's name without folder, extension and weight.
 fn stem(written: &str) -> String {
     let name = Weighted::parse(written).map_or_else(|_| written.to_owned(), |weighted| weighted.name);
     Path::new(&name).file_stem().map_or_else(|| name.clone(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// A name with nothing in it that needs more than quotes: letters, digits, spaces, `_` and `-`.
+/// Replaces all characters except letters, digits, spaces, `_` and `-`.
 pub(in crate::commands) fn plain(name: &str) -> String {
     let fits = |c: char| if c.is_alphanumeric() || "_- ".contains(c) { c } else { '-' };
     let plain: String = name.trim().chars().map(fits).take(60).collect();

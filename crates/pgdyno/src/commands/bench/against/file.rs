@@ -1,4 +1,4 @@
-//! From the command line to the experiment that does it.
+//! Turns the command line into an experiment.
 
 use lab::experiment::{
     Compare as ComparedFactor, Experiment, Length, Load, Measure, OwnChange, OwnStep, Share, Target, Time,
@@ -18,44 +18,38 @@ use crate::commands::bench::against_args::Compare;
 use crate::commands::bench::asked::Asked;
 use crate::options::WrittenSlices;
 
-/// A minute of measuring: 12 rounds of 5 s, shared by the two sides.
+/// A minute of measurement: 12 rounds of 5 s, shared by the two sides.
 const ROUNDS: u32 = 12;
 const ROUND_S: f64 = 5.0;
-/// Enough for plans to be chosen for good and memory to fill again after a switch, seconds.
+/// Enough to settle plans and to refill memory after a switch, seconds.
 const WARMUP_S: f64 = 0.5;
-/// Behind this the name of an arm or what is done to it is cut in the question.
+/// Longest text for an arm in the question, characters.
 const LONGEST: usize = 100;
 
-/// A comparison that becomes an experiment.
 pub(in crate::commands) struct Compared<'a> {
     pub(in crate::commands) asked: Asked<'a>,
     pub(in crate::commands) change: &'a Change,
     pub(in crate::commands) compare: &'a Compare,
     pub(in crate::commands) clients: u32,
-    /// First line of what is saved.
     pub(in crate::commands) saved_by: &'static str,
-    /// What is asked of the base and the other side.
     pub(in crate::commands) question: &'a dyn Fn(&str, &str) -> String,
     pub(in crate::commands) load: Load,
     pub(in crate::commands) measure: Measure,
-    /// Whether both sides are on the same server, one after the other: what is done there is undone.
+    /// Whether both sides use the same server, one after the other: changes are undone.
     pub(in crate::commands) by_turns: bool,
 }
 
-/// The arms of a comparison.
 pub(in crate::commands) struct Sides {
     pub(in crate::commands) factor: &'static str,
     pub(in crate::commands) base: Value,
-    /// Its levels, where they are not separate tables.
+    /// Its levels, unless they are separate tables.
     pub(in crate::commands) levels: Vec<Value>,
-    /// What the base and the other side are called in the question.
     called: [String; 2],
-    /// What else the other side is called, for its own file.
+    /// Name of the other side in the file's name.
     pub(in crate::commands) short: String,
 }
 
 impl Sides {
-    /// What `ask` makes of the two.
     pub(in crate::commands) fn question(&self, ask: &dyn Fn(&str, &str) -> String) -> String {
         let [base, other] = self.called.each_ref().map(|called| match called.chars().count() > LONGEST {
             true => called.chars().take(LONGEST).chain(['…']).collect(),
@@ -64,7 +58,6 @@ impl Sides {
         ask(&base, &other)
     }
 
-    /// Has an experiment compare them.
     pub(in crate::commands) fn compare(self, experiment: &mut Experiment, margin: Option<f64>) {
         if !self.levels.is_empty() {
             experiment.factors.insert(self.factor.to_owned(), self.levels.into_iter().collect());
@@ -79,7 +72,6 @@ impl Sides {
     }
 }
 
-/// What `bench` would run with the same thing changed.
 pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a Change) -> Compared<'a> {
     let load = Load {
         rate: args.pace.rate.as_deref().map(rate),
@@ -110,9 +102,6 @@ pub(super) fn of_bench<'a>(args: &'a BenchArgs, change: &'a Change) -> Compared<
 }
 
 /// The experiment that compares two sides.
-///
-/// # Errors
-/// What cannot be meant, with what to write.
 pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Result<Made> {
     let Compared { asked, change, compare, by_turns, .. } = of;
     let server = Server::of(&asked)?;
@@ -134,7 +123,7 @@ pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Re
         made.experiment.prepare = prepared(&asked, asks_tables, folder);
     }
     made.experiment.workload.insert(&base.name, base.value(&asked, folder)?);
-    // As many connections as a private server must allow, where its default is too few.
+    // `max_connections` of a private server, if its default is too low.
     let room = (server.is_managed() && of.clients > ROOM).then_some(of.clients);
     let sides = match change {
         Change::Scripts(scripts) => {
@@ -152,10 +141,10 @@ pub(in crate::commands) fn made(of: Compared<'_>, folder: &Folder) -> anyhow::Re
     Ok(made)
 }
 
-/// The arms of whatever is changed but the scripts; `name` is that of what is run.
+/// The arms of any change except of scripts; `name` is the workload's.
 ///
 /// # Errors
-/// Scripts, and versions that are none.
+/// The change is of scripts, or a version is invalid.
 pub(in crate::commands) fn of_change(
     change: &Change,
     compare: &Compare,
@@ -174,7 +163,7 @@ pub(in crate::commands) fn of_change(
     })
 }
 
-/// The servers of the sides, each with these tile servers before it.
+/// The servers of the sides, each with these tile servers in front.
 pub(in crate::commands) fn targets(
     experiment: &mut Experiment,
     server: &Server,
@@ -196,7 +185,6 @@ pub(in crate::commands) fn targets(
     }
 }
 
-/// The server of the other side, where it has one of its own.
 pub(in crate::commands) fn other_server(change: &Change, base: &Server) -> anyhow::Result<Option<Server>> {
     let Change::Url(url) = change else { return Ok(None) };
     if base.is_managed() {
@@ -212,7 +200,6 @@ pub(in crate::commands) fn other_server(change: &Change, base: &Server) -> anyho
     }
 }
 
-/// Whether the server of the base may be changed so.
 pub(in crate::commands) fn can_be_changed(
     own: &Compare,
     change: &Change,
@@ -298,7 +285,7 @@ fn of_servers(workload: &str) -> Sides {
     Sides { factor: "server", base: "base".into(), levels: Vec::new(), called, short }
 }
 
-/// Versions by their numbers, builds by the folders of their programs.
+/// Versions by number, builds by the folder of their programs.
 fn of_versions(
     first: Option<&str>,
     new: &str,

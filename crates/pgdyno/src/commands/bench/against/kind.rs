@@ -1,4 +1,4 @@
-//! What is changed on the other side: `KIND: WHAT`, as it is written.
+//! Parses the change on the other side: `KIND: WHAT`.
 
 use std::path::Path;
 
@@ -7,22 +7,20 @@ use script::Weighted;
 
 use crate::options::AGAINST as KINDS;
 
-/// What the other side is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::commands) enum Change {
-    /// Settings by name, in the order they were given.
+    /// In the order given.
     Settings(Vec<(String, String)>),
-    /// Scripts in place of the base's: files and built-in ones, each with its weight after `@` if it was given.
+    /// Scripts in place of the base's: files and built-in ones, with weights after `@`.
     Scripts(Vec<Script>),
     /// Another server.
     Url(String),
-    /// Another PostgreSQL; of two the first is the base.
+    /// Another PostgreSQL; with two versions, the first is the base.
     Version { base: Option<String>, new: String },
-    /// SQL that is run on the other side's server before it is measured.
+    /// SQL run on the other side's server before it is measured.
     Sql(String),
 }
 
-/// One script of the other side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::commands) enum Script {
     File(String),
@@ -30,10 +28,10 @@ pub(in crate::commands) enum Script {
 }
 
 impl Change {
-    /// Reads `settings: jit=off`.
+    /// Parses `settings: jit=off`.
     ///
     /// # Errors
-    /// What is wrong with it; advice follows on its own line.
+    /// What is wrong; advice is on a separate line.
     pub(in crate::commands) fn parse(text: &str) -> Result<Self, String> {
         let kinds = || format!("kinds: {}", KINDS.join(", "));
         let Some((kind, what)) = text.split_once(':') else {
@@ -61,7 +59,7 @@ impl Change {
     }
 }
 
-/// What was written, unless it has characters that connection strings have.
+/// The input, unless it has characters of connection strings.
 fn shown(written: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./ ".contains(c);
     if written.len() <= 80 && written.chars().all(plain) {
@@ -105,7 +103,7 @@ fn settings(what: &str) -> Result<Vec<(String, String)>, String> {
     Ok(found)
 }
 
-/// The text between commas or semicolons that stand in no quotes.
+/// Splits at commas or semicolons outside of quotes.
 pub(in crate::commands) fn parts(what: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut start, mut quote) = (Vec::new(), 0, None);
     for (at, c) in what.char_indices() {
@@ -126,7 +124,7 @@ pub(in crate::commands) fn parts(what: &str) -> Result<Vec<&str>, String> {
     Ok(parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect())
 }
 
-/// A value without its quotes, which are doubled inside; `None` where there is nothing.
+/// Removes quotes, which are doubled inside; `None` if empty.
 fn unquoted(value: &str) -> Option<String> {
     for quote in ['\'', '"'] {
         let inside = value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));
@@ -137,7 +135,7 @@ fn unquoted(value: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// `a.sql@2, b.sql`: a file if there is one of that name, else a built-in script.
+/// `a.sql@2, b.sql`: files, else built-in scripts.
 fn scripts(what: &str) -> Result<Vec<Script>, String> {
     parts(what)?.into_iter().map(script).collect()
 }

@@ -1,4 +1,5 @@
-//! Commands whose arguments become an experiment (docs/decisions/0017), which is run as one from a file is.
+//! Runs an experiment made from arguments (docs/decisions/0017), in the same way as an experiment from a
+//! file.
 
 use std::path::{Path, PathBuf};
 
@@ -14,32 +15,26 @@ use crate::exit::Outcome;
 use crate::options::Output;
 use crate::print::warning;
 
-/// An experiment that was made of arguments.
 #[derive(Debug)]
 pub(in crate::commands) struct Made {
-    /// What it is called where it has no file.
     pub(in crate::commands) name: String,
     pub(in crate::commands) experiment: Experiment,
-    /// Which options its parts come from.
     pub(in crate::commands) origins: Origins,
-    /// First line of its file.
     saved_by: &'static str,
-    /// Connection strings as they were given: their passwords are nowhere else.
+    /// Connection strings as given: the experiment itself does not hold their passwords.
     pub(in crate::commands) logins: Vec<ConnectionString>,
-    /// Whether there are passwords in them.
+    /// Whether they contain passwords.
     pub(in crate::commands) left_out: bool,
 }
 
-/// What is done with such an experiment.
 pub(in crate::commands) struct Use<'a> {
-    /// What messages call the file that stands nowhere.
+    /// The name in messages for the unsaved file.
     pub(in crate::commands) nowhere: &'static str,
-    /// What pgbench's options say, where they are taken.
+    /// Values of pgbench's options, if the command has them.
     pub(in crate::commands) asked: Option<Asked<'a>>,
     pub(in crate::commands) save: Option<&'a Path>,
     pub(in crate::commands) dry_run: bool,
     pub(in crate::commands) again: bool,
-    /// Whether arms that are the same are compared.
     pub(in crate::commands) same: bool,
     pub(in crate::commands) report: Option<&'a Path>,
     pub(in crate::commands) output: &'a Output,
@@ -47,7 +42,6 @@ pub(in crate::commands) struct Use<'a> {
 }
 
 impl Use<'_> {
-    /// Checks what was asked, has the file made, and does what it says.
     pub(in crate::commands) fn carry_out(
         &self,
         make: impl FnOnce(&Folder) -> anyhow::Result<Made>,
@@ -88,7 +82,7 @@ impl Use<'_> {
 }
 
 impl Made {
-    /// One without anything in it but who logs in at these servers.
+    /// Empty, except for the logins of these servers.
     pub(in crate::commands) fn new(name: &str, saved_by: &'static str, servers: &[&Server]) -> Self {
         Self {
             name: name.replace(' ', "-"),
@@ -100,7 +94,6 @@ impl Made {
         }
     }
 
-    /// Its file.
     pub(in crate::commands) fn text(&self) -> String {
         let by_environment = self.logins.iter().any(|url| url.to_string().is_empty());
         let notes = [
@@ -111,7 +104,7 @@ impl Made {
         format!("# {}\n{notes}{}", self.saved_by, self.experiment.to_toml())
     }
 
-    /// Reads it, as `pgdyno run` would.
+    /// Reads it in the same way as `pgdyno run`.
     pub(in crate::commands) fn read(
         &self,
         nowhere: &'static str,

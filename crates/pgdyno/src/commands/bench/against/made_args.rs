@@ -1,4 +1,4 @@
-//! Arguments of commands that become an experiment file: what is run and where, and what becomes of it.
+//! Common arguments of commands that become an experiment file.
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ impl MadeArgs {
         Asked { tables, scripts, conduct, target, latency_limit_ms: None }
     }
 
-    /// What is to be done with the file; messages call it `nowhere`.
+    /// How the file is used; messages call it `nowhere`.
     pub(in crate::commands) fn used(&self, nowhere: &'static str, shown: Shown) -> Use<'_> {
         Use {
             nowhere,

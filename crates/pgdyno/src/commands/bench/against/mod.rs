@@ -1,5 +1,5 @@
-//! `pgdyno bench … --against 'KIND: WHAT'`: what `bench` would run compared with the same thing changed. The arguments
-//! become an experiment, which is run as one from a file is.
+//! `pgdyno bench … --against 'KIND: WHAT'`: compares a run of `bench` with the same run under one change. The
+//! arguments become an experiment, which runs like one from a file.
 
 mod advice;
 pub(in crate::commands) mod base;
@@ -22,10 +22,9 @@ use super::{BenchArgs, check_bounds};
 use crate::commands::run::Shown;
 use crate::exit::{Failure, Outcome, USAGE};
 
-/// First line of what is saved.
 const SAVED_BY: &str = "Made by pgdyno bench --against; docs/experiment.md explains every key.";
 
-/// What messages call the file that stands nowhere.
+/// The name in messages for the unsaved file.
 const NOWHERE: &str = "--against";
 
 pub(super) fn run(args: &BenchArgs) -> Outcome {
@@ -33,7 +32,7 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
     has_only_what_can_be_compared(args)?;
     let results = args.output.results.path().display().to_string();
     match args.target.managed {
-        // Its tables are made with the options of -i.
+        // The options of -i apply to its tables.
         Some(_) => args.given.is_ours(&results)?,
         None => args.given.check(false, &results)?,
     }
@@ -55,10 +54,10 @@ pub(super) fn run(args: &BenchArgs) -> Outcome {
     of.carry_out(|folder| file::made(file::of_bench(args, &change), folder))
 }
 
-/// What is changed on the other side; none where nothing is compared.
+/// The change; `None` without a comparison.
 ///
 /// # Errors
-/// More than one, or one that is none.
+/// More than one change, or an invalid one.
 pub(in crate::commands) fn change(compare: &Compare) -> anyhow::Result<Option<Change>> {
     match &compare.against[..] {
         [] => Ok(None),
@@ -73,7 +72,7 @@ pub(in crate::commands) fn change(compare: &Compare) -> anyhow::Result<Option<Ch
     }
 }
 
-/// Options of `bench` that mean nothing where two sides are compared.
+/// Refuses options of `bench` without a meaning in a comparison.
 fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
     Asked::of(args).check("with --against")?;
     if args.load.transactions.is_some() {
@@ -83,7 +82,6 @@ fn has_only_what_can_be_compared(args: &BenchArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Wrong usage, with what to write instead where that is known.
 pub(in crate::commands) fn usage(what: &str, hint: &str) -> anyhow::Error {
     Failure::with_code(USAGE, what, (!hint.is_empty()).then(|| hint.to_owned()))
 }

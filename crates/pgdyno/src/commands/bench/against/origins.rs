@@ -1,4 +1,4 @@
-//! Which option each part of an experiment comes from, and what is wrong with it in words of these options.
+//! Maps parts of an experiment to the options they come from, for error messages.
 
 use lab::experiment::{FileProblems, Problem};
 
@@ -63,26 +63,25 @@ const USUAL: &[(&str, &str)] = &[
     ("measure.threads", "-j"),
 ];
 
-/// Options whose words name files: what is wrong in these is no wrong use of the command.
+/// Options with file names: problems in those files are not wrong usage.
 const OF_FILES: [&str; 6] = ["-f", "--prepare", "LAYER", "--trace", "--osm", "--sql"];
 
-/// Options by the part of an experiment that they make.
 #[derive(Debug)]
 pub(in crate::commands) struct Origins(Vec<(Vec<String>, &'static str)>);
 
 impl Origins {
-    /// Of all commands.
+    /// Common to all commands.
     pub(super) fn usual() -> Self {
         let steps = |path: &str| path.split('.').map(str::to_owned).collect();
         Self(USUAL.iter().map(|(path, option)| (steps(path), *option)).collect())
     }
 
-    /// A part that comes from another option here.
+    /// Adds a part that comes from another option in this command.
     pub(in crate::commands) fn add(&mut self, path: &[&str], option: &'static str) {
         self.0.push((path.iter().map(|step| (*step).to_owned()).collect(), option));
     }
 
-    /// The option that made the part at a path, or the part it is in; of several the nearest, and the last that was added.
+    /// The option of a part, or of the nearest part around it; the last added wins.
     fn option(&self, path: &[String]) -> Option<&'static str> {
         let is_above = |above: &[String]| {
             above.len() <= path.len()
@@ -92,7 +91,7 @@ impl Origins {
         above.max_by_key(|(above, _)| above.len()).map(|(_, option)| *option)
     }
 
-    /// What is wrong with an experiment, of its options; `otherwise` is named for what no option made.
+    /// Problems of an experiment in terms of options; `otherwise` names parts without an option.
     pub(super) fn told(&self, found: &FileProblems, otherwise: &'static str) -> anyhow::Error {
         let option = |problem: &Problem| self.option(&problem.path).unwrap_or(otherwise);
         let told = |problem: &Problem| {

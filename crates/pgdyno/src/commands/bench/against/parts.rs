@@ -1,4 +1,4 @@
-//! Parts of an experiment that are alike, whatever command makes it.
+//! Parts of an experiment that all commands make alike.
 
 use lab::experiment::{Experiment, Seed};
 use toml::{Table, Value};
@@ -10,15 +10,12 @@ use super::values::{flag, table};
 use crate::commands::bench::args::PartitionMethod;
 use crate::commands::bench::asked::Asked;
 
-/// What a private server lets in, less what pgdyno and superusers need.
+/// Connections that a private server allows by default, without pgdyno's and superusers'.
 pub(in crate::commands) const ROOM: u32 = 90;
 
 /// An experiment with its question, seed, target, data and one workload of pgbench scripts.
 ///
-/// `saved_by` is the first line of its file; the question is asked of the workload's name.
-///
-/// # Errors
-/// What cannot be meant, with what to write.
+/// `saved_by` is the first line of its file; the question contains the workload's name.
 pub(in crate::commands) fn of_scripts(
     asked: &Asked<'_>,
     saved_by: &'static str,
@@ -40,7 +37,7 @@ pub(in crate::commands) fn of_scripts(
     Ok(made)
 }
 
-/// Has a private server let in so many connections, where its default is too few.
+/// Raises a private server's `max_connections` if its default is too low.
 pub(in crate::commands) fn make_room(experiment: &mut Experiment, connections: u32) {
     let is_managed = experiment.target.as_ref().is_some_and(|target| target.managed.is_some());
     if is_managed && connections > ROOM {
@@ -48,12 +45,11 @@ pub(in crate::commands) fn make_room(experiment: &mut Experiment, connections: u
     }
 }
 
-/// The setting that lets so many in, and pgdyno itself.
+/// The setting that allows these connections, and pgdyno's.
 pub(in crate::commands) fn room(connections: u32) -> (String, Value) {
     ("max_connections".to_owned(), Value::Integer(i64::from(connections) + 10))
 }
 
-/// `--random-seed`, for an experiment.
 pub(in crate::commands) fn seed(text: Option<&str>) -> anyhow::Result<Option<Seed>> {
     let Some(text) = text else { return Ok(None) };
     let seed = text.parse::<u64>().ok().filter(|seed| i64::try_from(*seed).is_ok());
@@ -62,7 +58,7 @@ pub(in crate::commands) fn seed(text: Option<&str>) -> anyhow::Result<Option<See
         .ok_or_else(|| usage("--random-seed must be a number from 0 to 2^63 - 1 here", hint))
 }
 
-/// pgbench's tables where its scripts ask them, and what else is put on a private server.
+/// pgbench's tables if scripts need them, and other data for a private server.
 pub(super) fn prepared(args: &Asked<'_>, asks_tables: bool, folder: &Folder) -> Table {
     let of = args.tables;
     let is_hash = of.partition_method == PartitionMethod::Hash;

@@ -1,4 +1,4 @@
-//! `--save FILE`: the experiment file of a comparison, which is somebody's own as soon as it was changed by hand.
+//! `--save FILE`: writes the experiment file of a comparison, but not over changes made by hand.
 
 use std::io::{Error, ErrorKind};
 use std::path::Path;
@@ -10,10 +10,9 @@ use super::usage;
 use crate::exit::{Failure, INPUT_OUTPUT};
 use crate::print::talk;
 
-/// Of the line that tells whether what is there is still what was written.
+/// Start of the line with a hash, which shows whether the file was changed.
 const SEAL: &str = "# As --save wrote it: ";
 
-/// Refuses what cannot be a file of ours to write.
 pub(in crate::commands) fn check_name(path: &Path) -> anyhow::Result<()> {
     match path.as_os_str() == "-" {
         true => Err(usage("--save writes a file, not standard output", "name a file: --save compare.toml")),
@@ -21,7 +20,7 @@ pub(in crate::commands) fn check_name(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Writes it, unless something stands there that was not written here or was changed since; `dry` only looks.
+/// Writes the file, unless it exists and was changed or not written by `--save`; `dry` only checks.
 pub(in crate::commands) fn save(text: &str, path: &Path, dry: bool) -> anyhow::Result<()> {
     let failed = |error: Error| {
         Failure::with_code(INPUT_OUTPUT, format!("cannot write {}: {error}", path.display()), None)
@@ -51,7 +50,7 @@ pub(in crate::commands) fn save(text: &str, path: &Path, dry: bool) -> anyhow::R
     Ok(())
 }
 
-/// With the line that tells whether it was changed, below the first, which says where it is from.
+/// Inserts the hash line below the first line, which names the command.
 fn sealed(text: &str) -> String {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     format!("{first}\n{SEAL}{}\n{rest}", seal_of(text))
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
     use crate::commands::bench::against::SAVED_BY;
 
-    /// What was changed by hand was written over, by `--dry-run` too.
+    /// Changes made by hand were overwritten, by `--dry-run` too.
     #[test]
     fn only_what_is_as_it_was_written_is_written_anew() {
         let folder = tempfile::tempdir().unwrap();
@@ -92,7 +91,7 @@ mod tests {
         let four = read();
         save(&text(8), &path, true).unwrap();
         assert_eq!(read(), four);
-        // With more rounds it is the same command.
+        // The same command with more rounds.
         save(&text(8), &path, false).unwrap();
         assert_eq!(without_seal(&read()), text(8));
         let own = [
@@ -109,7 +108,7 @@ mod tests {
             }
             assert_eq!(read(), changed);
         }
-        // What says the same may stay.
+        // A file with the same content stays.
         std::fs::write(&path, text(8)).unwrap();
         save(&text(8), &path, false).unwrap();
         assert_eq!(read(), text(8));

@@ -1,4 +1,4 @@
-//! Arguments, and the experiment files that they become.
+//! Arguments, and the experiment files made from them.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const HERE: Machine = Machine { memory_bytes: 8 << 30, cores: 2 };
 
 fn args(line: &str) -> BenchArgs {
     let words = line.split('|').flat_map(|part| match part.starts_with(' ') {
-        // What stands between bars is one word.
+        // Text between bars is a single word.
         true => part.split_whitespace().map(str::to_owned).collect::<Vec<_>>(),
         false => vec![part.to_owned()],
     });
@@ -46,15 +46,13 @@ fn plan(text: &str) -> Plan {
     lab::plan::expand(&read(text), HERE).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// A line, and what its file must say.
 struct Case {
     line: &'static str,
     says: &'static [&'static str],
-    /// Compared, base first.
     arms: [&'static str; 2],
 }
 
-/// A private server let in too few, and the advice was about a file.
+/// The private server allowed too few connections, and the advice was about a file.
 #[test]
 fn a_private_server_lets_in_as_many_clients_as_are_asked_for() {
     let text = |line: &str| made(line).unwrap().text();
@@ -149,7 +147,7 @@ fn every_kind_becomes_a_file_that_can_be_read() {
     }
 }
 
-/// It was half a second, without a word.
+/// The warm-up was half a second, without a message.
 #[test]
 fn no_warm_up_is_none_or_what_slices_need() {
     for (line, wanted) in [
@@ -230,7 +228,7 @@ fn an_address_among_settings_is_named_without_its_password() {
     );
 }
 
-/// It was refused, with the words that all runs have the same one anyway.
+/// The option was refused: "all runs have the same one anyway".
 #[test]
 fn one_driver_and_one_way_of_waiting_can_be_asked_for() {
     let line = " -S --driver portable --wait sleep shop --against |settings: jit=off";
@@ -259,7 +257,7 @@ fn what_cannot_be_compared_is_told() {
         (" -S --managed --against |url: shop", "is not on the other one"),
         (" -S postgres://h/shop --against |url: host=h dbname=shop", "the same server"),
         (" -S shop --against |url: host=h nonsense=1", "--against 'url: …': invalid connection option"),
-        // Without its secrets nothing would be left of it but the environment, and that is another server.
+        // Without its secrets only the environment would be left, which is another server.
         (" -S postgres://h:54321x/shop --against |settings: jit=off", "invalid port value"),
         (" -S |host=h port=abc| --against |settings: jit=off", "invalid port value"),
         (" -S postgres://h/shop?sslmode=nope --against |settings: jit=off", "sslmode"),

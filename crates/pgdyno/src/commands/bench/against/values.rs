@@ -1,8 +1,8 @@
-//! Values of an experiment that were words on a command line.
+//! Converts words of a command line to experiment values.
 
 use toml::{Table, Value};
 
-/// A number where it is one, `true` and `false`, else a text.
+/// A number, `true` or `false`, else a text.
 pub(in crate::commands) fn scalar(text: &str) -> Value {
     match text {
         "true" | "false" => Value::Boolean(text == "true"),
@@ -13,22 +13,19 @@ pub(in crate::commands) fn scalar(text: &str) -> Value {
     }
 }
 
-/// A rate: a number, or the text of one that changes, which is checked when the experiment is read.
+/// A number, or the text of a changing rate, which is checked with the experiment.
 pub(in crate::commands) fn rate(text: &str) -> Value {
     text.parse::<f64>().map_or_else(|_| text.into(), Value::from)
 }
 
-/// One value, or a list of several.
 pub(in crate::commands) fn one_or_many(mut values: Vec<Value>) -> Value {
     if values.len() == 1 { values.remove(0) } else { Value::Array(values) }
 }
 
-/// A table of the entries that are there.
 pub(in crate::commands) fn table(entries: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Table {
     entries.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-/// `true`, where it is wanted.
 pub(in crate::commands) fn flag(wanted: bool) -> Option<Value> {
     wanted.then_some(Value::Boolean(true))
 }

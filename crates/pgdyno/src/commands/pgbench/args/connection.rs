@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use super::env::Env;
 use super::fault::Fault;
 
-/// Where to connect; what is `None` is left to libpq's rules.
+/// libpq's rules apply to fields that are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Connection {
     /// Name of the database, connection string or URI: the argument, else `PGDATABASE`, else `PGUSER`.
-    /// `None`: the name of the operating system's user.
+    /// `None`: the operating system's user name.
     pub(crate) database: Option<String>,
     /// `-h`
     pub(crate) host: Option<String>,
@@ -20,7 +20,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// The database is the option, else the argument, else what the environment says; a second argument is wrong.
+    /// The database: the option, else the argument, else the environment; a second argument is an error.
     pub(super) fn complete(&mut self, others: Vec<OsString>, env: &dyn Env) -> Result<(), Fault> {
         let mut others = others.into_iter().map(|other| other.to_string_lossy().into_owned());
         if self.database.is_none() {

@@ -1,4 +1,4 @@
-//! The drop-in's options as clap describes options: for completion and man pages. They are read by [`super::parse`].
+//! The drop-in's options as clap arguments, for completion and man pages. [`super::parse`] does the parsing.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, ValueHint};
@@ -6,23 +6,21 @@ use clap::{Arg, ArgAction, Command, ValueHint};
 use super::help::HELP;
 use super::options::{BESIDE, PGBENCH, Spec};
 
-/// One option as the help has it.
 #[derive(Debug, PartialEq)]
 struct Entry {
     heading: &'static str,
     long: &'static str,
-    /// What stands behind `=`.
+    /// The text after `=`.
     value: Option<&'static str>,
     words: String,
 }
 
-/// `pgdyno pgbench` with every option.
 pub(crate) fn command(about: &str) -> Command {
     let database = Arg::new("database").value_name("DBNAME").help("database, connection string or URI");
     let mut options: Vec<Arg> = Vec::new();
     let mut named: Vec<&str> = Vec::new();
     for entry in entries() {
-        // -n and -s mean one thing with -i and another without.
+        // -n and -s have two meanings, with -i and without.
         match named.iter().position(|long| *long == entry.long) {
             Some(place) => {
                 let before = options[place].get_help().map(ToString::to_string).unwrap_or_default();
@@ -71,7 +69,8 @@ fn argument(entry: &Entry) -> Arg {
     }
 }
 
-/// Every option of the help: `  -x, --long=VALUE  words`, where the words may go on, or only begin, on the next lines.
+/// Parses all options of the help: `  -x, --long=VALUE  words`; the words may continue, or begin, on the next
+/// lines.
 fn entries() -> Vec<Entry> {
     let mut found: Vec<Entry> = Vec::new();
     let mut heading = "";
@@ -94,7 +93,7 @@ fn entries() -> Vec<Entry> {
     found
 }
 
-/// What stands behind the first dash of an option's first line.
+/// Parses the first line of an option after its first dash.
 fn entry(heading: &'static str, option: &'static str) -> Option<Entry> {
     let (_, rest) =
         option.split_once('-').filter(|(before, _)| before.is_empty() || before.ends_with(", "))?;

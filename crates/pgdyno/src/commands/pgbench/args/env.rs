@@ -1,4 +1,4 @@
-//! What reading a command line needs of the process around it.
+//! The environment that parsing needs.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -7,31 +7,23 @@ use std::time::SystemTime;
 
 use rustix::process::{Resource, getrlimit};
 
-/// Why a script cannot be had.
 #[derive(Debug)]
 pub(crate) enum ReadFault {
     Open(io::Error),
     Read(io::Error),
 }
 
-/// The world around a command line: [`Process`], or a made-up one in tests.
+/// The environment of a command line: [`Process`], or a fake in tests.
 pub(crate) trait Env {
-    /// How the program was called, for messages that name it so.
+    /// The name that the program was called by, for messages.
     fn called(&self) -> String;
     fn variable(&self, name: &str) -> Option<OsString>;
-    /// A script; `-` is standard input.
-    ///
-    /// # Errors
-    /// It cannot be opened or read.
+    /// Reads a script; `-` is standard input.
     fn read(&self, path: &OsStr) -> Result<Vec<u8>, ReadFault>;
-    /// The time, µs.
     fn now_us(&self) -> u64;
-    /// Strong randomness.
-    ///
-    /// # Errors
-    /// The system has none.
+    /// Strong randomness; an error if the system has none.
     fn strong(&self) -> io::Result<u64>;
-    /// How many files the process may open at most; `None` for any number.
+    /// Most files that the process may open; `None`: no limit.
     fn open_files(&self) -> Option<u64>;
 }
 

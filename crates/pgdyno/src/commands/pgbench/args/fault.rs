@@ -1,13 +1,13 @@
-//! What is said of a command line that is wrong.
+//! Errors of a command line.
 
 use super::super::talk::{Level, NAME};
 
 pub(crate) type Message = (Level, String);
 
-/// What cannot go on: pgbench's messages, and its exit code.
+/// An error: pgbench's messages, and its exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// What is to be said, in this order.
+    /// In this order.
     pub(crate) lines: Vec<Message>,
     pub(crate) exit: u8,
 }
@@ -21,18 +21,15 @@ impl Fault {
         Self::of((Level::Error, text.into()))
     }
 
-    /// The same with one more line.
     pub(super) fn and(mut self, level: Level, text: impl Into<String>) -> Self {
         self.lines.push((level, text.into()));
         self
     }
 
-    /// The same with the advice to look at the help.
     pub(super) fn and_see_help(self) -> Self {
         self.and(Level::Hint, format!("Try \"{NAME} --help\" for more information."))
     }
 
-    /// The same behind what is to be said before.
     pub(super) fn behind(mut self, messages: Vec<Message>) -> Self {
         self.lines.splice(0..0, messages);
         self

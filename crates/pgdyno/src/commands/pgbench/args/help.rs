@@ -1,14 +1,12 @@
 //! `--help` and `--version`.
 
-/// The version we speak for, and our own.
+/// pgbench's version that is implemented, and pgdyno's.
 pub(crate) const VERSION: &str = concat!("18.0 (pgdyno ", env!("CARGO_PKG_VERSION"), ")");
 
-/// What `--version` prints.
 pub(crate) fn version() -> String {
     format!("pgbench (PostgreSQL) {VERSION}\n")
 }
 
-/// What `--help` prints.
 pub(crate) fn help() -> &'static str {
     HELP
 }

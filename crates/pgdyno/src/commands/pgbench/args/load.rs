@@ -1,4 +1,4 @@
-//! The load: how many clients, how fast, how long.
+//! The load: clients, rate, length.
 
 use std::time::Duration;
 
@@ -10,16 +10,15 @@ use super::env::Env;
 use super::fault::Fault;
 use crate::commands::pgbench::talk::Level;
 
-/// Transactions per client when neither `-t` nor `-T` is given.
 const DEFAULT_TRANSACTIONS: u32 = 10;
-/// Open files that a run needs besides its clients' connections, as pgbench counts.
+/// Open files that a run needs in addition to its clients' connections, as pgbench counts.
 const FILES_BESIDE_CLIENTS: u64 = 3;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Load {
     /// `-c`, at least 1.
     pub(crate) clients: u32,
-    /// `-j`, at least 1 and at most the clients.
+    /// `-j`, from 1 to the number of clients.
     pub(crate) threads: u32,
     pub(crate) length: Length,
     /// `-R`, transactions per second; above 0 and finite.
@@ -29,19 +28,17 @@ pub(crate) struct Load {
     /// `--warmup`; zero for none.
     pub(crate) warmup: Duration,
     pub(crate) driver: DriverChoice,
-    /// `--client-cpus`: what client threads are kept on, and nothing else uses.
+    /// `--client-cpus`: the CPUs of client threads, used by nothing else.
     pub(crate) cpus: Option<Cpus>,
     pub(crate) seed: u64,
-    /// End the run with its first aborted client.
     pub(crate) exit_on_abort: bool,
 }
 
-/// How long a run lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// `-t`: so many transactions per client.
+    /// `-t`: per client.
     Transactions(u32),
-    /// `-T`: so many seconds.
+    /// `-T`.
     Seconds(u32),
 }
 
@@ -72,7 +69,7 @@ impl LoadOptions {
         }
     }
 
-    /// Tries without bound need another end.
+    /// Unlimited tries need another limit.
     pub(super) fn check_tries(&self, max_tries: u32) -> Result<(), Fault> {
         if max_tries == 0 && self.latency_limit_us.is_none() && self.seconds.is_none() {
             let text = "an unlimited number of transaction tries can only be used with --latency-limit or a duration (-T)";
@@ -81,7 +78,7 @@ impl LoadOptions {
         Ok(())
     }
 
-    /// The load; groups have their own clients.
+    /// Checks the load; groups have separate numbers of clients.
     pub(super) fn decide(self, length: Length, groups: &[Group], env: &dyn Env) -> Result<Load, Fault> {
         let clients = self.all_clients(groups, env)?;
         Ok(Load {
@@ -98,7 +95,7 @@ impl LoadOptions {
         })
     }
 
-    /// How many clients there are: as `-c` says, else as the groups add up to.
+    /// The number of clients: `-c`, else the sum over the groups.
     fn all_clients(&self, groups: &[Group], env: &dyn Env) -> Result<u32, Fault> {
         if groups.is_empty() {
             return Ok(self.clients.unwrap_or(1));
@@ -115,7 +112,6 @@ impl LoadOptions {
     }
 }
 
-/// Checks that so many clients can have a connection each.
 pub(super) fn check_open_files(clients: u32, env: &dyn Env) -> Result<(), Fault> {
     let needed = u64::from(clients) + FILES_BESIDE_CLIENTS;
     match env.open_files() {

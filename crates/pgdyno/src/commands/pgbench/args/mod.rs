@@ -1,10 +1,10 @@
-//! The drop-in's command line: pgbench 18's, to the letter, with pgbench 19's `--continue-on-error` and options of
-//! our own beside it. No library reads it: getopt's abbreviations, bundles and complaints, C's numbers, and mistakes
-//! told in the order in which pgbench meets them are part of what is promised.
+//! The drop-in's command line: exactly pgbench 18's, with pgbench 19's `--continue-on-error` and pgdyno's
+//! additional options. No library parses it, because compatibility includes getopt's abbreviations, bundles
+//! and messages, C's numbers, and the order in which pgbench finds errors.
 //!
-//! Each option has one line in [`options`], which says how it is written and what it sets. As in pgbench, options are
-//! taken one after another, and the first mistake ends it: scripts are read and checked where `-f` names them, and
-//! whatever can be said about several options together is said after the last one.
+//! Each option has one line in [`options`], with its syntax and its effect. As in pgbench, options are
+//! processed in order, and the first error ends parsing: scripts are read and checked at their `-f`;
+//! combinations are checked after the last option.
 
 mod connection;
 mod described;
@@ -48,7 +48,6 @@ use self::parsed::Parsed;
 use self::tokens::{Token, Tokens};
 use super::talk::Level;
 
-/// What is to be done.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Command {
     /// `--help`: [`help()`], on standard output.
@@ -64,13 +63,11 @@ pub(crate) enum Command {
     Run(Box<RunSettings>),
 }
 
-/// A run: its parts, each checked and typed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RunSettings {
     pub(crate) connection: Connection,
     pub(crate) preparation: Preparation,
     pub(crate) scripts: Scripts,
-    /// How the scripts' transactions are sent, tried again and counted.
     pub(crate) workload: workloads::pgbench::Options,
     pub(crate) load: Load,
     pub(crate) output: Output,
@@ -78,17 +75,15 @@ pub(crate) struct RunSettings {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CommandLine {
-    /// What is to be said first, in this order.
     pub(crate) messages: Vec<Message>,
-    /// `--debug`
     pub(crate) debug: bool,
     pub(crate) command: Command,
 }
 
-/// Reads a command line, without the program's name.
+/// Parses a command line without the program's name.
 ///
 /// # Errors
-/// It is wrong: with pgbench's messages and exit code.
+/// pgbench's messages and exit code.
 pub(crate) fn parse(
     arguments: impl IntoIterator<Item = OsString>,
     env: &dyn Env,
@@ -116,7 +111,7 @@ pub(crate) fn parse(
     }
 }
 
-/// Takes one option after another; gives what is to be done when nothing more matters.
+/// Processes the options in order; returns a command that ends parsing, such as `--help`.
 fn take_all(
     tokens: &mut Tokens,
     parsed: &mut Parsed,
@@ -141,7 +136,7 @@ fn take_all(
     Ok(None)
 }
 
-/// What can only be said when all options are known, in pgbench's order; then the settings.
+/// Checks combinations in pgbench's order; then builds the settings.
 fn decide(
     mut parsed: Parsed,
     seen: &[&'static Spec],
@@ -173,7 +168,7 @@ fn decide(
     Ok(Command::Run(Box::new(settings)))
 }
 
-/// Refuses options of the other mode; one of our own is named.
+/// Refuses options of the other mode; the message names pgdyno's own.
 fn none_of(seen: &[&'static Spec], mode: Mode, here: &str) -> Result<(), Fault> {
     let misplaced = || seen.iter().filter(|spec| spec.mode == mode);
     if misplaced().next().is_none() {
@@ -185,12 +180,10 @@ fn none_of(seen: &[&'static Spec], mode: Mode, here: &str) -> Result<(), Fault> 
     }))
 }
 
-/// What `-b list` prints.
 pub(crate) fn list_text() -> String {
     format!("{}\n", Builtin::list())
 }
 
-/// What `--show-script` prints.
 pub(crate) fn show_text(builtin: &Builtin) -> String {
     format!("{builtin}\n")
 }

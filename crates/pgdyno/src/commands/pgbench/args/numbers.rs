@@ -2,8 +2,8 @@
 
 const SPACES: [char; 6] = [' ', '\t', '\n', '\x0B', '\x0C', '\r'];
 
-/// Splits a leading integer off, after blanks; gives it saturated, whether it did not fit, and what follows.
-/// Without digits it is 0 and nothing is consumed.
+/// Splits off a leading integer after blanks; returns it saturated, whether it overflowed, and the rest.
+/// Without digits it is 0, and nothing is consumed.
 fn leading_integer(text: &str) -> (i64, bool, &str) {
     let start = text.trim_start_matches(SPACES);
     let (negative, digits) = match start.as_bytes().first() {
@@ -23,10 +23,7 @@ fn leading_integer(text: &str) -> (i64, bool, &str) {
     }
 }
 
-/// A whole number in a range; `option` is what messages call the option.
-///
-/// # Errors
-/// In pgbench's words.
+/// An integer in a range; messages call the option `option`, in pgbench's words.
 pub(super) fn integer(text: &str, option: &str, least: i32, most: i32) -> Result<i32, String> {
     let (value, _, rest) = leading_integer(text);
     if !rest.trim_start_matches(SPACES).is_empty() {
@@ -38,12 +35,12 @@ pub(super) fn integer(text: &str, option: &str, least: i32, most: i32) -> Result
     }
 }
 
-/// `atoi`: what follows the number is passed over, and bits above the 32nd are lost.
+/// `atoi`: ignores text after the number, and drops bits above the 32nd.
 pub(super) fn atoi(text: &str) -> i32 {
     leading_integer(text).0 as i32
 }
 
-/// `atof`: what follows the number is passed over; without a number it is 0.
+/// `atof`: ignores text after the number; 0 without a number.
 pub(super) fn atof(text: &str) -> f64 {
     let start = text.trim_start_matches(SPACES);
     let (sign, body) = match start.as_bytes().first() {
@@ -88,7 +85,7 @@ fn decimal(text: &str) -> f64 {
     text[..end].parse().unwrap_or(0.0)
 }
 
-/// Whole hexadecimal numbers; a fraction or exponent, which nobody writes, is passed over.
+/// Hexadecimal integers; a fraction or exponent is ignored.
 fn hexadecimal(text: &str) -> f64 {
     digits_of(text, 16)
         .chars()

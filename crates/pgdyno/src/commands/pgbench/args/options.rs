@@ -1,4 +1,4 @@
-//! Every option of the drop-in, each in one line: its name, its letter, where it has a meaning, and what it sets.
+//! Every option of the drop-in, one per line: name, letter, mode, and effect.
 
 use std::ffi::OsStr;
 use std::ops::RangeInclusive;
@@ -10,41 +10,34 @@ use super::numbers::integer;
 use super::parsed::Parsed;
 use super::{Command, own, scripts, values};
 
-/// In which mode an option has a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// With `-i` and without.
     Both,
-    /// With `-i` only.
     Init,
-    /// Without `-i` only.
     Run,
 }
 
-/// One option.
 #[derive(Debug)]
 pub(super) struct Spec {
     /// Without its dashes.
     pub(super) long: &'static str,
-    /// Letter, where there is one.
     pub(super) short: Option<u8>,
     pub(super) mode: Mode,
     sets: Sets,
 }
 
-/// What is to be done when nothing more matters; mostly nothing yet.
+/// The command that ends parsing; usually none.
 type Next = Result<Option<Command>, Fault>;
 
-/// What an option sets, from which value.
 #[derive(Debug, Clone)]
 enum Sets {
-    /// It has no value.
+    /// Without a value.
     Flag(fn(&mut Parsed)),
-    /// It has no value and names a builtin script.
+    /// Without a value; names a built-in script.
     Builtin(&'static str),
     Number(RangeInclusive<i32>, fn(&mut Parsed, u32)),
     Text(fn(&mut Parsed, &str) -> Result<(), Fault>),
-    /// Whatever else it takes.
     Any(fn(&mut Parsed, &OsStr, &dyn Env) -> Next),
 }
 
@@ -53,15 +46,12 @@ impl Spec {
         !matches!(self.sets, Flag(_) | Builtin(_))
     }
 
-    /// Whether no pgbench has it.
+    /// Whether no version of pgbench has it.
     pub(super) fn is_own(&self) -> bool {
         self.long != "continue-on-error" && BESIDE.iter().any(|own| own.long == self.long)
     }
 
-    /// Takes the option; gives what is to be done when nothing more matters.
-    ///
-    /// # Errors
-    /// Its value is wrong.
+    /// Processes the option; returns a command that ends parsing, if any. An error if its value is invalid.
     pub(super) fn take(&self, parsed: &mut Parsed, value: &OsStr, env: &dyn Env) -> Next {
         match &self.sets {
             Flag(set) => set(parsed),
@@ -73,7 +63,6 @@ impl Spec {
         Ok(None)
     }
 
-    /// As messages about its number call it.
     fn name(&self) -> String {
         match self.short {
             Some(letter) => format!("-{}/--{}", char::from(letter), self.long),
@@ -92,7 +81,7 @@ use Sets::{Any, Builtin, Flag, Number, Text};
 const FROM_0: RangeInclusive<i32> = 0..=i32::MAX;
 const FROM_1: RangeInclusive<i32> = 1..=i32::MAX;
 
-/// The options of pgbench 18, in the order in which it names them when an abbreviation is ambiguous.
+/// The options of pgbench 18, in the order in which its message lists them for an ambiguous abbreviation.
 pub(super) static PGBENCH: [Spec; 44] = [
     spec("builtin", b'b', Run, Any(builtin)),
     spec("client", b'c', Run, Any(client)),
@@ -150,8 +139,8 @@ pub(super) static PGBENCH: [Spec; 44] = [
     spec("debug", 0, Both, Flag(|all| all.debug = true)),
 ];
 
-/// pgbench 19's option and pgdyno's own ones. An abbreviation means one of these only when it means none of
-/// [`PGBENCH`], so that command lines written for pgbench keep their meaning.
+/// pgbench 19's option and pgdyno's own. An abbreviation matches these only if it matches none of
+/// [`PGBENCH`], so that command lines for pgbench keep their meaning.
 pub(super) static BESIDE: [Spec; 15] = [
     spec("allow-changed-settings", 0, Run, Flag(|all| all.preparation.allow_changed_settings = true)),
     spec("client-cpus", 0, Run, Text(|all, text| some(&mut all.load.cpus, own::cpus(text)))),
@@ -170,13 +159,11 @@ pub(super) static BESIDE: [Spec; 15] = [
     spec("warmup", 0, Run, Text(|all, text| put(&mut all.load.warmup, own::warmup(text)))),
 ];
 
-/// Puts a value in its place, if it is one.
 fn put<T>(place: &mut T, value: Result<T, Fault>) -> Result<(), Fault> {
     *place = value?;
     Ok(())
 }
 
-/// The same where there may be none.
 fn some<T>(place: &mut Option<T>, value: Result<T, Fault>) -> Result<(), Fault> {
     put(place, value.map(Some))
 }
@@ -185,7 +172,6 @@ fn keep(place: &mut Option<String>, text: &str) -> Result<(), Fault> {
     some(place, Ok(text.to_owned()))
 }
 
-/// Goes on with the next option.
 fn and_on(done: Result<(), Fault>) -> Next {
     done.map(|()| None)
 }
@@ -231,23 +217,21 @@ fn read_script(all: &mut Parsed, text: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A whole number of a range that has nothing below 0; `option` is what messages call the option.
+/// A non-negative integer in a range; messages call the option `option`.
 fn whole(value: &OsStr, option: &str, range: &RangeInclusive<i32>) -> Result<u32, Fault> {
     let number = integer(&value.to_string_lossy(), option, *range.start(), *range.end());
     number.map(i32::cast_unsigned).map_err(Fault::error)
 }
 
-/// What a long name, perhaps abbreviated, stands for.
+/// The options that a long name, perhaps abbreviated, matches.
 #[derive(Debug)]
 pub(super) enum Found {
     One(&'static Spec),
-    /// Several.
     Ambiguous(Vec<&'static Spec>),
-    /// None.
     Unknown,
 }
 
-/// Finds an option by its long name or an unambiguous abbreviation of it.
+/// Finds an option by its long name or an unambiguous abbreviation.
 pub(super) fn by_long(name: &[u8]) -> Found {
     let exact = |spec: &&'static Spec| spec.long.as_bytes() == name;
     if let Some(found) = PGBENCH.iter().find(exact).or_else(|| BESIDE.iter().find(exact)) {
@@ -265,12 +249,12 @@ pub(super) fn by_long(name: &[u8]) -> Found {
     Found::Unknown
 }
 
-/// In which mode an option has a meaning; `None` where there is no such option.
+/// The mode of an option; `None` if it does not exist.
 pub(crate) fn mode_of(long: &str) -> Option<Mode> {
     PGBENCH.iter().chain(&BESIDE).find(|spec| spec.long == long).map(|spec| spec.mode)
 }
 
-/// Long names of all that pgbench 18 has.
+/// Long names of all options of pgbench 18.
 #[cfg(test)]
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     PGBENCH.iter().map(|spec| spec.long)

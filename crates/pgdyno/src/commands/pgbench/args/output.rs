@@ -1,4 +1,4 @@
-//! What is said of a run, and where it is kept.
+//! The output of a run: progress, log and report.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,8 @@ use ::report::pgbench::Percentile;
 use super::fault::Fault;
 use super::load::Length;
 
-/// Start of the names of log files when none is given.
 const DEFAULT_LOG_PREFIX: &str = "pgbench_log";
 
-/// What is said of a run, and where it is kept.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Output {
     /// `-P`
@@ -21,25 +19,21 @@ pub(crate) struct Output {
     /// `-r`
     pub(crate) per_command: bool,
     pub(crate) failures_detailed: bool,
-    /// In the order given, none twice.
+    /// In the order given, without duplicates.
     pub(crate) percentiles: Vec<Percentile>,
     pub(crate) format: Format,
     pub(crate) results: Option<PathBuf>,
 }
 
-/// `-P`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProgressLines {
-    /// Seconds between two of them, at least 1.
+    /// Seconds between two lines, at least 1.
     pub(crate) seconds: u32,
-    /// `--progress-timestamp`
     pub(crate) timestamp: bool,
 }
 
-/// `-l`
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LogFiles {
-    /// `--log-prefix`
     pub(crate) prefix: String,
     /// `--aggregate-interval`, s.
     pub(crate) aggregate: Option<u32>,
@@ -47,17 +41,15 @@ pub(crate) struct LogFiles {
     pub(crate) sampling: Option<f64>,
 }
 
-/// How the report is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Format {
-    /// As pgbench prints it.
+    /// As in pgbench.
     #[default]
     Text,
     Json,
     Lines,
 }
 
-/// `-P` and `--progress-timestamp`
 #[derive(Debug, Default)]
 pub(super) struct ProgressOptions {
     pub(super) seconds: Option<u32>,
@@ -74,7 +66,6 @@ impl ProgressOptions {
     }
 }
 
-/// `-l` and what shapes it.
 #[derive(Debug, Default)]
 pub(super) struct LogOptions {
     pub(super) log: bool,
@@ -105,7 +96,7 @@ impl LogOptions {
     }
 }
 
-/// A run is so many whole intervals.
+/// The run must be a whole number of intervals.
 fn check_interval(interval: u32, seconds: u32) -> Result<(), Fault> {
     if interval > seconds {
         return Err(Fault::error(format!(

@@ -12,15 +12,13 @@ use super::fault::Fault;
 use super::numbers::integer;
 use super::output::Format;
 
-/// Longest warm-up, s.
 const LONGEST_WARMUP_S: f64 = i32::MAX as f64;
 
-/// One `--group` as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GroupOption {
-    /// How many clients, at least 1.
+    /// At least 1.
     pub(super) clients: u32,
-    /// Scripts by number from 1, with the weight given here.
+    /// Script numbers from 1, with the group's weight.
     pub(super) scripts: Vec<(usize, Option<u32>)>,
 }
 
@@ -60,7 +58,7 @@ pub(super) fn results(text: &str) -> Result<PathBuf, Fault> {
     if text.is_empty() { Err(invalid(text, "--results", "the name of a file")) } else { Ok(text.into()) }
 }
 
-/// Seconds, with decimals if wanted.
+/// Seconds, with optional decimals.
 pub(super) fn warmup(text: &str) -> Result<Duration, Fault> {
     let seconds =
         text.trim().parse::<f64>().ok().filter(|seconds| (0.0..=LONGEST_WARMUP_S).contains(seconds));
@@ -115,7 +113,7 @@ pub(super) fn cpus(text: &str) -> Result<Cpus, Fault> {
     text.parse().map_err(|_| invalid(text, "--client-cpus", "numbers of CPUs, such as 0,2-3"))
 }
 
-/// Numbers of scripts, from 1.
+/// Script numbers, from 1.
 pub(super) fn read_scripts(text: &str) -> Result<Vec<usize>, Fault> {
     let numbers: Option<Vec<usize>> = text.split(',').map(script_number).collect();
     numbers.ok_or_else(|| invalid(text, "--read-script", "numbers of scripts, such as 1,3"))

@@ -1,4 +1,4 @@
-//! All that options said, before they are looked at together.
+//! The parsed options before their combinations are checked.
 
 use script::{Seed, SeedError};
 use workloads::pgbench;
@@ -13,10 +13,8 @@ use super::preparation::Preparation;
 use super::scripts::ScriptOptions;
 use crate::commands::pgbench::talk::Level;
 
-/// The options of a command line as they are met, each checked by itself, in their parts.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
-    /// What is to be said first.
     pub(super) messages: Vec<Message>,
     pub(super) debug: bool,
     /// `-i`
@@ -29,7 +27,7 @@ pub(super) struct Parsed {
     pub(super) load: LoadOptions,
     pub(super) log: LogOptions,
     pub(super) progress: ProgressOptions,
-    /// Finished except for log and progress.
+    /// Complete except for log and progress.
     pub(super) output: Output,
 }
 
@@ -43,7 +41,7 @@ impl Parsed {
         self.set_seed(&text.to_string_lossy(), "PGBENCH_RANDOM_SEED environment variable", env)
     }
 
-    /// The seed, and a message that tells it.
+    /// Sets the seed, and adds a message with it.
     pub(super) fn set_seed(&mut self, text: &str, from: &str, env: &dyn Env) -> Result<(), Fault> {
         let fault =
             |first: Fault| first.and(Level::Error, format!("error while setting random seed from {from}"));

@@ -1,12 +1,11 @@
-//! What is done with the server before a run.
+//! Preparation of the server for a run.
 
-/// What is done with the server before a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Preparation {
-    /// `-n`: nothing is vacuumed, `-v` or not.
+    /// `-n`: no vacuum, even with `-v`.
     pub(crate) no_vacuum: bool,
-    /// `-v`: the accounts are vacuumed as well.
+    /// `-v`: vacuum the accounts too.
     pub(crate) vacuum_accounts: bool,
-    /// `--allow-changed-settings`: measure although a killed pgdyno left settings of the server changed.
+    /// `--allow-changed-settings`: measure even if a killed pgdyno left settings of the server changed.
     pub(crate) allow_changed_settings: bool,
 }

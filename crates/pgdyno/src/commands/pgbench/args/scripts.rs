@@ -1,4 +1,5 @@
-//! The scripts of a command line, read and checked where they are named, and which clients run them where.
+//! The scripts of a command line, read and checked at their options, and the assignment of clients to scripts
+//! and hosts.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,11 +15,11 @@ use crate::commands::pgbench::talk::Level;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scripts {
-    /// In the order of `-f`, `-b`, `-S` and `-N`, 1 to 128; without any it is tpcb-like.
+    /// In the order of `-f`, `-b`, `-S` and `-N`, 1 to 128; tpcb-like by default.
     pub(crate) all: Vec<Script>,
     /// `--startup-script`
     pub(crate) startup: Option<ScriptText>,
-    /// `--group`; empty when all clients choose among all scripts, else their clients add up to all of them.
+    /// `--group`; empty: all clients choose among all scripts. Otherwise the groups cover all clients.
     pub(crate) groups: Vec<Group>,
     /// `--hosts` and `--read-script`
     pub(crate) hosts: HostPolicy,
@@ -33,15 +34,14 @@ pub(crate) struct Script {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// It comes with pgbench.
     Builtin(&'static Builtin),
-    /// A file or standard input, already read and found correct.
+    /// A file or standard input, read and checked.
     File(ScriptText),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScriptText {
-    /// As it was given.
+    /// As given.
     pub(crate) name: String,
     pub(crate) text: Vec<u8>,
 }
@@ -54,7 +54,6 @@ impl Script {
         }
     }
 
-    /// Whether it is known to change nothing.
     fn only_reads(&self) -> bool {
         matches!(&self.origin, Origin::Builtin(builtin) if builtin.name == "select-only")
     }
@@ -66,14 +65,14 @@ pub(super) struct ScriptOptions {
     parsed: script::Scripts,
     pub(super) startup: Option<ScriptText>,
     pub(super) groups: Vec<GroupOption>,
-    /// Still without the scripts that only read.
+    /// Still without the read-only scripts.
     pub(super) hosts: HostPolicy,
-    /// `--read-script`: numbers of scripts, from 1.
+    /// `--read-script`: script numbers, from 1.
     pub(super) read_scripts: Vec<usize>,
 }
 
 impl ScriptOptions {
-    /// `-b`: a builtin script by a prefix of its name, perhaps with a weight.
+    /// `-b`: a built-in script by a prefix of its name, with an optional weight.
     pub(super) fn add_builtin(&mut self, text: &str) -> Result<(), Fault> {
         let Weighted { name, weight } =
             Weighted::parse(text).map_err(|error| Fault::error(error.to_string()))?;
@@ -83,7 +82,7 @@ impl ScriptOptions {
         Ok(())
     }
 
-    /// `-f`: a file, perhaps with a weight.
+    /// `-f`: a file, with an optional weight.
     pub(super) fn add_file(&mut self, value: &OsStr, env: &dyn Env) -> Result<(), Fault> {
         let weighted = Weighted::parse(&value.to_string_lossy());
         let Weighted { name, weight } = weighted.map_err(|error| Fault::error(error.to_string()))?;
@@ -93,7 +92,7 @@ impl ScriptOptions {
         Ok(())
     }
 
-    /// tpcb-like, if no script was named; then what can only be said of all together.
+    /// Adds tpcb-like if no script was named; then checks the whole list.
     pub(super) fn complete(&mut self, mode: Mode) -> Result<(), Fault> {
         if self.all.is_empty() {
             self.add_builtin("tpcb-like")?;
@@ -101,7 +100,6 @@ impl ScriptOptions {
         self.parsed.check(mode != Mode::Simple).map_err(wrong)
     }
 
-    /// The groups with their scripts looked up.
     pub(super) fn groups(&self) -> Result<Vec<Group>, Fault> {
         self.groups.iter().map(|group| self.group(group)).collect()
     }
@@ -143,7 +141,7 @@ impl ScriptOptions {
         Ok(Scripts { all: self.all, startup: self.startup, groups, hosts })
     }
 
-    /// The scripts that only read, ascending: as given, else the builtin ones known to.
+    /// The read-only scripts, ascending: as given, else the known built-in ones.
     fn reads(&self) -> Result<Vec<usize>, Fault> {
         let named = self.read_scripts.iter().map(|&number| self.index("--read-script", number));
         let mut chosen = named.collect::<Result<Vec<usize>, Fault>>()?;
@@ -161,12 +159,11 @@ impl ScriptOptions {
     }
 }
 
-/// A builtin script by a prefix of its name.
 pub(super) fn builtin(name: &str) -> Result<&'static Builtin, Fault> {
     Builtin::find(name).map_err(|error| Fault::error(error.to_string()).and(Level::Plain, super::list_text()))
 }
 
-/// `--startup-script`: a file, checked as its own script.
+/// `--startup-script`: a file, checked as a separate script.
 pub(super) fn startup(value: &OsStr, env: &dyn Env) -> Result<ScriptText, Fault> {
     let name = value.to_string_lossy().into_owned();
     let text = read(value, &name, env)?;
@@ -178,7 +175,7 @@ fn wrong(error: ParseError) -> Fault {
     Fault::error(error.to_string())
 }
 
-/// The name without its weight, with bytes that are no UTF-8 as they are.
+/// The name without its weight; bytes that are not UTF-8 are kept.
 fn path(value: &OsStr) -> OsString {
     let bytes = value.as_bytes();
     let end = bytes.iter().rposition(|&byte| byte == b'@').unwrap_or(bytes.len());
@@ -195,7 +192,7 @@ fn read(path: &OsStr, name: &str, env: &dyn Env) -> Result<Vec<u8>, Fault> {
     })
 }
 
-/// The system's words for an error, as C prints them: without the number that Rust adds.
+/// The system's error text as C prints it, without the number that Rust adds.
 fn system_text(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {

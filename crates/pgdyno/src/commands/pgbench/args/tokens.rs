@@ -1,38 +1,37 @@
-//! Splits a command line as `getopt_long` does: options and other arguments in any order, letters bundled, values
-//! glued or apart, long names abbreviated, `--` as the end of options.
+//! Splits a command line like `getopt_long`: options and other arguments in any order, bundled letters,
+//! attached or separate values, abbreviated long names, and `--` as the end of options.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use super::options::{Found, Spec, by_letter, by_long};
 
-/// One step through the command line.
 #[derive(Debug)]
 pub(super) enum Token {
     /// An option, with its value if it takes one.
     Option(&'static Spec, OsString),
-    /// Something wrong, in getopt's words without the program's name.
+    /// An error in getopt's words, without the program's name.
     Wrong(String),
 }
 
-/// The options of a command line, one after another; what is none is kept for the end.
+/// Iterates over the options of a command line; other arguments are collected.
 #[derive(Debug)]
 pub(super) struct Tokens {
     arguments: std::vec::IntoIter<OsString>,
-    /// Letters of a bundle that are still to be read.
+    /// Letters of a bundle not yet read.
     bundle: std::vec::IntoIter<u8>,
     others: Vec<OsString>,
-    /// Whether the first argument that is no option ends them, as POSIX asks for.
+    /// Whether the first argument that is not an option ends the options, as in POSIX.
     strict: bool,
 }
 
 impl Tokens {
-    /// Over the arguments behind the program's name.
+    /// Starts after the program's name.
     pub(super) fn new(arguments: Vec<OsString>, strict: bool) -> Self {
         Self { arguments: arguments.into_iter(), bundle: Vec::new().into_iter(), others: Vec::new(), strict }
     }
 
-    /// The arguments that are no options, in their order. Complete once [`Self::next`] gave `None`.
+    /// The arguments that are not options, in order. Complete after [`Self::next`] returned `None`.
     pub(super) fn others(self) -> Vec<OsString> {
         self.others
     }
@@ -119,7 +118,7 @@ mod tests {
     use super::super::options::{BESIDE, PGBENCH};
     use super::*;
 
-    /// Options as `name=value`, then what is no option.
+    /// Options as `name=value`, then the other arguments.
     fn split(arguments: &[&str], strict: bool) -> Vec<String> {
         let mut tokens = Tokens::new(arguments.iter().map(OsString::from).collect(), strict);
         let mut seen = Vec::new();
@@ -170,7 +169,7 @@ mod tests {
         assert_eq!(split(&["", ""], false), ["|", "", ""]);
     }
 
-    /// Each prefix of each of pgbench's own options means what it means in pgbench, whatever we add.
+    /// Every prefix of pgbench's options has the same meaning as in pgbench.
     #[test]
     fn own_options_change_no_abbreviation_of_pgbench() {
         for spec in &PGBENCH {

@@ -1,4 +1,4 @@
-//! Values of pgbench's options, each checked by itself.
+//! Values of pgbench's options, each checked separately.
 
 use spec::Profile;
 use workloads::pgbench::Mode;
@@ -8,10 +8,8 @@ use super::fault::Fault;
 use super::numbers::{atof, atoi};
 use crate::commands::pgbench::talk::Level;
 
-/// Letters of the steps of `-i`.
 const STEPS: &str = "dtgGvpf";
 
-/// `--sampling-rate`
 pub(super) fn sampling_rate(text: &str) -> Result<f64, Fault> {
     let share = atof(text);
     if share > 0.0 && share <= 1.0 {
@@ -21,13 +19,12 @@ pub(super) fn sampling_rate(text: &str) -> Result<f64, Fault> {
     }
 }
 
-/// `--max-tries`
 pub(super) fn max_tries(text: &str) -> Result<u32, Fault> {
     let fault = |_| Fault::error(format!("invalid number of maximum tries: \"{text}\""));
     u32::try_from(atoi(text)).map_err(fault)
 }
 
-/// A number above 0 that is not infinite: neither infinity nor NaN, which `atof` knows, is a rate or a limit.
+/// A finite number above 0: `atof` also accepts infinity and NaN.
 pub(super) fn positive(text: &str, what: &str) -> Result<f64, Fault> {
     let value = atof(text);
     if value > 0.0 && value.is_finite() {
@@ -37,7 +34,7 @@ pub(super) fn positive(text: &str, what: &str) -> Result<f64, Fault> {
     }
 }
 
-/// `-R`: pgbench's is constant.
+/// `-R`: constant as in pgbench.
 pub(super) fn rate(text: &str) -> Result<f64, Fault> {
     match text.parse::<Profile>() {
         Ok(profile) if !profile.is_constant() => Err(Fault::error(format!(
@@ -47,7 +44,7 @@ pub(super) fn rate(text: &str) -> Result<f64, Fault> {
     }
 }
 
-/// `-L`, milliseconds: in whole µs, of which none is as good as no limit.
+/// `-L`, milliseconds, converted to whole µs; 0 µs means no limit.
 pub(super) fn latency_limit_us(text: &str) -> Result<Option<u64>, Fault> {
     let us = (positive(text, "latency limit")? * 1000.0) as u64;
     Ok(Some(us).filter(|&us| us > 0))
@@ -85,7 +82,6 @@ pub(super) fn steps(text: &str) -> Result<String, Fault> {
     Ok(text.to_owned())
 }
 
-/// `--partition-method`
 pub(super) fn partition_method(text: &str) -> Result<PartitionMethod, Fault> {
     if text.eq_ignore_ascii_case("range") {
         Ok(PartitionMethod::Range)

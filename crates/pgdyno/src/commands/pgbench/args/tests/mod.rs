@@ -1,4 +1,4 @@
-//! Whole command lines.
+//! Complete command lines.
 
 mod own;
 mod recorded;
@@ -15,7 +15,7 @@ use super::super::talk::NAME;
 use super::env::ReadFault;
 use super::*;
 
-/// A world with a few scripts, and nothing in its environment but what a test puts there.
+/// An environment with a few scripts, and only the variables that a test sets.
 #[derive(Debug, Default)]
 struct Fake {
     variables: Vec<(&'static str, &'static str)>,
@@ -84,7 +84,6 @@ fn errors_of(words: &[&str], env: &Fake) -> Vec<String> {
     }
 }
 
-/// The same of a line whose words have no blanks in them.
 fn run_of_line(line: &str) -> RunSettings {
     run_of(&line.split_whitespace().collect::<Vec<_>>())
 }
@@ -228,7 +227,7 @@ fn help_and_version_count_in_the_first_place_only() {
     }
 }
 
-/// Each option takes a value that fits it, and changes something.
+/// Each option accepts a valid value, and changes something.
 #[test]
 fn every_option_is_taken() {
     for spec in options::PGBENCH.iter().chain(&options::BESIDE) {

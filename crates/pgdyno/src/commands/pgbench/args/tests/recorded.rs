@@ -1,9 +1,9 @@
-//! Command lines that real pgbench 18 was given.
+//! Command lines recorded with real pgbench 18.
 
 use super::super::super::talk::Talk;
 use super::*;
 
-/// What the program would print for a command line, in the form of the recorded cases.
+/// The program's output for a command line, in the format of the recorded cases.
 fn shown(words: &[&str]) -> String {
     let (lines, end) = match parse_words(words, &Fake::default()) {
         Ok(CommandLine { messages, command: Command::ListScripts, .. }) => {
@@ -19,8 +19,8 @@ fn shown(words: &[&str]) -> String {
     lines.iter().map(|(level, text)| talk.line(*level, text)).chain([end]).collect()
 }
 
-/// Each command line that real pgbench 18.6 was given says the same here. (A case starts with `$` and its words
-/// behind tabs; `accepted` means that pgbench went on to connect.)
+/// Each recorded command line of pgbench 18.6 has the same result here. (A case starts with `$` and its words
+/// separated by tabs; `accepted` means that pgbench tried to connect.)
 #[test]
 fn command_lines_end_as_in_pgbench_18() {
     let mut wrong = String::new();
