@@ -82,10 +82,3 @@ fn readable(level: &str) -> String {
         false => spec::hex(&Sha256::digest(level))[..8].to_owned(),
     }
 }
-
-/// Whether a user's change on a server must be undone: on each that is not thrown away afterwards.
-pub(crate) fn needs_undo(target: &TargetSpec) -> bool {
-    match target {
-        TargetSpec::Managed { .. } | TargetSpec::Url { .. } => true,
-    }
-}

@@ -9,8 +9,7 @@ use server::Stop;
 use spec::{Class, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
 
 use super::guard::{Guard, Remarks};
-use super::placed::placed;
-use super::{Outcome, Stored};
+use super::{Outcome, Stored, placed};
 use crate::error::LabError;
 use crate::experiment::{ExperimentFile, without_credentials};
 use crate::few;

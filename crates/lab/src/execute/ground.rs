@@ -22,7 +22,7 @@ use crate::jobs::{Prepared, prepare};
 use crate::plan::{Copies, Plan, Standing, identity, levels, revised, setups, turns, words};
 use crate::runner::{Progress, Stage, Step, Surroundings, Tell, is_as_it_was};
 use crate::setup::At;
-use crate::target_spec::{TargetSpec, needs_undo};
+use crate::target_spec::TargetSpec;
 
 pub(super) struct Ground {
     pub(super) stored: Stored,
@@ -209,7 +209,7 @@ fn opened(
         let mut stage = opened.map_err(|error| of_level(&at, error))?;
         stage.expect_connections(setups::most_connections(plan));
         is_as_it_was(&stage)?;
-        stage.makes_changes(file.folder(), needs_undo(&access.spec));
+        stage.makes_changes(file.folder());
         progress.note(stage.target.redacted());
         if let Some(pooled) = stage.pooled_words(&at) {
             progress.warn(pooled);

@@ -10,7 +10,6 @@ mod ground;
 mod guard;
 mod held;
 mod look;
-mod placed;
 mod placement;
 mod promised;
 mod room;
@@ -23,6 +22,7 @@ use std::time::Instant;
 
 use results::{ExperimentId, Store};
 use server::Stop;
+use server::change::ChangeError;
 
 pub use self::available::leave_out;
 use self::carry_out::{Experiment, light, record_of};
@@ -209,4 +209,14 @@ fn changes(store: &Store, plan: &Plan) -> Option<(ExperimentId, Vec<String>)> {
     }
     let before = store.experiment(last.id).ok()?.experiment;
     Some((last.id, diff(before.plan.plan()?, plan)))
+}
+
+/// An error of a user's change with the line of its file.
+fn placed(file: &ExperimentFile, mut error: LabError) -> LabError {
+    if let LabError::OwnChange(change) = &mut error {
+        let part = change.source.cause().and_then(ChangeError::part);
+        let line = file.line_of_change(&change.name, &change.level, part);
+        change.at = line.map(|line| format!("{}:{line}: ", file.path.display()));
+    }
+    error
 }

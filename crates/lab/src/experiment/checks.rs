@@ -10,7 +10,7 @@ use super::document::Document;
 use super::model::{Compare, DurationSpec, ExperimentFile, NamedWorkload};
 use super::problem::suggestion;
 use crate::factors::{SETTINGS, STORAGE, factor, of_a_workload, ways};
-use crate::target_spec::{TargetSpec, needs_undo};
+use crate::target_spec::TargetSpec;
 use crate::words::count;
 use server::change::Change;
 use server::settings::{Machine, always_needs_restart, needs_reload, resolve};
@@ -235,7 +235,7 @@ fn data_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
 
 /// Changes can be undone, and are allowed on a server that pgdyno does not own.
 fn changes_can_be(document: &mut Document<'_>, file: &ExperimentFile) {
-    if file.targets().any(needs_undo) && !are_made_on_copies(file) {
+    if !are_made_on_copies(file) {
         let levels =
             |(name, levels)| BTreeMap::iter(levels).map(move |(level, change)| (name, level, change));
         for (name, level, change) in file.named.changes.iter().flat_map(levels) {

@@ -427,10 +427,10 @@ impl Stage {
         Ok(applied?.clone())
     }
 
-    /// Sets how users' changes are made: commands start in this folder, and an undo may be required.
-    pub(crate) fn makes_changes(&mut self, folder: &Path, undone: bool) {
+    /// Sets the folder in which commands of users' changes start; each change needs an undo.
+    pub(crate) fn makes_changes(&mut self, folder: &Path) {
         let folder = std::path::absolute(folder).ok();
-        self.making = change::Options { folder, thrown_away: !undone, ..change::Options::default() };
+        self.making = change::Options { folder, ..change::Options::default() };
     }
 
     /// Closes all pgdyno connections to the server before it is stopped.

@@ -35,3 +35,8 @@ pub(super) fn first_host(config: &Config) -> (String, u16) {
         None => (String::new(), 0),
     }
 }
+
+/// Prompts for a password at the terminal, without echo; `None` without a terminal.
+pub(super) fn ask_password() -> Option<String> {
+    rpassword::prompt_password("Password: ").ok()
+}

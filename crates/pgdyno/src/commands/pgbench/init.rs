@@ -6,7 +6,7 @@ use workloads::pgbench::init::{Event, EventPrinter, InitError, Remark};
 
 use super::args::{Fault, InitSettings};
 use super::talk::{Level, Talk, foreign};
-use super::{connection, fault, left, password};
+use super::{connection, fault, left};
 use crate::commands::signals;
 use crate::print;
 
@@ -16,7 +16,7 @@ const INTERRUPTED: u8 = 130;
 pub(super) fn initialize(settings: &InitSettings, talk: &Talk) -> Result<u8, Fault> {
     let mut connector = connection::connector(&settings.connection, talk)?;
     let mut control = connector
-        .connect(&mut password::ask)
+        .connect(&mut connection::ask_password)
         .map_err(|words| fault([words, "could not create connection for initialization".to_owned()]))?;
     // Making tables does not measure, so changed settings are allowed.
     left::check(server::settings::left_behind(&mut control), true, talk)?;

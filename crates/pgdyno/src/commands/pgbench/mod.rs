@@ -8,7 +8,6 @@ mod connection;
 mod init;
 mod left;
 mod log;
-mod password;
 mod progress;
 mod run;
 mod summary;

@@ -17,7 +17,7 @@ use super::log::Log;
 use super::progress::Ticker;
 use super::talk::{Level, Talk};
 use super::watch::Watch;
-use super::{connection, fault, left, password, summary};
+use super::{connection, fault, left, summary};
 use crate::commands::signals;
 use crate::commands::typed;
 use crate::print;
@@ -80,7 +80,7 @@ fn prepare(
     workload: &mut Pgbench,
 ) -> Result<Prepared, Fault> {
     let mut control = connector
-        .connect(&mut password::ask)
+        .connect(&mut connection::ask_password)
         .map_err(|words| fault([words, "could not create connection for setup".to_owned()]))?;
     left::check(left_behind(&mut control), settings.preparation.allow_changed_settings, talk)?;
     let server_version = control.reported("server_version").unwrap_or("unknown").to_owned();
@@ -111,7 +111,7 @@ fn prepare(
     }
     drop(control);
     if settings.scripts.hosts != HostPolicy::First {
-        place.all = connector.servers(&mut password::ask).map_err(|words| fault([words]))?;
+        place.all = connector.servers(&mut connection::ask_password).map_err(|words| fault([words]))?;
         for server in &place.all {
             left::check(left_behind_at(&server.place), settings.preparation.allow_changed_settings, talk)?;
         }

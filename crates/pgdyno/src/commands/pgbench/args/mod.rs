@@ -18,7 +18,6 @@ mod options;
 mod output;
 mod own;
 mod parsed;
-mod preparation;
 mod scripts;
 #[cfg(test)]
 mod tests;
@@ -37,7 +36,7 @@ pub(crate) use help::{VERSION, help, version};
 pub(crate) use init::InitSettings;
 pub(crate) use load::{Length, Load};
 pub(crate) use output::{Format, LogFiles, Output, ProgressLines};
-pub(crate) use preparation::Preparation;
+pub(crate) use parsed::Preparation;
 pub(crate) use scripts::{Origin, Script, ScriptText, Scripts};
 
 use self::options::Spec;

@@ -9,7 +9,6 @@ use super::fault::{Fault, Message};
 use super::init::Init;
 use super::load::LoadOptions;
 use super::output::{LogOptions, Output, ProgressOptions};
-use super::preparation::Preparation;
 use super::scripts::ScriptOptions;
 use crate::commands::pgbench::talk::Level;
 
@@ -59,4 +58,16 @@ impl Parsed {
         self.messages.push((Level::Info, format!("setting random seed to {seed}")));
         Ok(())
     }
+}
+
+/// Preparation of the server for a run.
+/// Preparation of the server for a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Preparation {
+    /// `-n`: no vacuum, even with `-v`.
+    pub(crate) no_vacuum: bool,
+    /// `-v`: vacuum the accounts too.
+    pub(crate) vacuum_accounts: bool,
+    /// `--allow-changed-settings`: measure even if a killed pgdyno left settings of the server changed.
+    pub(crate) allow_changed_settings: bool,
 }
