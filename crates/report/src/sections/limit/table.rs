@@ -3,6 +3,7 @@
 use results::data::cell_text;
 use results::limits::{Cause, Confirmed, LimitState, RatioVerdict, WhyFar};
 use results::{ReportData, Table, Value};
+use spec::figures;
 use stats::LimitEnded;
 
 use super::{Arm, arms, shape_name};
@@ -24,7 +25,7 @@ pub fn none() -> Table {
         "uncounted",
         "broken_below",
         "clients",
-        "peak_per_s",
+        figures::PEAK_PER_S.name,
         "clients_still_growing",
         "broke_first",
         "waited_for",
