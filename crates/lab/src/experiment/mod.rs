@@ -76,7 +76,7 @@ pub struct ReadOptions {
 
 /// The note that an odd number of rounds became even; `option` is the text before the number.
 #[must_use]
-pub fn balanced(option: &str, rounds: u32) -> String {
+fn balanced(option: &str, rounds: u32) -> String {
     format!("{option}{rounds}: {} rounds are measured, to keep the order balanced", rounds + 1)
 }
 

@@ -220,6 +220,19 @@ fn scripts_of_a_single_run_are_kept_as_they_are() {
         assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
     }
     run(written.to_str().unwrap());
+
+    // The exported command named the script of another folder, and the results file that it was stored in.
+    std::fs::create_dir(place.path().join("below")).unwrap();
+    std::fs::write(place.path().join("up.sql"), "SELECT 2;\n").unwrap();
+    let results = place.results().display().to_string();
+    let options = ["bench", "-f", "../up.sql", "-t", "3", "-n", "--results", &results, &server.url()];
+    let done = place.command(options).current_dir(place.path().join("below")).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let folder = place.path().join("third");
+    let exported = place.run(["export", "experiment", "bench", folder.to_str().unwrap()]).expect(0);
+    let exported = exported.says(&["pgdyno bench -f up.sql -t 3 -n"]);
+    assert!(!exported.stderr.contains("--results"), "{}", exported.stderr);
+    assert!(folder.join("up.sql").is_file());
 }
 
 /// A results file contained data that its author did not want to send.

@@ -46,6 +46,9 @@ pub struct KitFile {
     pub text: Option<String>,
 }
 
+/// Options that name files to write: no part of what is repeated.
+const WRITTEN: [&str; 4] = ["--results", "--report", "--save", "--log-prefix"];
+
 impl Kit {
     /// `None` for imported results: how to repeat them is not recorded.
     #[must_use]
@@ -78,9 +81,34 @@ impl Kit {
         }
         kit.command = match &kit.experiment {
             Some(path) => kit.runs(path),
-            None => typed(data, &places),
+            None => kit.typed(data, &places),
         };
         Some(kit)
+    }
+
+    /// The typed command with its scripts in their places here, and without the files that it wrote. The seed of a
+    /// single run makes it repeatable. The results file may come from somebody else: programs in it are named.
+    fn typed(&mut self, data: &ReportData, places: &Places) -> String {
+        let name = data.experiment.name.as_str();
+        let Some(command) = data.course.command.clone() else {
+            return format!("pgdyno {} …", shell::word(name));
+        };
+        let programs = command.programs().join(", ");
+        if !programs.is_empty() {
+            self.notes.push(format!("The command runs the programs in {programs}."));
+        }
+        let command = command.without_options(&WRITTEN);
+        let command = match name {
+            "bench" | "pgbench" => {
+                let seed = format!("--random-seed={}", data.experiment.seed);
+                command.without_options(&["--random-seed"]).flag(&seed)
+            }
+            _ => command,
+        };
+        let scripts = data.texts.iter().filter(|text| text.kind == TextKind::File);
+        let placed =
+            |command: Command, text: &Text| command.with_path(&text.name, &places.of_name(&text.name));
+        scripts.fold(command, placed).to_string()
     }
 
     fn runs(&self, path: &str) -> String {
@@ -159,22 +187,6 @@ impl Kit {
             text: text.text.clone(),
         });
     }
-}
-
-/// The typed command, with its scripts if they are available; the seed of a single run makes it repeatable.
-fn typed(data: &ReportData, places: &Places) -> String {
-    let name = data.experiment.name.as_str();
-    let Some(command) = data.course.command.clone() else {
-        return format!("pgdyno {} …", shell::word(name));
-    };
-    let command = match name {
-        "bench" | "pgbench" => {
-            let seed = format!("--random-seed={}", data.experiment.seed);
-            command.without_options(&["--random-seed"]).flag(&seed)
-        }
-        _ => command,
-    };
-    places.moved.iter().fold(command, |command, (was, is)| command.with_path(was, is)).to_string()
 }
 
 /// Places of files in the folder: as the experiment file names them. That file is deep enough for `..` to
