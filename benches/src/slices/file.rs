@@ -102,7 +102,6 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use lab::experiment::ExperimentFile;
-    use server::settings::Machine;
 
     use super::*;
 
@@ -112,7 +111,8 @@ mod tests {
         let text = comparison.text();
         let file = ExperimentFile::of_text(&folder.path().join("comparison.toml"), &text);
         let file = file.unwrap_or_else(|error| panic!("{error}\n{text}"));
-        lab::plan::words(&lab::plan::expand(&file, Machine::here()).unwrap()).join("\n")
+        lab::plan::words(&lab::plan::resolve(&file, &lab::facts::of_files(&file).unwrap()).unwrap())
+            .join("\n")
     }
 
     #[test]

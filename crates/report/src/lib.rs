@@ -15,6 +15,7 @@ mod block;
 mod chart;
 mod compared;
 mod costs;
+mod decisions;
 mod differences;
 mod explained;
 mod figures;

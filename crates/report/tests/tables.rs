@@ -8,7 +8,7 @@ use fixture::{Shape, data, doubt, offer, remade, speed_up};
 use report::format::{Format, print};
 use report::{ReportData, html, summary, tables};
 use results::{Table, Value};
-use spec::plan::{NotRun, Plan};
+use spec::plan::{Decision, NotRun, Plan};
 use spec::{Load, Reason, Relation, RelationKind, RunEvent, Slice, Validity, figures};
 
 fn compared(data: &ReportData) -> Table {
@@ -230,7 +230,9 @@ fn compared_arms_say_what_they_answer_otherwise_and_what_was_not_run() {
         run.events.push(RunEvent { time_us: 0, kind: kind.clone(), detail: detail.clone() });
     }
     let not_run = vec![NotRun { what: "version 19".into(), why: "it is not installed".into() }];
-    data.experiment.plan = Plan { not_run, ..Plan::default() }.into();
+    let mut plan = Plan::default();
+    plan.decisions.left_out = Decision::decided(not_run, "");
+    data.experiment.plan = plan.into();
     let data = remade(data);
     let table = compared(&data);
     let told = column(&table, "remarks");

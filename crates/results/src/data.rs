@@ -268,7 +268,7 @@ impl ReportData {
 
     /// Parts of the experiment that could not run on this machine, as stored in its plan.
     pub fn not_run(&self) -> Vec<NotRun> {
-        self.experiment.plan.plan().map(|plan| plan.not_run.clone()).unwrap_or_default()
+        self.experiment.plan.plan().map(|plan| plan.not_run().to_vec()).unwrap_or_default()
     }
 
     /// Share of transactions that may be bad before a ladder breaks, if the file sets it.

@@ -72,6 +72,15 @@ CREATE TABLE experiment_text (
     PRIMARY KEY (experiment_id, used_by, name)
 ) STRICT;
 
+-- What was learnt about an experiment, in order: its plan follows from it. Rows are only added.
+CREATE TABLE fact (
+    experiment_id INTEGER NOT NULL REFERENCES experiment,
+    number        INTEGER NOT NULL,
+    stored_at     TEXT NOT NULL,
+    fact          TEXT NOT NULL,
+    PRIMARY KEY (experiment_id, number)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE look (
     experiment_id INTEGER NOT NULL REFERENCES experiment,
     runs          INTEGER NOT NULL,

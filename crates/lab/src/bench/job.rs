@@ -12,8 +12,9 @@ use workloads::pgbench::init::InitOptions;
 
 use crate::beside;
 use crate::error::LabError;
+use crate::facts;
 use crate::jobs::{foresee, input_bytes, prepare};
-use crate::plan::{PlannedPreparation, jobs_of, planned_preparation, preparation};
+use crate::plan::{PlannedPreparation, jobs_of, preparation};
 use crate::runner::{Identity, Progress, Results, Stage, Step, Surroundings, Tell, try_results};
 use crate::target_spec::TargetAccess;
 use crate::validity::{JobEvidence, Machine, judge_job};
@@ -53,7 +54,7 @@ pub fn load_osm(
         let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
         osm::extract::check(&tried).map_err(workloads::WorkloadError::from)?;
     }
-    let plan = planned_preparation(&Preparation { osm: vec![options.clone()], ..Preparation::default() })?;
+    let plan = facts::preparation(&Preparation { osm: vec![options.clone()], ..Preparation::default() })?;
     let synthetic = options.synthetic().map(|synthetic| format!("a {}", synthetic.words()));
     let name = synthetic.or_else(|| plan.inputs.keys().next().cloned()).unwrap_or_default();
     let question = format!("How long does it take to load {name}?");
@@ -75,8 +76,7 @@ pub fn initialize(
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Kept, LabError> {
-    let plan =
-        planned_preparation(&Preparation { pgbench: Some(options.clone()), ..Preparation::default() })?;
+    let plan = facts::preparation(&Preparation { pgbench: Some(options.clone()), ..Preparation::default() })?;
     let question = format!("How long does it take to make pgbench's tables at scale {}?", options.scale);
     crate::error::explain(
         stop,

@@ -20,10 +20,11 @@ pub use connection::at;
 pub use job::{KeepIn, Kept, initialize, load_osm};
 
 use crate::error::{LabError, explain};
+use crate::facts;
 use crate::jobs;
 use crate::lateness::judge_by_host;
 use crate::measure::Keep;
-use crate::plan::{PlannedPreparation, planned_preparation, preparation, single_run};
+use crate::plan::{PlannedPreparation, preparation, single_run};
 use crate::runner::{
     Care, Done, Identity, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, plan_of, texts,
     try_results,
@@ -92,7 +93,7 @@ pub fn run(options: &Options, progress: &mut dyn Progress, stop: &Stop) -> Resul
 
 fn once(options: &Options, mut progress: &mut dyn Progress, stop: &Stop) -> Result<Benched, LabError> {
     let mut workload = open(options)?;
-    let prepare = planned_preparation(&options.prepare)?;
+    let prepare = facts::preparation(&options.prepare)?;
     try_results(options.results.as_deref(), &mut *progress)?;
     jobs::foresee([(options.target.spec.clone(), &prepare)].into_iter())?;
     progress.step(Step::Target, "reach the server");

@@ -21,10 +21,10 @@ use spec::{Class, Doubt, Run, Target, Validity};
 
 use crate::beside;
 use crate::error::{LabError, explain};
+use crate::facts;
 use crate::jobs::prepare;
 use crate::known_host::{Advice, KnownHost, Lag};
 use crate::measure::Keep;
-use crate::plan::planned_preparation;
 use crate::runner::{
     Care, Identity, LabEvent, Progress, Ready, Results, Runner, Stage, Step, Surroundings, Tell, try_results,
 };
@@ -356,7 +356,7 @@ fn server(
         Err(error) => return Err(error),
     };
     let tables = workloads::pgbench::init::InitOptions::default();
-    let plan = planned_preparation(&workloads::Preparation { pgbench: Some(tables), ..Default::default() })?;
+    let plan = facts::preparation(&workloads::Preparation { pgbench: Some(tables), ..Default::default() })?;
     prepare(&mut stage, &plan, true, progress, stop)?;
     Ok(Some(stage))
 }

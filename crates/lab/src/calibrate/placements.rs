@@ -22,9 +22,11 @@ pub(super) fn available(stage: Option<&Stage>) -> (Placements, Vec<(&'static str
     let (mut levels, mut not) = (Vec::new(), Vec::new());
     for name in PLACES {
         let placement = match (&why_none, stage) {
-            (None, Some(stage)) => own_placement(name).and_then(|placement| match stage.place(&placement) {
-                Ok(_) => Ok(placement),
-                Err(error) => Err(error.to_string()),
+            (None, Some(stage)) => own_placement(name, allowed().ok().as_ref()).and_then(|placement| {
+                match stage.place(&placement) {
+                    Ok(_) => Ok(placement),
+                    Err(error) => Err(error.to_string()),
+                }
             }),
             (why, _) => Err(why.clone().unwrap_or_default()),
         };

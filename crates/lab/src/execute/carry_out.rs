@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use protocol::postgres::sql::Sql;
 use results::Finished;
 use server::Stop;
+use spec::plan::{Fact, Facts};
 use spec::{Class, Run, RunEvent, RunKey, Validity, advice_on_sqlstate, figures};
 
 use super::guard::{Guard, Remarks};
-use super::{Outcome, Stored, placed};
+use super::{Invocation, Outcome, placed};
 use crate::error::LabError;
 use crate::experiment::{ExperimentFile, without_credentials};
 use crate::few;
@@ -22,23 +22,12 @@ use crate::setup::{At, Setup};
 use crate::strategies::again::Repeated;
 use crate::strategies::{self, Aside, Block, Cause, Course, Done, Next};
 
-/// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
-/// limit.
-const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_setting('max_connections')::int \
-     - pg_catalog.current_setting('superuser_reserved_connections')::int - seen.all_there, \
-     CASE WHEN r.rolsuper OR r.rolconnlimit < 0 THEN NULL ELSE r.rolconnlimit - seen.of_role END, \
-     CASE WHEN r.rolsuper OR d.datconnlimit < 0 THEN NULL ELSE d.datconnlimit - seen.of_database END) - 2) \
-     FROM pg_catalog.pg_roles r, pg_catalog.pg_database d, \
-     (SELECT pg_catalog.count(*) AS all_there, pg_catalog.count(*) FILTER (WHERE usename = session_user) AS of_role, \
-     pg_catalog.count(*) FILTER (WHERE datname = pg_catalog.current_database()) AS of_database \
-     FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend') seen \
-     WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()";
-
 type Taken = (Finished, Option<Cause>);
 
 pub(super) struct Experiment<'a> {
     file: &'a ExperimentFile,
     plan: &'a Plan,
+    facts: &'a Facts,
     /// Runs of earlier invocations that were excluded because the machine disturbed them.
     superseded: &'a [RunKey],
     runner: Runner<'a>,
@@ -72,22 +61,23 @@ pub(super) struct Experiment<'a> {
 impl<'a> Experiment<'a> {
     pub(super) fn begin(
         file: &'a ExperimentFile,
-        stored: &'a Stored,
+        begun: &'a Invocation,
         stages: Vec<(At, Stage)>,
         results: Results,
         progress: &'a mut dyn Progress,
         stop: &'a Stop,
         began: Instant,
     ) -> Self {
-        let plan = &stored.plan;
-        let done: Vec<Done> = stored.done.clone();
+        let plan = &begun.plan;
+        let done: Vec<Done> = begun.done.clone();
         Self {
             pace: Pace::of(plan),
             runner: Runner::new(stages, progress, stop),
             before: done.len(),
             file,
             plan,
-            superseded: &stored.superseded,
+            facts: &begun.facts,
+            superseded: &begun.superseded,
             results,
             done,
             round: 0,
@@ -100,7 +90,7 @@ impl<'a> Experiment<'a> {
             few: BTreeSet::new(),
             began,
             setup: None,
-            again: stored.again,
+            again: begun.again,
             waiting: Vec::new(),
             advice: "",
         }
@@ -125,8 +115,7 @@ impl<'a> Experiment<'a> {
     }
 
     pub(super) fn carry_out(&mut self) -> Result<Outcome, LabError> {
-        let most_clients = self.clients_let_in()?;
-        let course = strategies::of(self.plan, self.superseded, most_clients);
+        let course = strategies::of(self.plan, self.superseded);
         let result = self.all(&*course).map_err(|error| self.runner.explain(placed(self.file, error)));
         if self.runner.stop().soon() && (result.is_err() || !course.left(&self.done).is_empty()) {
             return Err(LabError::Interrupted {
@@ -163,20 +152,6 @@ impl<'a> Experiment<'a> {
         })
     }
 
-    /// How many further clients the server accepts, for a search without a limit of clients.
-    fn clients_let_in(&mut self) -> Result<Option<u32>, LabError> {
-        if !self.plan.content.measure.search.as_ref().is_some_and(|asked| asked.grow_clients) {
-            return Ok(None);
-        }
-        let mut least = None;
-        for at in setups::sites(self.plan) {
-            let row = self.runner.stage(&at)?.control()?.rows(LET_IN)?;
-            let let_in = row.iter().flatten().flatten().find_map(|text| text.parse::<u32>().ok());
-            least = least.into_iter().chain(let_in).min();
-        }
-        Ok(least)
-    }
-
     fn kept(&self) -> usize {
         self.done.len() - self.marked.len() - self.repeated
     }
@@ -192,7 +167,7 @@ impl<'a> Experiment<'a> {
         // The rates of a search are not known yet.
         let searches = self.plan.content.measure.search.is_some();
         if searches || course.left(&self.done).iter().any(|run| run.rate.is_some()) {
-            judge_by_host(&mut self.runner, self.plan.seed);
+            judge_by_host(&mut self.runner, self.plan.seed());
         }
         let is_known = course.left(&self.done).iter().all(|run| self.pace.knows(run));
         let planned = course.planned(&self.done);
@@ -313,8 +288,12 @@ impl<'a> Experiment<'a> {
             explain: self.plan.explains(run),
         });
         let turns: Vec<_> = turns.collect();
-
-        let done = self.runner.run_in_turn(&turns, how, keep)?;
+        let (done, lengths) = self.runner.run_in_turn(&turns, how, keep)?;
+        if let (Some(lengths), Some(Next { run, .. })) = (lengths, block.runs.first()) {
+            let PlannedRun { workload, factors, round, .. } = run.clone();
+            let block = spec::plan::BlockKey { workload, factors, round };
+            self.results.add_facts(vec![Fact::Transactions { block, lengths }]);
+        }
         let each = start.elapsed() / done.len() as u32;
         let mut all = Vec::with_capacity(done.len());
         for (position, done) in done.into_iter().enumerate() {
@@ -341,7 +320,7 @@ impl<'a> Experiment<'a> {
         let arm = next.run.arm.clone().unwrap_or_default();
         let remarks = self.remarks.get(&(next.setup.asked(), arm));
         done.finished.run.events.extend(remarks.into_iter().flatten().cloned());
-        let turns = turns::told_of_turns(self.plan, &next.run);
+        let turns = turns::told_of_turns(self.plan, self.facts, &next.run);
         let turns = turns.map(|(kind, detail)| RunEvent { time_us: 0, kind: kind.to_owned(), detail });
         done.finished.run.events.extend(turns);
         let why = self.again_because.get(&next.run.key()).cloned();
@@ -505,7 +484,7 @@ pub(super) fn record_of(file: &ExperimentFile, plan: &Plan, arms: Vec<spec::Arm>
         question: plan.question.clone(),
         file_text: file.text_of(plan.content.measure.duration_s),
         plan: without_credentials(&plan.clone().into()),
-        seed: plan.seed,
+        seed: plan.seed(),
         order_scheme: plan.scheme().into(),
         rounds: plan.rounds,
         compare_factor: compare.map(|compare| compare.factor.clone()),

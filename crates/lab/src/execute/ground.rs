@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use protocol::postgres::sql::Sql;
 use results::Store;
 use server::Stop;
 use server::change::Change;
@@ -11,21 +12,34 @@ use server::managed::{self, Cluster};
 use server::storage::overcommitted;
 use sha2::{Digest, Sha256};
 use spec::Class;
+use spec::plan::{Decision, Fact};
 
 use super::arms::check_arms;
 use super::room::{NOTHING_YET, Room, at_rest, fits};
 use super::shared::{Opened, share};
-use super::{Options, Stored, changes, other_name};
+use super::{Invocation, Options, changes, other_name};
 use crate::error::LabError;
 use crate::experiment::ExperimentFile;
 use crate::jobs::{Prepared, prepare};
-use crate::plan::{Copies, Plan, Standing, identity, levels, revised, setups, turns, words};
+use crate::plan::{Copies, Plan, Standing, identity, levels, setups, turns, words};
 use crate::runner::{Progress, Stage, Step, Surroundings, Tell, is_as_it_was};
 use crate::setup::At;
 use crate::target_spec::TargetSpec;
 
+/// Connections left for clients, without two of our own: of the server, or of a role or database with a lower
+/// limit.
+const LET_IN: &str = "SELECT greatest(1, least(pg_catalog.current_setting('max_connections')::int \
+     - pg_catalog.current_setting('superuser_reserved_connections')::int - seen.all_there, \
+     CASE WHEN r.rolsuper OR r.rolconnlimit < 0 THEN NULL ELSE r.rolconnlimit - seen.of_role END, \
+     CASE WHEN r.rolsuper OR d.datconnlimit < 0 THEN NULL ELSE d.datconnlimit - seen.of_database END) - 2) \
+     FROM pg_catalog.pg_roles r, pg_catalog.pg_database d, \
+     (SELECT pg_catalog.count(*) AS all_there, pg_catalog.count(*) FILTER (WHERE usename = session_user) AS of_role, \
+     pg_catalog.count(*) FILTER (WHERE datname = pg_catalog.current_database()) AS of_database \
+     FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend') seen \
+     WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()";
+
 pub(super) struct Ground {
-    pub(super) stored: Stored,
+    pub(super) begun: Invocation,
     pub(super) stages: Vec<(At, Stage)>,
     /// Copied servers: stopped, and reserved.
     pub(super) templates: Vec<(At, Stage)>,
@@ -38,18 +52,17 @@ pub(super) struct Ground {
 impl Ground {
     pub(super) fn lay(
         file: &ExperimentFile,
-        mut stored: Stored,
+        mut begun: Invocation,
         store: &mut Store,
         options: &Options,
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
         progress.step(Step::Target, "make, start or reach the servers");
-        let mut stages = opened(file, &stored.plan, options, progress, stop)?;
-        if stored.known.is_none() && stages.iter().any(|(_, stage)| stage.is_shared()) {
-            stored.plan = revised::on_a_shared_server(&stored.plan);
-        }
-        let plan = &stored.plan;
+        let mut stages = opened(file, &begun.plan, options, progress, stop)?;
+        let shared = stages.iter().any(|(_, stage)| stage.is_shared());
+        begun.learn(file, Fact::Servers { shared })?;
+        let plan = &begun.plan;
         let Some((_, first)) = stages.first() else { return Err(nothing_to_run()) };
         let surroundings = Surroundings::of(first)?;
         let targets = targets(&stages)?;
@@ -66,49 +79,55 @@ impl Ground {
         if let Some((last, changes)) = changes(store, plan) {
             progress.note(format!("another experiment than number {}: {}", last.0, changes.join("; ")));
         }
-        if let Some(name) = other_name(store, &stored)? {
+        if let Some(name) = other_name(store, &begun)? {
             progress.note(format!(
                 "the same experiment as {name}: it goes on, under that name and with that question"
             ));
         }
-        let on_copies =
-            |standing: &Option<Standing>| standing.as_ref().is_some_and(|it| it.copies().is_some());
-        if stored.known.is_some() && on_copies(&plan.standing) != on_copies(&stored.wanted) {
-            progress.note(format!("it goes on as it began: {}", words::order_words(plan)));
-        }
-        let (kept, planned) = (stored.done.len(), plan.runs.len());
+        let (kept, planned) = (begun.done.len(), plan.runs.len());
         let jobs = match prepared(file, plan, &mut stages, progress, stop) {
             Ok(jobs) => jobs,
             Err(_) if stop.soon() => {
-                return Err(LabError::Interrupted { kept, planned, again: stored.again });
+                return Err(LabError::Interrupted { kept, planned, again: begun.again });
             }
             Err(error) => {
                 return Err(stages.iter_mut().fold(error, |error, (_, stage)| stage.explain(error)));
             }
         };
-        let mut ground =
-            Self { stored, stages, templates: Vec::new(), jobs, surroundings, targets, storages };
+        let mut ground = Self { begun, stages, templates: Vec::new(), jobs, surroundings, targets, storages };
         ground.stand(file, progress)?;
+        ground.ask_for_clients(file)?;
         Ok(ground)
     }
 
     fn stand(&mut self, file: &ExperimentFile, mut progress: &mut dyn Progress) -> Result<(), LabError> {
-        let Some(copies) = self.stored.plan.copies().cloned() else { return Ok(()) };
-        let standing = match self.fits(&copies)? {
-            Ok(figures) => Standing::Copies(Copies { figures, ..copies }),
-            Err(why) if self.stored.known.is_some() => return Err(began_on_copies(&why)),
-            Err(why) => {
-                can_do_without(file, &self.stored.plan, &why)?;
-                Standing::AsTheyAre { why }
-            }
+        let Some(copies) = self.begun.plan.copies().cloned() else { return Ok(()) };
+        let fact = match self.fits(&copies)? {
+            Ok(why) => Fact::Copies { fit: true, why },
+            Err(why) if self.begun.known.is_some() => return Err(began_on_copies(&why)),
+            Err(why) => Fact::Copies { fit: false, why },
         };
-        let plan = revised::standing_so(self.stored.plan.clone(), Some(standing));
-        progress.note(words::standing_words(&plan));
-        self.stored.plan = plan;
-        match self.stored.plan.copies().cloned() {
+        self.begun.learn(file, fact)?;
+        can_do_without(file, &self.begun.plan)?;
+        progress.note(words::standing_words(&self.begun.plan));
+        match self.begun.plan.copies().cloned() {
             Some(copies) => self.copy(&copies, progress),
             None => Ok(()),
         }
+    }
+
+    /// How many further clients the servers accept, for a search without a limit of clients.
+    fn ask_for_clients(&mut self, file: &ExperimentFile) -> Result<(), LabError> {
+        if !self.begun.plan.decisions.clients.as_ref().is_some_and(Decision::is_open) {
+            return Ok(());
+        }
+        let mut most = None;
+        for (_, stage) in &mut self.stages {
+            let row = stage.control()?.rows(LET_IN)?;
+            let let_in = row.iter().flatten().flatten().find_map(|text| text.parse::<u32>().ok());
+            most = most.into_iter().chain(let_in).min();
+        }
+        self.begun.learn(file, Fact::Clients { most })
     }
 
     /// What the copies need; as an inner error, why there cannot be any.
@@ -116,7 +135,7 @@ impl Ground {
         let mut takes = BTreeMap::new();
         let mut names = Vec::new();
         for (at, stage) in &mut self.stages {
-            let TargetSpec::Managed { name, .. } = levels::target(&self.stored.plan.content, at) else {
+            let TargetSpec::Managed { name, .. } = levels::target(&self.begun.plan.content, at) else {
                 continue;
             };
             if let Some(why) = stage.not_to_be_copied()? {
@@ -125,17 +144,18 @@ impl Ground {
             takes.insert(at.clone(), stage.takes()?);
             names.push(name);
         }
-        Ok(fits(&self.stored.plan, copies, &takes, &Room::here(&names)))
+        Ok(fits(&self.begun.plan, copies, &takes, &Room::here(&names)))
     }
 
     fn copy(&mut self, copies: &Copies, progress: &mut dyn Progress) -> Result<(), LabError> {
-        let plan = &self.stored.plan;
+        let plan = &self.begun.plan;
         for (at, mut stage) in std::mem::take(&mut self.stages) {
             if !matches!(levels::target(&plan.content, &at), TargetSpec::Managed { .. }) {
                 self.stages.push((at, stage));
                 continue;
             }
-            let made_for = format!("{} {} {}", identity::hash(&plan.content), plan.seed, stage.data_made()?);
+            let made_for =
+                format!("{} {} {}", identity::hash(&plan.content), plan.seed(), stage.data_made()?);
             let made_for = spec::hex(&Sha256::digest(made_for));
             let for_good = plan.content.named.changes.contains_key(plan.content.compared());
             let made =
@@ -148,18 +168,14 @@ impl Ground {
     }
 }
 
-/// Decides where arms run as far as possible before anything is created, by existing data.
-///
-/// # Errors
-/// When copies are needed but not possible.
-pub fn look_for_room(plan: Plan, file: &ExperimentFile) -> Result<Plan, LabError> {
-    if let Some(Standing::AsTheyAre { why }) = &plan.standing {
-        can_do_without(file, &plan, why)?;
-    }
-    let Some(copies) = plan.copies().cloned() else { return Ok(plan) };
+/// Whether copies of the present data would fit: if not, or if data are still to be prepared, that decides
+/// nothing in favour of copies. `None` if it does not matter.
+pub(super) fn look_for_room(plan: &Plan) -> Option<Fact> {
+    let open = plan.decisions.standing.as_ref().filter(|standing| standing.is_open());
+    let copies = open?.value().copies()?;
     let mut takes = BTreeMap::new();
     let (mut names, mut all_there) = (Vec::new(), true);
-    for at in setups::sites(&plan) {
+    for at in setups::sites(plan) {
         let spec = levels::target(&plan.content, &at);
         let TargetSpec::Managed { name, .. } = &spec else { continue };
         let found = at_rest(&spec);
@@ -167,15 +183,10 @@ pub fn look_for_room(plan: Plan, file: &ExperimentFile) -> Result<Plan, LabError
         takes.insert(at, found.unwrap_or(NOTHING_YET));
         names.push(name.clone());
     }
-    let standing = match fits(&plan, &copies, &takes, &Room::here(&names)) {
-        Ok(figures) if all_there => Standing::Copies(Copies { figures, ..copies }),
-        Ok(_) => Standing::Copies(copies),
-        Err(why) => {
-            can_do_without(file, &plan, &why)?;
-            Standing::AsTheyAre { why }
-        }
-    };
-    Ok(revised::standing_so(plan, Some(standing)))
+    match fits(plan, copies, &takes, &Room::here(&names)) {
+        Ok(figures) => all_there.then_some(Fact::CopiesSoFar { figures }),
+        Err(why) => Some(Fact::Copies { fit: false, why }),
+    }
 }
 
 /// Removes copies left behind when pgdyno was killed after the last run of an experiment.
@@ -260,7 +271,12 @@ fn prepared(
 }
 
 /// A change that cannot be undone is allowed only on a server that is thrown away.
-fn can_do_without(file: &ExperimentFile, plan: &Plan, why: &str) -> Result<(), LabError> {
+///
+/// # Errors
+/// When arms do not run on copies, and a change has no undo.
+pub(super) fn can_do_without(file: &ExperimentFile, plan: &Plan) -> Result<(), LabError> {
+    let standing = plan.decisions.standing.as_ref().filter(|it| *it.value() == Standing::AsTheyAre);
+    let Some(why) = standing.map(Decision::why) else { return Ok(()) };
     let name = plan.content.compared();
     let without = plan.content.named.changes.get(name).into_iter().flatten();
     let lacks = |change: &Change| server::change::validate(change, false).is_err();

@@ -227,7 +227,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         let (stage, progress, _) = self.runner.on_stage(&setup.at())?;
         stage.lets_through(&*workload)?;
         stage.look_by(setup.search_path())?;
-        let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed, chosen.as_ref(), progress)?;
+        let mut ready = Ready::guarded(stage, &name, workload, self.plan.seed(), chosen.as_ref(), progress)?;
         stage.look_by(None)?;
         // The choice of an earlier invocation, stored with its first run, must equal the present one.
         if let Some(before) = self.results.artifact(&format!("prepared/{name}"))? {
@@ -257,7 +257,7 @@ impl<'g, 'a> Guard<'g, 'a> {
         self.runner.progress.step(Step::Guard, format!("{}: what does it answer{by}?", setup.asked()));
         let missing = || LabError::failed(Class::Internal, format!("no workload {}", setup.asked()), "");
         let (stage, ready) = self.runner.stage_and_ready(setup).ok_or_else(missing)?;
-        let seed = self.plan.seed;
+        let seed = self.plan.seed();
         stage.look_by(setup.search_path())?;
         if ready.workload.clients().is_some() {
             stage.start_tile_servers()?;

@@ -4,13 +4,12 @@
 //! servers are stopped, and finished runs stay in the results file; the same command continues.
 
 mod arms;
-mod available;
 mod carry_out;
 mod ground;
 mod guard;
 mod held;
 mod look;
-mod placement;
+mod planned;
 mod promised;
 mod room;
 mod shared;
@@ -24,18 +23,17 @@ use results::{ExperimentId, Store};
 use server::Stop;
 use server::change::ChangeError;
 
-pub use self::available::leave_out;
 use self::carry_out::{Experiment, light, record_of};
 use self::ground::Ground;
-pub use self::ground::look_for_room;
-pub use self::look::{Looked, check_sizes, look, look_at_sizes};
-pub use self::placement::choose_placement;
-pub use self::promised::check_promise;
+pub use self::look::{Looked, look, look_at_sizes};
+pub use self::planned::{Planned, planned};
 use crate::error::{LabError, explain};
 use crate::experiment::ExperimentFile;
-use crate::plan::{Plan, PlannedRun, Standing, diff, identity, jobs_of, levels, revised};
+use crate::facts;
+use crate::plan::{Plan, PlannedRun, diff, identity, jobs_of, levels, resolve};
 use crate::runner::{LabEvent, Progress, Results, texts};
 use crate::strategies::{self, Done};
+use spec::plan::{Fact, Facts};
 use spec::{Run, RunKey, RunKind};
 
 /// Options of carrying out an experiment.
@@ -62,39 +60,42 @@ pub struct Outcome {
     pub suspect: usize,
 }
 
-/// Carries out an experiment, or the rest of it, by the plan of its file.
+/// Carries out an experiment, or the rest of it; `facts` are those of [`planned`].
 ///
 /// # Errors
 /// [`LabError`], with what to try; runs finished before it are stored.
 pub fn run(
     file: &ExperimentFile,
-    plan: Plan,
+    facts: Facts,
     options: &Options,
     progress: &mut dyn Progress,
     stop: &Stop,
 ) -> Result<Outcome, LabError> {
     let began = Instant::now();
     let mut store = Store::create_or_open(&options.results)?;
+    let plan = resolve(file, &facts)?;
     // Until the end, and before stored data are read.
     let _alone = store.alone_with(&identity::hash(&plan.content))?;
-    let stored = stored(&store, plan, options)?;
-    let ground = explain(stop, Ground::lay(file, stored, &mut store, options, progress, stop))?;
-    let Ground { stored, stages, templates, jobs, surroundings, targets, storages } = ground;
-    let arms = stored_arms::arms(&stored.plan, (&targets, &storages), stop)?;
-    let at = (record_of(file, &stored.plan, arms), surroundings);
-    let results = Results::of_experiment(store, &options.results, at, stored.known, options.again)?;
+    let begun = Invocation::of(file, &store, (plan, facts), options)?;
+    let ground = explain(stop, Ground::lay(file, begun, &mut store, options, progress, stop))?;
+    let Ground { begun, stages, templates, jobs, surroundings, targets, storages } = ground;
+    let plan = &begun.plan;
+    let arms = stored_arms::arms(plan, (&targets, &storages), stop)?;
+    let at = (record_of(file, plan, arms), surroundings);
+    let results = Results::of_experiment(store, &options.results, at, begun.known, options.again)?;
     let mut results = results.made_by(options.command.clone());
-    let content = &stored.plan.content;
+    results.add_facts(begun.facts.all()[begun.stored_facts..].to_vec());
+    let content = &plan.content;
     for prepare in [&content.prepare].into_iter().chain(content.data.values()) {
         results.add_texts(texts::of_preparation(&jobs_of(prepare), file.folder()));
     }
-    let mut experiment = Experiment::begin(file, &stored, stages, results, progress, stop, began);
+    let mut experiment = Experiment::begin(file, &begun, stages, results, progress, stop, began);
     let result = experiment.keep_jobs(&jobs).and_then(|()| experiment.carry_out());
     // Suspended runs may have their cause in the copies.
     let goes_on = matches!(&result, Err(error) if !matches!(error, LabError::SetAside { .. }));
     let closed = experiment.close(goes_on);
     drop(templates);
-    if goes_on && stored.plan.copies().is_some() && !levels::is_on_made_storage(&stored.plan.content) {
+    if goes_on && begun.plan.copies().is_some() && !levels::is_on_made_storage(&begun.plan.content) {
         let text = "the copies that arms stood on stay, for the same command to go on with; without it they go with: \
                     pgdyno target destroy NAME";
         progress.event(LabEvent::Note { text: text.to_owned() });
@@ -109,11 +110,12 @@ pub fn run(
     Ok(outcome)
 }
 
-/// A plan with the seed it began with, and what is stored of it.
-struct Stored {
+/// An experiment that begins or goes on: what is known, the plan that follows, and the stored runs.
+struct Invocation {
     plan: Plan,
-    /// Where arms would run if it began now.
-    wanted: Option<Standing>,
+    facts: Facts,
+    /// Number of the facts that are stored already.
+    stored_facts: usize,
     again: bool,
     known: Option<ExperimentId>,
     done: Vec<Done>,
@@ -121,56 +123,58 @@ struct Stored {
     superseded: Vec<RunKey>,
 }
 
-impl Stored {
-    fn begun(plan: Plan, wanted: Option<Standing>, options: &Options) -> Self {
-        Self { plan, wanted, again: options.again, known: None, done: Vec::new(), superseded: Vec::new() }
+impl Invocation {
+    /// Reads what is stored, now that no other process carries out the experiment.
+    fn of(
+        file: &ExperimentFile,
+        store: &Store,
+        (plan, facts): (Plan, Facts),
+        options: &Options,
+    ) -> Result<Self, LabError> {
+        let (known, stored) = facts::stored(store, &plan, options.again)?;
+        let stored_facts = if known.is_some() { stored.all().len() } else { 0 };
+        let facts = stored.followed_by(facts);
+        let plan = resolve(file, &facts)?;
+        let again = options.again;
+        let Some(id) = known else {
+            let (done, superseded) = (Vec::new(), Vec::new());
+            return Ok(Self { plan, facts, stored_facts, again, known, done, superseded });
+        };
+        let done = done(store, id, &plan)?;
+        // With a growing number of clients, a finished search is finished with the clients it had.
+        if strategies::of(&plan, &[]).left(&done).is_empty() {
+            return Err(finished(store, id, plan, &done, options)?);
+        }
+        let superseded = store.superseded_runs(id)?;
+        Ok(Self { plan, facts, stored_facts, again, known, done, superseded })
+    }
+
+    /// Adds a fact; the plan follows.
+    fn learn(&mut self, file: &ExperimentFile, fact: Fact) -> Result<(), LabError> {
+        self.facts.learn(fact);
+        self.plan = resolve(file, &self.facts)?;
+        Ok(())
     }
 }
 
-fn stored(store: &Store, plan: Plan, options: &Options) -> Result<Stored, LabError> {
-    let hash = identity::hash(&plan.content);
-    if options.again {
-        let repetition = store.experiments()?.iter().filter(|known| known.hash == hash).count();
-        let plan = revised::repeated(plan, repetition as u64);
-        let wanted = plan.standing.clone();
-        return Ok(Stored::begun(plan, wanted, options));
+/// The error for an experiment of which no run is left.
+fn finished(
+    store: &Store,
+    id: ExperimentId,
+    plan: Plan,
+    done: &[Done],
+    options: &Options,
+) -> Result<LabError, LabError> {
+    let name = name_in_results(&plan.name, &store.experiment(id)?.experiment.name);
+    if plan.copies().is_some() {
+        ground::remove_left(&plan)?;
     }
-    let wanted = plan.standing.clone();
-    let Some(id) = store.newest_with_hash(&hash)? else {
-        return Ok(Stored::begun(plan, wanted, options));
-    };
-    let begun = store.experiment(id)?.experiment;
-    // Where its arms run was decided when it began.
-    let before = begun.plan.plan();
-    let plan = revised::sliced_so(
-        revised::standing_so(
-            revised::with_seed(plan, begun.seed),
-            before.and_then(|plan| plan.standing.clone()),
-        ),
-        before.and_then(|plan| plan.slicing.clone()),
-    );
-    let done = done(store, id, &plan)?;
-    // With a growing number of clients, a finished search is finished with the clients it had.
-    if strategies::of(&plan, &[], None).left(&done).is_empty() {
-        let results = options.results.clone();
-        let plan = Plan { name: name_in_results(&plan.name, &begun.name), ..plan };
-        if plan.copies().is_some() {
-            ground::remove_left(&plan)?;
-        }
-        // The preparation is round 0.
-        let measured = store.finished_runs(id)?.iter().filter(|run| run.round > 0).count();
-        let runs = strategies::of(&plan, &[], None).planned(&done).max(measured);
-        let searched = plan.content.measure.search.is_some();
-        return Err(LabError::Finished {
-            name: plan.name,
-            called: store.called(id)?,
-            runs,
-            searched,
-            results,
-        });
-    }
-    let superseded = store.superseded_runs(id)?;
-    Ok(Stored { known: Some(id), done, superseded, ..Stored::begun(plan, wanted, options) })
+    // The preparation is round 0.
+    let measured = store.finished_runs(id)?.iter().filter(|run| run.round > 0).count();
+    let runs = strategies::of(&plan, &[]).planned(done).max(measured);
+    let searched = plan.content.measure.search.is_some();
+    let (called, results) = (store.called(id)?, options.results.clone());
+    Ok(LabError::Finished { name, called, runs, searched, results })
 }
 
 /// The stored runs of a plan, in order; for a search with their figures, which decide the next trials.
@@ -193,10 +197,10 @@ fn name_in_results(here: &str, stored: &str) -> String {
 }
 
 /// Name and number of the experiment to continue, if it began under another name.
-fn other_name(store: &Store, stored: &Stored) -> Result<Option<String>, LabError> {
-    let Some(id) = stored.known else { return Ok(None) };
+fn other_name(store: &Store, begun: &Invocation) -> Result<Option<String>, LabError> {
+    let Some(id) = begun.known else { return Ok(None) };
     let name = store.experiment(id)?.experiment.name;
-    Ok((name != stored.plan.name).then(|| format!("{name}, number {}", id.0)))
+    Ok((name != begun.plan.name).then(|| format!("{name}, number {}", id.0)))
 }
 
 /// What differs from the newest experiment of the same name, if it is another one.

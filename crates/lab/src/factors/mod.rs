@@ -33,7 +33,7 @@ pub(crate) use self::settings::NAME as SETTINGS;
 pub(crate) use self::storage::NAME as STORAGE;
 use crate::setup::Setup;
 use crate::values::text;
-use spec::plan::{Arm, Named};
+use spec::plan::{Arm, Cpus, Named};
 
 /// What the names of levels mean.
 #[derive(Debug, Clone)]
@@ -42,6 +42,8 @@ pub struct Known<'a> {
     pub preparation: Option<Cow<'a, Preparation>>,
     pub arms: &'a [Arm],
     pub named: &'a Named,
+    /// CPUs that pgdyno may use, if they matter.
+    pub cpus: Option<&'a Cpus>,
 }
 
 impl Known<'_> {
@@ -60,7 +62,7 @@ impl Default for Known<'_> {
             placements: BTreeMap::new(),
             storages: BTreeMap::new(),
         };
-        Self { workloads: BTreeMap::new(), preparation: None, arms: &[], named: &NOTHING }
+        Self { workloads: BTreeMap::new(), preparation: None, arms: &[], named: &NOTHING, cpus: None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where client threads and a managed server run: a predefined name, or the name of a table
 //! `[placement.NAME]`.
 
-use server::placement::{Cpus, allowed};
+use spec::plan::Cpus;
 use toml::Value;
 
 use super::{Factor, Known, name_of};
@@ -32,28 +32,24 @@ impl Factor for Places {
     fn apply(&self, _key: &str, level: &str, setup: &mut Setup, known: &Known<'_>) -> Result<(), String> {
         setup.placement = match known.named.placements.get(level) {
             Some(placement) => placement.clone(),
-            None => own(level)?,
+            None => own(level, known.cpus)?,
         };
         Ok(())
     }
 }
 
-/// The placement of a predefined name on this machine.
+/// The placement of a predefined name, with these CPUs of the machine.
 ///
 /// # Errors
 /// As text, when it is not available.
-pub(crate) fn own(level: &str) -> Result<Placement, String> {
-    named(level, || allowed().map_err(|error| error.to_string()))
-}
-
-fn named(level: &str, allowed: impl FnOnce() -> Result<Cpus, String>) -> Result<Placement, String> {
+pub(crate) fn own(level: &str, cpus: Option<&Cpus>) -> Result<Placement, String> {
     match level {
         FREE => return Ok(Placement::default()),
         AWAKE => return Ok(Placement { awake: true, ..Placement::default() }),
         SAME | APART => {}
         _ => return Err(format!("there is no placement {level:?}")),
     }
-    let allowed = allowed()?;
+    let allowed = cpus.ok_or("the CPUs that pgdyno may use are not known")?;
     let Some(last) = allowed.iter().last() else { return Err("no CPU may be used".to_owned()) };
     let clients = Cpus::from_iter([last]);
     let server = match level {
@@ -73,7 +69,7 @@ mod tests {
     #[test]
     fn names_stand_for_cpus_of_this_machine() {
         let on = |level: &str, cpus: &str| {
-            named(level, || Ok(cpus.parse().unwrap())).map(|placement| placement.words())
+            own(level, cpus.parse().ok().as_ref()).map(|placement| placement.words())
         };
         for (level, cpus, words) in [
             ("free", "0-3", "wherever the system likes"),
@@ -91,8 +87,8 @@ mod tests {
 
     #[test]
     fn only_threads_that_have_their_cpu_alone_look_for_news() {
-        let apart = named(APART, || Ok("0-3".parse().unwrap())).unwrap();
-        let same = named(SAME, || Ok("0-3".parse().unwrap())).unwrap();
+        let apart = own(APART, "0-3".parse().ok().as_ref()).unwrap();
+        let same = own(SAME, "0-3".parse().ok().as_ref()).unwrap();
         assert!(apart.can_spin(1) && !apart.can_spin(2));
         assert!(!same.can_spin(1) && !Placement::default().can_spin(1));
         assert!(

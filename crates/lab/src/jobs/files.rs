@@ -6,7 +6,7 @@ use spec::Class;
 use workloads::jobs::Job;
 
 use crate::error::LabError;
-use crate::plan::fingerprint;
+use crate::fingerprint::fingerprint;
 
 #[derive(Debug, Default)]
 pub(crate) struct Files(Vec<(PathBuf, String)>);

@@ -158,7 +158,7 @@ mod tests {
     fn no_private_server_is_filled_beyond_its_disk() {
         let of = |scale| {
             let pgbench = Some(InitOptions::at_scale(scale));
-            crate::plan::planned_preparation(&Preparation { pgbench, ..Preparation::default() }).unwrap()
+            crate::facts::preparation(&Preparation { pgbench, ..Preparation::default() }).unwrap()
         };
         let asked = |scale| {
             let prepare = of(scale);

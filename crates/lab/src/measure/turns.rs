@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Run, Stretch};
 use server::host::{HostSample, ServerCpu};
+use spec::plan::TransactionLengths;
 use spec::{Slice, figures};
 use stats::Histogram;
 
@@ -49,6 +50,8 @@ pub(crate) struct Taken {
     pub(crate) short: Option<String>,
     /// The arm whose transaction did not end in time.
     pub(crate) hung: Option<usize>,
+    /// TransactionLengths of transactions in the warm-up, which decide about slices; the inner `None` if none ended.
+    pub(crate) lengths: Option<Option<TransactionLengths>>,
 }
 
 /// The requested slice is too short for these transactions.
@@ -85,14 +88,16 @@ pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>])
         }
     }
     let warm: Vec<&Histogram> = runs.iter().map(Run::warm_up).collect();
-    let (quads, each, drain) = match Cut::of(&warm, turns)? {
+    let lengths = lengths(&warm, turns);
+    taken.lengths = Some(lengths);
+    let (quads, each, drain) = match Cut::of(lengths, turns)? {
         Cut::Slices { quads, each, drain } => (quads, each, drain),
         Cut::Uncut { why } => {
             taken.uncut = Some(why);
             (0, turns.duration, PATIENCE)
         }
     };
-    let wanted = usual_length(&warm);
+    let wanted = usual_length(longest(&warm, 0.5));
     taken.short = (taken.uncut.is_none() && each < wanted).then(|| {
         format!("slices of {} are shorter than 20 of its transactions, {}", words(each), words(wanted))
     });
@@ -196,18 +201,18 @@ fn longest(warm: &[&Histogram], quantile: f64) -> Duration {
 }
 
 /// A sufficient length for these transactions, rounded up to hundredths of a second.
-fn usual_length(warm: &[&Histogram]) -> Duration {
-    let enough = MEDIANS * longest(warm, 0.5);
+fn usual_length(median: Duration) -> Duration {
+    let enough = MEDIANS * median;
     Duration::from_millis(enough.as_millis().next_multiple_of(10) as u64).max(SHORTEST)
 }
 
 impl Cut {
-    fn of(warm: &[&Histogram], turns: &Turns) -> Result<Self, TooShort> {
-        let median = longest(warm, 0.5);
+    fn of(lengths: Option<TransactionLengths>, turns: &Turns) -> Result<Self, TooShort> {
         let uncut = |why: String| Ok(Self::Uncut { why });
-        if warm.iter().any(|warm| warm.count() == 0) {
+        let Some(TransactionLengths { median_s, slowest_s, of }) = lengths else {
             return uncut("in the warm-up no transaction ended".to_owned());
-        }
+        };
+        let [median, slowest] = [median_s, slowest_s].map(Duration::from_secs_f64);
         if let Some(asked) = turns.length.filter(|asked| *asked < FEWEST_MEDIANS * median) {
             let short = TooShort { asked, median };
             return if turns.strict { Err(short) } else { uncut(short.to_string()) };
@@ -218,17 +223,31 @@ impl Cut {
                 words(median)
             ));
         }
-        let least = turns.length.unwrap_or_else(|| usual_length(warm).max(USUAL));
-        let (quads, each) = filling(turns.duration, least);
-        let (slowest, of) = slowest(warm, each.div_duration_f64(turns.warmup));
         if slowest > LONGEST {
             return uncut(format!(
                 "in the warm-up one in {of} transactions took longer than {}",
                 words(slowest)
             ));
         }
+        let (quads, each) = slices(median, turns);
         Ok(Self::Slices { quads, each, drain: each.max(DRAINS * slowest) })
     }
+}
+
+/// Quads, and the length of a slice, for transactions of this median.
+fn slices(median: Duration, turns: &Turns) -> (u32, Duration) {
+    filling(turns.duration, turns.length.unwrap_or_else(|| usual_length(median).max(USUAL)))
+}
+
+/// The lengths that decide about slices; `None` if an arm ended no transaction.
+fn lengths(warm: &[&Histogram], turns: &Turns) -> Option<TransactionLengths> {
+    if warm.iter().any(|warm| warm.count() == 0) {
+        return None;
+    }
+    let median = longest(warm, 0.5);
+    let (_, each) = slices(median, turns);
+    let (slowest, of) = slowest(warm, each.div_duration_f64(turns.warmup));
+    Some(TransactionLengths { median_s: median.as_secs_f64(), slowest_s: slowest.as_secs_f64(), of })
 }
 
 /// The slowest transaction expected in a slice with this `share` of the warm-up's transactions, and their
@@ -277,7 +296,7 @@ mod tests {
             strict: true,
             spread: false,
         };
-        Cut::of(&[&base, &other], &turns).map_err(|error| error.to_string())
+        Cut::of(lengths(&[&base, &other], &turns), &turns).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -349,7 +368,7 @@ mod tests {
             strict: false,
             spread: false,
         };
-        let length = Cut::of(&[&warm], &turns).unwrap();
+        let length = Cut::of(lengths(&[&warm], &turns), &turns).unwrap();
         assert!(matches!(&length, Cut::Uncut { why } if why.contains("less than two")), "{length:?}");
     }
 

@@ -1,8 +1,9 @@
 //! Background work for one arm during the other arm's slices.
 
 use server::settings::in_the_background;
+use spec::plan::Facts;
 
-use super::{Content, Facts};
+use super::Content;
 use crate::factors::SETTINGS;
 
 /// Session settings whose effect remains after the connection.
@@ -25,7 +26,7 @@ pub(super) fn burden_of(content: &Content, workload: &str, facts: &Facts) -> Opt
         SETTINGS => background_settings(content),
         _ => Vec::new(),
     };
-    (!background.is_empty() && facts.writes.contains(workload))
+    (!background.is_empty() && facts.writes(workload))
         .then(|| because_of_background(&[workload.to_owned()], &background))
 }
 

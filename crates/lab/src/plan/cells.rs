@@ -80,6 +80,7 @@ pub(crate) fn known(content: &Content) -> Known<'_> {
         workloads: workloads.collect(),
         arms: &content.arms,
         named: &content.named,
+        cpus: content.cpus.as_ref(),
     }
 }
 

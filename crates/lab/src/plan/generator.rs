@@ -2,31 +2,33 @@
 //! runs would differ in speed for an unrelated reason.
 
 use spec::Class;
+use spec::plan::{Decision, Needed};
 
 use super::setups;
-use super::{Generator, Plan};
+use super::{Generator, Plan, PlannedRun};
 use crate::error::LabError;
 use crate::setup::{Placement, Waiting};
 
-#[must_use]
-pub(crate) fn with_generator(mut plan: Plan) -> Plan {
-    plan.generator = None;
+/// The driver and the way of waiting for these runs; `None` with jobs only.
+pub(super) fn generator(plan: &Plan) -> Option<Decision<Generator>> {
     let measure = &plan.content.measure;
-    let mut clients = plan.runs.iter().filter(|run| !run.is_job()).peekable();
-    if clients.peek().is_none() {
-        return plan;
-    }
-    let most = clients.clone().map(|run| run.clients.div_ceil(run.threads.max(1))).max().unwrap_or(0);
-    let spins = match measure.wait {
-        Waiting::Sleep => false,
-        Waiting::Spin => true,
-        Waiting::Auto => {
-            Placement::is_to_spin(most as usize, 1)
-                && clients.all(|run| setups::setup(&plan, run).placement.can_spin(run.threads as usize))
-        }
+    let clients = || plan.runs.iter().filter(|run| !run.is_job());
+    let most = clients().map(|run| run.clients.div_ceil(run.threads.max(1))).max()?;
+    let can_spin = || clients().all(|run| setups::setup(plan, run).placement.can_spin(run.threads as usize));
+    let many = Placement::is_to_spin(most as usize, 1);
+    let (spins, reason) = match measure.wait {
+        Waiting::Sleep => (false, "wait = \"sleep\""),
+        Waiting::Spin => (true, "wait = \"spin\""),
+        Waiting::Auto if !many => (false, "few clients per thread"),
+        Waiting::Auto if can_spin() => (true, "many clients per thread, which has a CPU for itself"),
+        Waiting::Auto => (false, "threads have no CPU for themselves"),
     };
-    plan.generator = Some(Generator { driver: measure.driver, clients_per_thread: most, spins });
-    plan
+    let generator = Generator { driver: measure.driver, clients_per_thread: most, spins };
+    let waits = plan.decisions.placement.as_ref().is_some_and(Decision::is_open);
+    Some(match measure.wait == Waiting::Auto && many && waits {
+        true => Decision::open(generator, "threads spin if each has a CPU for itself", [Needed::Calibration]),
+        false => Decision::decided(generator, reason),
+    })
 }
 
 /// Refuses spinning threads without CPUs for themselves.
@@ -34,7 +36,7 @@ pub(crate) fn with_generator(mut plan: Plan) -> Plan {
 /// # Errors
 /// As text, with what to write.
 pub fn check_waiting(plan: &Plan) -> Result<(), LabError> {
-    let cannot = |run: &&super::PlannedRun| {
+    let cannot = |run: &&PlannedRun| {
         !run.is_job() && !setups::setup(plan, run).placement.can_spin(run.threads as usize)
     };
     let wanted = plan.content.measure.wait == Waiting::Spin;
@@ -79,12 +81,9 @@ mod tests {
         let ways = |more: &str, factors: &str| {
             let mut plan = plan(&format!("{LADDER}{more}[factors]\n{factors}\n"));
             let own = Placement { clients: "0".parse().ok(), alone: true, ..Placement::default() };
-            plan.placement = Some(super::super::ChosenPlacement {
-                level: "own".to_owned(),
-                placement: own,
-                why: String::new(),
-            });
-            let plan = with_generator(plan);
+            let own = super::super::ChosenPlacement { level: "own".to_owned(), placement: own };
+            plan.decisions.placement = Some(Decision::decided(own, ""));
+            plan.decisions.generator = generator(&plan);
             let mut ways: Vec<_> = plan.runs.iter().map(|run| setups::setup(&plan, run).spin()).collect();
             ways.sort();
             ways.dedup();

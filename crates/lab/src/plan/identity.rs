@@ -16,7 +16,7 @@ pub fn hash(content: &Content) -> String {
 /// The content without what may differ between equal experiments: the paths of files, and the user of the
 /// server.
 pub(super) fn identity(content: &Content) -> Value {
-    let mut content = content.clone();
+    let mut content = Content { cpus: None, ..content.clone() };
     for prepare in content.data.values_mut().chain([&mut content.prepare]) {
         *prepare = preparation::portable(prepare);
     }

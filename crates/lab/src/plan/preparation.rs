@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use spec::Class;
+use spec::plan::Facts;
 use workloads::Preparation;
 use workloads::jobs::Job;
 
 use super::PlannedPreparation;
-use super::inputs::fingerprint;
 use crate::error::LabError;
 
 /// The jobs of a preparation that this pgdyno planned.
@@ -14,9 +15,18 @@ pub(crate) fn jobs_of(prepare: &PlannedPreparation) -> Preparation {
     Preparation::of(&prepare.jobs).expect("they were read when it was planned")
 }
 
-pub(crate) fn planned_preparation(jobs: &Preparation) -> Result<PlannedPreparation, LabError> {
+/// Facts are learnt before a plan is made.
+pub(super) fn unknown(what: &str) -> LabError {
+    LabError::failed(Class::Internal, format!("nothing is known about {what}"), "")
+}
+
+/// The plan of a preparation; `facts` are of the files that it reads.
+pub(crate) fn planned_preparation(jobs: &Preparation, facts: &Facts) -> Result<PlannedPreparation, LabError> {
     let files: Vec<(String, PathBuf)> = jobs.jobs().iter().flat_map(|job| files(&**job)).collect();
-    let inputs = files.into_iter().map(|(name, path)| Ok((name, fingerprint(&path)?)));
+    let inputs = files.into_iter().map(|(name, path)| {
+        let hash = facts.sha256(&path).ok_or_else(|| unknown(&path.display().to_string()))?;
+        Ok((name, hash.to_owned()))
+    });
     let inputs = inputs.collect::<Result<_, LabError>>()?;
     Ok(PlannedPreparation { jobs: jobs.options(), inputs })
 }

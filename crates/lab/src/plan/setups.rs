@@ -113,10 +113,10 @@ pub fn setup(plan: &Plan, run: &PlannedRun) -> Setup {
     let arm = setup.arm.filter(|_| !run.beside);
     let none = || (!plan.content.named.changes.is_empty()).then(BTreeMap::new);
     let changes = setup.changes.or_else(none).filter(|_| !run.beside);
-    let chosen = plan.placement.as_ref().map(|chosen| chosen.placement.clone());
+    let chosen = plan.placement().map(|chosen| chosen.placement.clone());
     let placement = chosen.unwrap_or(setup.placement);
     let setup = Setup { seed: run.seed, arm, changes, placement, ..setup };
-    let setup = match &plan.generator {
+    let setup = match plan.generator() {
         Some(generator) => moved_by(generator, setup),
         None => setup,
     };

@@ -1,32 +1,33 @@
 //! Where the arms of a comparison run: each on its own server, a copy of the prepared one, or all on the
-//! existing servers. Decided when the experiment begins, by the available space; stored with the plan, and
-//! not part of the identity.
+//! existing servers. Decided by the available space, and not part of the identity.
 
 use std::collections::BTreeSet;
 
 use server::settings::needs_reload;
 use spec::plan::change::Step;
+use spec::plan::{Decision, Facts, Needed};
 
 use super::burden::{LEAVE_SOMETHING, because_of_background};
 use super::restarts::arms_need_restart;
-use super::{Content, Copies, Facts, Slices, Standing, burden, cells, held, levels};
+use super::{Content, Copies, Slices, Standing, burden, cells, held, levels};
 use crate::factors::{SETTINGS, STORAGE};
 use crate::target_spec::TargetSpec;
 
-/// Where the arms of a plan should run if there is space; `None` if there is nothing to decide.
-pub(super) fn wanted(content: &Content, facts: &Facts) -> Option<Standing> {
+/// Where the arms run; `None` if there is nothing to decide.
+pub(super) fn standing(content: &Content, facts: &Facts) -> Option<Decision<Standing>> {
     content.compare.as_ref()?;
+    let on_one = |why: &str| Some(Decision::decided(Standing::AsTheyAre, why));
     if content.measure.search.is_some() {
-        let why = "a search tries its arms one after the other".to_owned();
-        return Some(Standing::AsTheyAre { why });
+        return on_one("a search tries its arms one after the other");
     }
     if content.varies_storage() {
-        let why = "servers on storages of their own are not copied".to_owned();
-        return (content.compared() != STORAGE).then_some(Standing::AsTheyAre { why });
+        return on_one("servers on storages of their own are not copied")
+            .filter(|_| content.compared() != STORAGE);
     }
     if mounts_anew(content) {
-        let why = "a filesystem is mounted anew for a cold run, which the servers of other arms on it would keep it from";
-        return Some(Standing::AsTheyAre { why: why.to_owned() });
+        return on_one(
+            "a filesystem is mounted anew for a cold run, which the servers of other arms on it would keep it from",
+        );
     }
     let arms = content.arm_names().len() as u32;
     let copies = match content.compared() {
@@ -43,10 +44,23 @@ pub(super) fn wanted(content: &Content, facts: &Facts) -> Option<Standing> {
         return None;
     }
     if let Some(why) = changes_share_a_server(content) {
-        return Some(Standing::AsTheyAre { why });
+        return on_one(&why);
     }
-    Some(with_those_apart(content, copies, |name| facts.writes.contains(name)))
+    Some(match with_those_apart(content, copies, facts) {
+        Err(why) => Decision::decided(Standing::AsTheyAre, why),
+        Ok(copies) => match facts.copies() {
+            Some((true, figures)) => Decision::decided(Standing::Copies(copies), figures),
+            Some((false, why)) => Decision::decided(Standing::AsTheyAre, why),
+            None => {
+                let rule = facts.copies_so_far().unwrap_or(IF_THEY_FIT);
+                Decision::open(Standing::Copies(copies), rule, [Needed::Preparation])
+            }
+        },
+    })
 }
+
+/// Decides about copies before the size of the data is known.
+const IF_THEY_FIT: &str = "if they fit into memory and onto the disk once the data are prepared";
 
 pub(super) fn why_apart(copies: &Copies) -> String {
     because_of_background(&copies.apart, &copies.background)
@@ -73,8 +87,8 @@ fn mounts_anew(content: &Content) -> bool {
 /// stays with its arm: what an arm wrote belongs to it.
 fn needs_copies_to_write(content: &Content, compared: &str, facts: &Facts) -> bool {
     let of_workload = compared.split_once('.').is_some_and(|(name, _)| content.workloads.contains_key(name));
-    let writes = || content.workloads.keys().any(|name| facts.writes.contains(name));
-    let once = || content.workloads.keys().any(|name| facts.jobs.contains(name));
+    let writes = || content.workloads.keys().any(|name| facts.writes(name));
+    let once = || content.workloads.keys().any(|name| facts.is_job(name));
     // Changes made and undone under each arm would be needed on each copy.
     let is_plain = content.named.changes.is_empty() && content.target.tile_servers().is_empty();
     (compared == "workload" || of_workload) && is_plain && held::may_be_sliced(content) && writes() && !once()
@@ -103,7 +117,10 @@ fn changes_share_a_server(content: &Content) -> Option<String> {
 }
 
 /// Adds the workloads for which background work of an idle server would slow the other arm.
-fn with_those_apart(content: &Content, copies: Copies, writes: impl Fn(&str) -> bool) -> Standing {
+///
+/// # Errors
+/// As text, why no arms run on copies: all workloads are such.
+fn with_those_apart(content: &Content, copies: Copies, facts: &Facts) -> Result<Copies, String> {
     let background = match content.compared() {
         SETTINGS => burden::background_settings(content),
         _ => Vec::new(),
@@ -113,13 +130,13 @@ fn with_those_apart(content: &Content, copies: Copies, writes: impl Fn(&str) -> 
     let apart: Vec<String> =
         match background.is_empty() || content.measure.slices.is_some_and(Slices::is_wanted) {
             true => Vec::new(),
-            false => in_grid.iter().filter(|name| writes(name)).cloned().collect(),
+            false => in_grid.iter().filter(|name| facts.writes(name)).cloned().collect(),
         };
     if !apart.is_empty() && apart.len() == in_grid.len() {
-        return Standing::AsTheyAre { why: because_of_background(&apart, &background) };
+        return Err(because_of_background(&apart, &background));
     }
     let background = if apart.is_empty() { Vec::new() } else { background };
-    Standing::Copies(Copies { apart, background, ..copies })
+    Ok(Copies { apart, background, ..copies })
 }
 
 #[cfg(test)]
@@ -199,7 +216,8 @@ mod tests {
             change.replace("do = \"CREATE INDEX i ON t (x)\"", "do = { command = \"x\" }\nundo = \"y\"");
         let plan = compared(&["select-only"], MANAGED, &command);
         assert!(
-            matches!(&plan.standing, Some(Standing::AsTheyAre { why }) if why.contains("a command may change"))
+            plan.standing() == Some(&Standing::AsTheyAre)
+                && words::standing_words(&plan).contains("a command may change")
         );
         assert_eq!(turns(&plan)[0], "select-only without, select-only with");
     }
@@ -232,7 +250,7 @@ mod tests {
 
     #[test]
     fn arms_stand_side_by_side_only_where_that_is_better() {
-        let none = |target: &str, what: &str| compared(&["select-only"], target, what).standing;
+        let none = |target: &str, what: &str| compared(&["select-only"], target, what).decisions.standing;
         let memory = settings("work_mem = \"1MB\"", "work_mem = \"64MB\"");
         assert_eq!(none(MANAGED, &memory), None, "switching costs nothing");
         let change = "[change.index.without]\n[change.index.with]\ndo = \"x\"\nundo = \"y\"\n\

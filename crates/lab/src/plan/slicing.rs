@@ -1,37 +1,95 @@
-//! Whether the arms of a cell take turns in slices, or run one after the other. Decided when the experiment
-//! begins, stored with the plan, and not part of the identity.
+//! Whether the arms of a workload take turns in slices, or run one after the other. Not part of the identity.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use server::managed::Via;
 use server::settings::{needs_reload, needs_restart};
+use spec::plan::{Decision, Facts, Needed};
 
 use super::burden::LEAVE_SOMETHING;
 use super::cells::Cell;
-use super::{Content, Facts, Slices, Slicing, Standing, burden, cells, held, levels};
+use super::{Content, Slices, Slicing, Standing, TargetSpec, burden, cells, held, levels, turns};
 use crate::factors::SETTINGS;
 use crate::setup::{At, Connection, Setup};
 
-/// The decision for this placement of arms; `None` without a comparison.
-pub(super) fn sliced(content: &Content, standing: Option<&Standing>, facts: Facts) -> Option<Slicing> {
-    content.compare.as_ref()?;
-    let mut uncut = BTreeMap::new();
-    for cell in cells::grid(content) {
-        let name = cells::workload_of(content, &cell);
-        if !uncut.contains_key(&name)
-            && let Some(why) = why_uncut(content, &cell, &name, standing, &facts)
-        {
-            uncut.insert(name, why);
-        }
+/// Whether the arms of each workload take turns, for where they run; empty without a comparison.
+pub(super) fn slices(
+    content: &Content,
+    standing: Option<&Decision<Standing>>,
+    facts: &Facts,
+) -> BTreeMap<String, Decision<Slicing>> {
+    let mut decided = BTreeMap::new();
+    if content.compare.is_none() {
+        return decided;
     }
-    Some(Slicing { uncut, facts })
+    let cells = cells::grid(content);
+    for cell in &cells {
+        let name = cells::workload_of(content, cell);
+        if decided.contains_key(&name) {
+            continue;
+        }
+        let of_it = |cell: &&Cell| cells::workload_of(content, cell) == name;
+        let own: Vec<&Cell> = cells.iter().filter(of_it).collect();
+        let outcome = |known: Where<'_>| match own
+            .iter()
+            .find_map(|cell| why_uncut(content, cell, &name, known, facts))
+        {
+            Some(why) => (Slicing::Uncut, why),
+            None => (Slicing::Slices, turns::in_slices(content, &name, known.standing, facts)),
+        };
+        let decision = decision(content, standing, facts, outcome);
+        decided.insert(name, decision);
+    }
+    decided
+}
+
+/// What is known about the servers that arms run on.
+#[derive(Clone, Copy)]
+struct Where<'a> {
+    standing: Option<&'a Standing>,
+    /// Whether two of them are one server.
+    shared: bool,
+}
+
+/// The decision, if it is the same wherever the arms will run; else the expected one, and what decides it.
+fn decision(
+    content: &Content,
+    standing: Option<&Decision<Standing>>,
+    facts: &Facts,
+    outcome: impl Fn(Where<'_>) -> (Slicing, String),
+) -> Decision<Slicing> {
+    let known_shared = facts.shared_server();
+    let expected = Where { standing: standing.map(Decision::value), shared: known_shared.unwrap_or(false) };
+    let on_one = Where { standing: Some(&Standing::AsTheyAre), ..expected };
+    let is_open = standing.is_some_and(Decision::is_open);
+    let places: Vec<Where<'_>> = [expected].into_iter().chain(is_open.then_some(on_one)).collect();
+    let (value, reason) = outcome(expected);
+    let differs = |known: Where<'_>| outcome(known) != (value, reason.clone());
+    let mut needs = Vec::new();
+    if places.iter().any(|known| differs(*known)) {
+        needs.push(Needed::Preparation);
+    }
+    let turns_out_shared = |known: &Where<'_>| outcome(*known) != outcome(Where { shared: true, ..*known });
+    if known_shared.is_none() && has_several_by_url(content) && places.iter().any(turns_out_shared) {
+        needs.push(Needed::Servers);
+    }
+    match needs.is_empty() {
+        true => Decision::decided(value, reason),
+        false => Decision::open(value, reason, needs),
+    }
+}
+
+/// Only servers given by URL can turn out to be one.
+fn has_several_by_url(content: &Content) -> bool {
+    let by_url = |spec: &&TargetSpec| matches!(spec, TargetSpec::Url { .. });
+    content.named.servers.values().filter(by_url).count() > 1
 }
 
 fn why_uncut(
     content: &Content,
     cell: &Cell,
     workload: &str,
-    standing: Option<&Standing>,
+    known: Where<'_>,
     facts: &Facts,
 ) -> Option<String> {
     if let Some(why) = held::why_never(content) {
@@ -43,7 +101,7 @@ fn why_uncut(
     if cell.contains_key("promise") {
         return Some("a promise is judged in uncut runs: a slice empties the queues".to_owned());
     }
-    if !content.together(cell, standing) {
+    if !content.together(cell, known.standing) {
         return Some("its arms run in half-rounds".to_owned());
     }
     let setups = content.arm_names().into_iter().map(|arm| levels::setup(content, cell, arm.as_deref()));
@@ -55,18 +113,18 @@ fn why_uncut(
         return Some("connections by TLS or through a pooler are measured uncut".to_owned());
     }
     let all: BTreeSet<&String> = setups.iter().map(|setup| &setup.workload).collect();
-    if all.iter().any(|name| facts.reconnects.contains(*name)) {
+    if all.iter().any(|name| facts.reconnects(name)) {
         return Some("it connects for each transaction".to_owned());
     }
-    if all.iter().any(|name| facts.jobs.contains(*name)) {
+    if all.iter().any(|name| facts.is_job(name)) {
         return Some("it is done once to its end, and cannot be held".to_owned());
     }
     if let Some(why) = why_not_held(content, &setups) {
         return Some(why.to_owned());
     }
     let ats: BTreeSet<At> = setups.iter().map(Setup::at).collect();
-    let copies = standing.and_then(Standing::copies).is_some_and(|copies| copies.each > 1);
-    if copies || (ats.len() == setups.len() && !facts.shared_server) {
+    let copies = known.standing.and_then(Standing::copies).is_some_and(|copies| copies.each > 1);
+    if copies || (ats.len() == setups.len() && !known.shared) {
         return None;
     }
     why_not_on_one_server(content, workload, &all, facts)
@@ -110,7 +168,7 @@ fn why_not_on_one_server(
             Some(format!("{change} is made and undone on the one server"))
         }
         "clients" | "threads" | "mode" => None,
-        _ if all.iter().any(|name| facts.writes.contains(*name)) => {
+        _ if all.iter().any(|name| facts.writes(name)) => {
             Some(format!("on one server what {workload} writes in one arm is there in the other"))
         }
         _ => None,
@@ -122,9 +180,10 @@ mod tests {
     use std::time::Duration;
 
     use spec::RunEvent;
+    use spec::plan::{Fact, Facts};
 
     use super::super::tests::plan;
-    use super::super::{Plan, identity, revised, turns};
+    use super::super::{Plan, turns};
     use crate::measure::USUAL;
 
     const MANAGED: &str = "managed = {}";
@@ -145,6 +204,19 @@ mod tests {
             "question = \"?\"\n[target]\n{target}\n{workloads}[factors]\nworkload = {builtins:?}\nclients = 2\n{what}\n\
              {load}\nrounds = 4\n"
         ))
+    }
+
+    /// What the two built-in workloads do.
+    fn facts() -> Facts {
+        let does = |name: &str, writes| Fact::Workload {
+            workload: name.into(),
+            writes,
+            is_job: false,
+            reconnects: false,
+        };
+        let mut facts = Facts::default();
+        [does("select-only", false), does("tpcb-like", true)].into_iter().for_each(|fact| facts.learn(fact));
+        facts
     }
 
     fn words(plan: &Plan) -> (usize, String) {
@@ -210,11 +282,11 @@ mod tests {
         let forced = background("[measure]\nslices = true");
         sliced(&forced, 4);
         let tpcb = forced.runs.iter().find(|run| run.workload == "tpcb-like").unwrap();
-        let (kind, burden) = turns::told_of_turns(&forced, tpcb).unwrap();
+        let (kind, burden) = turns::told_of_turns(&forced, &facts(), tpcb).unwrap();
         assert_eq!(kind, RunEvent::SLICED_ALL_THE_SAME);
         assert!(burden.contains("tpcb-like writes and the arms differ in wal_buffers"), "{burden}");
         let reads = forced.runs.iter().find(|run| run.workload == "select-only").unwrap();
-        assert_eq!(turns::told_of_turns(&forced, reads), None);
+        assert_eq!(turns::told_of_turns(&forced, &facts(), reads), None);
     }
 
     #[test]
@@ -284,14 +356,5 @@ mod tests {
         let reads = compared(MANAGED, &["select-only"], tries, MEASURE);
         sliced(&reads, 2);
         assert!(reads.copies().is_none());
-    }
-
-    #[test]
-    fn one_that_was_begun_by_an_earlier_build_goes_on_as_it_began() {
-        let plan = settings(MANAGED, &["select-only"], "work_mem = \"64MB\"", MEASURE);
-        let hash = identity::hash(&plan.content);
-        let before = revised::sliced_so(plan, None);
-        assert_eq!(identity::hash(&before.content), hash, "no part of the identity");
-        assert_eq!(words(&before), (0, String::new()));
     }
 }

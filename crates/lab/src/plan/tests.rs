@@ -7,19 +7,35 @@ use super::*;
 use crate::experiment::ExperimentFile;
 use crate::experiment::tests::GOOD;
 use crate::setup::Cache;
-use server::settings::Machine;
 use spec::RunKey;
+use spec::plan::{Decision, Decisions, Fact, Facts, PlacementAdvice};
 use workloads::Preparation;
 
-const MACHINE: Machine = Machine { memory_bytes: 8 << 30, cores: 4 };
+/// Facts of a machine with 8 GB and 4 CPUs, and of the experiment's files.
+fn facts_of(file: &ExperimentFile) -> Facts {
+    let host = Fact::Host { memory_bytes: 8 << 30, cores: 4, cpus: "0-3".parse().ok() };
+    crate::facts::of_files_on(host, file).unwrap_or_else(|error| panic!("{}: {error}", file.path.display()))
+}
+
+fn resolved(file: &ExperimentFile) -> Plan {
+    resolve(file, &facts_of(file)).unwrap_or_else(|error| panic!("{}: {error}", file.path.display()))
+}
 
 pub(crate) fn plan(text: &str) -> Plan {
-    expand::expand(&file(text), MACHINE).unwrap()
+    resolved(&file(text))
+}
+
+/// The plan, once these facts are known too; and all facts.
+pub(crate) fn plan_with(text: &str, learnt: impl IntoIterator<Item = Fact>) -> (Plan, Facts) {
+    let file = file(text);
+    let mut facts = facts_of(&file);
+    learnt.into_iter().for_each(|fact| facts.learn(fact));
+    (resolve(&file, &facts).unwrap(), facts)
 }
 
 pub(crate) fn plan_of(path: &Path, text: &str) -> Plan {
     let file = ExperimentFile::parse(path, text, false, &|_| None).unwrap_or_else(|e| panic!("{e}"));
-    expand::expand(&file, MACHINE).unwrap()
+    resolved(&file)
 }
 
 fn file(text: &str) -> ExperimentFile {
@@ -52,19 +68,20 @@ fn arm_index(run: &PlannedRun) -> usize {
 /// Known only when they are open: both arms see what one writes.
 #[test]
 fn arms_that_turn_out_to_share_a_server_take_no_turns_where_they_write() {
-    let plan = plan(
-        "question = \"?\"\n[server.a]\nurl = \"host=h dbname=x\"\n[server.b]\nurl = \"host=h dbname=y\"\n\
+    let text = "question = \"?\"\n[server.a]\nurl = \"host=h dbname=x\"\n[server.b]\nurl = \"host=h dbname=y\"\n\
          [workload.read]\npgbench = { builtin = \"select-only\" }\n[workload.write]\npgbench = { builtin = \"tpcb-like\" }\n\
          [factors]\nworkload = [\"read\", \"write\"]\nserver = [\"a\", \"b\"]\n[compare]\nfactor = \"server\"\nbase = \"a\"\n\
-         [measure]\nrounds = 2\nduration = \"2s\"\n",
-    );
-    let uncut = |plan: &Plan| plan.slicing.clone().unwrap().uncut;
-    assert!(uncut(&plan).is_empty(), "{:?}", uncut(&plan));
-    let shared = revised::on_a_shared_server(&plan);
-    let told = uncut(&shared);
-    assert_eq!(told.keys().collect::<Vec<_>>(), ["write"]);
-    assert!(told["write"].contains("on one server"), "{told:?}");
-    assert_eq!(identity::hash(&shared.content), identity::hash(&plan.content));
+         [measure]\nrounds = 2\nduration = \"2s\"\n";
+    let slices = |plan: &Plan| -> Vec<(Slicing, bool)> {
+        plan.decisions.slices.values().map(|slicing| (*slicing.value(), slicing.is_open())).collect()
+    };
+    let before = plan(text);
+    assert_eq!(slices(&before), [(Slicing::Slices, false), (Slicing::Slices, true)]);
+    let (shared, _) = plan_with(text, [Fact::Servers { shared: true }]);
+    assert_eq!(slices(&shared), [(Slicing::Slices, false), (Slicing::Uncut, false)]);
+    let why = shared.slicing("write").unwrap().why();
+    assert!(why.contains("on one server"), "{why}");
+    assert_eq!(identity::hash(&shared.content), identity::hash(&before.content));
 }
 
 #[test]
@@ -159,7 +176,7 @@ proptest! {
         let short = plan(&text(2, &[1, 4], 2, true, half * 2));
         let long = plan(&text(2, &[1, 4], 2, true, (half + more) * 2));
         prop_assert_eq!(identity::hash(&short.content), identity::hash(&long.content));
-        prop_assert_eq!(short.seed, long.seed);
+        prop_assert_eq!(short.seed(), long.seed());
         prop_assert_eq!(&long.runs[..short.runs.len()], &short.runs[..]);
         prop_assert!(diff(&short, &long).is_empty());
     }
@@ -172,10 +189,9 @@ fn arms_stand_next_to_each_other_unless_switching_takes_a_restart() {
     let grid: Vec<_> = pairs.runs.iter().filter(|run| !run.beside).collect();
     assert!(grid.chunks(2).all(|pair| pair[0].factors == pair[1].factors && pair[0].arm != pair[1].arm));
 
-    let halves = plan(&text(2, &[1, 4], 2, true, 4));
+    let no_room = Fact::Copies { fit: false, why: "no room".into() };
+    let (halves, _) = plan_with(&text(2, &[1, 4], 2, true, 4), [no_room]);
     assert_eq!(halves.content.scheme, Scheme::HalfRounds);
-    let one_server = Standing::AsTheyAre { why: "no room".into() };
-    let halves = revised::standing_so(halves, Some(one_server));
     assert_eq!(cost::estimate(&halves).restarts, 5, "one to begin with, and one in each of four rounds");
     assert_eq!(plan(&text(1, &[1], 1, false, 3)).content.scheme, Scheme::Single);
 }
@@ -188,7 +204,7 @@ fn the_seed_stands_once_in_what_people_read() {
     assert_eq!(whole.names().last().copied(), Some("seed"));
     assert_eq!(short.columns, whole.columns[..whole.columns.len() - 1]);
     assert!(short.rows.iter().all(|row| row.len() == short.columns.len()));
-    let line = format!("seed {}; each run's own is made from it", plan.seed);
+    let line = format!("seed {}; each run's own is made from it", plan.seed());
     assert_eq!(words::words(&plan).iter().filter(|known| **known == line).count(), 1);
 }
 
@@ -208,12 +224,14 @@ fn cells_are_in_random_order_that_the_seed_fixes() {
 
 #[test]
 fn a_repetition_is_the_same_experiment_with_other_seeds() {
-    let first = plan(&text(1, &[1], 2, false, 2));
-    let again = revised::repeated(first.clone(), 1);
+    let text = text(1, &[1], 2, false, 2);
+    let first = plan(&text);
+    let (again, _) = plan_with(&text, [Fact::Repetition { repetition: 1 }]);
     assert_eq!(identity::hash(&first.content), identity::hash(&again.content));
     assert!(first.runs.iter().all(|run| again.runs.iter().all(|other| other.seed != run.seed)));
-    assert_eq!(revised::repeated(first.clone(), 0), first);
-    assert_eq!(revised::with_seed(again.clone(), first.seed), first);
+    let (known, _) = plan_with(&text, [Fact::Repetition { repetition: 0 }]);
+    assert_eq!(known.runs, first.runs);
+    assert!(first.decisions.seed.is_open() && !known.decisions.seed.is_open());
 }
 
 #[test]
@@ -266,7 +284,7 @@ fn runs_are_sized_by_the_budget() {
     // round.
     let total = |plan: &Plan| cost::estimate(plan).total.as_secs_f64();
     assert!(total(&plan) < 190.0, "{}", total(&plan));
-    let plan = revised::standing_so(plan, None);
+    let (plan, _) = plan_with(&written("3min"), [Fact::Copies { fit: false, why: String::new() }]);
     assert!((170.0..=180.0).contains(&total(&plan)), "{}", total(&plan));
     assert_eq!(sized("1s").content.measure.duration_s, 1.0);
     assert_eq!(sized("10h").content.measure.duration_s, 10.0);
@@ -310,7 +328,8 @@ fn preparations_keep_the_identity_of_earlier_builds() {
     let osm =
         workloads::osm::Options { program: Some("/bin/x".into()), ..workloads::osm::Options::new(extract) };
     let jobs = Preparation { osm: vec![osm], pgbench: None, sql: vec![sql] };
-    let identity = serde_json::to_value(preparation::portable(&planned_preparation(&jobs).unwrap())).unwrap();
+    let identity =
+        serde_json::to_value(preparation::portable(&crate::facts::preparation(&jobs).unwrap())).unwrap();
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     let wanted = serde_json::json!({
         "osm": {
@@ -346,8 +365,7 @@ fn shipped_experiments_are_the_same_experiments() {
         let text = std::fs::read_to_string(path).unwrap();
         let file = ExperimentFile::parse(path, &text, false, &variables)
             .unwrap_or_else(|problems| panic!("{problems}"));
-        let plan =
-            expand::expand(&file, MACHINE).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let plan = resolved(&file);
         format!("{}: {}", path.file_stem().unwrap().display(), identity::hash(&plan.content))
     };
     let found: Vec<String> = files.iter().map(hash).collect();
@@ -375,7 +393,7 @@ fn experiments_of_earlier_files_are_the_same_experiments() {
         let path = folder.path().join("e.toml");
         let file = ExperimentFile::parse(&path, text, full, &variables)
             .unwrap_or_else(|problems| panic!("{problems}"));
-        identity::hash(&expand::expand(&file, MACHINE).unwrap().content)
+        identity::hash(&resolved(&file).content)
     };
     let workload = "question = \"?\"\n[target]\nurl = \"host=h dbname=d\"\nchange_server = true\nredis = \"redis://h:1/\"\n[workload.z]\npgbench = { builtin = [\"select-only@9\", \"tpcb-like\"], define = { a = 1, b = 2.50, c = \"x\" } }\n[workload.a]\nredis = { command = \"get\" }\n";
     let cases = [
@@ -705,7 +723,7 @@ fn workloads_have_loads_of_their_own() {
     assert_eq!(keys, ["clients", "promise", "rate_per_client", "workload"]);
     assert_eq!(short.runs[0].factors.len(), 2);
     let full = ExperimentFile::parse(Path::new("e.toml"), LOADS, true, &|_| None).unwrap();
-    let full = expand::expand(&full, MACHINE).unwrap();
+    let full = resolved(&full);
     assert_eq!(asked(&full)[2..], ["ladder 16 Some(16.0) None"]);
 }
 
@@ -717,4 +735,145 @@ fn a_bound_counts_only_where_it_is_given() {
     assert_eq!(plain.get("bound"), None);
     let bound = serde_json::to_value(&with("[load]\nbound = \"5%\"\n").content).unwrap();
     assert_eq!(bound.get("bound"), Some(&serde_json::json!(0.05)));
+}
+
+/// Experiments that leave different decisions open.
+fn undecided() -> Vec<String> {
+    let by_url = "question = \"?\"\n[server.a]\nurl = \"host=h dbname=x\"\n[server.b]\nurl = \"host=h dbname=y\"\n\
+         [workload.read]\npgbench = { builtin = \"select-only\" }\n[workload.write]\npgbench = { builtin = \"tpcb-like\" }\n\
+         [factors]\nworkload = [\"read\", \"write\"]\nserver = [\"a\", \"b\"]\n[compare]\nfactor = \"server\"\nbase = \"a\"\n\
+         [measure]\nrounds = 2\n";
+    let log = "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { builtin = \"tpcb-like\" }\n\
+         [workload.r]\npgbench = { builtin = \"select-only\" }\n[factors]\nworkload = [\"w\", \"r\"]\nclients = [4, 64]\n\
+         [settings.small]\n[settings.large]\nwal_buffers = \"16MB\"\n[compare]\nfactor = \"settings\"\nbase = \"small\"\n\
+         [measure]\nrounds = 4\n";
+    let search = "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { builtin = \"select-only\" }\n\
+         [factors]\nclients = 4\n[load]\nsearch = { promise = \"p99 < 5ms\", grow_clients = true }\n[measure]\nduration = \"2s\"\n";
+    let script = "question = \"?\"\n[target]\nmanaged = {}\n[workload.w]\npgbench = { builtin = \"tpcb-like\" }\n\
+         [factors]\n\"w.builtin\" = [\"tpcb-like\", \"simple-update\"]\nversion = [17, 18]\n[compare]\nfactor = \"w.builtin\"\nbase = \"tpcb-like\"\n\
+         [measure]\nrounds = 2\nthreads = 2\n";
+    let more = [by_url, log, search, script].map(str::to_owned);
+    [text(2, &[1, 64], 2, true, 2), text(1, &[4], 2, false, 2)].into_iter().chain(more).collect()
+}
+
+/// Facts that may be learnt about any of them.
+fn learnable() -> impl Strategy<Value = Fact> {
+    let part = prop::sample::select(vec![
+        "",
+        "version 17",
+        "version 18",
+        "server a",
+        "server b",
+        "workload w",
+        "workload w, settings large",
+        "workload w0",
+        "workload r, settings small",
+        "workload cache",
+        "version 17, workload w, w.builtin tpcb-like",
+    ]);
+    let level = prop::option::of(prop::sample::select(vec!["free", "apart", "same", "awake", "nowhere"]));
+    prop_oneof![
+        part.clone().prop_map(|what| Fact::Found { what: what.into() }),
+        part.prop_map(|what| Fact::Missing { what: what.into(), why: "not installed".into() }),
+        (0_u64..3).prop_map(|repetition| Fact::Repetition { repetition }),
+        level.prop_map(|level| Fact::Calibration {
+            advice: PlacementAdvice {
+                level: level.map(str::to_owned),
+                day: "2026-11-01".into(),
+                why: "it is so".into()
+            }
+        }),
+        any::<bool>().prop_map(|fit| Fact::Copies { fit, why: "1 GB".into() }),
+        Just(Fact::CopiesSoFar { figures: "2 GB".into() }),
+        any::<bool>().prop_map(|shared| Fact::Servers { shared }),
+        prop::option::of(1_u32..100).prop_map(|most| Fact::Clients { most }),
+    ]
+}
+
+/// What is decided, by name.
+fn decided(plan: &Plan) -> BTreeMap<String, String> {
+    fn of<T: std::fmt::Debug>(decision: &Decision<T>) -> Option<String> {
+        (!decision.is_open()).then(|| format!("{decision:?}"))
+    }
+    let Decisions { repetition, seed, left_out, placement, standing, slices, generator, clients } =
+        &plan.decisions;
+    let slices = slices.iter().map(|(name, slicing)| (format!("slices of {name}"), of(slicing)));
+    let all = [
+        ("repetition", of(repetition)),
+        ("seed", of(seed)),
+        ("left out", of(left_out)),
+        ("placement", placement.as_ref().and_then(of)),
+        ("standing", standing.as_ref().and_then(of)),
+        ("generator", generator.as_ref().and_then(of)),
+        ("clients", clients.as_ref().and_then(of)),
+    ];
+    let all = all.into_iter().map(|(name, decided)| (name.to_owned(), decided)).chain(slices);
+    all.filter_map(|(name, decided)| Some((name, decided?))).collect()
+}
+
+proptest! {
+    #[test]
+    fn more_facts_change_no_decision(which in 0_usize..6, learnt in prop::collection::vec(learnable(), 0..14)) {
+        let file = file(&undecided()[which]);
+        let mut facts = facts_of(&file);
+        let mut before = resolve(&file, &facts).unwrap();
+        for fact in learnt {
+            facts.learn(fact);
+            let plan = resolve(&file, &facts).unwrap();
+            let (was, now) = (decided(&before), decided(&plan));
+            for (name, decision) in &was {
+                prop_assert_eq!(now.get(name), Some(decision), "{}", name);
+            }
+            // The same facts, once more.
+            prop_assert_eq!(&resolve(&file, &facts).unwrap(), &plan);
+            before = plan;
+        }
+    }
+
+    #[test]
+    fn what_goes_on_has_the_plan_that_it_began_with(
+        which in 0_usize..6,
+        learnt in prop::collection::vec(learnable(), 0..14),
+        later in prop::collection::vec(learnable(), 0..14),
+    ) {
+        let file = file(&undecided()[which]);
+        let mut facts = facts_of(&file);
+        learnt.into_iter().for_each(|fact| facts.learn(fact));
+        let plan = resolve(&file, &facts).unwrap();
+        let stored: Facts = serde_json::from_str(&serde_json::to_string(&facts).unwrap()).unwrap();
+        let same = stored.clone().followed_by(facts_of(&file));
+        prop_assert_eq!(&resolve(&file, &same).unwrap(), &plan);
+        // What another invocation learns decides only what was open.
+        let mut again = stored.followed_by(facts_of(&file));
+        later.into_iter().for_each(|fact| again.learn(fact));
+        let now = decided(&resolve(&file, &again).unwrap());
+        for (name, decision) in decided(&plan) {
+            prop_assert_eq!(now.get(&name), Some(&decision), "{}", name);
+        }
+    }
+}
+
+#[test]
+fn enough_facts_decide_everything() {
+    for text in undecided() {
+        let file = file(&text);
+        let mut facts = facts_of(&file);
+        let plan = resolve(&file, &facts).unwrap();
+        let open = |plan: &Plan| {
+            plan.decisions.rows().into_iter().filter(|row| !row.needs.is_empty()).collect::<Vec<_>>()
+        };
+        assert!(!open(&plan).is_empty(), "{text}");
+        for run in &plan.runs {
+            facts.learn(Fact::Found { what: part::of_server(&plan, run) });
+            facts.learn(Fact::Found { what: part::of_cell(&plan, run) });
+        }
+        facts.learn(Fact::Repetition { repetition: 0 });
+        facts.learn(Fact::Calibration {
+            advice: PlacementAdvice { level: None, day: String::new(), why: String::new() },
+        });
+        facts.learn(Fact::Servers { shared: false });
+        facts.learn(Fact::Copies { fit: true, why: String::new() });
+        facts.learn(Fact::Clients { most: Some(90) });
+        assert_eq!(open(&resolve(&file, &facts).unwrap()), [], "{text}");
+    }
 }

@@ -22,12 +22,13 @@ pub fn words(plan: &Plan) -> Vec<String> {
     lines.push(format!("target: {}", target_words(plan)));
     lines.extend(preparation_words(plan));
     lines.extend(arms_words(plan));
-    lines.extend(plan.not_run.iter().map(|NotRun { what, why }| format!("not run: {what}: {why}")));
+    lines.extend(plan.not_run().iter().map(|NotRun { what, why }| format!("not run: {what}: {why}")));
     lines.extend(storage_words(plan));
     lines.extend(turns::placement_words(plan));
-    lines.extend(plan.generator.iter().map(Generator::words));
+    lines.extend(plan.generator().map(Generator::words));
     lines.push(order_words(plan));
-    lines.push(format!("seed {}; each run's own is made from it", plan.seed));
+    lines.push(format!("seed {}; each run's own is made from it", plan.seed()));
+    lines.extend(open_words(plan));
     if plan.content.measure.search.is_some() {
         lines.push(search_length_words(plan));
         return lines;
@@ -55,9 +56,15 @@ pub fn words(plan: &Plan) -> Vec<String> {
     lines
 }
 
+/// What is still open, the rule that decides it, and the facts that are missing.
+fn open_words(plan: &Plan) -> Vec<String> {
+    let open = plan.decisions.rows().into_iter().filter(|row| !row.needs.is_empty());
+    open.map(|row| format!("open until {} is known: {}: {}", row.needs_words(), row.what, row.why)).collect()
+}
+
 fn search_length_words(plan: &Plan) -> String {
     let (measure, per_run) = (&plan.content.measure, cost::estimate(plan).per_run);
-    let [least, most] = crate::strategies::of(plan, &[], None).usual(&[]);
+    let [least, most] = crate::strategies::of(plan, &[]).usual(&[]);
     let [from, to] = [least, most].map(|runs| crate::words::duration(per_run * runs as u32));
     format!(
         "{least} to {most} runs of {} s (warm-up {} s), {from} to {to} in all, more where trials disagree, preparation not counted",
@@ -169,11 +176,12 @@ fn is_by_url(plan: &Plan, at: &At) -> bool {
 }
 
 pub(crate) fn standing_words(plan: &Plan) -> String {
-    let Some(standing) = &plan.standing else { return String::new() };
+    let Some(standing) = &plan.decisions.standing else { return String::new() };
+    let why = standing.why();
     let half = plan.content.scheme == Scheme::HalfRounds;
-    match standing {
-        Standing::AsTheyAre { why } if half => format!("half-rounds, on one server: {why}"),
-        Standing::AsTheyAre { why } => {
+    match standing.value() {
+        Standing::AsTheyAre if half => format!("half-rounds, on one server: {why}"),
+        Standing::AsTheyAre => {
             format!("arms on the servers as they were prepared, not on copies: {why}")
         }
         Standing::Copies(copies) => {
@@ -186,15 +194,11 @@ pub(crate) fn standing_words(plan: &Plan) -> String {
                 (number, true) => format!("on {number} copies, which arms swap every round"),
                 (number, false) => format!("on {number} copies, each arm on its own"),
             };
-            let figures = match copies.figures.as_str() {
-                "" => "if they fit into memory and onto the disk once the data are prepared".to_owned(),
-                figures => figures.to_owned(),
-            };
             let apart = match copies.apart.is_empty() {
                 true => String::new(),
                 false => format!("; half-rounds for {}: {}", copies.apart.join(", "), why_apart(copies)),
             };
-            format!("side by side {each}, started anew every round ({figures}){apart}")
+            format!("side by side {each}, started anew every round ({why}){apart}")
         }
     }
 }
@@ -208,7 +212,7 @@ fn rounds_words(plan: &Plan) -> String {
     if let Some(asked) = &plan.content.measure.search {
         return search_words(asked, plan.content.compare.is_some());
     }
-    if plan.standing.is_some() {
+    if plan.standing().is_some() {
         let rounds = crate::words::count(plan.rounds as usize, "round");
         let order = match plan.scheme() {
             Scheme::HalfRounds if plan.copies().is_none() => {

@@ -6,7 +6,7 @@ use engine::Until;
 use results::{ExperimentId, Finished, Store};
 use server::host;
 use sha2::{Digest, Sha256};
-use spec::plan::{Options, Recorded, SingleEnd, SingleLoad, SinglePlan};
+use spec::plan::{Fact, Options, Recorded, SingleEnd, SingleLoad, SinglePlan};
 use spec::{Artifact, Experiment, Host, RunKey, Target, Text};
 use workloads::{ScriptInfo, pgbench};
 
@@ -117,6 +117,8 @@ pub(crate) struct Results {
     /// Its number and this invocation's, from this invocation's first run on.
     begun: Option<(ExperimentId, u32)>,
     texts: Vec<Text>,
+    /// What was learnt, and is not stored yet.
+    facts: Vec<Fact>,
     /// For unplanned runs: their round, and the number of runs before them.
     numbers: Option<(u32, u32)>,
     command: Option<spec::shell::Command>,
@@ -132,8 +134,9 @@ impl Results {
         again: bool,
     ) -> Result<Self, LabError> {
         store.check_writable()?;
-        let (path, begun, numbers, command, texts) = (path.to_owned(), None, None, None, Vec::new());
-        Ok(Self { store, path, experiment, at, again, known, begun, texts, numbers, command })
+        let (path, begun, numbers, command) = (path.to_owned(), None, None, None);
+        let (texts, facts) = (Vec::new(), Vec::new());
+        Ok(Self { store, path, experiment, at, again, known, begun, texts, facts, numbers, command })
     }
 
     pub(crate) fn made_by(self, command: Option<spec::shell::Command>) -> Self {
@@ -153,8 +156,9 @@ impl Results {
         let round = before.iter().map(|run| run.round).fold(jobs, u32::max) + 1;
         let numbers = Some((round, before.len() as u32));
         let experiment = identity.experiment(round);
-        let (path, begun, again, command, texts) = (path.to_owned(), None, false, None, Vec::new());
-        Ok(Self { store, path, experiment, at, again, known, begun, texts, numbers, command })
+        let (path, begun, again, command) = (path.to_owned(), None, false, None);
+        let (texts, facts) = (Vec::new(), Vec::new());
+        Ok(Self { store, path, experiment, at, again, known, begun, texts, facts, numbers, command })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -190,6 +194,7 @@ impl Results {
         };
         self.begun = Some((id, invocation));
         self.store.keep_texts(id, &std::mem::take(&mut self.texts))?;
+        self.store.keep_facts(id, &std::mem::take(&mut self.facts))?;
         if let Some(command) = self.command.take() {
             self.store.keep_command(id, &command)?;
         }
@@ -207,6 +212,10 @@ impl Results {
 
     pub(crate) fn add_texts(&mut self, texts: Vec<Text>) {
         self.texts.extend(texts);
+    }
+
+    pub(crate) fn add_facts(&mut self, facts: Vec<Fact>) {
+        self.facts.extend(facts);
     }
 
     pub(crate) fn supersede(&mut self, runs: &[i64], why: &str) -> Result<(), LabError> {

@@ -8,6 +8,7 @@ use protocol::postgres::Place;
 use results::Finished;
 use server::placement::{Placed, Spread};
 use server::{Stop, StopPhase};
+use spec::plan::TransactionLengths;
 use spec::{Doubt, Reason, Run, RunEvent, Slice, Validity, figures};
 use workloads::Places;
 
@@ -35,13 +36,14 @@ struct ReadyTurn<'a> {
 }
 
 impl Runner<'_> {
-    /// Carries out runs in turns, in the order of their first turns.
+    /// Carries out runs in turns, in the order of their first turns. Also returns the lengths of transactions
+    /// that decided about slices, if the warm-up came to that.
     pub(crate) fn run_in_turn(
         &mut self,
         turns: &[Turn<'_>],
         how: &Turns,
         keep: Keep<'_>,
-    ) -> Result<Vec<Done>, LabError> {
+    ) -> Result<(Vec<Done>, Option<Option<TransactionLengths>>), LabError> {
         let mut ready = Vec::with_capacity(turns.len());
         for Turn { run, setup, explain } in turns {
             let mut record = planned(run, setup);
@@ -54,18 +56,18 @@ impl Runner<'_> {
         }
         if ready.iter().any(|turn| turn.record.validity == Validity::Invalid) {
             // Known from the guard; a pair with an invalid run is useless.
-            return self.one_by_one(turns, keep, "an arm is invalid before it begins");
+            return Ok((self.one_by_one(turns, keep, "an arm is invalid before it begins")?, None));
         }
         let Some((measured, taken, cpus)) = self.measure_turns(&ready, how, keep)? else {
             let why = "connected at the same time, all arms need more connections than the server takes";
-            return self.one_by_one(turns, keep, why);
+            return Ok((self.one_by_one(turns, keep, why)?, None));
         };
         let mut done = Vec::with_capacity(ready.len());
         for (arm, (mut turn, measured)) in ready.into_iter().zip(measured).enumerate() {
             turn.record.events.extend(cpus.as_deref().map(|cpus| event(RunEvent::SPREAD, by_turns(cpus))));
             done.push(self.conclude_turn(turn, arm, measured, &taken)?);
         }
-        Ok(done)
+        Ok((done, taken.lengths))
     }
 
     fn one_by_one(&mut self, turns: &[Turn<'_>], keep: Keep<'_>, why: &str) -> Result<Vec<Done>, LabError> {

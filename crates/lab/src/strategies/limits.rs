@@ -18,7 +18,8 @@ pub(crate) struct Limits<'a> {
 }
 
 impl<'a> Limits<'a> {
-    pub(crate) fn new(plan: &'a Plan, asked: &'a AskedLimit, most_clients: Option<u32>) -> Self {
+    pub(crate) fn new(plan: &'a Plan, asked: &'a AskedLimit) -> Self {
+        let most_clients = plan.decisions.clients.as_ref().and_then(|decision| *decision.value());
         Self { plan, asked, most_clients }
     }
 
@@ -111,7 +112,7 @@ impl<'a> Limits<'a> {
         if self.asked.grow_clients {
             factors.insert("clients".to_owned(), clients.to_string());
         }
-        let seed = order::seed_of(self.plan.seed, round, &factors);
+        let seed = order::seed_of(self.plan.seed(), round, &factors);
         let threads = cell.threads.max(1).min(clients);
         let rate = rate.map(|rate| rate.mean(self.plan.content.measure.duration_s));
         PlannedRun { sequence: sequence as u32, round, factors, rate, clients, threads, seed, ..cell.clone() }

@@ -47,14 +47,10 @@ pub(crate) struct Next {
 }
 
 /// The strategy of a plan. `superseded` are runs of earlier invocations that were excluded because the
-/// machine disturbed them; `most_clients` is how many the server accepts, if that matters.
-pub(crate) fn of<'a>(
-    plan: &'a Plan,
-    superseded: &'a [RunKey],
-    most_clients: Option<u32>,
-) -> Box<dyn Course + 'a> {
+/// machine disturbed them.
+pub(crate) fn of<'a>(plan: &'a Plan, superseded: &'a [RunKey]) -> Box<dyn Course + 'a> {
     match &plan.content.measure.search {
-        Some(asked) => Box::new(limits::Limits::new(plan, asked, most_clients)),
+        Some(asked) => Box::new(limits::Limits::new(plan, asked)),
         None => Box::new(list::List::new(plan, superseded)),
     }
 }

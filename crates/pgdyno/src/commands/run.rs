@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::report::ReportData;
 use lab::LabError;
-use lab::execute::{self, Looked};
+use lab::execute::{self, Looked, Planned};
 use lab::experiment::{AskedBeside, ExperimentFile, ReadOptions};
 use lab::foresight::foresee;
 use lab::plan::{self, Plan};
@@ -12,8 +12,6 @@ use results::answer::{self, Answer};
 use results::comparison::{Comparison, Metric};
 use results::ladder::ladders;
 use results::{ExperimentId, Store};
-use server::Stop;
-use server::settings::Machine;
 use spec::Class;
 
 use super::{allowed, by_zoom, loaded, print, print_blocks, print_compared, report as page, signals, typed};
@@ -124,18 +122,28 @@ impl How<'_> {
         }
         let stop = signals::listen()?;
         let mut screen = self.screen();
-        let plan = self.planned(file, &screen, &stop)?;
-        if self.dry_run {
-            return self.dry_run(file, &plan);
-        }
-        let _measuring = self.output.measuring(&mut screen);
         let options = execute::Options {
             results: self.output.results.path(),
             again: self.again,
             pg_bin: self.pg_bin.map(Path::to_owned),
             command: Some(typed::command()),
         };
-        let outcome = execute::run(file, plan, &options, &mut screen, &stop);
+        let Planned { plan, facts, unknown } = execute::planned(file, &options, self.dry_run, &stop)?;
+        if let Some(why) = unknown {
+            warning(&format!("whether it has begun already is not known: {why}"));
+        }
+        self.check_arms(file, &plan)?;
+        for line in plan::words(&plan).into_iter().chain(foresee(&plan, &options.results)) {
+            screen.line(&line);
+        }
+        if let Some(over) = plan::over_budget(&plan, file) {
+            warning(&over);
+        }
+        if self.dry_run {
+            return self.dry_run(file, &plan);
+        }
+        let _measuring = self.output.measuring(&mut screen);
+        let outcome = execute::run(file, facts, &options, &mut screen, &stop);
         drop(screen);
         match outcome {
             Ok(outcome) => self.conclude(&options.results, outcome.experiment),
@@ -158,35 +166,14 @@ impl How<'_> {
         }
     }
 
-    /// Plans the runs that are possible here, and reports the others.
-    fn planned(&self, file: &ExperimentFile, screen: &Screen, stop: &Stop) -> Result<Plan, LabError> {
-        let mut plan = plan::expand(file, Machine::here())?;
-        if let Some([one, other]) = plan::equal_arms(&plan).filter(|_| !file.allows_same()) {
-            let what = format!("{}: arms {one} and {other} are the same", self.name);
-            return Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"));
-        }
-        let results = self.output.results.path();
-        execute::leave_out(&mut plan, file, self.pg_bin, self.dry_run, stop)?;
-        execute::check_promise(file, &plan)?;
-        match execute::choose_placement(&mut plan, &results, self.again) {
-            // A dry run needs no results file.
-            Err(error) if self.dry_run => {
-                warning(&format!("whether it has begun already is not known: {error}"));
+    fn check_arms(&self, file: &ExperimentFile, plan: &Plan) -> Result<(), LabError> {
+        match plan::equal_arms(plan).filter(|_| !file.allows_same()) {
+            Some([one, other]) => {
+                let what = format!("{}: arms {one} and {other} are the same", self.name);
+                Err(LabError::failed(Class::BadInput, what, "give --same if A against A is meant"))
             }
-            chosen => chosen?,
+            None => Ok(()),
         }
-        plan::check_waiting(&plan)?;
-        let plan = execute::look_for_room(plan, file)?;
-        if !self.dry_run {
-            execute::check_sizes(&plan)?;
-        }
-        for line in plan::words(&plan).into_iter().chain(foresee(&plan, &results)) {
-            screen.line(&line);
-        }
-        if let Some(over) = plan::over_budget(&plan, file) {
-            warning(&over);
-        }
-        Ok(plan)
     }
 
     /// Prints the plan, run by run; only reads from the server.

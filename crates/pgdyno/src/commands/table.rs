@@ -44,6 +44,8 @@ enum Kind {
     Differences,
     /// All figures and counters of each run: a line for each, with its unit and which way is better
     Figures,
+    /// What was decided about the experiment, and why: copies, slices, placement, driver, seed, what was left out
+    Decisions,
     /// How far the answers of arms differ from the base: rows, and relative errors of numbers
     Answers,
     /// What machines cost by the month and by the million, at the rates measured: where the experiment has a price list
@@ -80,6 +82,7 @@ impl Kind {
             Self::Scripts => Some("no scripts: no workload has several"),
             Self::Tiles => Some("no tiles: no workload asked for any (tiles = …)"),
             Self::Tile => Some(NO_TILE),
+            Self::Decisions => Some("no decisions: it is a single run, or was imported"),
             Self::Costs => Some(
                 "no costs: the experiment has no price list ([prices] in its file), or no rate was measured",
             ),
@@ -201,6 +204,7 @@ fn table(kind: Kind, data: &ReportData) -> Table {
         Kind::Settings => tables::settings(data),
         Kind::Differences => tables::differences(data),
         Kind::Figures => tables::figures(data),
+        Kind::Decisions => tables::decisions(data),
         Kind::Answers => tables::answers(data),
     }
 }

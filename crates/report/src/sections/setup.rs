@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::Table;
-use spec::plan::{Plan, Standing};
+use spec::plan::Plan;
 use spec::{Arm, Experiment, Host, OrderScheme, RunEvent, Setting, Target};
 
 use crate::block::Block;
@@ -24,10 +24,10 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 
 /// Where a plan places arms; empty if nothing was decided.
 fn standing(plan: Option<&Plan>) -> String {
-    let copies = match plan.and_then(|plan| plan.standing.as_ref()) {
-        None => return String::new(),
-        Some(Standing::AsTheyAre { why }) => return format!("on the servers as they were prepared: {why}"),
-        Some(Standing::Copies(copies)) => copies,
+    let Some(standing) = plan.and_then(|plan| plan.decisions.standing.as_ref()) else { return String::new() };
+    let why = standing.why();
+    let Some(copies) = standing.value().copies() else {
+        return format!("on the servers as they were prepared: {why}");
     };
     let swap = if copies.swapped { ", which arms swap every round" } else { "" };
     let apart = match copies.apart.is_empty() {
@@ -38,7 +38,7 @@ fn standing(plan: Option<&Plan>) -> String {
             copies.background.join(", ")
         ),
     };
-    format!("side by side on copies{swap}: {}{apart}", copies.figures)
+    format!("side by side on copies{swap}: {why}{apart}")
 }
 
 fn ran_on(data: &ReportData) -> BTreeMap<String, BTreeMap<String, BTreeSet<u32>>> {
@@ -76,8 +76,8 @@ fn placement(data: &ReportData) -> String {
 }
 
 fn chosen_placement(experiment: &Experiment) -> String {
-    let chosen = experiment.plan.plan().and_then(|plan| plan.placement.as_ref());
-    chosen.map_or_else(String::new, |chosen| format!("{}: {}", chosen.level, chosen.why))
+    let chosen = experiment.plan.plan().and_then(|plan| plan.decisions.placement.as_ref());
+    chosen.map_or_else(String::new, |chosen| format!("{}: {}", chosen.value().level, chosen.why()))
 }
 
 /// Named facts, then stored facts with their names; empty ones are left out.
@@ -264,7 +264,7 @@ fn settings(caption: &str, names: &[&str], sets: &[InForce<'_>], class: &'static
 
 #[cfg(test)]
 mod tests {
-    use spec::plan::{Copies, Plan, Standing};
+    use spec::plan::{Copies, Decision, Plan, Standing};
 
     use super::{ranges, standing};
 
@@ -273,22 +273,22 @@ mod tests {
         let copies = Copies {
             apart: vec!["tpcb".into()],
             background: vec!["wal_buffers".into()],
-            figures: "they need 1 GB".into(),
             ..Copies::new(2, true)
         };
         for (stand, wanted) in [
             (None, ""),
             (
-                Some(Standing::AsTheyAre { why: "no room".into() }),
+                Some(Decision::decided(Standing::AsTheyAre, "no room")),
                 "on the servers as they were prepared: no room",
             ),
             (
-                Some(Standing::Copies(copies)),
+                Some(Decision::decided(Standing::Copies(copies), "they need 1 GB")),
                 "side by side on copies, which arms swap every round: they need 1 GB; half-rounds for tpcb, each arm \
                  alone with its server, because arms differ in wal_buffers",
             ),
         ] {
-            let plan = Plan { standing: stand, ..Plan::default() };
+            let mut plan = Plan::default();
+            plan.decisions.standing = stand;
             assert_eq!(standing(Some(&plan)), wanted);
         }
     }

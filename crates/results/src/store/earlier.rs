@@ -5,10 +5,11 @@ use std::path::Path;
 
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Transaction, params_from_iter};
+use spec::plan::of_former;
 use spec::{Class, Error};
 
 use super::import::Failure;
-use super::schema::{self, COPIED, State};
+use super::schema::{self, COPIED, FACTS, State};
 use super::{ExperimentId, Sqlite, Store};
 use crate::error::{damaged, not_results};
 
@@ -60,7 +61,7 @@ impl Store {
 
 fn copy(from: &Store, transaction: &Transaction<'_>) -> Result<Vec<ExperimentId>, Failure> {
     let mut numbers = Numbers::new();
-    for table in schema::tables()?.iter().filter(|table| *table != "meta") {
+    for table in schema::tables()?.iter().filter(|table| !["meta", FACTS].contains(&table.as_str())) {
         copy_table(from, transaction, table, &mut numbers)?;
     }
     // Targets of experiments that were copied before.
@@ -96,6 +97,12 @@ fn copy_table(
     while let Some(row) = rows.next().map_err(unreadable)? {
         let values: Sqlite<Vec<Value>> = (0..columns.len()).map(|column| row.get(column)).collect();
         let Some(mut values) = renumbered(&columns, values.map_err(unreadable)?, numbers) else { continue };
+        if let Some(plan) = columns.iter().position(|column| column == "plan_json")
+            && let Value::Text(text) = &mut values[plan]
+            && let Some(present) = of_former(text)
+        {
+            *text = present;
+        }
         if !is_numbered {
             insert.execute(params_from_iter(values))?;
         } else if let Value::Integer(before) = values.remove(0) {
@@ -168,6 +175,7 @@ mod tests {
             connection.pragma_update(None, "application_id", 0).unwrap();
         }
         connection.pragma_update(None, "user_version", version).unwrap();
+        connection.execute_batch(&format!("DROP TABLE IF EXISTS {FACTS}")).unwrap();
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod alone;
 mod course;
 mod earlier;
+mod facts;
 mod import;
 mod plans;
 mod query;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CellOrder, Named, PlannedComparison, PlannedMeasure, PlannedPreparation, PlannedRun, PlannedWorkload,
-    Scheme, Standing, TargetSpec,
+    CellOrder, Cpus, Named, PlannedComparison, PlannedMeasure, PlannedPreparation, PlannedRun,
+    PlannedWorkload, Scheme, Standing, TargetSpec,
 };
 
 /// The factor whose levels are named tables of settings.
@@ -60,6 +60,10 @@ pub struct Content {
     pub measure: PlannedMeasure,
     pub order: CellOrder,
     pub scheme: Scheme,
+    /// CPUs that pgdyno may use on the machine that it was planned for: names of placements stand for some of
+    /// them. Not part of the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<Cpus>,
 }
 
 impl Content {

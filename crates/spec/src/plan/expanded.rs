@@ -4,7 +4,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChosenPlacement, Content, Copies, Generator, PlannedRun, Scheme, Slicing, Standing};
+use super::{
+    ChosenPlacement, Content, Copies, Decision, Decisions, Generator, NotRun, PlannedRun, Scheme, Slicing,
+    Standing,
+};
 use crate::{Prices, RunKey};
 
 /// The factor whose levels are the CPUs of client threads and servers.
@@ -19,15 +22,10 @@ pub struct Plan {
     /// Why it is only a taste, not a measurement.
     pub taste: Option<String>,
     pub rounds: u32,
-    /// Seed of all randomness: from the file, else derived from the identity.
-    pub seed: u64,
     pub content: Content,
     pub runs: Vec<PlannedRun>,
-    /// Where the arms are, if copies were possible.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub standing: Option<Standing>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slicing: Option<Slicing>,
+    #[serde(default)]
+    pub decisions: Decisions,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
     /// How often a block is measured again at most after a disturbance, if the file sets it.
@@ -36,25 +34,45 @@ pub struct Plan {
     /// Whether a sample of transactions is explained, if the file sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain: Option<bool>,
-    /// Runs left out because something is not available.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_run: Vec<NotRun>,
-    /// CPUs of clients and servers, if no level sets them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub placement: Option<ChosenPlacement>,
-    /// The load generator's driver and waiting; only what the file sets is part of the identity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub generator: Option<Generator>,
-}
-
-/// Runs that are not possible on this machine.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct NotRun {
-    pub what: String,
-    pub why: String,
 }
 
 impl Plan {
+    /// Seed of all randomness: from the file, else derived from the identity.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        *self.decisions.seed.value()
+    }
+
+    /// Where the arms run; `None` if there was nothing to decide.
+    #[must_use]
+    pub fn standing(&self) -> Option<&Standing> {
+        self.decisions.standing.as_ref().map(Decision::value)
+    }
+
+    /// The placement of clients and servers, if no level sets it.
+    #[must_use]
+    pub fn placement(&self) -> Option<&ChosenPlacement> {
+        self.decisions.placement.as_ref().map(Decision::value)
+    }
+
+    /// The load generator's driver and waiting; `None` with jobs only.
+    #[must_use]
+    pub fn generator(&self) -> Option<&Generator> {
+        self.decisions.generator.as_ref().map(Decision::value)
+    }
+
+    /// Runs that are left out.
+    #[must_use]
+    pub fn not_run(&self) -> &[NotRun] {
+        self.decisions.left_out.value()
+    }
+
+    /// Whether the arms of a workload take turns in slices; `None` without a comparison.
+    #[must_use]
+    pub fn slicing(&self, workload: &str) -> Option<&Decision<Slicing>> {
+        self.decisions.slices.get(workload)
+    }
+
     /// Whether a sample of a run's transactions is explained after it: once for each cell and arm, in the
     /// first round. By default only where something is compared; this costs a few executions.
     #[must_use]
@@ -96,19 +114,19 @@ impl Plan {
     /// Whether the arms of its cell run next to it.
     #[must_use]
     pub fn has_arms_beside(&self, run: &PlannedRun) -> bool {
-        self.content.scheme != Scheme::Single && self.content.together(&run.factors, self.standing.as_ref())
+        self.content.scheme != Scheme::Single && self.content.together(&run.factors, self.standing())
     }
 
     /// Whether no other server may be active during this run.
     #[must_use]
     pub fn runs_alone(&self, run: &PlannedRun) -> bool {
-        self.copies().is_some() && !self.content.together(&run.factors, self.standing.as_ref())
+        self.copies().is_some() && !self.content.together(&run.factors, self.standing())
     }
 
     /// The copies that arms run on.
     #[must_use]
     pub fn copies(&self) -> Option<&Copies> {
-        self.standing.as_ref()?.copies()
+        self.decisions.copies()
     }
 
     /// The order scheme that is recorded.

@@ -66,7 +66,6 @@ pub struct ChosenPlacement {
     /// The name of a built-in placement.
     pub level: String,
     pub placement: Placement,
-    pub why: String,
 }
 
 impl ChosenPlacement {

@@ -1,41 +1,25 @@
-//! Which arms of a cell take turns in slices, and which run one after the other. Decided at the start of the
-//! experiment, stored with the plan, and not part of the identity.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! Whether the arms of a workload take turns in slices. Decided when the experiment begins, and not part of the
+//! identity.
 
 use serde::{Deserialize, Serialize};
 
-/// Which arms take turns.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Slicing {
-    /// Workloads whose arms run one after the other, with the reason.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub uncut: BTreeMap<String, String>,
-    /// Facts about workloads, to decide again if arms cannot run where planned.
-    #[serde(default, skip_serializing_if = "Facts::is_empty")]
-    pub facts: Facts,
+/// How the arms of a workload run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Slicing {
+    /// In slices, by turns.
+    Slices,
+    /// One after the other.
+    Uncut,
 }
 
-/// Facts about workloads that decide on slices.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    /// Workloads that change data.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub writes: BTreeSet<String>,
-    /// Workloads that connect for each transaction.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub reconnects: BTreeSet<String>,
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub jobs: BTreeSet<String>,
-    /// Whether servers of different arms turned out to be one server.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub shared_server: bool,
-}
-
-impl Facts {
-    /// Whether no fact is set.
+impl Slicing {
+    /// How the arms run, as text.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Slices => "by turns, in slices",
+            Self::Uncut => "one after the other",
+        }
     }
 }

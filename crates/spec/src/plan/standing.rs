@@ -1,6 +1,5 @@
 //! Where the arms of a comparison run: each on its own copy of the prepared server, or all on the given
-//! servers. Decided at the start of the experiment by available space, stored with the plan, and not part of
-//! the identity.
+//! servers. Decided by the available space once the data are prepared, and not part of the identity.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub enum Standing {
     /// Next to each other, each on a copy of its template.
     Copies(Copies),
-    /// On the given servers, with the reason.
-    AsTheyAre { why: String },
+    /// On the given servers.
+    AsTheyAre,
 }
 
 /// Arms on copies.
@@ -27,18 +26,27 @@ pub struct Copies {
     /// The settings that are the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<String>,
-    /// Required and available space, as text; empty until known.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub figures: String,
 }
 
 impl Standing {
+    /// Where the arms run, as text.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::AsTheyAre => "as they were prepared".to_owned(),
+            Self::Copies(Copies { each, swapped, .. }) => {
+                let swap = if *swapped { ", swapped every round" } else { "" };
+                format!("{each} copies of each prepared server{swap}")
+            }
+        }
+    }
+
     /// The copies, if arms run on copies.
     #[must_use]
     pub fn copies(&self) -> Option<&Copies> {
         match self {
             Self::Copies(copies) => Some(copies),
-            Self::AsTheyAre { .. } => None,
+            Self::AsTheyAre => None,
         }
     }
 }
@@ -47,7 +55,7 @@ impl Copies {
     /// Copies without workloads in half-rounds.
     #[must_use]
     pub fn new(each: u32, swapped: bool) -> Self {
-        Self { each, swapped, apart: Vec::new(), background: Vec::new(), figures: String::new() }
+        Self { each, swapped, apart: Vec::new(), background: Vec::new() }
     }
 
     /// The number of the copy that an arm (by index, from 0) uses in a round.

@@ -9,10 +9,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use lab::experiment::{ExperimentFile, ReadOptions};
-use lab::plan;
+use lab::{facts, plan};
 use report::repeat::{Kit, KitFile, in_words};
 use results::Store;
-use server::settings::Machine;
 use spec::shell;
 
 use super::{chosen, loaded};
@@ -146,7 +145,7 @@ fn identify(kit: &Kit, folder: &Path, results: &Path) {
     let Some(path) = &kit.experiment else { return };
     let path = folder.join(path);
     let planned = ExperimentFile::read(&path, &ReadOptions::default()).map_err(anyhow::Error::from);
-    match planned.and_then(|file| Ok(plan::expand(&file, Machine::here())?)) {
+    match planned.and_then(|file| Ok(plan::resolve(&file, &facts::of_files(&file)?)?)) {
         Ok(plan) if plan::hash(&plan.content) == kit.hash => {
             let results = std::path::absolute(results).unwrap_or_else(|_| results.to_owned());
             talk(&format!(
@@ -154,10 +153,11 @@ fn identify(kit: &Kit, folder: &Path, results: &Path) {
                  measures it anew; another results file begins with nothing",
                 results.display()
             ));
-            if plan.seed != kit.seed {
+            if plan.seed() != kit.seed {
                 talk(&format!(
                     "its seed was {}, as --again draws one of its own: begun anew, order and random numbers are those of seed {}",
-                    kit.seed, plan.seed
+                    kit.seed,
+                    plan.seed()
                 ));
             }
         }

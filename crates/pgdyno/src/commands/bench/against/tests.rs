@@ -4,7 +4,7 @@ use std::path::Path;
 
 use lab::experiment::ExperimentFile;
 use lab::plan::Plan;
-use server::settings::Machine;
+use spec::plan::Fact;
 
 use super::base::Folder;
 use super::file;
@@ -14,7 +14,7 @@ use super::made::Made;
 use super::{BenchArgs, has_only_what_can_be_compared};
 use crate::commands::{Command, parse_from};
 
-const HERE: Machine = Machine { memory_bytes: 8 << 30, cores: 2 };
+const HERE: Fact = Fact::Host { memory_bytes: 8 << 30, cores: 2, cpus: None };
 
 fn args(line: &str) -> BenchArgs {
     let words = line.split('|').flat_map(|part| match part.starts_with(' ') {
@@ -43,7 +43,11 @@ fn read(text: &str) -> ExperimentFile {
 }
 
 fn plan(text: &str) -> Plan {
-    lab::plan::expand(&read(text), HERE).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    plan_of(&read(text)).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn plan_of(file: &ExperimentFile) -> Result<Plan, lab::LabError> {
+    lab::plan::resolve(file, &lab::facts::of_files_on(HERE, file)?)
 }
 
 struct Case {
@@ -211,7 +215,7 @@ fn no_password_is_written() {
         let mut file = read(&written.text());
         let before = lab::plan::hash(&plan(&written.text()).content);
         file.log_in_by(&written.logins);
-        assert_eq!(lab::plan::hash(&lab::plan::expand(&file, HERE).unwrap().content), before);
+        assert_eq!(lab::plan::hash(&plan_of(&file).unwrap().content), before);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The files of an experiment: their content is part of its identity, their path is not.
+//! The content of a file as a number: it is part of the identity of an experiment, its path is not.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;

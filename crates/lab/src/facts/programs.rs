@@ -1,5 +1,4 @@
-//! Parts of a plan that are not available on this machine, as far as known without a server: runs that need
-//! them are left out, and this is reported.
+//! What an experiment needs of this machine, as far as known without a server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,57 +10,41 @@ use server::managed::{Choice, Installation, no_server_in};
 use server::page_cache;
 use server::pooler::{self, Installed};
 use server::storage::{Ground, Holds, Storage, available};
-use spec::Class;
+use spec::plan::Fact;
 
-use crate::error::LabError;
 use crate::experiment::ExperimentFile;
-use crate::plan::{NotRun, Plan, PlannedRun, levels, setups};
+use crate::plan::{Plan, levels, part, setups};
 use crate::runner::load_of;
 use crate::setup::{At, Cache, Connection, Setup};
 use crate::target_spec::TargetSpec;
 
-/// Removes runs from a plan that are not possible here. A dry run executes no program that the file names.
-///
-/// # Errors
-/// [`Class::Missing`] when no run is left or, for a comparison, nothing to compare.
-pub fn leave_out(
-    plan: &mut Plan,
+/// Which parts of a plan can be run here. A dry run executes no program that the file names.
+pub(super) fn learn(
+    plan: &Plan,
     file: &ExperimentFile,
     pg_bin: Option<&Path>,
     dry_run: bool,
     stop: &Stop,
-) -> Result<(), LabError> {
+) -> Vec<Fact> {
     let mut looked = Looked { plan, file, pg_bin, dry_run, stop, installed: BTreeMap::new(), pooler: None };
-    let found: Vec<Option<NotRun>> = looked.plan.runs.iter().map(|run| looked.not_run(run)).collect();
-    let unique: BTreeSet<NotRun> = found.iter().flatten().cloned().collect();
-    if unique.is_empty() {
-        return Ok(());
+    let mut seen = BTreeSet::new();
+    let mut facts = Vec::new();
+    for run in &plan.runs {
+        let setup = setups::setup(plan, run);
+        let server = looked.without_server(&setup.at().template());
+        let rest =
+            server.is_none().then(|| looked.without_pooler(&setup).or_else(|| looked.without_cache(&setup)));
+        let parts = [(part::of_server(plan, run), Some(server)), (part::of_cell(plan, run), rest)];
+        for (what, why) in parts.into_iter().filter_map(|(what, why)| Some((what, why?))) {
+            if seen.insert(what.clone()) {
+                facts.push(match why {
+                    None => Fact::Found { what },
+                    Some(why) => Fact::Missing { what, why },
+                });
+            }
+        }
     }
-    let mut kept = found.iter().map(Option::is_none);
-    plan.keep(|_| kept.next().unwrap_or(true));
-    if plan.content.compare.is_some() {
-        // A base run without another arm to compare with is useless.
-        let cell = |run: &PlannedRun| (run.round, run.factors.clone());
-        let mut arms: BTreeMap<_, usize> = BTreeMap::new();
-        plan.runs.iter().for_each(|run| *arms.entry(cell(run)).or_default() += 1);
-        plan.keep(|run| run.beside || arms[&cell(run)] > 1);
-    }
-    plan.not_run = unique.into_iter().collect();
-    nothing_left(plan).map_or(Ok(()), |what| {
-        let why = plan.not_run.iter().map(|NotRun { what, why }| format!("not run: {what}: {why}"));
-        let told: Vec<String> = std::iter::once(what.to_owned()).chain(why).collect();
-        Err(LabError::failed(Class::Missing, told.join("\n"), ""))
-    })
-}
-
-fn nothing_left(plan: &Plan) -> Option<&'static str> {
-    let arms: BTreeSet<&String> = plan.runs.iter().filter_map(|run| run.arm.as_ref()).collect();
-    match &plan.content.compare {
-        _ if plan.runs.is_empty() => Some("nothing of this experiment can be run here"),
-        Some(compare) if !arms.contains(&compare.base) => Some("the base arm cannot be run here"),
-        Some(_) if arms.len() < 2 => Some("there is only one arm that can be run here"),
-        _ => None,
-    }
+    facts
 }
 
 struct Looked<'a> {
@@ -75,19 +58,6 @@ struct Looked<'a> {
 }
 
 impl Looked<'_> {
-    fn not_run(&mut self, run: &PlannedRun) -> Option<NotRun> {
-        let setup = setups::setup(self.plan, run);
-        let at = setup.at().template();
-        if let Some(why) = self.without_server(&at) {
-            return Some(NotRun { what: at.to_string(), why });
-        }
-        let why = self.without_pooler(&setup).or_else(|| self.without_cache(&setup))?;
-        let arm = run.arm.iter().map(|arm| format!("{} {arm}", self.plan.content.compared()));
-        let cell = run.factors.iter().filter(|(key, _)| *key != "clients");
-        let levels = cell.map(|(key, level)| format!("{key} {level}"));
-        Some(NotRun { what: levels.chain(arm).collect::<Vec<_>>().join(", "), why })
-    }
-
     fn without_server(&mut self, at: &At) -> Option<String> {
         if let Some(known) = self.installed.get(at) {
             return known.clone();

@@ -1,0 +1,99 @@
+//! An experiment before it begins: what can be learnt without creating or changing anything, and the plan that
+//! follows.
+
+use server::Stop;
+use spec::Class;
+use spec::plan::{Decision, Facts};
+
+use super::look::check_sizes;
+use super::promised::check_promise;
+use super::{Options, ground};
+use crate::error::LabError;
+use crate::experiment::ExperimentFile;
+use crate::facts;
+use crate::plan::{Plan, check_left, check_waiting, resolve};
+
+/// What is known before an experiment begins.
+#[derive(Debug)]
+pub struct Planned {
+    pub plan: Plan,
+    pub facts: Facts,
+    /// In a dry run: why it is not known whether the experiment has begun.
+    pub unknown: Option<String>,
+}
+
+/// Learns what the plan of an experiment depends on, and plans it.
+///
+/// # Errors
+/// When it cannot be carried out here.
+pub fn planned(
+    file: &ExperimentFile,
+    options: &Options,
+    dry_run: bool,
+    stop: &Stop,
+) -> Result<Planned, LabError> {
+    let files = facts::of_files(file)?;
+    let all = resolve(file, &files)?;
+    let (stored, unknown) = match facts::of_results(&all, &options.results, options.again) {
+        Ok(stored) => (stored, None),
+        // A dry run needs no results file.
+        Err(error) if dry_run => (Facts::default(), Some(error.to_string())),
+        Err(error) => return Err(error),
+    };
+    let mut facts = stored.followed_by(files);
+    let programs = (options.pg_bin.as_deref(), dry_run);
+    for fact in facts::of_programs(&facts, &all, file, programs, stop)? {
+        facts.learn(fact);
+    }
+    facts.learn(facts::calibration());
+    let mut plan = resolve(file, &facts)?;
+    check_left(&plan)?;
+    check_promise(file, &plan)?;
+    check_placement(&plan)?;
+    check_waiting(&plan)?;
+    if let Some(fact) = ground::look_for_room(&plan) {
+        facts.learn(fact);
+        plan = resolve(file, &facts)?;
+    }
+    ground::can_do_without(file, &plan)?;
+    if !dry_run {
+        check_sizes(&plan)?;
+    }
+    Ok(Planned { plan, facts, unknown })
+}
+
+/// The placement that an experiment began with may no longer be available.
+fn check_placement(plan: &Plan) -> Result<(), LabError> {
+    let Some(chosen) = plan.decisions.placement.as_ref().map(Decision::value) else { return Ok(()) };
+    let cpus = [&chosen.placement.clients, &chosen.placement.server];
+    cpus.into_iter().flatten().try_for_each(server::placement::check).map_err(|error| {
+        LabError::failed(
+            Class::Usage,
+            format!(
+                "this experiment began with {}, and that cannot be had any more: {error}",
+                chosen.words()
+            ),
+            "let pgdyno use those CPUs again, or begin anew with --again",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{ChosenPlacement, Plan};
+    use crate::setup::Placement;
+
+    #[test]
+    fn what_it_began_with_and_cannot_be_had_any_more_is_refused() {
+        let placement = Placement { clients: Some([1000].into_iter().collect()), ..Placement::default() };
+        let chosen = ChosenPlacement { level: "apart".into(), placement };
+        let mut plan = Plan::default();
+        plan.decisions.placement = Some(Decision::decided(chosen, ""));
+        let error = check_placement(&plan).unwrap_err();
+        assert!(
+            error.to_string().contains("clients on CPU 1000") && error.hint().unwrap().contains("--again"),
+            "{error}"
+        );
+    }
+}

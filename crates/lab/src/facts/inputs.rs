@@ -1,0 +1,82 @@
+//! What the files of an experiment contain, and what its workloads do.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use spec::Class;
+use spec::plan::{Fact, Facts};
+use workloads::{Preparation, Spec, Work};
+
+use crate::error::LabError;
+use crate::experiment::ExperimentFile;
+use crate::fingerprint::fingerprint;
+use crate::plan::{levels_of, preparations};
+
+/// What the files of an experiment contain, and what its workloads do.
+///
+/// # Errors
+/// When a file cannot be read, or a script does not parse.
+pub(super) fn learn(facts: &mut Facts, file: &ExperimentFile) -> Result<(), LabError> {
+    for (_, jobs) in preparations(file)? {
+        of_preparation(facts, &jobs)?;
+    }
+    for build in file.named.builds.values() {
+        of_file(facts, &build.bin.join("postgres"))?;
+    }
+    let beside = file.beside.iter().flat_map(|beside| beside.workloads());
+    let grid = file.factors.workloads().map(|name| (name, true));
+    for (name, in_grid) in grid.chain(beside.map(|name| (name, false))) {
+        let Some(workload) = file.workload(name) else { continue };
+        if in_grid {
+            let opened = open(file, name, &workload.spec)?;
+            facts.learn(Fact::Workload {
+                workload: name.to_owned(),
+                writes: opened.writes(),
+                is_job: opened.job().is_some(),
+                reconnects: opened.carried().reconnects,
+            });
+        }
+        let texts = |spec: &Spec, level| {
+            Ok::<_, LabError>(Fact::Texts {
+                workload: name.to_owned(),
+                level,
+                texts: texts(file, name, spec)?,
+            })
+        };
+        facts.learn(texts(&workload.spec, None)?);
+        for (level, changed) in levels_of(file, name, &workload.spec)? {
+            facts.learn(texts(&changed, Some(level))?);
+        }
+    }
+    Ok(())
+}
+
+/// What the input files of a preparation contain.
+///
+/// # Errors
+/// When one cannot be read.
+pub(super) fn of_preparation(facts: &mut Facts, jobs: &Preparation) -> Result<(), LabError> {
+    jobs.jobs().iter().flat_map(|job| job.files()).try_for_each(|(_, path)| of_file(facts, path))
+}
+
+fn of_file(facts: &mut Facts, path: &Path) -> Result<(), LabError> {
+    facts.learn(Fact::File { path: path.to_owned(), sha256: fingerprint(path)? });
+    Ok(())
+}
+
+fn open(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<Work, LabError> {
+    spec.open(file.folder()).map_err(|error| {
+        LabError::failed(Class::BadInput, format!("{}: [workload.{name}] {error}", file.path.display()), "")
+    })
+}
+
+/// The texts of a workload, and the content of the files it reads: name to SHA-256.
+fn texts(file: &ExperimentFile, name: &str, spec: &Spec) -> Result<BTreeMap<String, String>, LabError> {
+    let opened = open(file, name, spec)?;
+    let mut texts: BTreeMap<String, String> =
+        opened.scripts().into_iter().map(|script| (script.name, script.text_hash)).collect();
+    for path in spec.data_files() {
+        texts.insert(path.display().to_string(), fingerprint(&file.folder().join(path))?);
+    }
+    Ok(texts)
+}

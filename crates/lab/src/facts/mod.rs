@@ -1,0 +1,142 @@
+//! What is learnt about an experiment before it begins: of the host, of its files, of what is installed, and of
+//! the results file. [`crate::plan::resolve`] makes the plan from it.
+
+mod inputs;
+mod programs;
+
+use std::path::Path;
+
+use results::{ExperimentId, Store};
+use server::Stop;
+use server::placement::allowed;
+use server::settings::Machine;
+use spec::Class;
+use spec::plan::{Fact, Facts, PlacementAdvice, PlannedPreparation};
+use workloads::Preparation;
+
+use crate::error::LabError;
+use crate::experiment::ExperimentFile;
+use crate::known_host::KnownHost;
+use crate::plan::{Plan, identity, planned_preparation};
+
+/// What the files of an experiment contain, on this host: enough for a plan, and for the identity.
+///
+/// # Errors
+/// When a file cannot be read, or a script does not parse.
+pub fn of_files(file: &ExperimentFile) -> Result<Facts, LabError> {
+    let Machine { memory_bytes, cores } = Machine::here();
+    of_files_on(Fact::Host { memory_bytes, cores, cpus: allowed().ok() }, file)
+}
+
+/// The same for another host.
+///
+/// # Errors
+/// As for [`of_files`].
+pub fn of_files_on(host: Fact, file: &ExperimentFile) -> Result<Facts, LabError> {
+    let mut facts = Facts::default();
+    facts.learn(host);
+    inputs::learn(&mut facts, file)?;
+    Ok(facts)
+}
+
+/// The plan of a preparation, whose files are read now.
+///
+/// # Errors
+/// When a file cannot be read.
+pub(crate) fn preparation(jobs: &Preparation) -> Result<PlannedPreparation, LabError> {
+    let mut facts = Facts::default();
+    inputs::of_preparation(&mut facts, jobs)?;
+    planned_preparation(jobs, &facts)
+}
+
+/// What the results file has of an experiment: the facts that it began with, if it goes on.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn of_results(plan: &Plan, results: &Path, again: bool) -> Result<Facts, LabError> {
+    // It is created when the first run is stored.
+    match Store::open_if_there(results)? {
+        Some(store) => stored(&store, plan, again).map(|(_, facts)| facts),
+        None => Ok(first(0)),
+    }
+}
+
+/// The same of an open file, with the number of the experiment that goes on.
+pub(crate) fn stored(
+    store: &Store,
+    plan: &Plan,
+    again: bool,
+) -> Result<(Option<ExperimentId>, Facts), LabError> {
+    let hash = identity::hash(&plan.content);
+    if again {
+        let before = store.experiments()?.iter().filter(|known| known.hash == hash).count();
+        return Ok((None, first(before as u64)));
+    }
+    let Some(id) = store.newest_with_hash(&hash)? else { return Ok((None, first(0))) };
+    let facts = store.facts(id)?;
+    match facts.all().is_empty() {
+        false => Ok((Some(id), facts)),
+        true => Err(LabError::failed(
+            Class::Usage,
+            format!(
+                "{} began with an earlier pgdyno, which did not store what it was planned with",
+                plan.name
+            ),
+            "begin it anew: --again",
+        )),
+    }
+}
+
+fn first(repetition: u64) -> Facts {
+    let mut facts = Facts::default();
+    facts.learn(Fact::Repetition { repetition });
+    facts
+}
+
+/// What `pgdyno calibrate` advises for this host.
+#[must_use]
+pub fn calibration() -> Fact {
+    let (known, other) = KnownHost::here();
+    let advice = match (known.placement, other) {
+        (Some(found), _) => PlacementAdvice {
+            level: Some(found.level),
+            day: found.found_at.get(..10).unwrap_or_default().to_owned(),
+            why: found.why,
+        },
+        (None, Some(other)) => {
+            none(format!("it was another host that was calibrated ({other}); see pgdyno calibrate"))
+        }
+        (None, None) => none("this host was not calibrated; see pgdyno calibrate".to_owned()),
+    };
+    Fact::Calibration { advice }
+}
+
+fn none(why: String) -> PlacementAdvice {
+    PlacementAdvice { level: None, day: String::new(), why }
+}
+
+/// Which parts of a plan can be run here. A dry run executes no program that the file names.
+///
+/// # Errors
+/// When a part that the experiment began with is no longer available.
+pub fn of_programs(
+    facts: &Facts,
+    plan: &Plan,
+    file: &ExperimentFile,
+    (pg_bin, dry_run): (Option<&Path>, bool),
+    stop: &Stop,
+) -> Result<Vec<Fact>, LabError> {
+    let learnt = programs::learn(plan, file, pg_bin, dry_run, stop);
+    for fact in &learnt {
+        if let Fact::Missing { what, why } = fact
+            && facts.was_found(what)
+        {
+            return Err(LabError::failed(
+                Class::Missing,
+                format!("this experiment began with {what}, and that is no longer available: {why}"),
+                "make it available again, or begin anew with --again",
+            ));
+        }
+    }
+    Ok(learnt)
+}

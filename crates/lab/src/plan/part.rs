@@ -1,0 +1,81 @@
+//! Parts of an experiment that may not be available on a machine, and the runs that are left out for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use spec::Class;
+use spec::plan::{Decision, Facts, Needed};
+
+use super::{NotRun, Plan, PlannedRun, setups};
+use crate::error::LabError;
+
+/// The server of a run, as text.
+pub(crate) fn of_server(plan: &Plan, run: &PlannedRun) -> String {
+    setups::setup(plan, run).at().template().to_string()
+}
+
+/// The levels of a run, without its clients, as text.
+pub(crate) fn of_cell(plan: &Plan, run: &PlannedRun) -> String {
+    let arm = run.arm.iter().map(|arm| format!("{} {arm}", plan.content.compared()));
+    let cell = run.factors.iter().filter(|(key, _)| *key != "clients");
+    let levels = cell.map(|(key, level)| format!("{key} {level}"));
+    levels.chain(arm).collect::<Vec<_>>().join(", ")
+}
+
+/// Leaves out the runs that are not possible, until what they need is found.
+pub(super) fn leave_out(plan: &mut Plan, facts: &Facts) {
+    let missing = |run: &PlannedRun| {
+        [of_server(plan, run), of_cell(plan, run)].into_iter().find_map(|what| {
+            let why = facts.missing(&what)?.to_owned();
+            Some(NotRun { what, why })
+        })
+    };
+    let found: Vec<Option<NotRun>> = plan.runs.iter().map(missing).collect();
+    let unique: BTreeSet<NotRun> = found.iter().flatten().cloned().collect();
+    let is_found =
+        |run: &PlannedRun| facts.was_found(&of_server(plan, run)) && facts.was_found(&of_cell(plan, run));
+    plan.decisions.left_out = match plan.runs.iter().all(is_found) {
+        true => Decision::decided(Vec::new(), "all of it can be run here"),
+        false => Decision::open(
+            unique.into_iter().collect(),
+            "what is not available is left out until it is",
+            [Needed::Programs],
+        ),
+    };
+    if found.iter().all(Option::is_none) {
+        return;
+    }
+    let mut kept = found.iter().map(Option::is_none);
+    plan.keep(|_| kept.next().unwrap_or(true));
+    if plan.content.compare.is_some() {
+        // A base run without another arm to compare with is useless.
+        let cell = |run: &PlannedRun| (run.round, run.factors.clone());
+        let mut arms: BTreeMap<_, usize> = BTreeMap::new();
+        plan.runs.iter().for_each(|run| *arms.entry(cell(run)).or_default() += 1);
+        plan.keep(|run| run.beside || arms[&cell(run)] > 1);
+    }
+}
+
+/// Checks that runs are left.
+///
+/// # Errors
+/// [`Class::Missing`] if no run is left or, for a comparison, nothing to compare.
+pub fn check_left(plan: &Plan) -> Result<(), LabError> {
+    if plan.not_run().is_empty() {
+        return Ok(());
+    }
+    nothing_left(plan).map_or(Ok(()), |what| {
+        let why = plan.not_run().iter().map(|NotRun { what, why }| format!("not run: {what}: {why}"));
+        let told: Vec<String> = std::iter::once(what.to_owned()).chain(why).collect();
+        Err(LabError::failed(Class::Missing, told.join("\n"), ""))
+    })
+}
+
+fn nothing_left(plan: &Plan) -> Option<&'static str> {
+    let arms: BTreeSet<&String> = plan.runs.iter().filter_map(|run| run.arm.as_ref()).collect();
+    match &plan.content.compare {
+        _ if plan.runs.is_empty() => Some("nothing of this experiment can be run here"),
+        Some(compare) if !arms.contains(&compare.base) => Some("the base arm cannot be run here"),
+        Some(_) if arms.len() < 2 => Some("there is only one arm that can be run here"),
+        _ => None,
+    }
+}

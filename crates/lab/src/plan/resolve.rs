@@ -1,0 +1,95 @@
+//! From an experiment and what is known to a plan. A pure function: the same facts give the same plan, and more
+//! facts change no decision.
+
+use spec::Class;
+use spec::plan::{Decision, Decisions, Facts, Needed};
+
+use super::content::content;
+use super::cost::sized;
+use super::order::{derive, runs};
+use super::{Content, Plan, cost, generator, identity, part, placement, sides, slicing};
+use crate::error::LabError;
+use crate::experiment::{DurationSpec, ExperimentFile};
+
+/// The plan of an experiment; `facts` are at least of its files and of the host ([`crate::facts::of_files`]).
+///
+/// # Errors
+/// When a setting or an option has a wrong value, or a level does not belong to its factor.
+pub fn resolve(file: &ExperimentFile, facts: &Facts) -> Result<Plan, LabError> {
+    let wrong =
+        |problem| LabError::failed(Class::BadInput, format!("{}: {problem}", file.path.display()), "");
+    let mut content = content(file, facts)?;
+    let rounds = file.measure.rounds;
+    if let DurationSpec::Sized { budget, from, to } = file.measure.duration {
+        let all = runs(&content, 0, rounds, None).map_err(wrong)?.len();
+        let arms = content.arms.len().saturating_sub(1);
+        let restarts = if cost::may_restart(&content) { rounds as usize * arms + 1 } else { 0 };
+        content.measure.duration_s = sized(
+            budget.as_secs_f64(),
+            (content.measure.warmup_s, cost::around_run_s(&content)),
+            all,
+            restarts,
+            from.as_secs_f64(),
+            to.as_secs_f64(),
+        );
+    }
+    let repetition = repetition(facts);
+    let seed = seed(&content, &repetition);
+    let standing = sides::standing(&content, facts);
+    let slices = slicing::slices(&content, standing.as_ref(), facts);
+    let rounds = file.asked_rounds.unwrap_or(rounds);
+    let runs =
+        runs(&content, *seed.value(), rounds, standing.as_ref().map(Decision::value)).map_err(wrong)?;
+    let clients = clients(&content, facts);
+    let decisions = Decisions { repetition, seed, standing, slices, clients, ..Decisions::default() };
+    let mut plan = Plan {
+        name: file.name.clone(),
+        question: file.question.clone(),
+        taste: file.taste.clone(),
+        prices: file.prices.clone(),
+        rounds,
+        repeat_disturbed: file.measure.repeat_disturbed,
+        explain: file.measure.explain,
+        runs,
+        decisions,
+        content,
+    };
+    plan.decisions.placement = placement::placement(&plan, facts);
+    plan.decisions.generator = generator::generator(&plan);
+    part::leave_out(&mut plan, facts);
+    Ok(plan)
+}
+
+fn repetition(facts: &Facts) -> Decision<u64> {
+    match facts.repetition() {
+        None => Decision::open(0, "an experiment of the same content goes on", [Needed::Results]),
+        Some(0) => Decision::decided(0, "it is the first of its content in the results file"),
+        Some(before) => Decision::decided(before, format!("--again, after {before} of the same content")),
+    }
+}
+
+/// The same seed would repeat the keys, and find them in caches: repetitions have other randomness.
+fn seed(content: &Content, repetition: &Decision<u64>) -> Decision<u64> {
+    let (first, reason) = match content.seed {
+        Some(seed) => (seed, "from the file"),
+        None => (derive(0, &["seed", &identity::hash(content)]), "made from the content"),
+    };
+    let (seed, reason) = match *repetition.value() {
+        0 => (first, reason.to_owned()),
+        again => (derive(first, &["again", &again.to_string()]), format!("{reason}, for repetition {again}")),
+    };
+    match repetition.is_open() {
+        true => Decision::open(seed, reason, [Needed::Results]),
+        false => Decision::decided(seed, reason),
+    }
+}
+
+/// How many clients a search may try, if it adds clients.
+fn clients(content: &Content, facts: &Facts) -> Option<Decision<Option<u32>>> {
+    let grows = content.measure.search.as_ref().is_some_and(|asked| asked.grow_clients);
+    grows.then(|| match facts.most_clients() {
+        Some(Some(most)) => Decision::decided(Some(most), format!("the servers accept {most} clients")),
+        Some(None) => Decision::decided(None, "the servers have no limit"),
+        None => Decision::open(None, "as many as the servers accept", [Needed::ServerLimits]),
+    })
+}

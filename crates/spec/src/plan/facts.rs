@@ -1,0 +1,280 @@
+//! What was learnt about an experiment, as a log: a plan follows from the experiment and this log.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Cpus;
+
+/// The facts that a plan follows from, in the order in which they were learnt. Facts are only added, and the
+/// first answer to a question counts: so more facts never change a decision.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Facts(Vec<Fact>);
+
+/// Something that was learnt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fact {
+    /// The machine of the load generator: shares of its memory and its cores refer to it.
+    Host {
+        memory_bytes: u64,
+        cores: u32,
+        /// CPUs that pgdyno may use; `None` if the system does not tell.
+        cpus: Option<Cpus>,
+    },
+    /// SHA-256 of a file, hex.
+    File { path: PathBuf, sha256: String },
+    /// SHA-256 of the scripts, layers and commands of a workload by name, with one level of an option or none.
+    Texts { workload: String, level: Option<String>, texts: BTreeMap<String, String> },
+    /// What a workload does to a server.
+    Workload { workload: String, writes: bool, is_job: bool, reconnects: bool },
+    /// A part of the experiment can be run on this machine.
+    Found { what: String },
+    /// A part of the experiment cannot be run on this machine.
+    Missing { what: String, why: String },
+    /// How often the same experiment was measured before, by the results file.
+    Repetition { repetition: u64 },
+    /// The advice of `pgdyno calibrate` for this host.
+    Calibration { advice: PlacementAdvice },
+    /// Whether the copies of the prepared servers fit, with the figures or the reason.
+    Copies { fit: bool, why: String },
+    /// What copies of the present data would need: an estimate, which decides nothing.
+    CopiesSoFar { figures: String },
+    /// Whether two servers given by URL are one.
+    Servers { shared: bool },
+    /// The most clients that the servers accept; `None` without a known limit.
+    Clients { most: Option<u32> },
+    /// Lengths of transactions in the warm-up of a block of runs; `None` if none ended.
+    Transactions { block: BlockKey, lengths: Option<TransactionLengths> },
+}
+
+/// What `pgdyno calibrate` found on this host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacementAdvice {
+    /// The advised placement; `None` without advice.
+    pub level: Option<String>,
+    /// When it was found, as a date; empty without advice.
+    pub day: String,
+    /// Reason of the advice, or why there is none.
+    pub why: String,
+}
+
+/// A block of runs: a cell in a round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockKey {
+    pub workload: String,
+    pub factors: BTreeMap<String, String>,
+    pub round: u32,
+}
+
+/// Lengths of transactions in a warm-up, of the slowest arm.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct TransactionLengths {
+    pub median_s: f64,
+    /// The slowest that a slice is expected to have.
+    pub slowest_s: f64,
+    /// It is the slowest of so many.
+    pub of: u64,
+}
+
+impl Fact {
+    /// Whether both answer one question.
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Host { .. }, Self::Host { .. })
+            | (Self::Repetition { .. }, Self::Repetition { .. })
+            | (Self::Calibration { .. }, Self::Calibration { .. })
+            | (Self::Copies { .. }, Self::Copies { .. })
+            | (Self::CopiesSoFar { .. }, Self::CopiesSoFar { .. })
+            | (Self::Servers { .. }, Self::Servers { .. })
+            | (Self::Clients { .. }, Self::Clients { .. }) => true,
+            (Self::File { path, .. }, Self::File { path: other, .. }) => path == other,
+            (Self::Texts { workload, level, .. }, Self::Texts { workload: of, level: other, .. }) => {
+                (workload, level) == (of, other)
+            }
+            (Self::Workload { workload, .. }, Self::Workload { workload: other, .. }) => workload == other,
+            (Self::Found { what }, Self::Found { what: other })
+            | (Self::Missing { what, .. }, Self::Missing { what: other, .. }) => what == other,
+            (Self::Transactions { block, .. }, Self::Transactions { block: other, .. }) => block == other,
+            _ => false,
+        }
+    }
+}
+
+impl Facts {
+    /// Adds a fact, unless its question is answered already.
+    pub fn learn(&mut self, fact: Fact) {
+        if !self.0.iter().any(|known| known.is_about_the_same(&fact)) {
+            self.0.push(fact);
+        }
+    }
+
+    /// The facts in the order in which they were learnt.
+    #[must_use]
+    pub fn all(&self) -> &[Fact] {
+        &self.0
+    }
+
+    /// These facts, and then those of the other log that answer further questions.
+    #[must_use]
+    pub fn followed_by(mut self, later: Self) -> Self {
+        later.0.into_iter().for_each(|fact| self.learn(fact));
+        self
+    }
+
+    fn find<T>(&self, of: impl FnMut(&Fact) -> Option<T>) -> Option<T> {
+        self.0.iter().find_map(of)
+    }
+
+    /// SHA-256 of a file, hex.
+    #[must_use]
+    pub fn sha256(&self, file: &Path) -> Option<&str> {
+        self.0.iter().find_map(|fact| match fact {
+            Fact::File { path, sha256 } if path == file => Some(&**sha256),
+            _ => None,
+        })
+    }
+
+    /// SHA-256 of the texts of a workload by name, with this level of an option or none.
+    #[must_use]
+    pub fn texts(&self, name: &str, wanted: Option<&str>) -> Option<&BTreeMap<String, String>> {
+        self.0.iter().find_map(|fact| match fact {
+            Fact::Texts { workload, level, texts } if workload == name && level.as_deref() == wanted => {
+                Some(texts)
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether a workload changes data.
+    #[must_use]
+    pub fn writes(&self, name: &str) -> bool {
+        self.0
+            .iter()
+            .any(|fact| matches!(fact, Fact::Workload { workload, writes: true, .. } if workload == name))
+    }
+
+    /// Whether a workload is done once, to its end.
+    #[must_use]
+    pub fn is_job(&self, name: &str) -> bool {
+        self.0
+            .iter()
+            .any(|fact| matches!(fact, Fact::Workload { workload, is_job: true, .. } if workload == name))
+    }
+
+    /// Whether a workload connects for each transaction.
+    #[must_use]
+    pub fn reconnects(&self, name: &str) -> bool {
+        let is = |fact: &Fact| matches!(fact, Fact::Workload { workload, reconnects: true, .. } if workload == name);
+        self.0.iter().any(is)
+    }
+
+    /// What is known about whether a part can be run here: not run, and why; `None` if it can be or nothing is
+    /// known.
+    #[must_use]
+    pub fn missing(&self, part: &str) -> Option<&str> {
+        let found = |fact: &Fact| matches!(fact, Fact::Found { what } if what == part);
+        if self.0.iter().any(found) {
+            return None;
+        }
+        self.0.iter().find_map(|fact| match fact {
+            Fact::Missing { what, why } if what == part => Some(&**why),
+            _ => None,
+        })
+    }
+
+    /// Whether this part could be run when the experiment began.
+    #[must_use]
+    pub fn was_found(&self, part: &str) -> bool {
+        self.0.iter().any(|fact| matches!(fact, Fact::Found { what } if what == part))
+    }
+
+    /// Memory in bytes, cores, and usable CPUs of the machine of the load generator.
+    #[must_use]
+    pub fn host(&self) -> Option<(u64, u32, Option<&Cpus>)> {
+        self.0.iter().find_map(|fact| match fact {
+            Fact::Host { memory_bytes, cores, cpus } => Some((*memory_bytes, *cores, cpus.as_ref())),
+            _ => None,
+        })
+    }
+
+    /// How often the same experiment was measured before.
+    #[must_use]
+    pub fn repetition(&self) -> Option<u64> {
+        self.find(|fact| match fact {
+            Fact::Repetition { repetition } => Some(*repetition),
+            _ => None,
+        })
+    }
+
+    /// The advice of `pgdyno calibrate`.
+    #[must_use]
+    pub fn advice(&self) -> Option<&PlacementAdvice> {
+        self.0.iter().find_map(|fact| match fact {
+            Fact::Calibration { advice } => Some(advice),
+            _ => None,
+        })
+    }
+
+    /// Whether copies of the prepared servers fit, with the figures or the reason.
+    #[must_use]
+    pub fn copies(&self) -> Option<(bool, &str)> {
+        self.0.iter().find_map(|fact| match fact {
+            Fact::Copies { fit, why } => Some((*fit, &**why)),
+            _ => None,
+        })
+    }
+
+    /// What copies of the present data would need.
+    #[must_use]
+    pub fn copies_so_far(&self) -> Option<&str> {
+        self.0.iter().find_map(|fact| match fact {
+            Fact::CopiesSoFar { figures } => Some(&**figures),
+            _ => None,
+        })
+    }
+
+    /// Whether two servers given by URL are one.
+    #[must_use]
+    pub fn shared_server(&self) -> Option<bool> {
+        self.find(|fact| match fact {
+            Fact::Servers { shared } => Some(*shared),
+            _ => None,
+        })
+    }
+
+    /// The most clients that the servers accept, if they were asked.
+    #[must_use]
+    pub fn most_clients(&self) -> Option<Option<u32>> {
+        self.find(|fact| match fact {
+            Fact::Clients { most } => Some(*most),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_answer_to_a_question_counts() {
+        let mut facts = Facts::default();
+        let missing = |why: &str| Fact::Missing { what: "version 19".into(), why: why.into() };
+        facts.learn(missing("not installed"));
+        facts.learn(missing("too old"));
+        facts.learn(Fact::Copies { fit: true, why: "small".into() });
+        facts.learn(Fact::Copies { fit: false, why: "large".into() });
+        assert_eq!(facts.all().len(), 2);
+        assert_eq!(facts.missing("version 19"), Some("not installed"));
+        assert_eq!(facts.copies(), Some((true, "small")));
+        // What is found later can be run, and stays so.
+        facts.learn(Fact::Found { what: "version 19".into() });
+        facts.learn(missing("removed"));
+        assert_eq!((facts.missing("version 19"), facts.was_found("version 19")), (None, true));
+        let text = serde_json::to_string(&facts).unwrap();
+        assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), facts);
+    }
+}
