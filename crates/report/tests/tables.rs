@@ -509,7 +509,7 @@ fn an_undecided_workload_of_a_decided_grid_has_a_next_step() {
     let lines = workloads.into_iter().zip(cells).zip(needed);
     let with: Vec<_> = lines.filter(|(_, needed)| *needed != Value::Null).map(|(of, _)| of).collect();
     assert_eq!(with, [("tpcb".into(), "".into())]);
-    let next = "next: tpcb: ";
+    let next = "Next: tpcb: ";
     let summary = flat(&summary::text(&data));
     assert!(summary.contains("gis: same within 3 %") && summary.contains(next), "{summary}");
     assert!(html::page(&data).contains("<strong>Next: </strong>tpcb: "));
