@@ -17,7 +17,7 @@ fn compared(data: &ReportData) -> Table {
 
 fn column<'a>(table: &'a Table, name: &str) -> Vec<&'a Value> {
     let at = table.at(name).expect(name);
-    table.rows.iter().map(|row| &row[at]).collect()
+    table.rows.iter().map(|row| row[at].raw()).collect()
 }
 
 fn flat(text: &str) -> String {

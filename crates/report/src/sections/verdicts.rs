@@ -327,10 +327,10 @@ fn table(
     let in_time = Columns::of(lines.iter().flat_map(|line| &line.in_time));
     let figures = [format!("base_{unit}"), unit.to_owned()];
     let took = ["base_took_s", "took_s"];
-    let mut table =
-        Table::new(["arm", "workload", "cell"]).named(&figures).named(took).named(columns).named(
-            in_time.into_iter().flat_map(|columns| [columns.names("base_"), columns.names("")].concat()),
-        );
+    let mut table = Table::new(["arm", "workload", "cell"]).named(&figures).named(took).named(columns);
+    let both =
+        in_time.into_iter().flat_map(|columns| [columns.columns("base_"), columns.columns("")].concat());
+    table.columns.extend(both);
     table.optional(took);
     // Experiments with jobs only have no throughput.
     let measured = |line: &&Line<'_>| line.figures.iter().any(Option::is_some);
