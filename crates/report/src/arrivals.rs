@@ -147,7 +147,7 @@ impl Columns {
     pub(crate) fn columns(self, before: &str) -> Vec<results::Column> {
         let names = self.needed().map(|column| format!("{before}{}", column.name));
         let mut table = Table::new(names);
-        table.for_programs([format!("{before}{ACHIEVED_SHARE}")]);
+        table.hide([format!("{before}{ACHIEVED_SHARE}")]);
         table.columns
     }
 

@@ -127,7 +127,7 @@ pub struct Column {
     /// People need not see it if no row has a value but 0; programs always get it.
     pub optional: bool,
     /// People do not see it, unless it is selected.
-    pub for_programs: bool,
+    pub hidden: bool,
 }
 
 /// How a column's head and values are written for people.
@@ -193,8 +193,8 @@ impl Table {
     }
 
     /// Hides columns from people.
-    pub fn for_programs<S: AsRef<str>>(&mut self, names: impl IntoIterator<Item = S>) {
-        self.each(names, |column| column.for_programs = true);
+    pub fn hide<S: AsRef<str>>(&mut self, names: impl IntoIterator<Item = S>) {
+        self.each(names, |column| column.hidden = true);
     }
 
     fn each<S: AsRef<str>>(&mut self, names: impl IntoIterator<Item = S>, change: fn(&mut Column)) {
@@ -207,7 +207,7 @@ impl Table {
     #[must_use]
     pub fn select(self, names: &[&str]) -> Self {
         let places: Vec<usize> = names.iter().filter_map(|name| self.at(name)).collect();
-        let column = |at: &usize| Column { for_programs: false, ..self.columns[*at].clone() };
+        let column = |at: &usize| Column { hidden: false, ..self.columns[*at].clone() };
         let row = |row: &Vec<Value>| places.iter().map(|at| row[*at].clone()).collect();
         let (columns, rows) = (places.iter().map(column).collect(), self.rows.iter().map(row).collect());
         Self { columns, rows, ..self }

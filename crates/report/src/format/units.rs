@@ -69,7 +69,7 @@ impl Units {
         };
         let is_kept = |at: usize| {
             let column = &table.columns[at];
-            !column.for_programs && (!column.optional || !empty(at))
+            !column.hidden && (!column.optional || !empty(at))
         };
         if (0..table.columns.len()).all(is_kept) {
             return Cow::Borrowed(table);

@@ -77,7 +77,7 @@ fn runs_of(data: &ReportData, runs: &[&Run], label: impl Fn(&Cell) -> String) ->
     ])
     .named(for_programs);
     table.optional(["took_s", "sliced"]);
-    table.for_programs(for_programs);
+    table.hide(for_programs);
     for run in runs {
         let class = if run.validity == Validity::Valid { "" } else { "doubt" };
         table.push([

@@ -11,6 +11,7 @@ use results::comparison::zooms::{Asked, FEWEST, Place, Which, ZoomComparison, as
 use spec::{Run, TileSample, Validity};
 
 pub use self::single::{MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile};
+pub(crate) use self::table::{in_words, lines_by_place};
 pub use self::table::{tiles, tiles_in_words};
 pub(crate) use self::words::{answers, caveats, told, void_quads};
 use crate::numbers;

@@ -130,7 +130,7 @@ fn cells_of(cells: &[&CellFigures], label: impl Fn(&Cell) -> String) -> Table {
         .named(of_caches)
         .named(for_programs);
     table.optional(took.into_iter().chain(["sliced", "invalid", "groups"]).chain(of_caches));
-    table.for_programs(for_programs);
+    table.hide(for_programs);
     for cell in cells {
         let percentile = |q| percentile_us(&cell.response, q);
         let bytes = |bytes| Value::worded(bytes, numbers::bytes(bytes as u64), "");
