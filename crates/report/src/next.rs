@@ -22,7 +22,7 @@ pub(crate) fn command(data: &ReportData, next: &Next) -> Option<Command> {
 }
 
 pub(crate) fn words(data: &ReportData, next: &Next) -> String {
-    told(next, command(data, next).as_ref(), &spec::shell::word(data.called()))
+    phrase(next, command(data, next).as_ref(), &spec::shell::word(data.called()))
 }
 
 /// The same as a sentence's end: with a colon if a command follows.
@@ -31,7 +31,7 @@ pub(crate) fn sentence(data: &ReportData, next: &Next) -> String {
     words(data, next) + end
 }
 
-fn told(next: &Next, command: Option<&Command>, called: &str) -> String {
+fn phrase(next: &Next, command: Option<&Command>, called: &str) -> String {
     let of = if next.of.is_empty() { String::new() } else { format!("{}: ", next.of.join(", ")) };
     let apart = if next.taken_apart { "all settings together: " } else { "" };
     let programs = command.map_or(Vec::new(), Command::programs);
@@ -170,7 +170,7 @@ mod tests {
 
     fn said(step: Step, of: &[&str], command: Option<&Command>) -> String {
         let of = of.iter().map(|&of| of.to_owned()).collect();
-        told(&Next { of, step, command: None, taken_apart: false }, command, "a")
+        phrase(&Next { of, step, command: None, taken_apart: false }, command, "a")
     }
 
     #[test]

@@ -358,8 +358,8 @@ pub fn levels(cell: &Cell) -> String {
 
 /// Runs that were replaced by others, because the machine disturbed them or their block.
 fn measured_again(runs: &[Run]) -> BTreeSet<String> {
-    let told = |run: &&Run| run.events.iter().any(|event| event.kind == RunEvent::AGAIN);
-    let instead: BTreeSet<_> = runs.iter().filter(told).map(Run::key).collect();
+    let is_again = |run: &&Run| run.events.iter().any(|event| event.kind == RunEvent::AGAIN);
+    let repeated: BTreeSet<_> = runs.iter().filter(is_again).map(Run::key).collect();
     // If the program was killed before that, the next one does not know; but the former run had no other
     // doubt.
     let alone_for_that = |run: &Run| {
@@ -371,7 +371,7 @@ fn measured_again(runs: &[Run]) -> BTreeSet<String> {
             && later()
     };
     let former = runs.iter().filter(|run| run.set_aside.is_some());
-    let former = former.filter(|run| instead.contains(&run.key()) || alone_for_that(run));
+    let former = former.filter(|run| repeated.contains(&run.key()) || alone_for_that(run));
     former.map(|run| run.uuid.clone()).collect()
 }
 

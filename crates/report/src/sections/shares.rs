@@ -10,7 +10,7 @@ use spec::Part;
 use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
-use crate::explained::{A_FIFTH, Explained, Spread};
+use crate::explained::{A_FIFTH, Distribution, Explained};
 use crate::numbers;
 use results::data::{cell_label, varying};
 
@@ -110,9 +110,9 @@ fn columns<'e>(all: &[&'e Explained]) -> Vec<Column<'e>> {
 }
 
 /// Of index scans; all 0 if no plan has one.
-const NONE: Spread = Spread { mean: 0.0, median: 0.0, p10: 0.0, p25: 0.0, p75: 0.0, p90: 0.0 };
+const NONE: Distribution = Distribution { mean: 0.0, median: 0.0, p10: 0.0, p25: 0.0, p75: 0.0, p90: 0.0 };
 
-fn share(own: &Explained) -> Spread {
+fn share(own: &Explained) -> Distribution {
     own.part(Part::Index).map_or(NONE, |part| part.share)
 }
 

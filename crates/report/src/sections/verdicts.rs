@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::answer::{self, Next, Part as Of, Verdicts, speed_trend};
+use results::answer::{self, Next, Scope, Verdicts, speed_trend};
 use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
 use results::{Table, Value};
 use spec::figures;
@@ -256,7 +256,7 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     };
     table(data, found, &["change, 95 %", "p", "n", verdict], words, p, |line| {
         let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
-        let values = line.answers.filter(|own| own.part != Of::Whole).map(|own| own.values.clone());
+        let values = line.answers.filter(|own| own.scope != Scope::Whole).map(|own| own.values.clone());
         let parts = [Some(verdict), values, line.groups.clone(), line.remarks.clone()];
         vec![parts.into_iter().flatten().collect::<Vec<_>>().join("; ").into()]
     })
@@ -371,7 +371,7 @@ fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmC
 
 /// The line of a script; `None` for another part of the answer.
 fn script_line<'a>(own: &'a answer::Line, next: Option<&Next>, margin: f64) -> Option<Line<'a>> {
-    let Of::Script { workload, script } = &own.part else { return None };
+    let Scope::Script { workload, script } = &own.scope else { return None };
     let next = next.filter(|next| !own.verdict.is_decided() && next.is_of(Some(script)));
     Some(Line {
         arm: &own.arm,
@@ -392,7 +392,7 @@ fn lines<'a>(
     answer: &'a Verdicts,
 ) -> Vec<Line<'a>> {
     let next = Next::of(data, of, &answer.lines);
-    let answers = |part: &Of| answer.lines.iter().find(|own| own.arm == arm.arm && own.part == *part);
+    let answers = |scope: &Scope| answer.lines.iter().find(|own| own.arm == arm.arm && own.scope == *scope);
     let cell = |cell: &'a CellComparison| Line {
         arm: &arm.arm,
         workload: &cell.cell.workload,
@@ -401,7 +401,7 @@ fn lines<'a>(
         is_job: cell.job && of.metric == Metric::Tps,
         change: cell.estimate.as_ref(),
         verdict: verdict(cell.verdict, of.margin),
-        answers: answers(&Of::Cell(cell.cell.clone())),
+        answers: answers(&Scope::Cell(cell.cell.clone())),
         next: next
             .clone()
             .filter(|next| !cell.verdict.is_decided() && next.is_of(Some(&cell_text(&cell.cell)))),
@@ -428,7 +428,7 @@ fn lines<'a>(
         let cell = offered.into_iter().chain(part.lacks()).collect::<Vec<_>>().join("; ");
         let change = part.figure.map(|figure| &figure.grid.estimate);
         let is_whole = part.workload.is_none();
-        let answers = answers(&part.workload.map_or(Of::Whole, |name| Of::Workload(name.to_owned())));
+        let answers = answers(&part.workload.map_or(Scope::Whole, |name| Scope::Workload(name.to_owned())));
         let is_open = part.figure.is_none_or(|figure| !figure.verdict.is_decided());
         let next = next.clone().filter(|next| is_open && next.is_of(part.workload));
         let differences =

@@ -201,7 +201,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     blocks
 }
 
-pub(crate) fn told(worth: &Worth) -> Vec<String> {
+pub(crate) fn summary(worth: &Worth) -> Vec<String> {
     let head = format!(
         "{}: what each setting of {} is worth: alone, against {}, and {} without it:",
         worth.of, worth.whole, worth.base, worth.whole

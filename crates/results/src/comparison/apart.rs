@@ -80,12 +80,12 @@ impl Apart {
         notes.extend(settings_differ(base, new));
         let scripts = scripts_differ(&runs, base, new);
         for run in runs.iter_mut().filter(|run| run.arm.as_ref() == Some(&new.label)) {
-            let told = scripts.get(&run.workload).map(|detail| RunEvent {
+            let remark = scripts.get(&run.workload).map(|detail| RunEvent {
                 time_us: 0,
                 kind: RunEvent::OTHER_ANSWERS.to_owned(),
                 detail: detail.clone(),
             });
-            run.events.extend(told);
+            run.events.extend(remark);
         }
         notes.extend(surroundings_differ(base, new, &runs));
         Ok(Self { experiment: experiment(base, new, control.as_ref()), runs, notes })
@@ -182,13 +182,13 @@ fn difference(sides: [(&String, &BTreeSet<Levels>); 2]) -> String {
         true => "none".to_owned(),
         false => levels.iter().cloned().collect::<Vec<_>>().join(", "),
     };
-    let told = |name: &&String| {
+    let difference = |name: &&String| {
         let [one, other] = sides.map(|(_, cells)| of(cells, name));
-        let told =
+        let words =
             || format!("{name}: {} has {}, {} has {}", sides[0].0, shown(&one), sides[1].0, shown(&other));
-        one.is_disjoint(&other).then(told)
+        one.is_disjoint(&other).then(words)
     };
-    let all: Vec<String> = names.iter().filter_map(told).collect();
+    let all: Vec<String> = names.iter().filter_map(difference).collect();
     if all.is_empty() { "no combination of their levels is in both".to_owned() } else { all.join("; ") }
 }
 
@@ -242,13 +242,13 @@ fn settings_differ(base: &Measured, new: &Measured) -> Vec<String> {
         let names: BTreeSet<&String> = arm.settings.keys().chain(other.settings.keys()).collect();
         let value =
             |of: &Arm, name: &String| of.settings.get(name).map_or("not set".to_owned(), Clone::clone);
-        let told: Vec<String> = names
+        let changes: Vec<String> = names
             .into_iter()
             .filter(|name| arm.settings.get(*name) != other.settings.get(*name))
             .map(|name| format!("{name} {} and {}", value(arm, name), value(other, name)))
             .collect();
-        if !told.is_empty() {
-            notes.push(format!("{} is not the same in both: {}", arm.name, told.join(", ")));
+        if !changes.is_empty() {
+            notes.push(format!("{} is not the same in both: {}", arm.name, changes.join(", ")));
         }
     }
     notes
@@ -265,7 +265,7 @@ fn scripts_differ(runs: &[Run], base: &Measured, new: &Measured) -> BTreeMap<Str
         found
     };
     let (old, now) = (texts(&base.label), texts(&new.label));
-    let told = |(workload, own): (&&str, &BTreeSet<(&str, &str, u32)>)| {
+    let difference = |(workload, own): (&&str, &BTreeSet<(&str, &str, u32)>)| {
         let other = &old[workload];
         let hashes = |of: &BTreeSet<(&str, &str, u32)>| {
             of.iter().map(|(_, hash, _)| (*hash).to_owned()).collect::<BTreeSet<_>>()
@@ -280,7 +280,7 @@ fn scripts_differ(runs: &[Run], base: &Measured, new: &Measured) -> BTreeMap<Str
         };
         Some(((*workload).to_owned(), format!("{workload}: {} {what} than {}", new.label, base.label)))
     };
-    now.iter().filter_map(told).collect()
+    now.iter().filter_map(difference).collect()
 }
 
 /// Where, on what, and how long each was measured. The drivers of its runs, and whether their threads

@@ -2,10 +2,10 @@
 //! for the head of a page and for the lines at the end of a run.
 
 mod arm;
-mod instead;
 mod lines;
 pub mod short;
 pub mod summary;
+mod uncompared;
 mod validity;
 mod words;
 
@@ -13,8 +13,8 @@ use results::ReportData;
 use results::answer::Answer;
 use results::limits::Limits;
 
-use self::instead::instead;
-use super::worth::{told, worth};
+use self::uncompared::words;
+use super::worth;
 use super::{limit, verdicts};
 use crate::block::{Block, Paragraph};
 use crate::{explained, next, zooms};
@@ -45,14 +45,15 @@ impl<'a> AnswerBlocks<'a> {
     pub(crate) fn blocks(&self, output: Output) -> Vec<Block> {
         let mut blocks = self.before_figures(output);
         blocks.extend(self.limits());
-        blocks.extend(self.instead());
+        blocks.extend(self.uncompared());
         for (of, arm, answer) in self.arms() {
             blocks.extend(Block::group(answer.box_class(), self.of_arm((of, arm), &answer, output)));
         }
         blocks.extend(self.trends().into_iter().map(Block::notice));
         if output == Output::Summary {
-            let zooms = zooms::told(self.data).into_iter().chain(explained::told(self.data));
-            let sections = worth(self.data).iter().flat_map(told).chain(zooms).collect::<Vec<_>>();
+            let zooms = zooms::summary(self.data).into_iter().chain(explained::summary(self.data));
+            let sections =
+                worth::worth(self.data).iter().flat_map(worth::summary).chain(zooms).collect::<Vec<_>>();
             blocks.extend(sections.into_iter().map(Block::text));
         }
         let looked = next::looked(&self.data.course);
@@ -91,10 +92,10 @@ impl<'a> AnswerBlocks<'a> {
         Block::group("answer", [head.plain(" holds:").into()].into_iter().chain(lines))
     }
 
-    fn instead(&self) -> Option<Block> {
+    fn uncompared(&self) -> Option<Block> {
         let doubt = self.answer.doubts.most;
         let doubt = doubt.map(|doubt| format!(" Doubtful: {}.", doubt.words())).unwrap_or_default();
-        let said = (!self.answer.is_answered).then(|| instead(&self.answer.instead) + &doubt);
+        let said = (!self.answer.is_answered).then(|| words(&self.answer.uncompared) + &doubt);
         Block::group("answer", said.map(|said| Paragraph::new("lead").plain(said).into()))
     }
 

@@ -1,6 +1,6 @@
 //! Whether the runs are valid, in words.
 
-use results::answer::{Doubtful, Doubts, Instead};
+use results::answer::{Doubtful, Doubts, Uncompared};
 
 use super::AnswerBlocks;
 use crate::numbers;
@@ -30,7 +30,7 @@ impl AnswerBlocks<'_> {
             format!("{} of {all} {verb} {word} ({}) {consequence}", of.runs, reasons(of))
         };
         match (*runs, suspect.runs, invalid.runs) {
-            (0, ..) if matches!(self.answer.instead, Instead::OneJob { .. } | Instead::OnlyJobs) => {
+            (0, ..) if matches!(self.answer.uncompared, Uncompared::OneJob { .. } | Uncompared::OnlyJobs) => {
                 "Jobs alone: nothing to be judged.".to_owned()
             }
             (0, ..) => "No run is stored yet.".to_owned(),

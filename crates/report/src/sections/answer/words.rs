@@ -1,7 +1,7 @@
 //! The answer as sentences.
 
 use results::CellFigures;
-use results::answer::{FromCache, Line, Part, Uncut, part_name};
+use results::answer::{FromCache, Line, Scope, Uncut, scope_name};
 use results::comparison::{
     ArmComparison, Cell, CellComparison, Comparison, Control, Figure, Metric, Sliced, TakenApart,
 };
@@ -54,8 +54,8 @@ impl<'a> AnswerBlocks<'a> {
             arm.cells.is_empty() && not_run.iter().any(|own| named(&own.what))
         };
         let is_part = |arm: &ArmComparison| apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
-        let told = of.arms.iter().filter(|arm| !is_part(arm) && !is_not_run(arm));
-        told.map(|arm| (of, arm, self.said(of, arm))).collect()
+        let answered = of.arms.iter().filter(|arm| !is_part(arm) && !is_not_run(arm));
+        answered.map(|arm| (of, arm, self.arm_answer(of, arm))).collect()
     }
 
     fn name_of(&self, arm: &str) -> String {
@@ -65,25 +65,25 @@ impl<'a> AnswerBlocks<'a> {
         }
     }
 
-    /// `; 1.7 times as long [1.5, 1.9], 7.28 s in the mean, stock 4.28 s`: for jobs only, with the mean if
+    /// `; 1.7 times as long [1.5, 1.9], 7.28 s on average, stock 4.28 s`: for jobs only, with the mean if
     /// there is only one.
     fn took(&self, of: &Comparison, arm: &ArmComparison, figure: &Figure) -> String {
         if !arm.cells.iter().all(|cell| cell.job) {
             return String::new();
         }
         let estimate = &figure.grid.estimate;
-        let mut told = Vec::new();
+        let mut parts = Vec::new();
         if estimate.change_pct() <= MUCH_SLOWER_PCT {
-            told.push(numbers::as_long(estimate.change_pct(), estimate.interval_pct()));
+            parts.push(numbers::as_long(estimate.change_pct(), estimate.interval_pct()));
         }
         if let [cell] = &arm.cells[..] {
             let [base, new] = [cell.base, cell.new].map(|speed| value_of(cell, of.metric, speed));
-            told.push(format!("{new} in the mean, {} {base}", self.name_of(&of.base)));
+            parts.push(format!("{new} on average, {} {base}", self.name_of(&of.base)));
         }
-        if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
+        if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) }
     }
 
-    fn said(&self, of: &Comparison, arm: &ArmComparison) -> ArmAnswer {
+    fn arm_answer(&self, of: &Comparison, arm: &ArmComparison) -> ArmAnswer {
         let own: Vec<&Line> = self.answer.lines.iter().filter(|line| line.arm == arm.arm).collect();
         let interleaved = self.not_interleaved();
         let remarks = interleaved.into_iter().chain(remarks(arm)).chain(self.averages_leave_out(&arm.arm));
@@ -109,21 +109,21 @@ impl<'a> AnswerBlocks<'a> {
     fn line(&self, of: &Comparison, arm: &ArmComparison, line: &Line) -> AnswerLine {
         let (verdict, figures) = match &line.estimate {
             Some(estimate) => {
-                let noun = match (&line.part, of.metric) {
-                    (Part::Script { .. }, Metric::Tps) => "mean response time",
+                let noun = match (&line.scope, of.metric) {
+                    (Scope::Script { .. }, Metric::Tps) => "mean response time",
                     _ => of.noun(),
                 };
                 let figures = against(estimate, noun, &of.base);
                 let took = line.figure.map(|figure| self.took(of, arm, &figure)).unwrap_or_default();
-                let told = format!("{figures}, {}{took}", over(of, line));
-                let told = match control(of) {
+                let figures = format!("{figures}, {}{took}", over(of, line));
+                let figures = match control(of) {
                     Some(control) if of.control.as_ref().is_some_and(Control::differs) => {
-                        format!("{control}; {told}")
+                        format!("{control}; {figures}")
                     }
-                    Some(control) => format!("{told}; {control}"),
-                    None => told,
+                    Some(control) => format!("{figures}; {control}"),
+                    None => figures,
                 };
-                (verdict_or_invalid(line.verdict, of.margin), told)
+                (verdict_or_invalid(line.verdict, of.margin), figures)
             }
             None => Self::without_figure(of, arm, line.verdict),
         };
@@ -131,17 +131,17 @@ impl<'a> AnswerBlocks<'a> {
         let is_said = self.data.experiment.is_interleaved() || line.verdict == Verdict::Differs;
         let verdict = if is_said { verdict } else { format!("{verdict} (not interleaved)") };
         let (name, values) = (self.name_of(&arm.arm), &line.values);
-        let what = part_name(&line.part);
+        let what = scope_name(&line.scope);
         let head = match what {
             None => name,
             // The values end with the arm's name if it is a level.
             Some(what) if values.ends_with(&format!("→ {}", arm.arm)) => format!("{what}, {values}"),
             Some(what) => format!("{name}: {what}, {values}"),
         };
-        let workload = match &line.part {
-            Part::Whole => None,
-            Part::Workload(workload) | Part::Script { workload, .. } => Some(workload.clone()),
-            Part::Cell(cell) => Some(cell.workload.clone()),
+        let workload = match &line.scope {
+            Scope::Whole => None,
+            Scope::Workload(workload) | Scope::Script { workload, .. } => Some(workload.clone()),
+            Scope::Cell(cell) => Some(cell.workload.clone()),
         };
         AnswerLine { head, verdict: with_doubt(verdict, line.suspect.as_ref()), figures, workload }
     }
@@ -171,8 +171,8 @@ impl<'a> AnswerBlocks<'a> {
         of: &Comparison,
         arm: &'c ArmComparison,
     ) -> Vec<(&'c str, Vec<String>)> {
-        let of_it = |name| (name, differences::told(&self.answer.causes, name, &arm.arm, &of.base));
-        arm.workload_names().into_iter().map(of_it).filter(|(_, told)| !told.is_empty()).collect()
+        let of_it = |name| (name, differences::phrases(&self.answer.causes, name, &arm.arm, &of.base));
+        arm.workload_names().into_iter().map(of_it).filter(|(_, phrases)| !phrases.is_empty()).collect()
     }
 
     /// A sentence for each cell whose speed changes during the measurement, with what to do about it.
@@ -307,7 +307,7 @@ fn over(of: &Comparison, line: &Line) -> String {
     let rounds = numbers::counted(of.rounds, "round");
     let Some(figure) = line.figure else { return format!("over {rounds}") };
     let cells = numbers::counted(figure.grid.cells, "cell");
-    let grid = if line.part == Part::Whole { "over this grid," } else { "over" };
+    let grid = if line.scope == Scope::Whole { "over this grid," } else { "over" };
     format!("{grid} {rounds} x {cells}{}", but(&figure))
 }
 

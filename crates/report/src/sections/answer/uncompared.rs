@@ -1,37 +1,37 @@
 //! The figures of the runs if nothing is compared, in words.
 
-use results::answer::Instead;
+use results::answer::Uncompared;
 use results::cells::Response;
 use results::comparison::{Metric, Spread};
 
 use crate::numbers;
 use crate::spread::outliers_in_words;
 
-pub(super) fn instead(of: &Instead) -> String {
+pub(super) fn words(of: &Uncompared) -> String {
     match of {
-        Instead::OnlyJobs => "Nothing was driven by clients; the jobs are below.".to_owned(),
-        Instead::NoValidRun => "No valid run to speak of.".to_owned(),
-        Instead::OneJob { took_s } => format!(
+        Uncompared::OnlyJobs => "Nothing was driven by clients; the jobs are below.".to_owned(),
+        Uncompared::NoValidRun => "No valid run to speak of.".to_owned(),
+        Uncompared::OneJob { took_s } => format!(
             "{}. One run has no interval: repeat it before believing small differences.",
             numbers::duration(*took_s)
         ),
-        Instead::OneRun { tps, response, started_only } => format!(
+        Uncompared::OneRun { tps, response, started_only } => format!(
             "{} transactions per second, response time{} {}. One run has no interval: repeat it before believing small differences.",
             tps.map_or(numbers::ABSENT.to_owned(), numbers::tps),
             if *started_only { " of those started" } else { "" },
             percentiles(response),
         ),
-        Instead::NoPairYet { runs } => {
+        Uncompared::NoPairYet { runs } => {
             format!("{} so far, but no pair of arms to compare yet.", numbers::counted(*runs, "run"))
         }
-        Instead::Jobs { runs, least_s, most_s } => format!(
+        Uncompared::Jobs { runs, least_s, most_s } => format!(
             "{} of jobs took {} to {}; nothing is compared. Means with their intervals, and what else they took: pgdyno table jobs",
             numbers::counted(*runs, "run"),
             numbers::duration(*least_s),
             numbers::duration(*most_s),
         ),
-        Instead::OneCell { runs, tps, spread, response } => one_cell(*runs, *tps, spread, response),
-        Instead::NothingToCompare { runs } => {
+        Uncompared::OneCell { runs, tps, spread, response } => one_cell(*runs, *tps, spread, response),
+        Uncompared::NothingToCompare { runs } => {
             format!("{}; nothing is compared.", numbers::counted(*runs, "run"))
         }
     }
