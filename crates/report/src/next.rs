@@ -2,7 +2,6 @@
 //! read before the experiment was complete.
 
 use results::answer::{FEW, Help, Next, Short, Step};
-use results::comparison::Metric;
 use results::{Course, ReportData};
 use spec::shell::Command;
 use stats::TooFew;
@@ -74,12 +73,7 @@ fn short(why: Short) -> String {
 fn help(own: &Help, called: &str) -> String {
     match own {
         Help::OtherMetric { metric, noun } => {
-            let name = match metric {
-                Metric::Tps => "tps",
-                Metric::P50 => "p50",
-                Metric::P95 => "p95",
-                Metric::P99 => "p99",
-            };
+            let name = metric.name();
             format!("another metric: the {noun} is decided (pgdyno compare {called} --metric {name})")
         }
         Help::FewerTransactions(few) => fewer_transactions(*few),

@@ -231,7 +231,7 @@ fn the_scalability_law_stands_in_table_page_and_chart() {
     assert_eq!(table.rows[0][at("clients_levels")], 6_i64.into());
     let told = sentences(&tables::scalings_in_words(&made));
     let page = html::page(&made);
-    for words in ["Throughput over clients: tpcb", "it says nothing of p99", "contention", "fitted"] {
+    for words in ["Throughput over clients: tpcb", "it does not describe p99", "contention", "fitted"] {
         assert!(page.contains(words), "{words}");
     }
     assert!(page.contains(&told[1]), "{told:?}");

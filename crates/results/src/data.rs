@@ -247,7 +247,7 @@ impl ReportData {
 
     /// Remarks on arms, by kind of event: each sentence once.
     pub fn remarks(&self, kind: &str) -> BTreeSet<&str> {
-        said(self.measured_runs(), kind).collect()
+        details(self.measured_runs(), kind).collect()
     }
 
     /// Whether some arm was found to answer as the base does.
@@ -262,7 +262,7 @@ impl ReportData {
             || self.grid_runs().filter(|run| run.arm.as_deref() == Some(arm) && Cell::of(run) == *cell);
         let kinds =
             [RunEvent::OTHER_ANSWERS, RunEvent::OWN_CHOICE, RunEvent::SLICED_ALL_THE_SAME, RunEvent::REMARK];
-        let found: BTreeSet<&str> = kinds.into_iter().flat_map(|kind| said(runs(), kind)).collect();
+        let found: BTreeSet<&str> = kinds.into_iter().flat_map(|kind| details(runs(), kind)).collect();
         (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join("; "))
     }
 
@@ -282,7 +282,7 @@ impl ReportData {
     }
 }
 
-fn said<'r>(runs: impl Iterator<Item = &'r Run>, kind: &str) -> impl Iterator<Item = &'r str> {
+fn details<'r>(runs: impl Iterator<Item = &'r Run>, kind: &str) -> impl Iterator<Item = &'r str> {
     runs.flat_map(|run| &run.events)
         .filter(move |event| event.kind == kind)
         .map(|event| event.detail.as_str())

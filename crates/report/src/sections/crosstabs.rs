@@ -94,15 +94,15 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
         ),
         (
             any(|tab| tab.open),
-            "No mean is taken over offered rates: it would be one over what was asked for.",
+            "No mean is taken over offered rates: it would be a mean of the requested rates.",
         ),
         (
             any(|tab| tab.has_late && !tab.has_arrivals),
-            "Late transactions are in them; how many were late is told above.",
+            "Late transactions are in them; the number of late ones is shown above.",
         ),
         (
             any(|tab| tab.has_arrivals),
-            "Where the load was open, late transactions are in them; what was offered and done in time is told above.",
+            "Where the load was open, late transactions are in them; what was offered and done in time is shown above.",
         ),
     ];
     let said = said.into_iter().filter(|(is_said, _)| *is_said).map(|(_, text)| Block::text(text));

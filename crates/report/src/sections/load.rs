@@ -151,7 +151,7 @@ impl Sizes {
 
 /// The sizes of several arms next to each other: a relation may exist in some arms only.
 fn sizes_of_arms(arms: &[Sizes]) -> Table {
-    let mut sheet = Table::captioned("Tables and indexes per arm: bytes on disk, an index beside its table")
+    let mut sheet = Table::captioned("Tables and indexes per arm: bytes on disk, an index next to its table")
         .text(["name", "kind", "of table"])
         .numbers(arms.iter().map(|arm| &arm.of));
     let mut known: Vec<&Relation> = Vec::new();

@@ -189,10 +189,10 @@ impl PlansOfCell {
         let functions = Block::details("Functions of PostGIS and others", functions);
         // Tiles have many: each zoom of each arm.
         let folded = self.layer.is_some();
-        let said = |own: &Explained| Block::remark(said(own));
+        let remark = |own: &Explained| Block::remark(sample_words(own));
         let plan = |own: &Explained| {
             let nodes = nodes(&own.slowest, own.rows_rounding).into();
-            let blocks = folded.then(|| said(own)).into_iter().chain([nodes]).collect();
+            let blocks = folded.then(|| remark(own)).into_iter().chain([nodes]).collect();
             Block::details(format!("The slowest plan of {}", own.name()), blocks)
         };
         [Block::Heading(self.label.clone())]
@@ -200,7 +200,7 @@ impl PlansOfCell {
             .chain(self.changes.iter().map(Block::text))
             .chain(self.charts().into_iter().map(Block::from))
             .chain(functions)
-            .chain(self.arms.iter().filter(|_| !folded).map(said))
+            .chain(self.arms.iter().filter(|_| !folded).map(remark))
             .chain(self.arms.iter().filter_map(plan))
             .collect()
     }
@@ -251,7 +251,7 @@ fn milliseconds(ms: &Distribution) -> String {
     format!("{} [{}, {}]", numbers::figure(ms.median), numbers::figure(ms.p10), numbers::figure(ms.p90))
 }
 
-fn said(own: &Explained) -> String {
+fn sample_words(own: &Explained) -> String {
     let ms = |ms: f64| numbers::latency_ns(ms * 1e6);
     let mut text = format!(
         "{}: {}; explained, one takes {} on average",

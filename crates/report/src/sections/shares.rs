@@ -54,7 +54,7 @@ impl Shares {
         let title = title(all[0]);
         let mut columns = columns(&all);
         let more = columns.len().saturating_sub(MOST);
-        let said = columns.iter().take(MOST).map(Column::said).collect();
+        let said = columns.iter().take(MOST).map(Column::words).collect();
         columns.truncate(MOST);
         let mut zooms: Vec<u8> = columns.iter().flat_map(|column| column.zooms.keys().copied()).collect();
         zooms.sort_unstable();
@@ -123,7 +123,7 @@ fn below(own: &Explained) -> usize {
 impl Column<'_> {
     /// `old.sql: index scans take less than 20 % in 58 of 59 sampled tiles (more in 1 of 16 at z15); in the
     /// median from 0.7 % at z10 to 6 % at z15.`
-    fn said(&self) -> String {
+    fn words(&self) -> String {
         let (below, tiles) =
             self.zooms.values().fold((0, 0), |sum, own| (sum.0 + below(own), sum.1 + own.transactions));
         let by_median = |one: &(&u8, &&Explained), other: &(&u8, &&Explained)| {

@@ -114,7 +114,7 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
     let what = match of.metric {
         Metric::Tps => match (arm.cells.iter().all(|cell| cell.job), arm.cells.iter().any(|cell| cell.job)) {
             (true, _) => {
-                "time from start to end, mean over rounds; the change is that of the speed".to_owned()
+                "time from start to end, mean over rounds; the change is a change of speed".to_owned()
             }
             (_, true) => "transactions per second, of jobs the time they took; means over rounds".to_owned(),
             _ => "transactions per second, mean over rounds".to_owned(),
@@ -140,7 +140,7 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
             value_of(cell, of.metric, cell.base).into(),
             value_of(cell, of.metric, cell.new).into(),
             cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
-            Value::marked(said(cell, of, groups), class),
+            Value::marked(verdict_words(cell, of, groups), class),
             cell.estimate
                 .and_then(|estimate| estimate.p_adjusted())
                 .map_or(numbers::ABSENT.to_owned(), probability)
@@ -151,7 +151,7 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
     sheet
 }
 
-fn said(cell: &CellComparison, of: &Comparison, groups: Option<String>) -> String {
+fn verdict_words(cell: &CellComparison, of: &Comparison, groups: Option<String>) -> String {
     let by_ranks = cell
         .second_opinion
         .map(|other| format!("by ranks {} (p {})", numbers::change(other.change_pct), probability(other.p)));
@@ -310,10 +310,8 @@ fn table(
     verdict: impl Fn(&Line<'_>) -> Vec<Value>,
 ) -> Table {
     let unit = match found.metric {
-        Metric::Tps => "tps",
-        Metric::P50 => "p50_us",
-        Metric::P95 => "p95_us",
-        Metric::P99 => "p99_us",
+        Metric::Tps => Metric::Tps.name().to_owned(),
+        percentile => format!("{}_us", percentile.name()),
     };
     let answer = Verdicts::of(found, &data.experiment, &data.runs);
     let measured = found.arms.iter().flat_map(|arm| lines(data, found, arm, &answer));
@@ -325,7 +323,7 @@ fn table(
     });
     let lines: Vec<Line<'_>> = measured.chain(not_run).collect();
     let in_time = Columns::of(lines.iter().flat_map(|line| &line.in_time));
-    let figures = [format!("base_{unit}"), unit.to_owned()];
+    let figures = [format!("base_{unit}"), unit];
     let took = ["base_took_s", "took_s"];
     let mut table = Table::new(["arm", "workload", "cell"]).named(&figures).named(took).named(columns);
     let both =

@@ -293,7 +293,7 @@ fn from_cache(own: &FromCache) -> String {
     let share = share.trim_end_matches('0').trim_end_matches('.');
     let levels = own.levels.as_ref().map(|levels| format!(", {levels}")).unwrap_or_default();
     format!(
-        "{}{levels}: {share} % of its tiles came from the cache, and say nothing of the database; hits and misses stand apart by zoom",
+        "{}{levels}: {share} % of its tiles came from the cache, and do not show the speed of the database; hits and misses are listed separately by zoom",
         own.of
     )
 }
