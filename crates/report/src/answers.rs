@@ -37,13 +37,13 @@ pub fn answers(data: &ReportData) -> Table {
     ]);
     table.optional(["cell"]);
     // Each run of an arm repeats the same facts.
-    let mut told: BTreeSet<(Cell, &str, &str)> = BTreeSet::new();
+    let mut seen: BTreeSet<(Cell, &str, &str)> = BTreeSet::new();
     for run in data.measured_runs() {
         for event in run.events.iter().filter(|event| event.kind == RunEvent::ANSWER_DIFFERENCE) {
             let arm = run.arm.as_deref().unwrap_or_default();
             let Ok(found) = serde_json::from_str::<AnswerDifference>(&event.detail) else { continue };
             let cell = asked_in(run);
-            if told.insert((cell.clone(), arm, &event.detail)) {
+            if seen.insert((cell.clone(), arm, &event.detail)) {
                 push(&mut table, run, &cell, &found);
             }
         }

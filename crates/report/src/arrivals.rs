@@ -70,6 +70,22 @@ pub(crate) fn in_time(of: &InTime) -> Option<String> {
     of.arrivals.as_ref().map(words).or_else(|| of.promise.as_ref().map(promise_words))
 }
 
+const ACHIEVED_SHARE: &str = "achieved_share_pct";
+
+/// All columns, in the order of a page.
+pub(crate) const ON_PAGE: [&str; 10] = [
+    "promise_ms",
+    "offered_tps",
+    "achieved_tps",
+    ACHIEVED_SHARE,
+    "late",
+    "late_share_pct",
+    "skipped",
+    "unfinished",
+    "drained",
+    "percentiles_of",
+];
+
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Columns {
     open: bool,
@@ -79,32 +95,12 @@ pub(crate) struct Columns {
 
 struct Column {
     needed: bool,
-    /// For programs; empty if only a page shows it.
     name: &'static str,
-    head: &'static str,
-    of: fn(&InTime) -> Option<Shown>,
+    of: fn(&InTime) -> Option<Value>,
 }
 
-type Shown = (Value, Value);
-
-fn per_second(rate: f64) -> Option<Shown> {
-    Some((rate.into(), numbers::figure(rate).into()))
-}
-
-fn count(number: u64) -> Option<Shown> {
-    Some((number.into(), numbers::count(number).into()))
-}
-
-fn doubtful(value: impl Into<Value>, text: impl Display, is_doubtful: bool) -> Option<Shown> {
-    Some((value.into(), Value::marked(text, if is_doubtful { "doubt" } else { "" })))
-}
-
-fn late_share_of(promise: &Promise) -> Option<Shown> {
-    doubtful(promise.late_share() * 100.0, late_share(promise), promise.late > 0)
-}
-
-fn times_of(arrivals: &Arrivals) -> Option<Shown> {
-    doubtful(percentiles_of(arrivals), percentiles_of(arrivals), arrivals.started_only)
+fn doubtful(value: impl Into<Value>, text: impl Display, is_doubtful: bool) -> Option<Value> {
+    Some(Value::worded(value, text, if is_doubtful { "doubt" } else { "" }))
 }
 
 impl Columns {
@@ -118,55 +114,46 @@ impl Columns {
         (columns.open || columns.promise).then_some(columns)
     }
 
-    pub(crate) fn is_open(self) -> bool {
-        self.open
-    }
-
     fn needed(self) -> impl Iterator<Item = Column> {
         let Self { open, drained, promise } = self;
-        let column = |needed, name, head, of| Column { needed, name, head, of };
+        let column = |needed, name, of| Column { needed, name, of };
         let columns: [Column; 10] = [
-            column(promise, figures::PROMISE_MS.name, "promise", |row| {
-                row.promise?.ms.map(|ms| (ms.into(), format!("{} ms", numbers::as_given(ms)).into()))
+            column(promise, figures::PROMISE_MS.name, |row| {
+                row.promise?.ms.map(|ms| Value::worded(ms, format!("{} ms", numbers::as_given(ms)), ""))
             }),
-            column(open, "offered_tps", "offered/s", |row| per_second(row.arrivals?.offered_per_s())),
-            column(open, "achieved_tps", "in time/s", |row| per_second(row.arrivals?.achieved_per_s())),
-            column(open, "", "share", |row| {
-                doubtful(Value::Null, share(&row.arrivals?), row.overload().is_some())
+            column(open, "offered_tps", |row| Some(row.arrivals?.offered_per_s().into())),
+            column(open, "achieved_tps", |row| Some(row.arrivals?.achieved_per_s().into())),
+            column(true, figures::LATE.name, |row| Some(row.late()?.into())),
+            column(promise, "late_share_pct", |row| {
+                let promise = row.promise?;
+                doubtful(promise.late_share() * 100.0, late_share(&promise), promise.late > 0)
             }),
-            column(true, figures::LATE.name, "late", |row| count(row.late()?)),
-            column(promise, "late_share_pct", "late share", |row| late_share_of(&row.promise?)),
-            column(open, figures::SKIPPED.name, "skipped", |row| count(row.arrivals?.skipped)),
-            column(open, figures::UNFINISHED.name, "unfinished", |row| count(row.arrivals?.unfinished)),
-            column(drained, figures::DRAINED.name, "after the end", |row| count(row.arrivals?.drained)),
-            column(open, "percentiles_of", "times of", |row| times_of(&row.arrivals?)),
+            column(open, figures::SKIPPED.name, |row| Some(row.arrivals?.skipped.into())),
+            column(open, figures::UNFINISHED.name, |row| Some(row.arrivals?.unfinished.into())),
+            column(drained, figures::DRAINED.name, |row| Some(row.arrivals?.drained.into())),
+            column(open, ACHIEVED_SHARE, |row| {
+                let arrivals = row.arrivals?;
+                doubtful(arrivals.share() * 100.0, share(&arrivals), row.overload().is_some())
+            }),
+            column(open, "percentiles_of", |row| {
+                let arrivals = row.arrivals?;
+                doubtful(percentiles_of(&arrivals), percentiles_of(&arrivals), arrivals.started_only)
+            }),
         ];
         columns.into_iter().filter(|column| column.needed)
     }
 
-    fn named(self) -> impl Iterator<Item = Column> {
-        self.needed().filter(|column| !column.name.is_empty())
-    }
-
-    pub(crate) fn names(self, before: &str) -> Vec<String> {
-        self.named().map(|column| format!("{before}{}", column.name)).collect()
+    /// Terminals have no room for the share, which follows from the rates.
+    pub(crate) fn columns(self, before: &str) -> Vec<results::Column> {
+        let names = self.needed().map(|column| format!("{before}{}", column.name));
+        let mut table = Table::new(names);
+        table.hide([format!("{before}{ACHIEVED_SHARE}")]);
+        table.columns
     }
 
     pub(crate) fn values(self, row: &InTime) -> Vec<Value> {
-        self.named().map(|column| (column.of)(row).map_or(Value::Null, |(value, _)| value)).collect()
+        self.needed().map(|column| (column.of)(row).into()).collect()
     }
-
-    pub(crate) fn heads(self) -> impl Iterator<Item = &'static str> {
-        self.needed().map(|column| column.head)
-    }
-
-    pub(crate) fn cells(self, row: &InTime) -> impl Iterator<Item = Value> {
-        self.needed().map(|column| (column.of)(row).map_or_else(Value::default, |(_, cell)| cell))
-    }
-}
-
-pub(crate) fn percentiles_cell(row: &InTime) -> Value {
-    row.arrivals.as_ref().and_then(times_of).map_or_else(Value::default, |(_, cell)| cell)
 }
 
 /// Adds the columns of arrivals and promise after the column `after`; adds none if no load is open and no
@@ -174,7 +161,7 @@ pub(crate) fn percentiles_cell(row: &InTime) -> Value {
 pub(crate) fn insert(table: &mut Table, after: &str, rows: &[InTime]) {
     let Some(columns) = Columns::of(rows) else { return };
     let at = table.at(after).map_or(table.columns.len(), |at| at + 1);
-    table.columns.splice(at..at, Table::new(columns.names("")).columns);
+    table.columns.splice(at..at, columns.columns(""));
     for (row, in_time) in table.rows.iter_mut().zip(rows) {
         row.splice(at..at, columns.values(in_time));
     }

@@ -8,7 +8,7 @@ use crate::numbers::{self, real};
 use results::ReportData;
 
 /// Differences listed below an answer, at most.
-const TOLD: usize = 3;
+const MOST_PHRASES: usize = 3;
 
 fn amount(unit: Unit, value: f64) -> String {
     match unit {
@@ -35,8 +35,8 @@ fn words(of: &Difference, base: &str) -> String {
 
 /// The surest differences of an arm in a workload, a phrase each, beginning with a small letter except for
 /// names.
-pub(crate) fn told(all: &[Difference], workload: &str, arm: &str, base: &str) -> Vec<String> {
-    largest(all, workload, arm, TOLD).into_iter().map(|of| words(of, base)).collect()
+pub(crate) fn phrases(all: &[Difference], workload: &str, arm: &str, base: &str) -> Vec<String> {
+    largest(all, workload, arm, MOST_PHRASES).into_iter().map(|of| words(of, base)).collect()
 }
 
 /// The same for every arm and workload of a comparison, for the text below its table; empty if nothing
@@ -46,7 +46,7 @@ pub fn table_in_words(data: &ReportData, found: &Comparison) -> Table {
     let mut table = Table::new(["arm", "workload", "what differs most besides"]);
     for arm in &found.arms {
         for workload in arm.workload_names() {
-            for line in told(&data.differences, workload, &arm.arm, &found.base) {
+            for line in phrases(&data.differences, workload, &arm.arm, &found.base) {
                 table.push(vec![arm.arm.as_str().into(), workload.into(), line.into()]);
             }
         }

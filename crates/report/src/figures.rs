@@ -18,7 +18,7 @@ pub fn figures(data: &ReportData) -> Table {
         let figures = run.figures.iter().map(|(name, value)| (name, Value::from(value)));
         for (name, value) in counters.chain(figures) {
             let row = figures::row(name);
-            let said = |of: fn(&Row) -> &'static str| Value::from(row.map(of));
+            let text = |of: fn(&Row) -> &'static str| Value::from(row.map(of));
             table.push([
                 run.sequence.into(),
                 run.round.into(),
@@ -27,11 +27,11 @@ pub fn figures(data: &ReportData) -> Table {
                 run.arm.clone().into(),
                 name.into(),
                 value,
-                said(|row| row.unit.name()),
-                said(|row| row.per.name()),
-                said(|row| row.better.name()),
-                said(|row| row.source.name()),
-                said(|row| row.label),
+                text(|row| row.unit.name()),
+                text(|row| row.per.name()),
+                text(|row| row.better.name()),
+                text(|row| row.source.name()),
+                text(|row| row.label),
             ]);
         }
     }

@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use crate::block::Block;
-use crate::sections::answer::Told;
+use crate::sections::answer::{AnswerBlocks, Output};
 use crate::sections::{SECTIONS, Section, load};
 use crate::{tile, visible};
 use results::ReportData;
@@ -18,7 +18,7 @@ pub(crate) const STYLE: &str = include_str!("style.css");
 /// for all of it.
 #[must_use]
 pub fn page(data: &ReportData) -> String {
-    let answer = Told::of(data);
+    let answer = AnswerBlocks::of(data);
     let sections: Vec<(&Section, Vec<Block>)> = SECTIONS
         .iter()
         .map(|section| (section, (section.blocks)(data)))
@@ -35,7 +35,7 @@ pub fn page(data: &ReportData) -> String {
     visible::lines(&page.0).into_owned()
 }
 
-fn head(answer: &Told<'_>) -> Markup {
+fn head(answer: &AnswerBlocks<'_>) -> Markup {
     // Second line of defence: the page may use only its own content.
     let policy = "default-src 'none'; style-src 'unsafe-inline'";
     html! {
@@ -48,12 +48,12 @@ fn head(answer: &Told<'_>) -> Markup {
     }
 }
 
-fn body(data: &ReportData, answer: &Told<'_>, sections: &[(&Section, Vec<Block>)]) -> Markup {
+fn body(data: &ReportData, answer: &AnswerBlocks<'_>, sections: &[(&Section, Vec<Block>)]) -> Markup {
     html! {
         header {
             p.kicker { (kicker(data)) }
             h1 { (answer.answer.question) }
-            @for block in answer.blocks() { (block) }
+            @for block in answer.blocks(Output::Page) { (block) }
         }
         nav aria-label="On this page" {
             @for (section, _) in sections { a href=(format!("#{}", section.anchor)) { (section.heading) } }

@@ -8,11 +8,11 @@
 //! bidirectional characters in foreign text. [`pgbench`] is separate: what the drop-in prints of a run that
 //! was just measured, in pgbench's layout.
 
-mod alone;
 mod answers;
 pub mod arrivals;
 mod block;
 mod chart;
+mod chart_file;
 mod compared;
 mod costs;
 mod decisions;
@@ -38,8 +38,8 @@ pub mod tables;
 pub mod tile;
 mod zooms;
 
-pub use alone::{Alone, Picture, PictureError, charts};
 pub use block::{Block, Paragraph};
+pub use chart_file::{ChartFile, Picture, PictureError, charts};
 pub use compared::control;
 pub use format::Format;
 pub use geopackage::{GeoPackage, GeoPackageError, geopackage};

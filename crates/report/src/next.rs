@@ -2,7 +2,6 @@
 //! read before the experiment was complete.
 
 use results::answer::{FEW, Help, Next, Short, Step};
-use results::comparison::Metric;
 use results::{Course, ReportData};
 use spec::shell::Command;
 use stats::TooFew;
@@ -22,7 +21,7 @@ pub(crate) fn command(data: &ReportData, next: &Next) -> Option<Command> {
 }
 
 pub(crate) fn words(data: &ReportData, next: &Next) -> String {
-    told(next, command(data, next).as_ref(), &spec::shell::word(data.called()))
+    phrase(next, command(data, next).as_ref(), &spec::shell::word(data.called()))
 }
 
 /// The same as a sentence's end: with a colon if a command follows.
@@ -31,7 +30,7 @@ pub(crate) fn sentence(data: &ReportData, next: &Next) -> String {
     words(data, next) + end
 }
 
-fn told(next: &Next, command: Option<&Command>, called: &str) -> String {
+fn phrase(next: &Next, command: Option<&Command>, called: &str) -> String {
     let of = if next.of.is_empty() { String::new() } else { format!("{}: ", next.of.join(", ")) };
     let apart = if next.taken_apart { "all settings together: " } else { "" };
     let programs = command.map_or(Vec::new(), Command::programs);
@@ -74,12 +73,7 @@ fn short(why: Short) -> String {
 fn help(own: &Help, called: &str) -> String {
     match own {
         Help::OtherMetric { metric, noun } => {
-            let name = match metric {
-                Metric::Tps => "tps",
-                Metric::P50 => "p50",
-                Metric::P95 => "p95",
-                Metric::P99 => "p99",
-            };
+            let name = metric.name();
             format!("another metric: the {noun} is decided (pgdyno compare {called} --metric {name})")
         }
         Help::FewerTransactions(few) => fewer_transactions(*few),
@@ -170,7 +164,7 @@ mod tests {
 
     fn said(step: Step, of: &[&str], command: Option<&Command>) -> String {
         let of = of.iter().map(|&of| of.to_owned()).collect();
-        told(&Next { of, step, command: None, taken_apart: false }, command, "a")
+        phrase(&Next { of, step, command: None, taken_apart: false }, command, "a")
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) const MOST_ACROSS: usize = 4;
 
 /// Duration of a phase in milliseconds. A program that reports whole seconds does not show phases below
 /// one.
-pub(crate) fn took(phase: &Phase) -> String {
+fn took(phase: &Phase) -> String {
     match (phase.source, phase.duration_us) {
         (PhaseSource::Reported, 0) => "under 1 s".to_owned(),
         (_, us) => numbers::milliseconds(us),
@@ -24,6 +24,10 @@ pub(crate) fn took(phase: &Phase) -> String {
 /// Phases of all jobs in milliseconds.
 #[must_use]
 pub fn phases(data: &ReportData) -> Table {
+    phases_of(data.jobs())
+}
+
+pub(crate) fn phases_of<'r>(jobs: impl IntoIterator<Item = &'r Run>) -> Table {
     let mut table = Table::new([
         "job",
         "cell",
@@ -35,21 +39,28 @@ pub fn phases(data: &ReportData) -> Table {
         "duration_ms",
         "count",
         "source",
+        "count_per_s",
     ]);
     table.optional(["cell", "arm", "round"]);
-    for job in data.jobs() {
+    table.hide(["count_per_s"]);
+    for job in jobs {
         for phase in &job.phases {
-            table.push(vec![
-                job.workload.clone().into(),
+            let ms = real(Some(phase.duration_us as f64 / 1e3));
+            let is_short = phase.source == PhaseSource::Reported && phase.duration_us == 0;
+            let seconds = phase.duration_us as f64 / 1e6;
+            let rate = phase.count.filter(|_| seconds > 0.0).map(|count| count as f64 / seconds);
+            table.push([
+                (&job.workload).into(),
                 Some(levels(&Cell::of(job))).filter(|levels| !levels.is_empty()).into(),
                 job.arm.clone().into(),
                 job.is_measured().then_some(u64::from(job.round)).into(),
-                phase.name.clone().into(),
-                phase.item.clone().into(),
+                (&phase.name).into(),
+                (&phase.item).into(),
                 real(Some(phase.start_us as f64 / 1e3)),
-                real(Some(phase.duration_us as f64 / 1e3)),
+                if is_short { Value::worded(ms, took(phase), "") } else { ms },
                 phase.count.into(),
                 phase.source.name().into(),
+                real(rate),
             ]);
         }
     }
@@ -74,8 +85,8 @@ impl Group<'_> {
         let is_it = |phase: &&Phase| phase.name == name && phase.item == item;
         let each_run = self.runs.iter().map(|run| run.phases.iter().filter(is_it).collect());
         let found: Vec<Vec<&Phase>> = each_run.filter(|own: &Vec<&Phase>| !own.is_empty()).collect();
-        let told = |phase: &&Phase| phase.source != PhaseSource::Reported || phase.duration_us > 0;
-        if !found.iter().flatten().any(told) {
+        let is_timed = |phase: &&Phase| phase.source != PhaseSource::Reported || phase.duration_us > 0;
+        if !found.iter().flatten().any(is_timed) {
             return found.first().map_or(numbers::ABSENT.to_owned(), |own| took(own[0]));
         }
         let ms = |own: &Vec<&Phase>| own.iter().map(|phase| phase.duration_us as f64 / 1e3).sum();

@@ -140,7 +140,7 @@ impl Law {
 
 /// Limits of every fit.
 pub const LIMITS: &str =
-    "Universal scalability law, fitted to throughput in closed load: it says nothing of p99.";
+    "Universal scalability law, fitted to throughput in closed load: it does not describe p99.";
 
 fn name(doubt: FitDoubt) -> &'static str {
     match doubt {

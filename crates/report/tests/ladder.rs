@@ -89,7 +89,7 @@ fn a_comparison_of_open_loads_shows_the_arrivals_of_both_arms() {
     let row =
         table.rows.iter().find(|row| row[at("cell")] == "clients 16, rate 16000".into()).expect("a row");
     for arm in ["base_", ""] {
-        let value = |name: &str| &row[at(&format!("{arm}{name}"))];
+        let value = |name: &str| row[at(&format!("{arm}{name}"))].raw();
         assert_eq!(*value("offered_tps"), 16_000.0.into());
         assert_eq!(*value("achieved_tps"), 399.0.into());
         assert_eq!((value("late"), value("skipped")), (&85_800_u64.into(), &39_008_u64.into()));

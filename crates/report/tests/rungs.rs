@@ -6,7 +6,7 @@ use fixture::{Shape, data};
 use report::format::{Format, blocks, print};
 use report::{Block, ReportData, charts, html, tables};
 use results::Value;
-use results::ladder::{Ladder, Outcome, ladders};
+use results::ladder::{Ladder, LadderOutcome, ladders};
 use spec::plan::Plan;
 use spec::{Doubt, Reason, Run, RunEvent, Validity, figures};
 
@@ -71,7 +71,7 @@ fn quality_breaks_at_the_first_rung_from_which_on_it_stays_broken() {
     let qualities = ["kept", "kept", "breaks here", "broken", "broken"];
     assert_eq!(column(&data, "quality"), qualities.map(Value::from));
     assert_eq!(column(&data, "rate"), [3.0, 8.0, 10.0, 12.0, 14.0].map(Value::from));
-    assert_eq!(ladders(&data).iter().map(Ladder::outcome).collect::<Vec<_>>(), [Outcome::Told]);
+    assert_eq!(ladders(&data).iter().map(Ladder::outcome).collect::<Vec<_>>(), [LadderOutcome::Decided]);
     // As in pgbench: late of processed, skipped of all.
     assert_eq!(column(&data, "late_share_pct")[3], (300.0 / 990.0 * 100.0).into());
     assert_eq!(column(&data, "skipped_share_pct")[3], 1.0.into());
@@ -98,7 +98,7 @@ fn a_rung_that_the_generator_broke_is_no_limit_of_the_server() {
         run.doubts = vec![Doubt { reason: Reason::ClientSaturated, detail: "busy".into() }];
     }
     let data = ReportData::new(data.experiment, data.host, data.target, data.runs);
-    assert_eq!(ladders(&data)[0].outcome(), Outcome::ByGenerator);
+    assert_eq!(ladders(&data)[0].outcome(), LadderOutcome::ByGenerator);
     let said = "The generator ended it there, so the server may hold more (client saturated: busy).";
     assert_eq!(sentences(&tables::ladders_in_words(&data, true))[1], said);
     assert!(html::page(&data).contains(said));
@@ -109,9 +109,9 @@ fn a_rung_that_the_generator_broke_is_no_limit_of_the_server() {
 fn a_bound_of_ones_own_and_ladders_that_never_break_or_never_hold() {
     let rungs = [(3, 20, 0), (8, 30, 0), (10, 60, 0)];
     let wanted = [
-        (None, Outcome::NeverHolds, "broken from the first rung on, 3 clients, 3/s: 2 %"),
-        (Some(0.05), Outcome::Told, "breaks at 10 clients, 10/s: 6 %"),
-        (Some(0.2), Outcome::Told, "holds on every rung, up to 10 clients, 10/s (bound 20 %)"),
+        (None, LadderOutcome::NeverHolds, "broken from the first rung on, 3 clients, 3/s: 2 %"),
+        (Some(0.05), LadderOutcome::Decided, "breaks at 10 clients, 10/s: 6 %"),
+        (Some(0.2), LadderOutcome::Decided, "holds on every rung, up to 10 clients, 10/s (bound 20 %)"),
     ];
     for (bound, outcome, words) in wanted {
         let data = in_step(&rungs, bound);
@@ -125,7 +125,7 @@ fn a_bound_of_ones_own_and_ladders_that_never_break_or_never_hold() {
 fn what_is_broken_below_a_rung_that_holds_is_irregular() {
     let data = in_step(&[(3, 20, 0), (8, 0, 0), (10, 300, 0)], None);
     assert_eq!(column(&data, "quality"), ["broken here only", "kept", "breaks here"].map(Value::from));
-    assert_eq!(ladders(&data)[0].outcome(), Outcome::Irregular);
+    assert_eq!(ladders(&data)[0].outcome(), LadderOutcome::Irregular);
     let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].contains("Irregular: broken at 3 clients, 3/s, and kept higher up."), "{told:?}");
 }
@@ -136,7 +136,7 @@ fn a_rung_without_a_valid_run_is_no_answer() {
     made.runs.iter_mut().filter(|run| run.clients == 8).for_each(|run| run.validity = Validity::Invalid);
     let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
     assert_eq!(column(&data, "quality"), ["kept", "no valid run", "breaks here"].map(Value::from));
-    assert_eq!(ladders(&data)[0].outcome(), Outcome::Invalid);
+    assert_eq!(ladders(&data)[0].outcome(), LadderOutcome::Invalid);
     let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].ends_with("Not known, since no run there is valid: 8 clients, 8/s."), "{told:?}");
     // The same if nothing else breaks.
@@ -164,7 +164,7 @@ fn a_rung_that_breaks_by_failures_breaks() {
     let data = failing(false);
     assert_eq!(column(&data, "quality"), ["kept", "kept", "breaks here"].map(Value::from));
     assert_eq!(column(&data, "bad_share_pct")[2], Value::from(4.0));
-    assert_eq!(ladders(&data)[0].outcome(), Outcome::Told);
+    assert_eq!(ladders(&data)[0].outcome(), LadderOutcome::Decided);
     // If clients gave up, nothing is known about it.
     assert_eq!(column(&failing(true), "quality"), ["kept", "kept", "no valid run"].map(Value::from));
 }
@@ -180,7 +180,7 @@ fn too_few_clients_for_a_rate_are_not_irregular() {
         run.factors.insert("rate".into(), "100".into());
     }
     let data = ReportData::new(made.experiment, made.host, made.target, made.runs);
-    assert_eq!(ladders(&data)[0].outcome(), Outcome::Told);
+    assert_eq!(ladders(&data)[0].outcome(), LadderOutcome::Decided);
     let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].starts_with("Quality holds from 8 clients, 100/s on"), "{told:?}");
 }
@@ -188,7 +188,7 @@ fn too_few_clients_for_a_rate_are_not_irregular() {
 #[test]
 fn what_is_broken_below_and_kept_on_top_does_not_hold_on_every_rung() {
     let data = in_step(&[(3, 20, 0), (8, 0, 0), (10, 0, 0)], None);
-    assert_eq!(ladders(&data)[0].outcome(), Outcome::Irregular);
+    assert_eq!(ladders(&data)[0].outcome(), LadderOutcome::Irregular);
     let told = sentences(&tables::ladders_in_words(&data, true));
     assert!(told[0].starts_with("Quality holds at 8 clients, 8/s; 10 clients, 10/s"), "{told:?}");
     assert!(told[0].contains("Irregular: broken at 3 clients"), "{told:?}");
@@ -231,14 +231,14 @@ fn the_scalability_law_stands_in_table_page_and_chart() {
     assert_eq!(table.rows[0][at("clients_levels")], 6_i64.into());
     let told = sentences(&tables::scalings_in_words(&made));
     let page = html::page(&made);
-    for words in ["Throughput over clients: tpcb", "it says nothing of p99", "contention", "fitted"] {
+    for words in ["Throughput over clients: tpcb", "it does not describe p99", "contention", "fitted"] {
         assert!(page.contains(words), "{words}");
     }
     assert!(page.contains(&told[1]), "{told:?}");
     let drawn = charts(&made).iter().any(|chart| chart.svg.contains("fitted"));
     assert!(drawn, "the curve stands in the chart of throughput over clients");
     // A ladder of clients without a promise is a table too, without a verdict.
-    assert_eq!(ladders(&made)[0].outcome(), Outcome::Told);
+    assert_eq!(ladders(&made)[0].outcome(), LadderOutcome::Decided);
     assert_eq!(column(&made, "quality"), vec![Value::Null; 6]);
     assert!(tables::ladders_in_words(&made, true).is_empty());
 }

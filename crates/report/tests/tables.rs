@@ -17,7 +17,7 @@ fn compared(data: &ReportData) -> Table {
 
 fn column<'a>(table: &'a Table, name: &str) -> Vec<&'a Value> {
     let at = table.at(name).expect(name);
-    table.rows.iter().map(|row| &row[at]).collect()
+    table.rows.iter().map(|row| row[at].raw()).collect()
 }
 
 fn flat(text: &str) -> String {
@@ -511,7 +511,7 @@ fn an_undecided_workload_of_a_decided_grid_has_a_next_step() {
     let lines = workloads.into_iter().zip(cells).zip(needed);
     let with: Vec<_> = lines.filter(|(_, needed)| *needed != Value::Null).map(|(of, _)| of).collect();
     assert_eq!(with, [("tpcb".into(), "".into())]);
-    let next = "next: tpcb: ";
+    let next = "Next: tpcb: ";
     let summary = flat(&summary::text(&data));
     assert!(summary.contains("gis: same within 3 %") && summary.contains(next), "{summary}");
     assert!(html::page(&data).contains("<strong>Next: </strong>tpcb: "));

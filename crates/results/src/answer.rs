@@ -2,21 +2,21 @@
 //! the exit code render it; none decides anything.
 
 mod doubts;
-mod instead;
 mod next;
 mod remarks;
 mod trend;
+mod uncompared;
 mod values;
 mod verdicts;
 
 use spec::{SpeedTrend, Validity};
 
 pub use self::doubts::{Doubtful, SuspectRuns};
-pub use self::instead::Instead;
-pub use self::next::{FEW, Help, Next, Short, Step, part_name};
+pub use self::next::{FEW, Help, Next, Short, Step, scope_name};
 pub use self::remarks::{FromCache, Remarks, Uncut};
 pub use self::trend::speed_trend;
-pub use self::verdicts::{Line, Outcome, Part, Verdicts};
+pub use self::uncompared::Uncompared;
+pub use self::verdicts::{Line, Outcome, Scope, Verdicts};
 use crate::comparison::{Cell, Comparison, Difference, Metric};
 use crate::data::ReportData;
 
@@ -28,7 +28,7 @@ pub struct Answer {
     pub lines: Vec<Line>,
     pub outcome: Outcome,
     pub is_answered: bool,
-    pub instead: Instead,
+    pub uncompared: Uncompared,
     pub doubts: Doubts,
     /// Large differences between arms besides speed.
     pub causes: Vec<Difference>,
@@ -69,7 +69,7 @@ impl Answer {
             question: question.unwrap_or("A measurement").to_owned(),
             outcome,
             is_answered,
-            instead: Instead::of(data),
+            uncompared: Uncompared::of(data),
             doubts: Doubts::of(data),
             causes: data.differences.iter().filter(|own| own.large).cloned().collect(),
             next: found.and_then(|found| Next::of(data, found, &lines)),

@@ -247,7 +247,7 @@ impl ReportData {
 
     /// Remarks on arms, by kind of event: each sentence once.
     pub fn remarks(&self, kind: &str) -> BTreeSet<&str> {
-        said(self.measured_runs(), kind).collect()
+        details(self.measured_runs(), kind).collect()
     }
 
     /// Whether some arm was found to answer as the base does.
@@ -262,7 +262,7 @@ impl ReportData {
             || self.grid_runs().filter(|run| run.arm.as_deref() == Some(arm) && Cell::of(run) == *cell);
         let kinds =
             [RunEvent::OTHER_ANSWERS, RunEvent::OWN_CHOICE, RunEvent::SLICED_ALL_THE_SAME, RunEvent::REMARK];
-        let found: BTreeSet<&str> = kinds.into_iter().flat_map(|kind| said(runs(), kind)).collect();
+        let found: BTreeSet<&str> = kinds.into_iter().flat_map(|kind| details(runs(), kind)).collect();
         (!found.is_empty()).then(|| found.into_iter().collect::<Vec<_>>().join("; "))
     }
 
@@ -282,7 +282,7 @@ impl ReportData {
     }
 }
 
-fn said<'r>(runs: impl Iterator<Item = &'r Run>, kind: &str) -> impl Iterator<Item = &'r str> {
+fn details<'r>(runs: impl Iterator<Item = &'r Run>, kind: &str) -> impl Iterator<Item = &'r str> {
     runs.flat_map(|run| &run.events)
         .filter(move |event| event.kind == kind)
         .map(|event| event.detail.as_str())
@@ -358,8 +358,8 @@ pub fn levels(cell: &Cell) -> String {
 
 /// Runs that were replaced by others, because the machine disturbed them or their block.
 fn measured_again(runs: &[Run]) -> BTreeSet<String> {
-    let told = |run: &&Run| run.events.iter().any(|event| event.kind == RunEvent::AGAIN);
-    let instead: BTreeSet<_> = runs.iter().filter(told).map(Run::key).collect();
+    let is_again = |run: &&Run| run.events.iter().any(|event| event.kind == RunEvent::AGAIN);
+    let repeated: BTreeSet<_> = runs.iter().filter(is_again).map(Run::key).collect();
     // If the program was killed before that, the next one does not know; but the former run had no other
     // doubt.
     let alone_for_that = |run: &Run| {
@@ -371,7 +371,7 @@ fn measured_again(runs: &[Run]) -> BTreeSet<String> {
             && later()
     };
     let former = runs.iter().filter(|run| run.set_aside.is_some());
-    let former = former.filter(|run| instead.contains(&run.key()) || alone_for_that(run));
+    let former = former.filter(|run| repeated.contains(&run.key()) || alone_for_that(run));
     former.map(|run| run.uuid.clone()).collect()
 }
 

@@ -89,9 +89,9 @@ impl Quality {
 
 /// The outcome of a ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum LadderOutcome {
     /// No promise, or quality breaks somewhere, or holds on every rung.
-    Told,
+    Decided,
     NeverHolds,
     /// Broken below a rung on which it holds.
     Irregular,
@@ -170,19 +170,19 @@ impl Ladder {
 
     /// What it comes to.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> LadderOutcome {
         let any = |quality| self.rungs.iter().any(|rung| rung.quality == quality);
         let judged = self.rungs.iter().filter(|rung| rung.runs > 0 || rung.quality.is_broken()).count();
         if judged == 0 || self.is_judged() && any(Quality::Unknown) {
-            Outcome::Invalid
+            LadderOutcome::Invalid
         } else if any(Quality::BrokenOnce) {
-            Outcome::Irregular
+            LadderOutcome::Irregular
         } else if self.ended_by().is_some() {
-            Outcome::ByGenerator
+            LadderOutcome::ByGenerator
         } else if self.rungs.iter().all(|rung| rung.quality.is_broken()) {
-            Outcome::NeverHolds
+            LadderOutcome::NeverHolds
         } else {
-            Outcome::Told
+            LadderOutcome::Decided
         }
     }
 

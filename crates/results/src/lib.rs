@@ -19,7 +19,7 @@ pub use cells::{CellFigures, InTime};
 pub use data::ReportData;
 pub use spool::{Spool, SpoolWriter};
 pub use store::{
-    Alone, Collection, Course, Earlier, ExperimentId, ExperimentSummary, Finished, Imported, Known, Store,
-    StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf,
+    Collection, Course, Earlier, ExperimentId, ExperimentLock, ExperimentSummary, Finished, Imported, Known,
+    Store, StoredExperiment, StoredRun, StoredTile, TileCounts, TilesOf,
 };
 pub use table::{Column, Kind, Marked, Table, Value};

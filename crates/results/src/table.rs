@@ -26,11 +26,16 @@ pub struct Marked {
     /// For colour, e.g. of a verdict. The text has the same meaning.
     pub class: &'static str,
     pub link: Option<String>,
+    /// For programs, instead of the text.
+    pub value: Option<Box<Value>>,
 }
 
 impl Serialize for Marked {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+        match &self.value {
+            Some(value) => value.serialize(serializer),
+            None => serializer.serialize_str(&self.text),
+        }
     }
 }
 
@@ -42,12 +47,27 @@ impl Value {
 
     /// A text with a class of the page's style sheet.
     pub fn marked(text: impl Display, class: &'static str) -> Self {
-        Self::Marked(Marked { text: text.to_string(), class, link: None })
+        Self::Marked(Marked { text: text.to_string(), class, ..Marked::default() })
     }
 
     /// A text that links to a place outside of the page.
     pub fn linked(text: impl Display, address: String) -> Self {
-        Self::Marked(Marked { text: text.to_string(), class: "", link: Some(address) })
+        Self::Marked(Marked { text: text.to_string(), link: Some(address), ..Marked::default() })
+    }
+
+    /// A value for programs with its text for people, which has a class of the page's style sheet.
+    pub fn worded(value: impl Into<Self>, text: impl Display, class: &'static str) -> Self {
+        let value = Some(Box::new(value.into()));
+        Self::Marked(Marked { text: text.to_string(), class, value, ..Marked::default() })
+    }
+
+    /// The value for programs.
+    #[must_use]
+    pub fn raw(&self) -> &Self {
+        match self {
+            Self::Marked(Marked { value: Some(value), .. }) => value,
+            other => other,
+        }
     }
 }
 
@@ -106,6 +126,8 @@ pub struct Column {
     pub kind: Kind,
     /// People need not see it if no row has a value but 0; programs always get it.
     pub optional: bool,
+    /// People do not see it, unless it is selected.
+    pub hidden: bool,
 }
 
 /// How a column's head and values are written for people.
@@ -160,17 +182,35 @@ impl Table {
     }
 
     fn with<S: Display>(mut self, names: impl IntoIterator<Item = S>, kind: Kind) -> Self {
-        let column = |name: S| Column { name: name.to_string(), kind, optional: false };
+        let column = |name: S| Column { name: name.to_string(), kind, ..Column::default() };
         self.columns.extend(names.into_iter().map(column));
         self
     }
 
     /// Makes columns optional.
     pub fn optional<S: AsRef<str>>(&mut self, names: impl IntoIterator<Item = S>) {
+        self.each(names, |column| column.optional = true);
+    }
+
+    /// Hides columns from people.
+    pub fn hide<S: AsRef<str>>(&mut self, names: impl IntoIterator<Item = S>) {
+        self.each(names, |column| column.hidden = true);
+    }
+
+    fn each<S: AsRef<str>>(&mut self, names: impl IntoIterator<Item = S>, change: fn(&mut Column)) {
         for name in names {
-            let of_name = self.columns.iter_mut().filter(|column| column.name == name.as_ref());
-            of_name.for_each(|column| column.optional = true);
+            self.columns.iter_mut().filter(|column| column.name == name.as_ref()).for_each(change);
         }
+    }
+
+    /// The columns of these names in this order, for people; names without a column are left out.
+    #[must_use]
+    pub fn select(self, names: &[&str]) -> Self {
+        let places: Vec<usize> = names.iter().filter_map(|name| self.at(name)).collect();
+        let column = |at: &usize| Column { hidden: false, ..self.columns[*at].clone() };
+        let row = |row: &Vec<Value>| places.iter().map(|at| row[*at].clone()).collect();
+        let (columns, rows) = (places.iter().map(column).collect(), self.rows.iter().map(row).collect());
+        Self { columns, rows, ..self }
     }
 
     /// Adds a row; it must be as long as the columns.
@@ -212,8 +252,8 @@ impl Table {
             Kind::Text => false,
             Kind::Number => true,
             Kind::Named => {
-                let own = self.rows.iter().filter_map(|row| row.get(at)).filter(|v| **v != Value::Null);
-                let mut own = own.peekable();
+                let own = self.rows.iter().filter_map(|row| row.get(at)).map(Value::raw);
+                let mut own = own.filter(|v| **v != Value::Null).peekable();
                 own.peek().is_some() && own.all(|v| matches!(v, Value::Int(_) | Value::Real(_)))
             }
         }

@@ -3,7 +3,7 @@
 use crate::paired::{Estimate, mean, paired};
 
 /// One figure for a grid of cells, each measured in the same rounds.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GridEstimate {
     /// Mean log ratio over cells; `n` counts complete rounds, otherwise the fewest pairs of a cell.
     pub estimate: Estimate,
@@ -67,7 +67,7 @@ fn sum(parts: &[Estimate]) -> Option<Estimate> {
 }
 
 /// How much cells differ beyond their own errors.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Heterogeneity {
     /// Cochran's Q.
     pub q: f64,

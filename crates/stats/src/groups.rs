@@ -8,7 +8,7 @@ const FACTOR: f64 = 1.3;
 const FEWEST: usize = 3;
 
 /// Values that are close together.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Group {
     pub n: usize,
     /// Geometric mean.
@@ -16,7 +16,7 @@ pub struct Group {
 }
 
 /// Two groups of values with a clear gap between them.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoGroups {
     pub low: Group,
     pub high: Group,

@@ -3,7 +3,6 @@
 //! A pair's difference is d = ln(new / base). Logs make ratios symmetric; pairing removes slow drift (Abedi &
 //! Brecht 2017, DOI 10.1145/3030207.3030229). Estimates are t intervals on the mean of d.
 
-use serde::ser::{Serialize, SerializeStruct, Serializer};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// Mean of log ratios with its uncertainty.
@@ -20,18 +19,6 @@ pub struct Estimate {
     /// Number of lines that are read together with this one, itself included; at least 1. Interval and p are
     /// adjusted for all.
     pub lines: usize,
-}
-
-impl Serialize for Estimate {
-    /// The change and its interval in percent, with `lines`.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Estimate", 4)?;
-        fields.serialize_field("change_pct", &self.change_pct())?;
-        fields.serialize_field("interval_pct", &self.interval_pct())?;
-        fields.serialize_field("n", &self.n)?;
-        fields.serialize_field("lines", &self.lines)?;
-        fields.end()
-    }
 }
 
 impl Estimate {

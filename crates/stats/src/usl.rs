@@ -8,7 +8,6 @@
 //! below 0. Where κ > 0 throughput has a peak, at N* = √((1 − σ)/κ). The law describes the measurements, and
 //! does not cover latencies.
 
-use serde::Serialize;
 use statrs::distribution::{Binomial, ContinuousCDF, Discrete, FisherSnedecor};
 
 use crate::paired::t_quantile;
@@ -31,7 +30,7 @@ pub struct Rung {
 }
 
 /// A parameter or a derived value, with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fitted {
     pub value: f64,
     /// `None` where nothing is left to estimate the scatter.
@@ -39,7 +38,7 @@ pub struct Fitted {
 }
 
 /// Where throughput is highest.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Peak {
     /// N*, at least 1.
     pub clients: f64,
@@ -50,8 +49,7 @@ pub struct Peak {
 }
 
 /// Why a fit may be wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FitDoubt {
     FewRungs,
     PeakBeyond,
@@ -64,7 +62,7 @@ pub enum FitDoubt {
 }
 
 /// The fitted law.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Scaling {
     /// λ: throughput of one client, per second.
     pub lambda: Fitted,

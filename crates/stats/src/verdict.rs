@@ -12,7 +12,7 @@ pub enum Better {
 }
 
 /// *Faster* always means better, whatever the metric's direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// The 95 % interval of the change is within the margin (two one-sided tests at 2.5 %).
     Same,
@@ -58,7 +58,7 @@ impl Verdict {
 }
 
 /// Fewer values than a percentile needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TooFew {
     /// The percentile, in tenths of a percent: 990 for p99.
     pub per_mille: u16,

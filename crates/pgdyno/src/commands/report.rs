@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use report::{Alone, ReportData, visible};
+use report::{ChartFile, ReportData, visible};
 use results::{Store, Table};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use spec::written;
@@ -128,7 +128,7 @@ fn chart(args: &Args, asked: &Path) -> Outcome {
 }
 
 /// The chart of this name, or the only one with this prefix.
-fn named<'a>(all: &'a [Alone], name: &str) -> anyhow::Result<&'a Alone> {
+fn named<'a>(all: &'a [ChartFile], name: &str) -> anyhow::Result<&'a ChartFile> {
     if let Some(exact) = all.iter().find(|chart| chart.name == name) {
         return Ok(exact);
     }
@@ -146,7 +146,7 @@ fn named<'a>(all: &'a [Alone], name: &str) -> anyhow::Result<&'a Alone> {
     Err(Failure::with_code(USAGE, format!("--chart: {why}"), Some(hint)))
 }
 
-fn picture(chart: &Alone) -> anyhow::Result<Vec<u8>> {
+fn picture(chart: &ChartFile) -> anyhow::Result<Vec<u8>> {
     let picture = chart.picture().map_err(|error| {
         Failure::with_code(INTERNAL, error.to_string(), Some("--chart NAME.svg needs no picture".into()))
     })?;

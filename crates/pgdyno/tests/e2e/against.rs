@@ -72,7 +72,7 @@ fn what_is_saved_goes_on_where_the_command_ended() {
     }
     let more = place.run(["run", "saved.toml", "--rounds", "6"]);
     let more = more.says(&["12 runs, 8 of them stored before", "half-width about"]);
-    assert!(more.stdout.contains("looked at twice, extended once: "), "{}", more.stdout);
+    assert!(more.stdout.contains("Looked at twice, extended once: "), "{}", more.stdout);
     let again = with(&["--rounds", "8", "--format", "md"]);
     assert!(again.stdout.contains("Looked at 3 times, extended twice: "), "{}", again.stdout);
     assert_eq!(place.sql("select count(*) || ' ' || max(round) from run where kind = 'client'"), "16 8");
@@ -107,7 +107,7 @@ fn an_inconclusive_answer_ends_with_what_to_type() {
     let args = ["bench", "-S", "-T", "1", &url, "--rounds", "2", "--same", "--margin", "0.001"];
     let done = place.run(args.iter().chain(&["--against", "settings: work_mem=4MB"])).expect(2);
     let last: Vec<&str> = done.stdout.lines().rev().take(2).collect();
-    assert!(last[1].contains("next: too few rounds to know the spread; 8 rounds show it"), "{}", done.stdout);
+    assert!(last[1].contains("Next: too few rounds to know the spread; 8 rounds show it"), "{}", done.stdout);
     let wanted = format!(
         "    pgdyno bench -S -T 1 '{url}' --same --margin 0.001 --against 'settings: work_mem=4MB' --rounds 8"
     );
@@ -281,7 +281,7 @@ fn a_password_given_in_a_url_is_used_and_kept_nowhere() {
     let said = words(&done.stdout);
     // In one of twenty cases two rounds decide by chance; then there is no next step.
     let is_decided = matches!(done.status.code(), Some(0 | 1));
-    assert!((is_decided || said.contains("next: ")) && said.contains("over 2 rounds"), "{said}");
+    assert!((is_decided || said.contains("Next: ")) && said.contains("over 2 rounds"), "{said}");
     let mut texts = vec![done.stdout.into_bytes(), done.stderr.into_bytes()];
     for name in ["saved.toml", "results.sqlite", "results.sqlite-wal", "page.html"] {
         texts.extend(std::fs::read(place.path().join(name)));

@@ -56,7 +56,7 @@ fn loads_are_runs_that_are_compared_and_leave_nothing() {
     let done = support::finish_within(place.command(["run", file]), Duration::from_secs(240));
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
     let said = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("speed against") && said.contains("in the mean"), "{said}");
+    assert!(said.contains("speed against") && said.contains("on average"), "{said}");
     assert_eq!(tables(&server), "", "what was only loaded for its time is gone");
     // All outputs contain the same figures.
     let jobs = place.run(["table", "jobs", "--format", "json"]).expect(0).stdout;

@@ -160,7 +160,10 @@ fn the_same_list_goes_by_several_ways() {
     let warmups = "select group_concat(warmup_s > 0, ' ') from (select arm, max(warmup_s) as warmup_s from run where arm is not null group by arm order by arm)";
     assert_eq!(place.sql(warmups), "0 1 1", "redis, sql, tipg");
     let said = done.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("of its tiles came from the cache, and say nothing of the database"), "{said}");
+    assert!(
+        said.contains("of its tiles came from the cache, and do not show the speed of the database"),
+        "{said}"
+    );
 
     let share = arms("cache_hit_pct", "[25, 75]");
     let done = experiment(&place, "", "table = 'areas', zooms = [14, 15], via = 'redis'", &share);

@@ -144,7 +144,7 @@ fn a_command_climbs_a_ladder_for_each_promise() {
     assert!(!again.status.success() && again.stderr.contains("is finished"), "{}", again.stderr);
 
     let done = ladder(&["-c", "1,2,4"], 0);
-    for words in ["contention", "it says nothing of p99", "say little: measure six or more"] {
+    for words in ["contention", "it does not describe p99", "say little: measure six or more"] {
         assert!(done.stdout.contains(words), "no {words:?} in\n{}", done.stdout);
     }
     let csv = place.run(["table", "scaling", "--format", "csv"]).expect(0).stdout;
@@ -247,7 +247,7 @@ fn clients_grow_until_a_pooler_lets_no_more_in() {
     let done = place.run(search.iter().chain(&bounds));
     // The result does not matter here.
     assert!(matches!(done.status.code(), Some(0..=2)), "{}", done.stderr);
-    assert!(done.stdout.contains("the server lets no more in"), "{}", done.stdout);
+    assert!(done.stdout.contains("the server accepts no more"), "{}", done.stdout);
     let clients =
         "select group_concat(distinct clients || ' ' || validity) from v_run where offered_rate is null";
     let peaks = place.sql(clients);

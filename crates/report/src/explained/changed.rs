@@ -61,12 +61,12 @@ fn is_same_layer(base: &Explained, own: &Explained) -> bool {
 
 /// A line for each arm whose plans differ from the base's, from the first cell with a difference; of many
 /// arms the others by name.
-pub(crate) fn told(data: &ReportData) -> Vec<String> {
+pub(crate) fn summary(data: &ReportData) -> Vec<String> {
     let Some(base) = data.base() else { return Vec::new() };
     let all = Explained::all(data);
     let others = data.arms().into_iter().flatten().filter(|arm| *arm != base);
     let (names, mut lines): (Vec<&str>, Vec<String>) =
-        others.filter_map(|arm| Some((arm, told_of(&all, base, arm)?))).unzip();
+        others.filter_map(|arm| Some((arm, arm_summary(&all, base, arm)?))).unzip();
     if let Some(rest) = names.get(MOST_ARMS..).filter(|rest| !rest.is_empty()) {
         lines.truncate(MOST_ARMS);
         lines.push(format!("plans differ from {base}'s in {}, too", rest.join(", ")));
@@ -76,7 +76,7 @@ pub(crate) fn told(data: &ReportData) -> Vec<String> {
 
 type Pair<'e> = (&'e Explained, &'e Explained);
 
-fn told_of(all: &[Explained], base: &str, arm: &str) -> Option<String> {
+fn arm_summary(all: &[Explained], base: &str, arm: &str) -> Option<String> {
     let own = all.iter().filter(|own| own.arm.as_deref() == Some(arm));
     let pairs: Vec<Pair<'_>> = own.filter_map(|own| Some((of_base(all, base, own)?, own))).collect();
     let differ: Vec<Pair<'_>> =
@@ -142,16 +142,16 @@ mod tests {
         let all = Explained::all(&found);
         assert_eq!(change(&all[0], &all[1]).unwrap(), "Index Scan using i on t instead of Seq Scan on t");
         assert_eq!(change(&all[0], &all[0]), None);
-        assert_eq!(told(&found), ["plans differ: b: 91 % index scans; a: 91 % sequential scans"]);
+        assert_eq!(summary(&found), ["plans differ: b: 91 % index scans; a: 91 % sequential scans"]);
         let same = data(vec![run("a", 1, seq, &[2.0]), run("b", 1, seq, &[0.5])]);
-        assert!(told(&same).is_empty());
+        assert!(summary(&same).is_empty());
         // Regression: a factor of 48 was reported as "the same plans"; the difference was in the nodes'
         // conditions.
         let mut buffer = run("b", 1, seq, &[0.5]);
         buffer.plans[0].nodes[1].functions = vec!["st_intersects".into(), "st_buffer".into()];
         let found = data(vec![run("a", 1, seq, &[2.0]), buffer]);
         let wanted = "plans differ in what their nodes compute: b: st_buffer, st_intersects; a: nothing";
-        assert_eq!(told(&found), [wanted]);
+        assert_eq!(summary(&found), [wanted]);
         let all = Explained::all(&found);
         let words = "the same nodes, which compute st_buffer, st_intersects instead of nothing";
         assert_eq!(change(&all[0], &all[1]).unwrap(), words);
@@ -171,20 +171,20 @@ mod tests {
         let base = with_two("a", "", "i");
         let mut slow = with_two("b", "", "i");
         slow.plans.remove(0);
-        assert!(told(&data(vec![base.clone(), slow.clone()])).is_empty());
+        assert!(summary(&data(vec![base.clone(), slow.clone()])).is_empty());
         slow.plans[0].nodes[1].index = "j".into();
         let wanted = "plans differ: b, b.sql: 91 % index scans; a, b.sql: 91 % index scans";
-        assert_eq!(told(&data(vec![base.clone(), slow])), [wanted]);
+        assert_eq!(summary(&data(vec![base.clone(), slow])), [wanted]);
         let whole = with_two("b", "", "j");
         let wanted = "plans differ (1 of 2 scripts): b, b.sql: 91 % index scans; a, b.sql: 91 % index scans";
-        assert_eq!(told(&data(vec![base.clone(), whole.clone()])), [wanted]);
+        assert_eq!(summary(&data(vec![base.clone(), whole.clone()])), [wanted]);
         let in_another_cell = |run: &spec::Run| {
             let mut run = run.clone();
             run.factors.insert("clients".to_owned(), "8".to_owned());
             run
         };
         let runs = vec![in_another_cell(&base), in_another_cell(&whole), base, whole];
-        let [line] = &told(&data(runs))[..] else { panic!("one arm") };
+        let [line] = &summary(&data(runs))[..] else { panic!("one arm") };
         assert!(line.starts_with("plans differ (2 of 2 cells), w, 4 clients: b, b.sql: "), "{line}");
     }
 
@@ -194,7 +194,7 @@ mod tests {
         let seq = (Part::SeqScan, "Seq Scan", "");
         let index = (Part::Index, "Index Scan", "i");
         let found = data(vec![run("a", 1, seq, &[2.0, 3.0]), run("b", 1, index, &[0.5, 0.5])]).against("b");
-        assert_eq!(told(&found), ["plans differ: a: 91 % sequential scans; b: 91 % index scans"]);
+        assert_eq!(summary(&found), ["plans differ: a: 91 % sequential scans; b: 91 % index scans"]);
         let arms: Vec<String> = Explained::all(&found).iter().map(Explained::name).collect();
         assert_eq!(arms, ["b", "a"], "the base first");
     }

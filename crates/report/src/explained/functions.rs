@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use spec::{FunctionTime, Part};
 
-use super::{Spread, Transaction};
+use super::{Distribution, Transaction};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FunctionFigures {
@@ -13,8 +13,8 @@ pub(crate) struct FunctionFigures {
     /// Mean number of calls.
     pub(crate) calls: f64,
     /// Time booked under the function's part; of functions booked nowhere, the server's measurement.
-    pub(crate) ms: Spread,
-    pub(crate) share: Spread,
+    pub(crate) ms: Distribution,
+    pub(crate) share: Distribution,
     pub(crate) is_booked: bool,
 }
 
@@ -38,9 +38,9 @@ pub(super) fn of(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<Functi
         FunctionFigures {
             name: name.to_owned(),
             part: Part::of_function(name),
-            calls: Spread::of(each(|function| function.calls as f64)).mean,
-            share: Spread::of(ms.iter().zip(totals).map(share).collect()),
-            ms: Spread::of(ms),
+            calls: Distribution::of(each(|function| function.calls as f64)).mean,
+            share: Distribution::of(ms.iter().zip(totals).map(share).collect()),
+            ms: Distribution::of(ms),
             is_booked,
         }
     };

@@ -11,7 +11,7 @@ use results::comparison::{Cell, zooms};
 use results::{Table, Value};
 use spec::{MapPart, Part, Run, StatementPlan, Target};
 
-pub(crate) use self::changed::{change, of_base, told};
+pub(crate) use self::changed::{change, of_base, summary};
 pub(crate) use self::functions::FunctionFigures;
 pub use self::shares::plan_shares;
 use crate::numbers::real;
@@ -31,7 +31,7 @@ pub(crate) struct Explained {
     pub(crate) layers: Vec<String>,
     pub(crate) transactions: usize,
     /// Planning and execution of a transaction's statements, ms.
-    pub(crate) total_ms: Spread,
+    pub(crate) total_ms: Distribution,
     /// Mean of the same without timing of nodes; `None` if not measured.
     pub(crate) untimed_ms: Option<f64>,
     /// Mean service time of the script's transactions in the run itself.
@@ -60,9 +60,9 @@ pub(crate) struct Explained {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PartFigures {
     pub(crate) part: Part,
-    pub(crate) ms: Spread,
+    pub(crate) ms: Distribution,
     /// Of the whole, 0 to 1.
-    pub(crate) share: Spread,
+    pub(crate) share: Distribution,
     pub(crate) below_a_fifth: usize,
 }
 
@@ -71,7 +71,7 @@ pub(crate) const A_FIFTH: f64 = 0.2;
 
 /// Over the transactions of a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Spread {
+pub(crate) struct Distribution {
     pub(crate) mean: f64,
     pub(crate) median: f64,
     pub(crate) p10: f64,
@@ -80,7 +80,7 @@ pub(crate) struct Spread {
     pub(crate) p90: f64,
 }
 
-impl Spread {
+impl Distribution {
     fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let quantile = |q: f64| {
@@ -141,9 +141,9 @@ impl Explained {
             transactions.iter().map(|plans| plans.iter().map(|plan| of(plan)).sum()).collect()
         };
         let totals = each(&StatementPlan::total_ms);
-        let total_ms = Spread::of(totals.clone());
+        let total_ms = Distribution::of(totals.clone());
         let untimed = |plan: &StatementPlan| plan.untimed_ms.map_or(f64::NAN, |ms| ms + plan.planning_ms);
-        let mean = |of: &dyn Fn(&StatementPlan) -> f64| Spread::of(each(of)).mean;
+        let mean = |of: &dyn Fn(&StatementPlan) -> f64| Distribution::of(each(of)).mean;
         let place = run.scripts.iter().position(|own| own.name == script);
         let measured = place.map(|place| &run.scripts[place]);
         let slowest = transactions.iter().flatten().reduce(|slowest, plan| {
@@ -266,7 +266,7 @@ fn parts(transactions: &[Transaction<'_>], totals: &[f64]) -> Vec<PartFigures> {
             let share = |(ms, total): (&f64, &f64)| if *total > 0.0 { ms / total } else { 0.0 };
             let shares: Vec<f64> = ms.iter().zip(totals).map(share).collect();
             let below_a_fifth = shares.iter().filter(|share| **share < A_FIFTH).count();
-            PartFigures { part, ms: Spread::of(ms), share: Spread::of(shares), below_a_fifth }
+            PartFigures { part, ms: Distribution::of(ms), share: Distribution::of(shares), below_a_fifth }
         })
     };
     Part::ALL.into_iter().filter_map(one).collect()
@@ -313,12 +313,12 @@ pub fn plans(data: &ReportData) -> Table {
         ];
         let map = own.map.as_ref();
         let mut line = |name: &str,
-                        ms: &Spread,
-                        share: Option<&Spread>,
+                        ms: &Distribution,
+                        share: Option<&Distribution>,
                         calls: Option<&FunctionFigures>,
                         below: Option<usize>| {
             let ms = [ms.mean, ms.median, ms.p10, ms.p90].map(|ms| real(Some(ms)));
-            let pct = |value: fn(&Spread) -> f64| real(share.map(|share| 100.0 * value(share)));
+            let pct = |value: fn(&Distribution) -> f64| real(share.map(|share| 100.0 * value(share)));
             let shares = [pct(|share| share.median), pct(|share| share.p10), pct(|share| share.p90)];
             let calls = [calls.map(|own| own.name.clone()).into(), real(calls.map(|own| own.calls))];
             let quartiles = [pct(|share| share.p25), pct(|share| share.p75)];

@@ -43,7 +43,7 @@ fn line(fields: impl Iterator<Item = String>) -> String {
 }
 
 fn field(value: &Value, formulas: Formulas) -> String {
-    match value {
+    match value.raw() {
         Value::Null => String::new(),
         Value::Int(number) => number.to_string(),
         // NaN is an empty field, which spreadsheets and pandas read as missing.

@@ -2,7 +2,7 @@
 //! data as a table.
 
 use maud::{Markup, Render, html};
-use results::{Column, Table, Value};
+use results::{Column, Kind, Table, Value};
 
 use super::Units;
 use crate::block::{Block, Paragraph, Span};
@@ -83,8 +83,8 @@ fn table(table: &Table) -> Markup {
     let table = Units::Suited.columns(table);
     let stacks =
         table.stacked || (table.columns.len() > 2 && table.columns.len() * table.rows.len() <= MOST_STACKED);
-    let heads: Vec<(&str, bool)> = (table.columns.iter().enumerate())
-        .map(|(at, column)| (Units::Suited.heading(column), table.is_numeric(at)))
+    let heads: Vec<(String, bool)> = (table.columns.iter().enumerate())
+        .map(|(at, column)| (heading(column), table.is_numeric(at)))
         .collect();
     html! {
         div.scroll tabindex="0" {
@@ -96,8 +96,8 @@ fn table(table: &Table) -> Markup {
                 tbody {
                     @for row in &table.rows { tr {
                         @for (at, value) in row.iter().enumerate() {
-                            @let (name, numeric) = heads[at];
-                            @let class = class(numeric, value);
+                            @let (name, numeric) = &heads[at];
+                            @let class = class(*numeric, value);
                             @if at == 0 { th scope="row" class=[class] { (cell(value, &table.columns[at])) } }
                             @else {
                                 td data-of=[stacks.then_some(name)] class=[class] { (cell(value, &table.columns[at])) }
@@ -108,6 +108,12 @@ fn table(table: &Table) -> Markup {
             }
         }
     }
+}
+
+/// `tps mean` of a column `tps_mean`.
+fn heading(column: &Column) -> String {
+    let name = Units::Suited.heading(column);
+    if column.kind == Kind::Named { name.replace('_', " ") } else { name.to_owned() }
 }
 
 fn cell(value: &Value, column: &Column) -> Markup {

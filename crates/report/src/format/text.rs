@@ -63,14 +63,15 @@ impl Column {
         texts.chain([self.name.chars().count()]).max().unwrap_or(0)
     }
 
-    /// Least width: whole numbers, text between words, the name broken before underscores.
+    /// Least width: whole numbers, text (also instead of a number) between words, the name broken before underscores.
     fn least(&self) -> usize {
         let pieces = pieces(&self.name).into_iter().map(|piece| piece.chars().count()).max().unwrap_or(0);
         let words = |text: &String| text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
-        let texts = self
-            .texts
-            .iter()
-            .map(|text| if self.numeric { text.chars().count() } else { words(text).min(LONGEST_WORD) });
+        let is_number = |text: &str| self.numeric && !text.starts_with(char::is_alphabetic);
+        let texts = self.texts.iter().map(|text| match is_number(text) {
+            true => text.chars().count(),
+            false => words(text).min(LONGEST_WORD),
+        });
         texts.chain([pieces]).max().unwrap_or(0)
     }
 

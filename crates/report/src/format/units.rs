@@ -59,15 +59,18 @@ impl Units {
         }
     }
 
-    /// The table without empty optional columns.
+    /// The columns that people see.
     pub(super) fn columns(self, table: &Table) -> Cow<'_, Table> {
         let empty = |at: usize| {
-            table.rows.iter().all(|row| match row.get(at) {
-                Some(Value::Text(text)) => text.is_empty(),
+            table.rows.iter().all(|row| match row.get(at).map(Value::raw) {
+                Some(Value::Text(text) | Value::Marked(Marked { text, .. })) => text.is_empty(),
                 other => matches!(other, None | Some(Value::Null | Value::Int(0))),
             })
         };
-        let is_kept = |at: usize| !table.columns[at].optional || !empty(at);
+        let is_kept = |at: usize| {
+            let column = &table.columns[at];
+            !column.hidden && (!column.optional || !empty(at))
+        };
         if (0..table.columns.len()).all(is_kept) {
             return Cow::Borrowed(table);
         }

@@ -40,7 +40,7 @@ pub fn geopackage(data: &ReportData) -> Result<Option<GeoPackage>, GeoPackageErr
     connection.execute_batch(SCHEMA)?;
     describe(&connection, data)?;
     let transaction = connection.transaction()?;
-    let bases = Bases::of(data);
+    let bases = BaseTiles::of(data);
     let mut insert = transaction.prepare(
         "INSERT INTO tiles (geom, workload, factors, arm, layer, zoom, x, y, cached, requests, mean_ms, max_ms, bytes, base_mean_ms, change_pct)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
@@ -101,7 +101,7 @@ fn factors(tile: &StoredTile) -> String {
 /// A tile of the base: workload, levels, layer if layers are distinguished, cache hit, place.
 type Key<'t> = (&'t str, &'t BTreeMap<String, String>, Option<&'t str>, Option<bool>, Tile);
 
-struct Bases<'t> {
+struct BaseTiles<'t> {
     base: Option<&'t str>,
     by_layer: BTreeMap<&'t str, bool>,
     /// Whether the base has a cache: then hits are compared with hits, misses with misses.
@@ -109,7 +109,7 @@ struct Bases<'t> {
     figures: BTreeMap<Key<'t>, Figures>,
 }
 
-impl<'t> Bases<'t> {
+impl<'t> BaseTiles<'t> {
     fn of(data: &'t ReportData) -> Self {
         let base = data.base().filter(|_| data.compares());
         let mut workloads: BTreeMap<&str, Vec<&StoredTile>> = BTreeMap::new();

@@ -28,6 +28,20 @@ pub(crate) fn percentile(of: &results::cells::Response, quantile: f64) -> String
     }
 }
 
+/// In µs for programs; for people, why there is none.
+pub(crate) fn percentile_us(of: &results::cells::Response, quantile: f64) -> results::Value {
+    let missing =
+        || (of.count > 0).then(|| results::Value::worded(results::Value::Null, percentile(of, quantile), ""));
+    of.ns(quantile).map_or_else(|| missing().into(), |ns| (ns / 1e3).into())
+}
+
+/// A count that is a reason for doubt.
+pub(crate) fn should_be_0(number: Option<u64>) -> results::Value {
+    number
+        .map(|number| results::Value::worded(number, count(number), if number > 0 { "doubt" } else { "" }))
+        .into()
+}
+
 /// A number for programs; empty if it is missing or not finite.
 pub(crate) fn real(value: Option<f64>) -> results::Value {
     value.filter(|number| number.is_finite()).into()

@@ -1,9 +1,9 @@
 //! Costs, if the experiment has a price list.
 
 use crate::block::Block;
-use crate::costs::Costs;
+use crate::costs::on_page;
 use results::ReportData;
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
-    Costs::of(data).map(|costs| costs.sheet().into()).into_iter().collect()
+    on_page(data).map(Block::from).into_iter().collect()
 }

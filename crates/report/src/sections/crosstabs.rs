@@ -94,55 +94,32 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
         ),
         (
             any(|tab| tab.open),
-            "No mean is taken over offered rates: it would be one over what was asked for.",
+            "No mean is taken over offered rates: it would be a mean of the requested rates.",
         ),
         (
             any(|tab| tab.has_late && !tab.has_arrivals),
-            "Late transactions are in them; how many were late is told above.",
+            "Late transactions are in them; the number of late ones is shown above.",
         ),
         (
             any(|tab| tab.has_arrivals),
-            "Where the load was open, late transactions are in them; what was offered and done in time is told above.",
+            "Where the load was open, late transactions are in them; what was offered and done in time is shown above.",
         ),
     ];
     let said = said.into_iter().filter(|(is_said, _)| *is_said).map(|(_, text)| Block::text(text));
-    said.chain(Block::group("pair", tabs.iter().map(|tab| sheet(tab).into()))).collect()
+    said.chain(Block::group("pair", tabs.iter().map(|tab| on_page(tab).into()))).collect()
 }
 
-fn sheet(tab: &Tab) -> Table {
+fn on_page(tab: &Tab) -> Table {
     // A job may have a single cell without a level.
     let varies = tab.rows.iter().any(|row| row.level.as_deref() != Some(""));
-    let mut sheet = Table::captioned(format_args!(
-        "{}: {}{}; mean and maximum over {}",
-        tab.workload,
-        if tab.job { "time from start to end" } else { "transactions per second" },
-        if varies { format!(" by {}", tab.factor) } else { String::new() },
-        tab.over
-    ))
-    .text([if varies { tab.factor.as_str() } else { "" }])
-    .numbers(tab.rows.iter().map(|row| match row.level.as_deref() {
-        Some("") => "all",
-        Some(level) => level,
-        None => "geometric mean",
-    }));
-    let mut row = |name: String, values: &dyn Fn(&Row) -> Option<f64>, text: fn(f64) -> String, class| {
-        let cell = |row| Value::marked(values(row).map_or(numbers::ABSENT.to_owned(), text), class);
-        sheet.push([name.into()].into_iter().chain(tab.rows.iter().map(cell)));
-    };
-    let figure = if tab.job { numbers::duration } else { numbers::tps };
-    let named =
-        |arm: &str, word: &str| if arm.is_empty() { word.to_owned() } else { format!("{arm}, {word}") };
-    for (at, arm) in tab.arms.iter().enumerate() {
-        row(named(arm, "mean"), &|row| row.mean[at], figure, "");
+    let what = if tab.job { "time from start to end" } else { "transactions per second" };
+    let by = if varies { format!(" by {}", tab.factor) } else { String::new() };
+    let caption = format!("{}: {what}{by}; mean and maximum over {}", tab.workload, tab.over);
+    let table = of_tabs(&[tab], &tab.arms);
+    Table {
+        caption,
+        ..table.only(|table, at| !["workload", "over"].contains(&table.columns[at].name.as_str()))
     }
-    // Of means only, since maxima have none.
-    for (at, arm) in tab.arms.iter().skip(1).enumerate() {
-        row(format!("{arm}, change"), &|row| row.changes[at], numbers::change, "strong");
-    }
-    for (at, arm) in tab.arms.iter().enumerate() {
-        row(named(arm, "max"), &|row| row.max[at], figure, "");
-    }
-    sheet
 }
 
 /// Mean and maximum throughput per level and arm, with their geometric mean, and the change against the
@@ -153,6 +130,12 @@ fn sheet(tab: &Tab) -> Table {
 pub fn crosstab(data: &ReportData) -> Table {
     let tabs = Tab::all(data);
     let arms = tabs.iter().map(|tab| tab.arms.clone()).max_by_key(Vec::len).unwrap_or_default();
+    let of_arms: Vec<&Tab> = tabs.iter().filter(|tab| tab.arms == arms).collect();
+    of_tabs(&of_arms, &arms)
+}
+
+/// Of tabs with these arms.
+fn of_tabs(tabs: &[&Tab], arms: &[String]) -> Table {
     let named =
         |arm: &String, unit: &str| if arm.is_empty() { unit.to_owned() } else { format!("{arm}_{unit}") };
     let of_unit = |unit: &'static str| arms.iter().map(move |arm| named(arm, unit)).collect::<Vec<_>>();
@@ -168,8 +151,8 @@ pub fn crosstab(data: &ReportData) -> Table {
     if has_jobs {
         table.optional(of_unit("tps").iter().chain(&took));
     }
-    for tab in tabs.iter().filter(|tab| tab.arms == arms) {
-        let over = match tab {
+    for tab in tabs {
+        let over = match **tab {
             Tab { has_arrivals: true, .. } => format!("{}; {OPEN}", tab.over),
             Tab { has_late: true, .. } => format!("{}; {LATE}", tab.over),
             _ => tab.over.clone(),
@@ -186,9 +169,11 @@ pub fn crosstab(data: &ReportData) -> Table {
             let nothing = vec![None; values.len()];
             let (tps, took) = if tab.job { (&nothing, values) } else { (values, &nothing) };
             let took = took.iter().filter(|_| has_jobs);
-            let figures = tps.iter().chain(took).copied().chain(changes).map(real);
+            let figures = tps.iter().chain(took).copied().map(real);
+            let change = |pct| Value::worded(real(Some(pct)), numbers::change(pct), "strong");
+            let changes = changes.into_iter().map(|pct: Option<f64>| pct.map(change).into());
             let head = [tab.workload.clone().into(), word.into(), level.into()];
-            table.push(head.into_iter().chain(figures).chain([over.clone().into()]));
+            table.push(head.into_iter().chain(figures).chain(changes).chain([over.clone().into()]));
         }
     }
     table

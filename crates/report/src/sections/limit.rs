@@ -70,7 +70,7 @@ fn cell_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
     let by_clients = |arm: &Arm<'_>| arm.found.broke.as_ref().is_some_and(|own| own.cause == Cause::Clients);
     if limit.still_growing {
         lines.push(
-            "more clients may do more, and the server lets no more in: the limit may be that of the clients"
+            "more clients may do more, and the server accepts no more: the number of clients may set the limit"
                 .to_owned(),
         );
     } else if !limits.asked.grow_clients && arms.iter().any(by_clients) {
@@ -110,39 +110,7 @@ fn ratio_lines(limits: &Limits<'_>, cell: &Found<'_>) -> Vec<String> {
 impl Arm<'_> {
     fn lines(&self) -> Vec<String> {
         let of = self.limit.arm.as_ref().map(|arm| format!("{arm}: ")).unwrap_or_default();
-        let rate = |rate: f64| numbers::as_given(rate);
-        let found = match self.limit.state {
-            LimitState::Ended(LimitEnded { lower: Some(lower), .. }) if self.found.generator.is_some() => {
-                format!("at least {} transactions/s: the generator ended it", rate(lower))
-            }
-            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.found.generator.is_some() => {
-                format!(
-                    "not known: the generator ended it at {}/s, the lowest rate that was to be tried",
-                    rate(upper)
-                )
-            }
-            LimitState::Ended(LimitEnded { lower: Some(lower), upper: Some(upper), .. }) => {
-                format!("between {} and {} transactions/s", rate(lower), rate(upper))
-            }
-            LimitState::Ended(LimitEnded { lower: Some(lower), upper: None, .. }) => {
-                format!("it holds throughout: the highest rate that was to be tried is {}/s", rate(lower))
-            }
-            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.found.one_decides => format!(
-                "not known: at {}/s, the lowest rate that was to be tried, a trial has so few arrivals that a single late one breaks the promise",
-                rate(upper)
-            ),
-            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) => {
-                format!("it never holds: not even at {}/s, the lowest rate that was to be tried", rate(upper))
-            }
-            LimitState::Ended(_) => "nothing was tried".to_owned(),
-            LimitState::Searching => "the search has not ended".to_owned(),
-            LimitState::NotTried => "not tried: the base has no limit to try it around".to_owned(),
-            LimitState::GivenUp if self.limit.trials.is_empty() => "nothing could be done at all".to_owned(),
-            LimitState::GivenUp => {
-                let trials = self.limit.trials.len();
-                format!("undecided after {trials} trials: what holds one time does not hold the next")
-            }
-        };
+        let found = self.found_words();
         let uncounted = match self.limit.uncounted {
             0 => String::new(),
             some => format!(", {some} more did not count"),
@@ -181,6 +149,43 @@ impl Arm<'_> {
         );
         lines.extend(self.limit.confirmed.iter().map(|shape| format!("{of}{}", shape_words(shape))));
         lines
+    }
+
+    /// The limit, or why it is not known.
+    fn found_words(&self) -> String {
+        let rate = numbers::as_given;
+        match self.limit.state {
+            LimitState::Ended(LimitEnded { lower: Some(lower), .. }) if self.found.generator.is_some() => {
+                format!("at least {} transactions/s: the generator ended it", rate(lower))
+            }
+            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.found.generator.is_some() => {
+                format!(
+                    "not known: the generator ended it at {}/s, the lowest rate that was to be tried",
+                    rate(upper)
+                )
+            }
+            LimitState::Ended(LimitEnded { lower: Some(lower), upper: Some(upper), .. }) => {
+                format!("between {} and {} transactions/s", rate(lower), rate(upper))
+            }
+            LimitState::Ended(LimitEnded { lower: Some(lower), upper: None, .. }) => {
+                format!("it holds throughout: the highest rate that was to be tried is {}/s", rate(lower))
+            }
+            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) if self.found.one_decides => format!(
+                "not known: at {}/s, the lowest rate that was to be tried, a trial has so few arrivals that a single late one breaks the promise",
+                rate(upper)
+            ),
+            LimitState::Ended(LimitEnded { upper: Some(upper), .. }) => {
+                format!("it never holds: not even at {}/s, the lowest rate that was to be tried", rate(upper))
+            }
+            LimitState::Ended(_) => "nothing was tried".to_owned(),
+            LimitState::Searching => "the search has not ended".to_owned(),
+            LimitState::NotTried => "not tried: the base has no limit to try it around".to_owned(),
+            LimitState::GivenUp if self.limit.trials.is_empty() => "nothing could be done at all".to_owned(),
+            LimitState::GivenUp => {
+                let trials = self.limit.trials.len();
+                format!("undecided after {trials} trials: what holds one time does not hold the next")
+            }
+        }
     }
 
     /// If a third or more of the trials are suspect.

@@ -7,7 +7,7 @@ use super::tiles;
 use crate::block::Block;
 use crate::chart::bars::Bars;
 use crate::numbers;
-use crate::phases;
+use crate::phases::phases_of;
 use results::ReportData;
 
 struct Sizes {
@@ -106,7 +106,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     let prepared = data.jobs().filter(|job| !job.is_measured() && !job.phases.is_empty());
     let of_job = |job: &Run| {
         let title = format!("{}: phases", job.workload);
-        let bars = Bars { title, phases: job.phases.clone(), data: phase_sheet(job) };
+        let bars = Bars { title, phases: job.phases.clone(), data: phase_table(job) };
         [Block::Heading(job.workload.clone()), Block::text(took(job)), bars.into()]
     };
     let sizes = Sizes::all(data);
@@ -130,25 +130,9 @@ fn took(job: &Run) -> String {
     format!("Took {}{}{place}.", numbers::duration(job.measured_s), cpu.unwrap_or_default())
 }
 
-fn phase_sheet(job: &Run) -> Table {
-    let mut sheet = Table::captioned(format_args!("{}: phases in milliseconds", job.workload))
-        .text(["phase", "of"])
-        .numbers(["start", "duration", "objects", "objects per second"])
-        .text(["timed by"]);
-    for phase in &job.phases {
-        let seconds = phase.duration_us as f64 / 1e6;
-        let rate = phase.count.filter(|_| seconds > 0.0).map(|count| numbers::tps(count as f64 / seconds));
-        sheet.push([
-            (&phase.name).into(),
-            (&phase.item).into(),
-            numbers::milliseconds(phase.start_us).into(),
-            phases::took(phase).into(),
-            phase.count.map_or(String::new(), numbers::count).into(),
-            rate.unwrap_or_default().into(),
-            phase.source.name().into(),
-        ]);
-    }
-    sheet
+fn phase_table(job: &Run) -> Table {
+    let columns = ["phase", "item", "start_ms", "duration_ms", "count", "count_per_s", "source"];
+    Table { caption: format!("{}: phases", job.workload), ..phases_of([job]).select(&columns) }
 }
 
 impl Sizes {
@@ -167,7 +151,7 @@ impl Sizes {
 
 /// The sizes of several arms next to each other: a relation may exist in some arms only.
 fn sizes_of_arms(arms: &[Sizes]) -> Table {
-    let mut sheet = Table::captioned("Tables and indexes per arm: bytes on disk, an index beside its table")
+    let mut sheet = Table::captioned("Tables and indexes per arm: bytes on disk, an index next to its table")
         .text(["name", "kind", "of table"])
         .numbers(arms.iter().map(|arm| &arm.of));
     let mut known: Vec<&Relation> = Vec::new();

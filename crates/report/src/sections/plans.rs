@@ -7,7 +7,7 @@ use spec::{Part, PlanNode, RunEvent, StatementPlan};
 use super::shares;
 use crate::block::Block;
 use crate::chart::stacks::{Stack, StackScale, Stacks};
-use crate::explained::{Explained, FunctionFigures, Spread, change, of_base};
+use crate::explained::{Distribution, Explained, FunctionFigures, change, of_base};
 use crate::numbers;
 use crate::stages::REST;
 use results::ReportData;
@@ -49,7 +49,7 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 }
 
 const FUNCTIONS: &str = "Milliseconds that are booked under their part, median over the sample [10th, 90th percentile], share of \
-    the whole, and calls in the mean. What the server counted in the function itself is evened: no node gives more than its own time, \
+    the whole, and calls on average. What the server counted in the function itself is evened: no node gives more than its own time, \
     and below a Gather, where only the leader's calls are counted, workers are taken to have spent as large a share. What is booked \
     nowhere was called by operators, casts or planning: it stands as it was counted, and is in their parts.";
 
@@ -189,10 +189,10 @@ impl PlansOfCell {
         let functions = Block::details("Functions of PostGIS and others", functions);
         // Tiles have many: each zoom of each arm.
         let folded = self.layer.is_some();
-        let said = |own: &Explained| Block::remark(said(own));
+        let remark = |own: &Explained| Block::remark(sample_words(own));
         let plan = |own: &Explained| {
             let nodes = nodes(&own.slowest, own.rows_rounding).into();
-            let blocks = folded.then(|| said(own)).into_iter().chain([nodes]).collect();
+            let blocks = folded.then(|| remark(own)).into_iter().chain([nodes]).collect();
             Block::details(format!("The slowest plan of {}", own.name()), blocks)
         };
         [Block::Heading(self.label.clone())]
@@ -200,7 +200,7 @@ impl PlansOfCell {
             .chain(self.changes.iter().map(Block::text))
             .chain(self.charts().into_iter().map(Block::from))
             .chain(functions)
-            .chain(self.arms.iter().filter(|_| !folded).map(said))
+            .chain(self.arms.iter().filter(|_| !folded).map(remark))
             .chain(self.arms.iter().filter_map(plan))
             .collect()
     }
@@ -210,7 +210,7 @@ impl PlansOfCell {
 /// difference share a sentence: `With new.sql at z12, z13: …`.
 fn changes(arms: &[Explained], base: &str) -> Vec<String> {
     // Arm, zooms, and the difference.
-    let mut told: Vec<(String, Vec<String>, String)> = Vec::new();
+    let mut changes: Vec<(String, Vec<String>, String)> = Vec::new();
     for own in arms.iter().filter(|own| own.arm.as_deref() != Some(base)) {
         let Some(of_base) = of_base(arms, base, own) else { continue };
         let tiles = own.tiles();
@@ -222,18 +222,18 @@ fn changes(arms: &[Explained], base: &str) -> Vec<String> {
             Some(change) => format!(": {change}."),
             None => format!(" the plans are those of {base}."),
         };
-        match told.iter_mut().find(|(other, zooms, known)| {
+        match changes.iter_mut().find(|(other, zooms, known)| {
             *other == name && *known == said && tiles.is_some() && !zooms.is_empty()
         }) {
             Some((_, zooms, _)) => zooms.extend(tiles),
-            None => told.push((name, tiles.into_iter().collect(), said)),
+            None => changes.push((name, tiles.into_iter().collect(), said)),
         }
     }
     let sentence = |(name, zooms, said): (String, Vec<String>, String)| {
         let at = if zooms.is_empty() { String::new() } else { format!(" at {}", zooms.join(", ")) };
         format!("With {name}{at}{said}")
     };
-    told.into_iter().map(sentence).collect()
+    changes.into_iter().map(sentence).collect()
 }
 
 /// `1.2 [1.1, 1.4], 45 %`.
@@ -247,14 +247,14 @@ fn figures_of_function(own: &FunctionFigures) -> Value {
     format!("{}, {share:.0} %, {calls}", milliseconds(&own.ms)).into()
 }
 
-fn milliseconds(ms: &Spread) -> String {
+fn milliseconds(ms: &Distribution) -> String {
     format!("{} [{}, {}]", numbers::figure(ms.median), numbers::figure(ms.p10), numbers::figure(ms.p90))
 }
 
-fn said(own: &Explained) -> String {
+fn sample_words(own: &Explained) -> String {
     let ms = |ms: f64| numbers::latency_ns(ms * 1e6);
     let mut text = format!(
-        "{}: {}; explained, one takes {} in the mean",
+        "{}: {}; explained, one takes {} on average",
         own.name(),
         numbers::counted(own.transactions, "transaction"),
         ms(own.total_ms.mean)
@@ -368,7 +368,7 @@ mod tests {
         for wanted in [
             "With b: Index Scan using i on t instead of Seq Scan on t.",
             "Not everything was explained: b.sql writes.",
-            "a: 3 transactions; explained, one takes 3.30 ms in the mean, 2.70 ms without clocks at the nodes.",
+            "a: 3 transactions; explained, one takes 3.30 ms on average, 2.70 ms without clocks at the nodes.",
             "st_area",
             "sequential scans",
             "geometry functions",

@@ -1,10 +1,10 @@
 //! Every run in order of execution.
 
-use results::comparison;
+use results::comparison::Cell;
 use results::{Table, Value};
 use spec::{Doubt, Run, Validity};
 
-use crate::arrivals::{self, Columns};
+use crate::arrivals;
 use crate::block::Block;
 use crate::numbers::{self, real};
 use results::InTime;
@@ -32,47 +32,17 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 }
 
 fn sheet(data: &ReportData, caption: &str, runs: &[&Run]) -> Table {
-    let in_time: Vec<InTime> = runs.iter().map(|run| InTime::of(&[run])).collect();
-    let columns = Columns::of(&in_time);
-    let mut sheet = Table::captioned(caption)
-        .numbers(["run"])
-        .text(["workload", "cell", "arm"])
-        .numbers(["round", "place in pair", "tps", "p99", "seconds"])
-        .numbers(columns.into_iter().flat_map(Columns::heads))
-        .text(["validity", "started"])
-        .numbers(["seed"]);
-    for (run, in_time) in runs.iter().zip(&in_time) {
-        let cell = comparison::Cell::of(run);
-        let factors: Vec<String> = cell.factors.keys().cloned().collect();
-        let mut row: Vec<Value> = vec![
-            run.sequence.into(),
-            (&run.workload).into(),
-            cell_label(&cell, &factors).into(),
-            run.arm.as_deref().unwrap_or("").into(),
-            run.round.into(),
-            run.position_in_pair.into(),
-            run.tps().map_or(String::new(), numbers::tps).into(),
-            p99_ns(run).map_or(String::new(), numbers::latency_ns).into(),
-            numbers::fixed(run.measured_s, 1).into(),
-        ];
-        row.extend(columns.into_iter().flat_map(|columns| columns.cells(in_time)));
-        row.extend([believed(data, run), when(&run.started_at).into(), Value::shown(run.seed)]);
-        sheet.push(row);
-    }
-    sheet
+    let label = |cell: &Cell| cell_label(cell, &cell.factors.keys().cloned().collect::<Vec<_>>());
+    let figures = ["run", "workload", "cell", "arm", "round", "place_in_pair", "tps", "p99_us", "measured_s"];
+    let columns =
+        figures.into_iter().chain(arrivals::ON_PAGE).chain(["validity", "doubts", "started", "seed"]);
+    let mut table = runs_of(data, runs, label).select(&columns.collect::<Vec<_>>());
+    table.optional(["arm", "doubts"]);
+    Table { caption: caption.to_owned(), ..table }
 }
 
 fn p99_ns(run: &Run) -> Option<f64> {
     run.response().percentile_ns(0.99).map(|ns| ns as f64)
-}
-
-fn believed(data: &ReportData, run: &Run) -> Value {
-    let word = validity(data, run);
-    let text = match doubts(&run.doubts) {
-        doubts if doubts.is_empty() => word.to_owned(),
-        doubts => format!("{word} ({doubts})"),
-    };
-    Value::marked(text, if run.validity == Validity::Valid { "" } else { "doubt" })
 }
 
 fn validity(data: &ReportData, run: &Run) -> &'static str {
@@ -97,26 +67,38 @@ fn doubts(of: &[Doubt]) -> String {
 /// the fate of its arrivals; with a promise, how much was late.
 #[must_use]
 pub fn runs(data: &ReportData) -> Table {
+    runs_of(data, &data.runs.iter().collect::<Vec<_>>(), levels)
+}
+
+fn runs_of(data: &ReportData, runs: &[&Run], label: impl Fn(&Cell) -> String) -> Table {
+    let for_programs = ["place_in_pair", "measured_s", "started", "seed"];
     let mut table = Table::new([
         "run", "round", "workload", "cell", "arm", "tps", "took_s", "p99_us", "sliced", "validity", "doubts",
-    ]);
+    ])
+    .named(for_programs);
     table.optional(["took_s", "sliced"]);
-    for run in &data.runs {
+    table.hide(for_programs);
+    for run in runs {
+        let class = if run.validity == Validity::Valid { "" } else { "doubt" };
         table.push([
             run.sequence.into(),
             run.round.into(),
             (&run.workload).into(),
-            levels(&comparison::Cell::of(run)).into(),
+            label(&Cell::of(run)).into(),
             run.arm.clone().into(),
             real(run.tps()),
             real(run.took_s().filter(|_| run.is_measured())),
             real(p99_ns(run).map(|ns| ns / 1e3)),
             numbers::sliced(run.is_sliced()),
-            validity(data, run).into(),
-            doubts(&run.doubts).into(),
+            Value::marked(validity(data, run), class),
+            Value::marked(doubts(&run.doubts), class),
+            run.position_in_pair.into(),
+            real(Some(run.measured_s)),
+            Value::worded(&run.started_at, when(&run.started_at), ""),
+            Value::shown(run.seed),
         ]);
     }
-    let in_time: Vec<InTime> = data.runs.iter().map(|run| InTime::of(&[run])).collect();
+    let in_time: Vec<InTime> = runs.iter().map(|run| InTime::of(&[run])).collect();
     arrivals::insert(&mut table, "p99_us", &in_time);
     table
 }

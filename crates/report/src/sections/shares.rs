@@ -10,7 +10,7 @@ use spec::Part;
 use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
-use crate::explained::{A_FIFTH, Explained, Spread};
+use crate::explained::{A_FIFTH, Distribution, Explained};
 use crate::numbers;
 use results::data::{cell_label, varying};
 
@@ -54,7 +54,7 @@ impl Shares {
         let title = title(all[0]);
         let mut columns = columns(&all);
         let more = columns.len().saturating_sub(MOST);
-        let said = columns.iter().take(MOST).map(Column::said).collect();
+        let said = columns.iter().take(MOST).map(Column::words).collect();
         columns.truncate(MOST);
         let mut zooms: Vec<u8> = columns.iter().flat_map(|column| column.zooms.keys().copied()).collect();
         zooms.sort_unstable();
@@ -110,9 +110,9 @@ fn columns<'e>(all: &[&'e Explained]) -> Vec<Column<'e>> {
 }
 
 /// Of index scans; all 0 if no plan has one.
-const NONE: Spread = Spread { mean: 0.0, median: 0.0, p10: 0.0, p25: 0.0, p75: 0.0, p90: 0.0 };
+const NONE: Distribution = Distribution { mean: 0.0, median: 0.0, p10: 0.0, p25: 0.0, p75: 0.0, p90: 0.0 };
 
-fn share(own: &Explained) -> Spread {
+fn share(own: &Explained) -> Distribution {
     own.part(Part::Index).map_or(NONE, |part| part.share)
 }
 
@@ -123,7 +123,7 @@ fn below(own: &Explained) -> usize {
 impl Column<'_> {
     /// `old.sql: index scans take less than 20 % in 58 of 59 sampled tiles (more in 1 of 16 at z15); in the
     /// median from 0.7 % at z10 to 6 % at z15.`
-    fn said(&self) -> String {
+    fn words(&self) -> String {
         let (below, tiles) =
             self.zooms.values().fold((0, 0), |sum, own| (sum.0 + below(own), sum.1 + own.transactions));
         let by_median = |one: &(&u8, &&Explained), other: &(&u8, &&Explained)| {

@@ -4,7 +4,7 @@ use maud::Render;
 use spec::{Artifact, Run};
 
 use crate::block::Block;
-use crate::tile::{self, Room, Rooms, Sample, place};
+use crate::tile::{self, Sample, SizeLimit, SizeLimits, place};
 use results::ReportData;
 
 /// Places, at most: a page with many more would load slowly.
@@ -80,9 +80,9 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     };
     let shown = places.iter().take(MOST_PLACES).take_while(fits).count();
     places.truncate(shown);
-    let rooms = rooms(&places);
+    let limits = limits(&places);
     let mut colours = Vec::new();
-    let places: Vec<Place> = places.iter().map(|place| of_place(place, rooms, &mut colours)).collect();
+    let places: Vec<Place> = places.iter().map(|place| of_place(place, limits, &mut colours)).collect();
     let mut blocks = vec![Block::text(
         "What the server sent, drawn from the stored bytes and simplified to what a screen can show.",
     )];
@@ -103,12 +103,17 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
 }
 
 /// How much the pictures may show, so that the page stays small.
-fn rooms(places: &[Vec<Kept<'_>>]) -> Rooms {
+fn limits(places: &[Vec<Kept<'_>>]) -> SizeLimits {
     let wholes: usize = places.iter().map(|place| pictures(place)).sum();
     let alones: usize = places.iter().map(|place| layers(place)).sum();
-    let room =
-        |bytes: usize, of: usize, most: usize, finest| Room { bytes: (bytes / of.max(1)).min(most), finest };
-    Rooms { whole: room(WHOLE_BYTES, wholes, 72_000, 2.0), alone: room(ALONE_BYTES, alones, 9_000, 6.0) }
+    let limit = |bytes: usize, of: usize, most: usize, finest| SizeLimit {
+        bytes: (bytes / of.max(1)).min(most),
+        finest,
+    };
+    SizeLimits {
+        whole: limit(WHOLE_BYTES, wholes, 72_000, 2.0),
+        alone: limit(ALONE_BYTES, alones, 9_000, 6.0),
+    }
 }
 
 fn more(places: usize) -> String {
@@ -118,14 +123,14 @@ fn more(places: usize) -> String {
     )
 }
 
-fn of_place(kept: &[Kept<'_>], rooms: Rooms, colours: &mut Vec<String>) -> Place {
+fn of_place(kept: &[Kept<'_>], limits: SizeLimits, colours: &mut Vec<String>) -> Place {
     let arm = |run: &Run| run.arm.clone().unwrap_or_default();
     let mut samples = Vec::new();
     for (at, (run, artifact)) in kept.iter().enumerate() {
         let drawn = kept[..at].iter().find(|(_, other)| other.bytes == artifact.bytes);
         let sample = match drawn {
             Some((drawn, _)) => Sample::same(artifact, &arm(run), &arm(drawn)),
-            None => Sample::of(artifact, &arm(run), rooms, colours),
+            None => Sample::of(artifact, &arm(run), limits, colours),
         };
         samples.push(Block::Picture(sample.render()));
     }

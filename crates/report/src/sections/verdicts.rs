@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::answer::{self, Next, Part as Of, Verdicts, speed_trend};
+use results::answer::{self, Next, Scope, Verdicts, speed_trend};
 use results::comparison::{ArmComparison, CellComparison, Comparison, Grouped, Metric, Sliced};
 use results::{Table, Value};
 use spec::figures;
@@ -114,7 +114,7 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
     let what = match of.metric {
         Metric::Tps => match (arm.cells.iter().all(|cell| cell.job), arm.cells.iter().any(|cell| cell.job)) {
             (true, _) => {
-                "time from start to end, mean over rounds; the change is that of the speed".to_owned()
+                "time from start to end, mean over rounds; the change is a change of speed".to_owned()
             }
             (_, true) => "transactions per second, of jobs the time they took; means over rounds".to_owned(),
             _ => "transactions per second, mean over rounds".to_owned(),
@@ -140,7 +140,7 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
             value_of(cell, of.metric, cell.base).into(),
             value_of(cell, of.metric, cell.new).into(),
             cell.estimate.as_ref().map_or(numbers::ABSENT.to_owned(), change).into(),
-            Value::marked(said(cell, of, groups), class),
+            Value::marked(verdict_words(cell, of, groups), class),
             cell.estimate
                 .and_then(|estimate| estimate.p_adjusted())
                 .map_or(numbers::ABSENT.to_owned(), probability)
@@ -151,7 +151,7 @@ fn sheet(of: &Comparison, arm: &ArmComparison, groups: &[Grouped]) -> Table {
     sheet
 }
 
-fn said(cell: &CellComparison, of: &Comparison, groups: Option<String>) -> String {
+fn verdict_words(cell: &CellComparison, of: &Comparison, groups: Option<String>) -> String {
     let by_ranks = cell
         .second_opinion
         .map(|other| format!("by ranks {} (p {})", numbers::change(other.change_pct), probability(other.p)));
@@ -256,7 +256,7 @@ pub fn compared_in_words(data: &ReportData, found: &Comparison) -> Table {
     };
     table(data, found, &["change, 95 %", "p", "n", verdict], words, p, |line| {
         let verdict = with_doubt(line.verdict.clone(), line.answers.and_then(|own| own.suspect.as_ref()));
-        let values = line.answers.filter(|own| own.part != Of::Whole).map(|own| own.values.clone());
+        let values = line.answers.filter(|own| own.scope != Scope::Whole).map(|own| own.values.clone());
         let parts = [Some(verdict), values, line.groups.clone(), line.remarks.clone()];
         vec![parts.into_iter().flatten().collect::<Vec<_>>().join("; ").into()]
     })
@@ -310,10 +310,8 @@ fn table(
     verdict: impl Fn(&Line<'_>) -> Vec<Value>,
 ) -> Table {
     let unit = match found.metric {
-        Metric::Tps => "tps",
-        Metric::P50 => "p50_us",
-        Metric::P95 => "p95_us",
-        Metric::P99 => "p99_us",
+        Metric::Tps => Metric::Tps.name().to_owned(),
+        percentile => format!("{}_us", percentile.name()),
     };
     let answer = Verdicts::of(found, &data.experiment, &data.runs);
     let measured = found.arms.iter().flat_map(|arm| lines(data, found, arm, &answer));
@@ -325,12 +323,12 @@ fn table(
     });
     let lines: Vec<Line<'_>> = measured.chain(not_run).collect();
     let in_time = Columns::of(lines.iter().flat_map(|line| &line.in_time));
-    let figures = [format!("base_{unit}"), unit.to_owned()];
+    let figures = [format!("base_{unit}"), unit];
     let took = ["base_took_s", "took_s"];
-    let mut table =
-        Table::new(["arm", "workload", "cell"]).named(&figures).named(took).named(columns).named(
-            in_time.into_iter().flat_map(|columns| [columns.names("base_"), columns.names("")].concat()),
-        );
+    let mut table = Table::new(["arm", "workload", "cell"]).named(&figures).named(took).named(columns);
+    let both =
+        in_time.into_iter().flat_map(|columns| [columns.columns("base_"), columns.columns("")].concat());
+    table.columns.extend(both);
     table.optional(took);
     // Experiments with jobs only have no throughput.
     let measured = |line: &&Line<'_>| line.figures.iter().any(Option::is_some);
@@ -371,7 +369,7 @@ fn remarks(data: &ReportData, of: &Comparison, cell: &CellComparison, arm: &ArmC
 
 /// The line of a script; `None` for another part of the answer.
 fn script_line<'a>(own: &'a answer::Line, next: Option<&Next>, margin: f64) -> Option<Line<'a>> {
-    let Of::Script { workload, script } = &own.part else { return None };
+    let Scope::Script { workload, script } = &own.scope else { return None };
     let next = next.filter(|next| !own.verdict.is_decided() && next.is_of(Some(script)));
     Some(Line {
         arm: &own.arm,
@@ -392,7 +390,7 @@ fn lines<'a>(
     answer: &'a Verdicts,
 ) -> Vec<Line<'a>> {
     let next = Next::of(data, of, &answer.lines);
-    let answers = |part: &Of| answer.lines.iter().find(|own| own.arm == arm.arm && own.part == *part);
+    let answers = |scope: &Scope| answer.lines.iter().find(|own| own.arm == arm.arm && own.scope == *scope);
     let cell = |cell: &'a CellComparison| Line {
         arm: &arm.arm,
         workload: &cell.cell.workload,
@@ -401,7 +399,7 @@ fn lines<'a>(
         is_job: cell.job && of.metric == Metric::Tps,
         change: cell.estimate.as_ref(),
         verdict: verdict(cell.verdict, of.margin),
-        answers: answers(&Of::Cell(cell.cell.clone())),
+        answers: answers(&Scope::Cell(cell.cell.clone())),
         next: next
             .clone()
             .filter(|next| !cell.verdict.is_decided() && next.is_of(Some(&cell_text(&cell.cell)))),
@@ -428,7 +426,7 @@ fn lines<'a>(
         let cell = offered.into_iter().chain(part.lacks()).collect::<Vec<_>>().join("; ");
         let change = part.figure.map(|figure| &figure.grid.estimate);
         let is_whole = part.workload.is_none();
-        let answers = answers(&part.workload.map_or(Of::Whole, |name| Of::Workload(name.to_owned())));
+        let answers = answers(&part.workload.map_or(Scope::Whole, |name| Scope::Workload(name.to_owned())));
         let is_open = part.figure.is_none_or(|figure| !figure.verdict.is_decided());
         let next = next.clone().filter(|next| is_open && next.is_of(part.workload));
         let differences =

@@ -12,7 +12,7 @@ use results::ReportData;
 
 /// Of a workload, or of the whole grid if there are several.
 #[derive(Debug)]
-pub(crate) struct Worth {
+pub(crate) struct SettingsWorth {
     pub(crate) of: String,
     pub(crate) whole: String,
     base: String,
@@ -20,11 +20,11 @@ pub(crate) struct Worth {
     margin: f64,
     /// All of them against the base.
     all: Change,
-    pub(crate) settings: Vec<Worths>,
+    pub(crate) settings: Vec<SettingWorth>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Worths {
+pub(crate) struct SettingWorth {
     setting: Setting,
     alone: Change,
     /// All but it, against all: the loss without it.
@@ -74,7 +74,7 @@ impl Change {
 }
 
 /// Of each workload, then of the whole grid if there are several; empty if nothing is taken apart.
-pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
+pub(crate) fn worth(data: &ReportData) -> Vec<SettingsWorth> {
     let (Some(answer), Some(mut apart)) = (data.compared(), TakenApart::of(&data.experiment)) else {
         return Vec::new();
     };
@@ -97,7 +97,7 @@ pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
         .map(|part| part.workload)
         .collect();
     let grid = (parts.len() > 1).then_some(None);
-    let of = |workload: Option<&str>| Worth {
+    let of = |workload: Option<&str>| SettingsWorth {
         of: workload.unwrap_or("whole grid").to_owned(),
         whole: apart.whole.clone(),
         base: answer.base.clone(),
@@ -107,7 +107,7 @@ pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
         settings: apart
             .settings
             .iter()
-            .map(|setting| Worths {
+            .map(|setting| SettingWorth {
                 alone: Change::of(answer, &setting.only, workload),
                 without: Change::of(&lacking, &setting.without, workload),
                 setting: setting.clone(),
@@ -117,7 +117,7 @@ pub(crate) fn worth(data: &ReportData) -> Vec<Worth> {
     parts.into_iter().chain(grid).map(of).collect()
 }
 
-impl Worth {
+impl SettingsWorth {
     fn caption(&self) -> String {
         format!(
             "What each setting of {} is worth in {}: change of {} with it alone against {}, and of all but it against all",
@@ -130,7 +130,7 @@ impl Worth {
             Table::captioned(self.caption()).named(["setting", "value", "alone", "without it", "risk"]);
         let all = format!("all {}", self.settings.len());
         table.push(vec![all.into(), "".into(), self.all.words(self.margin).into(), "".into(), "".into()]);
-        for Worths { setting, alone, without } in &self.settings {
+        for SettingWorth { setting, alone, without } in &self.settings {
             let [alone, without] = [alone, without].map(|change| change.words(self.margin));
             let risk = setting.risk.clone().unwrap_or_default();
             let name = setting.name.clone();
@@ -171,7 +171,7 @@ pub fn settings(data: &ReportData) -> Table {
             [worth.of.clone().into(), worth.whole.clone().into(), Value::Null, Value::Null, Value::Null];
         let nothing = std::iter::repeat_n(Value::Null, 5);
         table.push(all.into_iter().chain(worth.all.values(worth.margin)).chain(nothing));
-        for Worths { setting, alone, without } in &worth.settings {
+        for SettingWorth { setting, alone, without } in &worth.settings {
             let start: [Value; 5] = [
                 worth.of.clone().into(),
                 worth.whole.clone().into(),
@@ -193,7 +193,7 @@ pub fn settings_in_words(data: &ReportData) -> Vec<Block> {
 }
 
 const HOW: &str = "Alone: the base with this one setting, against the base. Without it: all settings of the arm but this one, against the \
-    arm; a loss is what the setting is worth beside the others.";
+    arm; a loss is what the setting is worth with the others.";
 
 pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     let mut blocks = settings_in_words(data);
@@ -201,12 +201,12 @@ pub(super) fn blocks(data: &ReportData) -> Vec<Block> {
     blocks
 }
 
-pub(crate) fn told(worth: &Worth) -> Vec<String> {
+pub(crate) fn summary(worth: &SettingsWorth) -> Vec<String> {
     let head = format!(
         "{}: what each setting of {} is worth: alone, against {}, and {} without it:",
         worth.of, worth.whole, worth.base, worth.whole
     );
-    let each = worth.settings.iter().map(|Worths { setting, alone, without }| {
+    let each = worth.settings.iter().map(|SettingWorth { setting, alone, without }| {
         let [alone, without] = [alone, without].map(|change| change.words(worth.margin));
         let risk = setting.risk.as_ref().map(|risk| format!(" ({risk})")).unwrap_or_default();
         format!("  {}: alone {alone}; without it {without}{risk}", setting.name)

@@ -1,15 +1,14 @@
 //! Tiles by layer and zoom: which zoom is slow, and where the time goes.
 
-use results::comparison::zooms::{FEWEST, Place, Which};
+use results::comparison::zooms::{FEWEST, Which};
 use results::{Table, Value};
-use stats::Verdict;
 
 use crate::block::{Block, Paragraph};
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
-use crate::compared::{FROM_SLICES, Tone, change, verdict};
+use crate::compared::FROM_SLICES;
 use crate::numbers;
-use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers, caveats};
+use crate::zooms::{ZoomFigures, ZoomsOfArm, ZoomsOfCell, answers, caveats, in_words, lines_by_place};
 use results::ReportData;
 use results::data::cell_text;
 
@@ -48,110 +47,51 @@ fn of_cell(of: &ZoomsOfCell) -> Vec<Block> {
     };
     let charts = layers.iter().enumerate().flat_map(charts_of).flatten();
     let charts = Block::group("charts", charts);
-    let tables = Tables { of };
     [Block::Heading(label.clone())]
         .into_iter()
         .chain(answers(of).into_iter().map(Block::text))
         .chain(charts)
-        .chain([tables.times().into(), tables.contents().into()])
+        .chain([times(of).into(), contents(of).into()])
         .collect()
 }
 
-struct Tables<'a> {
-    of: &'a ZoomsOfCell,
+fn times(of: &ZoomsOfCell) -> Table {
+    let mark = if of.arms.iter().any(|own| own.sliced) { format!(" {FROM_SLICES}") } else { String::new() };
+    let caption = format!("Times of tiles, all rounds together, and their change against the base.{mark}");
+    let table = in_words(lines_by_place(of)).select(&[
+        "zoom",
+        "layer",
+        "arm",
+        "requests",
+        "tiles_share_pct",
+        "time_share_pct",
+        "mean_us",
+        "p50_us",
+        "p95_us",
+        "p99_us",
+        "change of mean",
+        "verdict",
+        "few",
+    ]);
+    Table { caption, ..table }
 }
 
-impl Tables<'_> {
-    fn rows(&self) -> Vec<(Place, &ZoomsOfArm, &ZoomFigures)> {
-        let mut rows: Vec<_> = self
-            .of
-            .arms
-            .iter()
-            .enumerate()
-            .flat_map(|(at, own)| own.zooms.iter().map(move |zoom| (at, own, zoom)))
-            .map(|(at, own, zoom)| {
-                let place = Place { layer: self.of.layer_of_base(own, zoom.place), ..zoom.place };
-                ((place.layer, place.which, place.zoom, at), (place, own, zoom))
-            })
-            .collect();
-        rows.sort_by_key(|(order, _)| *order);
-        rows.into_iter().map(|(_, row)| row).collect()
-    }
-
-    fn times(&self) -> Table {
-        let sliced = self.of.arms.iter().any(|own| own.sliced);
-        let mark = if sliced { format!(" {FROM_SLICES}") } else { String::new() };
-        let compared = self.of.arms.len() > 1;
-        let mut sheet = Table::captioned(format!(
-            "Times of tiles, all rounds together, and their change against the base.{mark}"
-        ))
-        .text(["zoom", "layer"])
-        .text(compared.then_some("arm"))
-        .numbers(["requests", "of all tiles", "of all time", "mean", "p50", "p95", "p99"])
-        .numbers(compared.then_some("change of the mean"))
-        .text(compared.then_some("verdict"));
-        for (_, own, zoom) in self.rows() {
-            let mut row: Vec<Value> = head(own, zoom, compared);
-            row.push(numbers::count(zoom.requests).into());
-            row.extend([zoom.tiles_share, zoom.time_share].map(|share| or_absent(share, numbers::percent)));
-            match zoom.mean_ns {
-                None => row.push(few()),
-                Some(ns) => row.push(numbers::latency_ns(ns).into()),
-            }
-            row.extend([zoom.p50_ns, zoom.p95_ns, zoom.p99_ns].map(|ns| or_absent(ns, numbers::latency_ns)));
-            row.extend(compared.then(|| self.changed(own, zoom)).into_iter().flatten());
-            sheet.push(row);
-        }
-        sheet
-    }
-
-    fn changed(&self, own: &ZoomsOfArm, zoom: &ZoomFigures) -> [Value; 2] {
-        let nothing = || Value::from("");
-        let Some(found) = self.of.change(own.arm.as_deref(), zoom.place) else {
-            return [nothing(), nothing()];
-        };
-        let Some(mean) = &found.mean else {
-            return [found.why_none().unwrap_or_default().into(), nothing()];
-        };
-        let class = Tone::of(found.verdict).cell_class(mean.change_pct(), self.of.margin * 300.0);
-        let judged = match found.verdict {
-            Verdict::Invalid => nothing(),
-            judged => verdict(judged, self.of.margin).into(),
-        };
-        [Value::marked(change(mean), class), judged]
-    }
-
-    fn contents(&self) -> Table {
-        let compared = self.of.arms.len() > 1;
-        let mut sheet = Table::captioned(
-            "What tiles hold: length and share of empty ones as they were asked for; then of a sample taken beside the run, means of its tiles",
-        )
-        .text(["zoom", "layer"])
-        .text(compared.then_some("arm"))
-        .numbers(["length", "empty", "sample", "empty there", "features in → out", "vertices"]);
-        for (_, own, zoom) in self.rows().into_iter().filter(|(_, _, zoom)| zoom.place.which == Which::All) {
-            let mut row = head(own, zoom, compared);
-            row.push(or_absent(zoom.bytes, |bytes| numbers::bytes(bytes as u64)));
-            row.push(or_absent(zoom.empty, numbers::percent));
-            let sample = zoom.sample.as_ref();
-            let per_tile = |sum: Option<u64>| sample.zip(sum).map(|(sample, sum)| sample.per_tile(sum));
-            row.push(or_absent(sample.map(|own| own.tiles as f64), |tiles| numbers::count(tiles as u64)));
-            row.push(or_absent(sample.map(spec::TileSample::empty_share), numbers::percent));
-            row.push(zoom.features().unwrap_or_else(|| numbers::ABSENT.to_owned()).into());
-            row.push(or_absent(per_tile(sample.and_then(|own| own.vertices)), numbers::figure));
-            sheet.push(row);
-        }
-        sheet
-    }
-}
-
-fn head(own: &ZoomsOfArm, zoom: &ZoomFigures, compared: bool) -> Vec<Value> {
-    let arm = compared.then(|| own.arm.as_deref().unwrap_or(numbers::ABSENT).into());
-    [zoom.zoom().into(), Value::from(&zoom.layer)].into_iter().chain(arm).collect()
-}
-
-fn or_absent(value: Option<f64>, text: impl Fn(f64) -> String) -> Value {
-    value.map_or(numbers::ABSENT.to_owned(), text).into()
+fn contents(of: &ZoomsOfCell) -> Table {
+    let caption = "What tiles hold: length and share of empty ones as they were requested; then means of the tiles of a sample taken \
+                   with the run; features: in → out";
+    let whole = lines_by_place(of).into_iter().filter(|line| line.zoom.place.which == Which::All);
+    let columns = [
+        "zoom",
+        "layer",
+        "arm",
+        "tile_bytes",
+        "empty_pct",
+        "sample",
+        "sample_empty_pct",
+        "features",
+        "vertices",
+    ];
+    Table { caption: caption.to_owned(), ..in_words(whole).select(&columns) }
 }
 
 fn few() -> Value {
@@ -276,7 +216,7 @@ mod tests {
         }
         assert!(!page.contains("slices"), "{page}");
         let of = &ZoomsOfCell::all(&data)[0];
-        let places = Tables { of }.rows().iter().map(|(place, ..)| place.zoom).collect::<Vec<_>>();
+        let places = lines_by_place(of).iter().map(|line| line.zoom.place.zoom).collect::<Vec<_>>();
         assert_eq!(places, [9, 9, 12, 12, 16, 16].map(Some));
         let [times, shares] =
             [Drawn::Time, Drawn::Share].map(|drawn| chart(of, 0, "", drawn).expect("a chart"));

@@ -8,7 +8,7 @@ use ::tile::mvt::{Feature, Kind, Layer};
 pub(super) const GRID: i32 = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Room {
+pub(crate) struct SizeLimit {
     /// Most bytes of all paths together.
     pub(crate) bytes: usize,
     /// Smallest feature drawn, in units of the grid, if that fits.
@@ -49,7 +49,7 @@ impl Paths {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Painted {
+pub(super) struct DrawnPath {
     pub(super) class: &'static str,
     /// Index of its layer.
     pub(super) layer: usize,
@@ -58,11 +58,11 @@ pub(super) struct Painted {
 
 /// All layers, with the finest detail that fits. Later paths cover earlier ones: ground, large below small,
 /// then areas, ways and points of all layers.
-pub(super) fn draw(layers: &[Layer], room: Room) -> Vec<Painted> {
+pub(super) fn draw(layers: &[Layer], limit: SizeLimit) -> Vec<DrawnPath> {
     let drawn = |detail| layers.iter().map(|layer| Paths::of(layer, detail)).collect::<Vec<_>>();
-    let mut detail = room.finest;
+    let mut detail = limit.finest;
     let mut paths = drawn(detail);
-    while paths.iter().map(Paths::bytes).sum::<usize>() > room.bytes && detail < COARSEST {
+    while paths.iter().map(Paths::bytes).sum::<usize>() > limit.bytes && detail < COARSEST {
         detail *= COARSER;
         paths = drawn(detail);
     }
@@ -70,11 +70,11 @@ pub(super) fn draw(layers: &[Layer], room: Room) -> Vec<Painted> {
     for (class, path) in PAINTS {
         painted.extend(paths.iter_mut().enumerate().map(|(layer, paths)| {
             let outline = std::mem::take(&mut path(paths).text);
-            Painted { class, layer, outline }
+            DrawnPath { class, layer, outline }
         }));
     }
     // A tile of only long outlines may exceed the limit at any detail: then parts are left out.
-    let mut left = room.bytes;
+    let mut left = limit.bytes;
     for path in &mut painted {
         if path.outline.len() > left {
             let end = path.outline.as_bytes()[..left].iter().rposition(|letter| *letter == b'm');
@@ -88,17 +88,17 @@ pub(super) fn draw(layers: &[Layer], room: Room) -> Vec<Painted> {
 
 type OfKind = fn(&mut Paths) -> &mut Path;
 
-/// Painted over the ground, in this order.
+/// Drawn over the ground, in this order.
 const PAINTS: [(&str, OfKind); 3] = [
     ("area", |paths| &mut paths.polygons),
     ("way", |paths| &mut paths.lines),
     ("point", |paths| &mut paths.points),
 ];
 
-fn ground(paths: &mut [Paths]) -> Vec<Painted> {
-    let mut ground: Vec<(f64, Painted)> = Vec::new();
+fn ground(paths: &mut [Paths]) -> Vec<DrawnPath> {
+    let mut ground: Vec<(f64, DrawnPath)> = Vec::new();
     for (layer, paths) in paths.iter_mut().enumerate() {
-        let painted = |outline| Painted { class: "ground", layer, outline };
+        let painted = |outline| DrawnPath { class: "ground", layer, outline };
         ground.extend(paths.ground.drain(..).map(|(area, outline)| (area, painted(outline))));
     }
     ground.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -8,8 +8,8 @@ mod sample;
 
 use ::tile::mvt;
 
-pub(crate) use draw::Room;
-pub(crate) use sample::{Rooms, Sample};
+pub(crate) use draw::SizeLimit;
+pub(crate) use sample::{Sample, SizeLimits};
 
 pub use mvt::MEDIA_TYPE;
 

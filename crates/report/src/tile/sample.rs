@@ -4,8 +4,8 @@ use ::tile::mvt;
 use maud::{Markup, Render, html};
 use spec::Artifact;
 
-use super::draw::{self, Painted};
-use super::{ATTRIBUTION, Room, place};
+use super::draw::{self, DrawnPath};
+use super::{ATTRIBUTION, SizeLimit, place};
 use crate::numbers;
 
 /// Colours of layers; more layers start over.
@@ -15,9 +15,9 @@ const COLOURS: usize = 6;
 const MOST_ALONE: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Rooms {
-    pub(crate) whole: Room,
-    pub(crate) alone: Room,
+pub(crate) struct SizeLimits {
+    pub(crate) whole: SizeLimit,
+    pub(crate) alone: SizeLimit,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ pub(crate) struct Sample {
 #[derive(Debug, Clone, PartialEq)]
 enum Shown {
     Picture {
-        paths: Vec<Painted>,
+        paths: Vec<DrawnPath>,
         layers: Vec<Layer>,
     },
     /// Already drawn for this arm.
@@ -50,11 +50,11 @@ struct Layer {
     /// Its index among the colours of layers, the same on the whole page.
     colour: usize,
     /// Its picture; empty for a tile's only layer.
-    alone: Vec<Painted>,
+    alone: Vec<DrawnPath>,
 }
 
 impl Layer {
-    fn said(&self) -> String {
+    fn words(&self) -> String {
         let features = numbers::counted(self.features, "feature");
         let vertices = match self.vertices {
             1 => "1 vertex".to_owned(),
@@ -67,11 +67,11 @@ impl Layer {
 impl Sample {
     /// Decodes and draws it; `colours` are the names of layers with a colour, to which the new ones of this
     /// tile are added.
-    pub(crate) fn of(artifact: &Artifact, arm: &str, rooms: Rooms, colours: &mut Vec<String>) -> Self {
+    pub(crate) fn of(artifact: &Artifact, arm: &str, limits: SizeLimits, colours: &mut Vec<String>) -> Self {
         let shown = match mvt::decode(&artifact.bytes) {
             Ok(layers) => Shown::Picture {
-                paths: draw::draw(&layers, rooms.whole),
-                layers: described(&layers, rooms.alone, colours),
+                paths: draw::draw(&layers, limits.whole),
+                layers: described(&layers, limits.alone, colours),
             },
             Err(broken) => Shown::Broken(broken.to_string()),
         };
@@ -89,7 +89,7 @@ impl Sample {
     }
 
     /// Place and size; with its content, if known.
-    fn said(&self) -> String {
+    fn words(&self) -> String {
         let size = numbers::bytes(self.bytes);
         match &self.shown {
             Shown::Picture { layers, .. } => {
@@ -102,7 +102,7 @@ impl Sample {
 }
 
 /// Contents of layers, in the order of the tile, and each separately if there are several.
-fn described(layers: &[mvt::Layer], room: Room, colours: &mut Vec<String>) -> Vec<Layer> {
+fn described(layers: &[mvt::Layer], limit: SizeLimit, colours: &mut Vec<String>) -> Vec<Layer> {
     let several = layers.len() > 1;
     let described = |(at, layer): (usize, &mvt::Layer)| {
         let known = colours.iter().position(|name| *name == layer.name);
@@ -112,7 +112,7 @@ fn described(layers: &[mvt::Layer], room: Room, colours: &mut Vec<String>) -> Ve
         });
         let parts = layer.features.iter().flat_map(|feature| &feature.parts);
         let is_drawn = several && at < MOST_ALONE;
-        let alone = if is_drawn { draw::draw(std::slice::from_ref(layer), room) } else { Vec::new() };
+        let alone = if is_drawn { draw::draw(std::slice::from_ref(layer), limit) } else { Vec::new() };
         Layer {
             name: layer.name.clone(),
             features: layer.features.len(),
@@ -131,7 +131,7 @@ impl Render for Sample {
                 @if !self.arm.is_empty() { h4 { (self.arm) } }
                 @match &self.shown {
                     Shown::Picture { paths, layers } => (self.picture(paths, layers)),
-                    Shown::Same(arm) => figcaption { strong { (self.said()) } ". The same bytes as in " (arm) "." },
+                    Shown::Same(arm) => figcaption { strong { (self.words()) } ". The same bytes as in " (arm) "." },
                     Shown::Broken(broken) => figcaption {
                         strong { (self.place) } ": not available: " (broken) " (" (numbers::bytes(self.bytes)) ")"
                     },
@@ -142,31 +142,31 @@ impl Render for Sample {
 }
 
 impl Sample {
-    fn picture(&self, paths: &[Painted], layers: &[Layer]) -> Markup {
+    fn picture(&self, paths: &[DrawnPath], layers: &[Layer]) -> Markup {
         let several = layers.len() > 1;
         html! {
-            (svg(&self.said(), paths, |path| several.then(|| layers[path.layer].colour)))
+            (svg(&self.words(), paths, |path| several.then(|| layers[path.layer].colour)))
             figcaption {
-                strong { (self.said()) }
+                strong { (self.words()) }
                 @if !self.caption.is_empty() { ". " (self.caption) }
                 br;
                 small { (ATTRIBUTION) }
             }
             @if several {
                 ul.layers { @for layer in layers { li {
-                    @if !layer.alone.is_empty() { (svg(&layer.said(), &layer.alone, |_| Some(layer.colour))) }
-                    span { i class=(format!("c{}", layer.colour)) {} " " (layer.said()) }
+                    @if !layer.alone.is_empty() { (svg(&layer.words(), &layer.alone, |_| Some(layer.colour))) }
+                    span { i class=(format!("c{}", layer.colour)) {} " " (layer.words()) }
                 } } }
             } @else {
-                @for layer in layers { p.layer { (layer.said()) } }
+                @for layer in layers { p.layer { (layer.words()) } }
             }
         }
     }
 }
 
 /// Paths as a picture; in the colours of their layers if `colour` has them, else by kind.
-fn svg(said: &str, paths: &[Painted], colour: impl Fn(&Painted) -> Option<usize>) -> Markup {
-    let class = |path: &Painted| match colour(path) {
+fn svg(said: &str, paths: &[DrawnPath], colour: impl Fn(&DrawnPath) -> Option<usize>) -> Markup {
+    let class = |path: &DrawnPath| match colour(path) {
         Some(colour) => format!("{} c{colour}", path.class),
         None => path.class.to_owned(),
     };
@@ -185,8 +185,10 @@ mod tests {
     use super::*;
 
     const TILE: &[u8] = include_bytes!("../../tests/data/malta-14-8851-6439.mvt");
-    const ROOMS: Rooms =
-        Rooms { whole: Room { bytes: 72_000, finest: 2.0 }, alone: Room { bytes: 9_000, finest: 8.0 } };
+    const LIMITS: SizeLimits = SizeLimits {
+        whole: SizeLimit { bytes: 72_000, finest: 2.0 },
+        alone: SizeLimit { bytes: 9_000, finest: 8.0 },
+    };
 
     fn artifact(bytes: &[u8]) -> Artifact {
         Artifact {
@@ -198,7 +200,7 @@ mod tests {
     }
 
     fn written(bytes: &[u8]) -> String {
-        Sample::of(&artifact(bytes), "", ROOMS, &mut Vec::new()).render().0
+        Sample::of(&artifact(bytes), "", LIMITS, &mut Vec::new()).render().0
     }
 
     /// A layer of this name with a point of an extent of 4096.
@@ -241,7 +243,7 @@ mod tests {
     fn layers_have_colours_of_their_own_and_each_is_drawn_alone() {
         let mut colours = vec!["roads".to_owned()];
         let bytes = [layer("water"), layer("roads")].concat();
-        let text = Sample::of(&artifact(&bytes), "new", ROOMS, &mut colours).render().0;
+        let text = Sample::of(&artifact(&bytes), "new", LIMITS, &mut colours).render().0;
         assert_eq!(colours, ["roads", "water"]);
         assert_eq!(text.matches("<svg").count(), 3, "{text}");
         for wanted in
@@ -263,10 +265,10 @@ mod tests {
     #[test]
     fn pictures_have_no_more_bytes_than_room() {
         let layers = mvt::decode(TILE).expect("a tile");
-        for room in [4_000, 20_000, 72_000] {
-            let painted = draw::draw(&layers, Room { bytes: room, finest: 2.0 });
+        for limit in [4_000, 20_000, 72_000] {
+            let painted = draw::draw(&layers, SizeLimit { bytes: limit, finest: 2.0 });
             let bytes: usize = painted.iter().map(|path| path.outline.len()).sum();
-            assert!(bytes <= room && bytes > room / 4, "{bytes} of {room}");
+            assert!(bytes <= limit && bytes > limit / 4, "{bytes} of {limit}");
         }
     }
 }

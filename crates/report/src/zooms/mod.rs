@@ -7,12 +7,13 @@ mod words;
 use std::collections::BTreeMap;
 
 use results::comparison::Cell;
-use results::comparison::zooms::{Asked, FEWEST, Place, Which, ZoomComparison, asked, zooms};
+use results::comparison::zooms::{FEWEST, Place, PlaceRequests, Which, ZoomComparison, requests, zooms};
 use spec::{Run, TileSample, Validity};
 
 pub use self::single::{MOST_OF_ARM, MOST_TILES, slowest_of_arms, slowest_tiles, tile};
+pub(crate) use self::table::{in_words, lines_by_place};
 pub use self::table::{tiles, tiles_in_words};
-pub(crate) use self::words::{answers, caveats, told, void_quads};
+pub(crate) use self::words::{answers, caveats, summary, void_quads};
 use crate::numbers;
 use results::ReportData;
 
@@ -142,8 +143,8 @@ impl ZoomsOfCell {
 
 impl ZoomsOfArm {
     fn of(runs: &[&Run]) -> Self {
-        let rounds: Vec<BTreeMap<Place, Asked>> = runs.iter().map(|run| asked(run)).collect();
-        let mut sums: BTreeMap<Place, Asked> = BTreeMap::new();
+        let rounds: Vec<BTreeMap<Place, PlaceRequests>> = runs.iter().map(|run| requests(run)).collect();
+        let mut sums: BTreeMap<Place, PlaceRequests> = BTreeMap::new();
         for (place, own) in rounds.iter().flatten() {
             let sum = sums.entry(*place).or_default();
             sum.layer.clone_from(&own.layer);
@@ -152,7 +153,7 @@ impl ZoomsOfArm {
         let whole = || sums.iter().filter(|(place, _)| place.which == Which::All).map(|(_, own)| own);
         let requests: u64 = whole().map(|own| own.requests).sum();
         let time: f64 = whole().map(time_ns).sum();
-        let figures = |(place, own): (&Place, &Asked)| {
+        let figures = |(place, own): (&Place, &PlaceRequests)| {
             let percentile = |q: f64| own.service.percentile_ns(q).map(|ns| ns as f64);
             ZoomFigures {
                 place: *place,
@@ -183,12 +184,12 @@ fn is_of_map(run: &Run) -> bool {
     run.scripts.iter().any(|script| script.part.is_some())
 }
 
-fn time_ns(own: &Asked) -> f64 {
+fn time_ns(own: &PlaceRequests) -> f64 {
     own.service.sum_ns() as f64
 }
 
 /// Least and most of the means of rounds, if there are several.
-fn of_rounds<'a>(rounds: impl Iterator<Item = &'a Asked>, requests: u64) -> Option<(f64, f64)> {
+fn of_rounds<'a>(rounds: impl Iterator<Item = &'a PlaceRequests>, requests: u64) -> Option<(f64, f64)> {
     let means: Vec<f64> = rounds.filter_map(|own| own.service.mean_ns()).collect();
     let (least, most) =
         means.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), ns| (least.min(*ns), most.max(*ns)));

@@ -59,7 +59,7 @@ pub fn slowest_tiles(mut tiles: Vec<StoredTile>, all: &TileCounts) -> (Table, Op
     tiles.sort_by(|one, other| other.figures.mean_us.total_cmp(&one.figures.mean_us));
     tiles.truncate(MOST_TILES);
     let said = format!(
-        "The slowest in the mean; {} in all, which --format csv and --format json have.{}",
+        "The slowest on average; {} in all, which --format csv and --format json have.{}",
         counted(all.tiles as usize, "tile"),
         seldom(&tiles, all).map(|said| format!(" {said}")).unwrap_or_default()
     );
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(table.rows[0][1], "clients 4".into());
         assert_eq!(
             said.unwrap(),
-            "The slowest in the mean; 2,500 tiles in all, which --format csv and --format json have."
+            "The slowest on average; 2,500 tiles in all, which --format csv and --format json have."
         );
         let three = TileCounts { tiles: 3, often: 3, places: 3 };
         assert_eq!(slowest_tiles(tiles[..3].to_vec(), &three).1, None);

@@ -3,10 +3,10 @@
 use results::comparison::zooms::{Which, ZoomComparison};
 use results::{Table, Value};
 use spec::figures;
-use stats::Estimate;
+use stats::{Estimate, Verdict};
 
 use super::{ZoomFigures, ZoomsOfArm, ZoomsOfCell};
-use crate::compared;
+use crate::compared::{self, Tone};
 use crate::numbers::{self, real};
 use results::ReportData;
 use results::data::{cell_text, levels};
@@ -56,17 +56,21 @@ const OPTIONAL: [&str; 8] =
 /// requests times are missing, and `few` is set.
 #[must_use]
 pub fn tiles(data: &ReportData) -> Table {
-    filled(data, &COLUMNS, &OPTIONAL, |line| line.for_programs())
+    let cells = ZoomsOfCell::all(data);
+    let mut table = Table::new(COLUMNS);
+    table.optional(OPTIONAL);
+    cells.iter().flat_map(lines).for_each(|line| table.push(line.for_programs()));
+    table
 }
 
-const IN_WORDS: [&str; 18] = [
+const IN_WORDS: [&str; 21] = [
     "cell",
     "arm",
     "layer",
     "zoom",
     "requests",
-    "tiles_pct",
-    "time_pct",
+    "tiles_share_pct",
+    "time_share_pct",
     "mean_us",
     "p50_us",
     "p95_us",
@@ -78,6 +82,9 @@ const IN_WORDS: [&str; 18] = [
     "verdict",
     "few",
     "sliced",
+    "sample",
+    "sample_empty_pct",
+    "vertices",
 ];
 /// The same as [`OPTIONAL`], of these columns.
 const OPTIONAL_IN_WORDS: [&str; 7] =
@@ -86,28 +93,38 @@ const OPTIONAL_IN_WORDS: [&str; 7] =
 /// The same for people: the most important columns, the change with its interval.
 #[must_use]
 pub fn tiles_in_words(data: &ReportData) -> Table {
-    filled(data, &IN_WORDS, &OPTIONAL_IN_WORDS, |line| line.in_words())
+    in_words(ZoomsOfCell::all(data).iter().flat_map(lines))
 }
 
-fn filled(data: &ReportData, columns: &[&str], optional: &[&str], row: fn(&Line<'_>) -> Vec<Value>) -> Table {
-    let mut table = Table::new(columns);
-    table.optional(optional);
-    for of in &ZoomsOfCell::all(data) {
-        for own in &of.arms {
-            for zoom in &own.zooms {
-                let change = of.change(own.arm.as_deref(), zoom.place);
-                table.push(row(&Line { of, own, zoom, change }));
-            }
-        }
-    }
+/// Terminals have no room for the means of the sample.
+pub(crate) fn in_words<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Table {
+    let mut table = Table::new(IN_WORDS);
+    table.optional(OPTIONAL_IN_WORDS);
+    table.hide(&IN_WORDS[18..]);
+    lines.into_iter().for_each(|line| table.push(line.in_words()));
     table
 }
 
-struct Line<'a> {
+pub(crate) struct Line<'a> {
     of: &'a ZoomsOfCell,
     own: &'a ZoomsOfArm,
-    zoom: &'a ZoomFigures,
+    pub(crate) zoom: &'a ZoomFigures,
     change: Option<&'a ZoomComparison>,
+}
+
+fn lines(of: &ZoomsOfCell) -> impl Iterator<Item = Line<'_>> {
+    let line = |own, zoom| Line { of, own, zoom, change: of.change(own.arm.as_deref(), zoom.place) };
+    of.arms.iter().flat_map(move |own| own.zooms.iter().map(move |zoom| line(own, zoom)))
+}
+
+/// The arms of a layer and zoom next to each other.
+pub(crate) fn lines_by_place(of: &ZoomsOfCell) -> Vec<Line<'_>> {
+    let mut lines: Vec<Line<'_>> = lines(of).collect();
+    lines.sort_by_key(|line| {
+        let place = line.zoom.place;
+        (of.layer_of_base(line.own, place), place.which, place.zoom)
+    });
+    lines
 }
 
 impl Line<'_> {
@@ -128,21 +145,37 @@ impl Line<'_> {
         judged.map(|own| compared::verdict(own.verdict, self.of.margin)).into()
     }
 
+    fn class(&self, verdict: Verdict, mean: &Estimate) -> &'static str {
+        Tone::of(verdict).cell_class(mean.change_pct(), self.of.margin * 300.0)
+    }
+
+    /// Of a tile of the sample on average.
+    fn per_tile(&self, sum: Option<u64>) -> Value {
+        real(self.zoom.sample.as_ref().zip(sum).map(|(sample, sum)| sample.per_tile(sum)))
+    }
+
     fn in_words(&self) -> Vec<Value> {
         let Self { of, own, zoom, change } = self;
-        let said = |own: &ZoomComparison| own.mean.as_ref().map(compared::change).or_else(|| own.why_none());
+        let said = |own: &ZoomComparison| match &own.mean {
+            Some(mean) => Value::marked(compared::change(mean), self.class(own.verdict, mean)),
+            None => own.why_none().unwrap_or_default().into(),
+        };
         let head: [Value; 4] = [
             cell_text(&of.cell).into(),
             own.arm.clone().into(),
             zoom.layer.as_str().into(),
             zoom.zoom().into(),
         ];
-        let tail: [Value; 5] = [
+        let sample = zoom.sample.as_ref();
+        let tail: [Value; 8] = [
             zoom.features().into(),
-            change.and_then(said).unwrap_or_default().into(),
+            change.map_or_else(|| "".into(), said),
             self.verdict(),
             zoom.mean_ns.is_none().then_some("yes").into(),
             numbers::sliced(own.sliced),
+            sample.map(|sample| sample.tiles).into(),
+            percent(sample.map(spec::TileSample::empty_share)),
+            self.per_tile(sample.and_then(|sample| sample.vertices)),
         ];
         head.into_iter().chain(self.requests()).chain(self.figures()).chain(tail).collect()
     }
@@ -155,7 +188,6 @@ impl Line<'_> {
             Which::Misses => Some("no"),
         };
         let sample = zoom.sample.as_ref();
-        let per_tile = |sum: Option<u64>| real(sample.zip(sum).map(|(sample, sum)| sample.per_tile(sum)));
         let few = zoom.mean_ns.is_none() || change.is_some_and(|own| own.mean.is_none());
         let [mean, median] = [|own: &ZoomComparison| own.mean, |own: &ZoomComparison| own.median]
             .map(|of: fn(&ZoomComparison) -> Option<Estimate>| change_of(change.and_then(of)));
@@ -174,10 +206,10 @@ impl Line<'_> {
             zoom.failed.into(),
             sample.map(|sample| sample.tiles).into(),
             percent(sample.map(spec::TileSample::empty_share)),
-            per_tile(sample.and_then(|sample| sample.features_in)),
-            per_tile(sample.and_then(|sample| sample.features_out)),
-            per_tile(sample.and_then(|sample| sample.vertices)),
-            per_tile(sample.map(|sample| sample.bytes)),
+            self.per_tile(sample.and_then(|sample| sample.features_in)),
+            self.per_tile(sample.and_then(|sample| sample.features_out)),
+            self.per_tile(sample.and_then(|sample| sample.vertices)),
+            self.per_tile(sample.map(|sample| sample.bytes)),
             few.then_some("yes").into(),
             numbers::sliced(own.sliced),
         ];

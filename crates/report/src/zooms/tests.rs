@@ -85,7 +85,7 @@ fn what_takes_the_time_and_what_changed_is_told() {
                   z9 takes 67 % of its time with 50 % of its tiles.";
     assert_eq!(said[1], wanted);
     let line = "tiles: b differs most from a at z9: 0.50 times as long [0.50, 0.50]; z9 takes 67 % of its time with 50 % of its tiles";
-    assert_eq!(told(&data(rounds())), [line]);
+    assert_eq!(summary(&data(rounds())), [line]);
 }
 
 /// Regression: with two cells, the line did not name the cell of its time.
@@ -101,12 +101,12 @@ fn the_line_of_several_cells_names_its_cell() {
     let one: Vec<Run> = base.iter().cloned().chain(same).collect();
     let both: Vec<Run> = one.iter().cloned().chain(one.iter().cloned().map(other)).collect();
     let wanted = "tiles: no zoom at which b surely takes longer or shorter than a; z9 takes 80 % of its time with 50 % of its tiles";
-    assert_eq!(told(&data(one)), [wanted]);
+    assert_eq!(summary(&data(one)), [wanted]);
     let wanted = "tiles: no zoom of any cell at which b surely takes longer or shorter than a; map, 4 clients: z9 takes 80 % of its \
                   time with 50 % of its tiles";
-    assert_eq!(told(&data(both)), [wanted]);
+    assert_eq!(summary(&data(both)), [wanted]);
     let of_both: Vec<Run> = rounds().into_iter().flat_map(|run| [run.clone(), other(run)]).collect();
-    assert!(told(&data(of_both))[0].starts_with("tiles, map, "), "which of two");
+    assert!(summary(&data(of_both))[0].starts_with("tiles, map, "), "which of two");
 }
 
 /// Regression: quads that are excluded elsewhere were in the times of tiles without a remark.
@@ -134,10 +134,10 @@ fn void_quads_are_told_where_times_of_tiles_are() {
 fn nothing_is_told_of_what_is_no_map_or_one_zoom() {
     let mut runs = rounds();
     runs.iter_mut().flat_map(|run| &mut run.scripts).for_each(|script| script.part = None);
-    assert!(ZoomsOfCell::all(&data(runs.clone())).is_empty() && told(&data(runs)).is_empty());
+    assert!(ZoomsOfCell::all(&data(runs.clone())).is_empty() && summary(&data(runs)).is_empty());
     let mut one = rounds();
     one.iter_mut().for_each(|run| run.scripts.truncate(1));
-    assert!(told(&data(one)).is_empty());
+    assert!(summary(&data(one)).is_empty());
 }
 
 #[test]

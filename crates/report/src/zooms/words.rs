@@ -23,7 +23,7 @@ pub(crate) fn answers(of: &ZoomsOfCell) -> Vec<String> {
 
 /// A line for each arm, for the cell and zoom where it differs most from the base; empty if there is only
 /// one zoom.
-pub(crate) fn told(data: &ReportData) -> Vec<String> {
+pub(crate) fn summary(data: &ReportData) -> Vec<String> {
     let cells = ZoomsOfCell::all(data);
     let Some(base) = cells.iter().find_map(|of| of.base.clone()) else {
         let all = cells.iter().flat_map(|of| of.arms.iter().map(move |own| (of, own)));

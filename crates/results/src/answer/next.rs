@@ -12,7 +12,7 @@ use stats::{Estimate, TooFew, Verdict};
 
 use self::cost::Cost;
 pub use self::helps::Help;
-use super::verdicts::{Line, Part};
+use super::verdicts::{Line, Scope};
 use crate::comparison::{Comparison, TakenApart};
 use crate::data::{ReportData, cell_text};
 
@@ -127,7 +127,7 @@ fn open(data: &ReportData, found: &Comparison, lines: &[Line]) -> Vec<Open> {
         _ => None,
     };
     let of_lines: Vec<Open> =
-        lines.iter().filter_map(|line| one(part_name(&line.part), line.estimate, line.verdict)).collect();
+        lines.iter().filter_map(|line| one(scope_name(&line.scope), line.estimate, line.verdict)).collect();
     if !lines.iter().all(|line| line.verdict.is_decided()) {
         return of_lines;
     }
@@ -142,12 +142,12 @@ fn open(data: &ReportData, found: &Comparison, lines: &[Line]) -> Vec<Open> {
 
 /// The name of a part of the answer; `None` for the whole.
 #[must_use]
-pub fn part_name(of: &Part) -> Option<String> {
+pub fn scope_name(of: &Scope) -> Option<String> {
     match of {
-        Part::Whole => None,
-        Part::Workload(name) => Some(name.clone()),
-        Part::Cell(cell) => Some(cell_text(cell)),
-        Part::Script { script, .. } => Some(script.clone()),
+        Scope::Whole => None,
+        Scope::Workload(name) => Some(name.clone()),
+        Scope::Cell(cell) => Some(cell_text(cell)),
+        Scope::Script { script, .. } => Some(script.clone()),
     }
 }
 

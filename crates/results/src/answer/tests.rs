@@ -84,8 +84,8 @@ fn workloads_that_differ_have_a_line_each_and_their_mean_has_no_verdict() {
     let compared = Comparison::of(&experiment, &runs, Metric::Tps).unwrap();
     let answer = Verdicts::of(&compared, &experiment, &runs);
     let lines: Vec<_> =
-        answer.lines.iter().map(|line| (line.part.clone(), line.verdict.is_decided())).collect();
-    let wanted = [("checkout", false), ("search", true)].map(|(name, is)| (Part::Workload(name.into()), is));
+        answer.lines.iter().map(|line| (line.scope.clone(), line.verdict.is_decided())).collect();
+    let wanted = [("checkout", false), ("search", true)].map(|(name, is)| (Scope::Workload(name.into()), is));
     assert_eq!(lines, wanted);
     assert_eq!(answer.lines[0].values, "work_mem 4MB → 64MB");
     assert_eq!(answer.outcome, Outcome::Undecided);
@@ -107,7 +107,7 @@ fn a_slower_workload_does_not_vanish_in_a_mean_that_is_the_same() {
         levels.iter().flat_map(|(clients, change)| rounds("a", &[*clients], *change, 0.008)).collect();
     let (compared, answer) = answered(&["A", "B"], &runs, Metric::Tps);
     assert_eq!((answer.lines.len(), answer.outcome), (4, Outcome::SomethingSlower));
-    assert!(answer.lines.iter().all(|line| matches!(line.part, Part::Cell(_))));
+    assert!(answer.lines.iter().all(|line| matches!(line.scope, Scope::Cell(_))));
     assert_eq!(compared.arms[0].workloads["a"].verdict, Verdict::PartsDiffer);
 }
 
@@ -115,8 +115,8 @@ fn a_slower_workload_does_not_vanish_in_a_mean_that_is_the_same() {
 fn workloads_that_are_alike_have_one_line() {
     let runs = [rounds("a", &[1, 8], 0.1, 0.02), rounds("b", &[1, 8], 0.1, 0.02)].concat();
     let (_, answer) = answered(&["A", "B"], &runs, Metric::Tps);
-    let lines: Vec<_> = answer.lines.iter().map(|line| (&line.part, line.verdict)).collect();
-    assert_eq!(lines, [(&Part::Whole, Verdict::Faster)]);
+    let lines: Vec<_> = answer.lines.iter().map(|line| (&line.scope, line.verdict)).collect();
+    assert_eq!(lines, [(&Scope::Whole, Verdict::Faster)]);
     assert_eq!(answer.outcome, Outcome::NothingSlower);
 }
 
@@ -237,8 +237,8 @@ fn scripts_of_one_mix_that_differ_have_a_line_each() {
     let arm = &compared.arms[0];
     let whole = [arm.cells[0].verdict, arm.workloads["mix"].verdict, arm.grid.unwrap().verdict];
     assert_eq!(whole, [Verdict::PartsDiffer; 3]);
-    let script = |script: &str| Part::Script { workload: "mix".into(), script: script.into() };
-    let lines: Vec<_> = answer.lines.iter().map(|line| (line.part.clone(), line.verdict)).collect();
+    let script = |script: &str| Scope::Script { workload: "mix".into(), script: script.into() };
+    let lines: Vec<_> = answer.lines.iter().map(|line| (line.scope.clone(), line.verdict)).collect();
     let wanted = [(script("checkout.sql"), Verdict::Slower), (script("search.sql"), Verdict::Faster)];
     assert_eq!(lines, wanted);
     assert_eq!(answer.outcome, Outcome::SomethingSlower);
@@ -247,6 +247,6 @@ fn scripts_of_one_mix_that_differ_have_a_line_each() {
 #[test]
 fn scripts_of_one_mix_that_change_alike_are_one_line() {
     let (_, answer) = answered(&["A", "B"], &mixes(1.25, [0.8, 0.8]), Metric::Tps);
-    let lines: Vec<_> = answer.lines.iter().map(|line| (&line.part, line.verdict)).collect();
-    assert_eq!(lines, [(&Part::Whole, Verdict::Faster)]);
+    let lines: Vec<_> = answer.lines.iter().map(|line| (&line.scope, line.verdict)).collect();
+    assert_eq!(lines, [(&Scope::Whole, Verdict::Faster)]);
 }

@@ -12,9 +12,9 @@ pub(super) fn values(experiment: &Experiment, runs: &[Run], base: &str, arm: &st
     let named = |name: &str| experiment.arms.iter().find(|own| own.name == name);
     let factor = experiment.compare_factor.as_deref().unwrap_or_default();
     if let (Some(of_base), Some(of_arm), "settings") = (named(base), named(arm), factor) {
-        let told = settings(of_base, of_arm, runs);
-        if !told.is_empty() {
-            return told;
+        let changes = settings(of_base, of_arm, runs);
+        if !changes.is_empty() {
+            return changes;
         }
     }
     // A level that is only a number needs its factor.
@@ -33,13 +33,13 @@ fn settings(base: &Arm, arm: &Arm, runs: &[Run]) -> String {
             .or_else(|| in_force(runs, &of.name, name))
             .unwrap_or(UNKNOWN.to_owned())
     };
-    let mut told: Vec<String> = differing()
+    let mut changes: Vec<String> = differing()
         .take(NAMED)
         .map(|name| format!("{name} {} → {}", value(base, name), value(arm, name)))
         .collect();
     let more = differing().count().saturating_sub(NAMED);
-    told.extend((more > 0).then(|| format!("and {more} more")));
-    told.join(", ")
+    changes.extend((more > 0).then(|| format!("and {more} more")));
+    changes.join(", ")
 }
 
 /// The value on the server of an arm, if the arm itself does not set it.

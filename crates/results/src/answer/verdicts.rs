@@ -9,8 +9,8 @@ use super::values;
 use crate::comparison::{
     ArmComparison, Cell, CellComparison, Comparison, Figure, ScriptComparison, TakenApart,
 };
-use crate::ladder::{self, Ladder};
-use crate::limits::{Came, Limits, RatioVerdict};
+use crate::ladder::{Ladder, LadderOutcome};
+use crate::limits::{Limits, RatioVerdict, SearchOutcome};
 
 /// The verdicts of a comparison; every output and the exit code use these.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub struct Verdicts {
 #[derive(Debug, Clone)]
 pub struct Line {
     pub arm: String,
-    pub part: Part,
+    pub scope: Scope,
     /// The figure over the cells of an arm or workload; `None` for a cell, and without one.
     pub figure: Option<Figure>,
     pub estimate: Option<Estimate>,
@@ -37,7 +37,7 @@ pub struct Line {
 
 /// The cells and scripts that a line covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum Scope {
     /// All cells of an arm.
     Whole,
     /// All cells of a workload, if workloads differ.
@@ -49,7 +49,7 @@ pub enum Part {
     Script { workload: String, script: String },
 }
 
-impl Part {
+impl Scope {
     fn has(&self, cell: &Cell) -> bool {
         match self {
             Self::Whole => true,
@@ -80,7 +80,7 @@ impl Verdicts {
             compared.arms.iter().filter(|arm| !is_part(arm)).flat_map(lines_of).collect();
         for line in &mut lines {
             line.values = values::values(experiment, runs, &compared.base, &line.arm);
-            line.suspect = suspect(runs, [&compared.base, &line.arm], &line.part);
+            line.suspect = suspect(runs, [&compared.base, &line.arm], &line.scope);
         }
         let outcome = Outcome::of(&lines);
         Self { lines, outcome }
@@ -96,24 +96,24 @@ impl Outcome {
     pub(super) fn of_limits(limits: &Limits<'_>) -> Self {
         let ratios = limits.cells.iter().flat_map(|found| found.ratios(&limits.asked));
         let ratios: Vec<RatioVerdict> = ratios.map(|ratio| ratio.verdict(limits.margin)).collect();
-        match limits.came() {
-            Came::Invalid => Self::Invalid,
-            Came::Undecided => Self::Undecided,
-            Came::Never => Self::SomethingSlower,
-            Came::Found if ratios.contains(&RatioVerdict::Lower) => Self::SomethingSlower,
-            Came::Found if ratios.contains(&RatioVerdict::Inconclusive) => Self::Undecided,
-            Came::Found => Self::NothingSlower,
+        match limits.outcome() {
+            SearchOutcome::Invalid => Self::Invalid,
+            SearchOutcome::Undecided => Self::Undecided,
+            SearchOutcome::Never => Self::SomethingSlower,
+            SearchOutcome::Found if ratios.contains(&RatioVerdict::Lower) => Self::SomethingSlower,
+            SearchOutcome::Found if ratios.contains(&RatioVerdict::Inconclusive) => Self::Undecided,
+            SearchOutcome::Found => Self::NothingSlower,
         }
     }
 
     /// Of ladders; the worst decides.
     #[must_use]
     pub fn of_ladders(ladders: &[Ladder]) -> Self {
-        let any = |these: &[ladder::Outcome]| ladders.iter().any(|own| these.contains(&own.outcome()));
+        let any = |these: &[LadderOutcome]| ladders.iter().any(|own| these.contains(&own.outcome()));
         match () {
-            () if any(&[ladder::Outcome::Invalid]) => Self::Invalid,
-            () if any(&[ladder::Outcome::Irregular, ladder::Outcome::ByGenerator]) => Self::Undecided,
-            () if any(&[ladder::Outcome::NeverHolds]) => Self::SomethingSlower,
+            () if any(&[LadderOutcome::Invalid]) => Self::Invalid,
+            () if any(&[LadderOutcome::Irregular, LadderOutcome::ByGenerator]) => Self::Undecided,
+            () if any(&[LadderOutcome::NeverHolds]) => Self::SomethingSlower,
             () => Self::NothingSlower,
         }
     }
@@ -131,11 +131,11 @@ impl Outcome {
     }
 }
 
-fn suspect(runs: &[Run], arms: [&str; 2], part: &Part) -> Option<SuspectRuns> {
+fn suspect(runs: &[Run], arms: [&str; 2], scope: &Scope) -> Option<SuspectRuns> {
     let measured =
         || runs.iter().filter(|run| run.is_measured() && run.arm.is_some() && run.set_aside.is_none());
     let is_its =
-        |run: &&Run| run.arm.as_deref().is_some_and(|arm| arms.contains(&arm)) && part.has(&Cell::of(run));
+        |run: &&Run| run.arm.as_deref().is_some_and(|arm| arms.contains(&arm)) && scope.has(&Cell::of(run));
     SuspectRuns::of(measured().filter(is_its)).or_else(|| SuspectRuns::of(measured()))
 }
 
@@ -144,7 +144,7 @@ fn lines_of(arm: &ArmComparison) -> Vec<Line> {
         Some(figure) if figure.verdict == Verdict::PartsDiffer => {
             arm.workload_names().into_iter().flat_map(|name| of_workload(arm, name)).collect()
         }
-        figure => vec![of_figure(arm, Part::Whole, figure.as_ref())],
+        figure => vec![of_figure(arm, Scope::Whole, figure.as_ref())],
     }
 }
 
@@ -161,14 +161,14 @@ fn of_workload(arm: &ArmComparison, name: &str) -> Vec<Line> {
         }
         // Offered rates set its throughput: it is no part of the figure that differs.
         None if cells().next().is_none() => Vec::new(),
-        figure => vec![of_figure(arm, Part::Workload(name.to_owned()), figure)],
+        figure => vec![of_figure(arm, Scope::Workload(name.to_owned()), figure)],
     }
 }
 
-fn of_figure(arm: &ArmComparison, part: Part, figure: Option<&Figure>) -> Line {
-    let workload = match &part {
-        Part::Workload(name) => Some(name.as_str()),
-        Part::Whole | Part::Cell(_) | Part::Script { .. } => None,
+fn of_figure(arm: &ArmComparison, scope: Scope, figure: Option<&Figure>) -> Line {
+    let workload = match &scope {
+        Scope::Workload(name) => Some(name.as_str()),
+        Scope::Whole | Scope::Cell(_) | Scope::Script { .. } => None,
     };
     // If offered rates set the throughput of all cells, nothing is invalid, and nothing decided.
     let none = arm.without_figure(workload).unwrap_or(match arm.is_invalid() {
@@ -179,24 +179,28 @@ fn of_figure(arm: &ArmComparison, part: Part, figure: Option<&Figure>) -> Line {
         estimate: figure.map(|figure| figure.grid.estimate),
         verdict: figure.map_or(none, |figure| figure.verdict),
         figure: figure.copied(),
-        ..Line::empty(arm, part)
+        ..Line::empty(arm, scope)
     }
 }
 
 fn of_cell(arm: &ArmComparison, cell: &CellComparison) -> Line {
-    Line { estimate: cell.estimate, verdict: cell.verdict, ..Line::empty(arm, Part::Cell(cell.cell.clone())) }
+    Line {
+        estimate: cell.estimate,
+        verdict: cell.verdict,
+        ..Line::empty(arm, Scope::Cell(cell.cell.clone()))
+    }
 }
 
 fn of_script(arm: &ArmComparison, of: &ScriptComparison) -> Line {
-    let part = Part::Script { workload: of.workload.clone(), script: of.script.clone() };
-    Line { estimate: of.estimate, verdict: of.verdict, ..Line::empty(arm, part) }
+    let scope = Scope::Script { workload: of.workload.clone(), script: of.script.clone() };
+    Line { estimate: of.estimate, verdict: of.verdict, ..Line::empty(arm, scope) }
 }
 
 impl Line {
-    fn empty(arm: &ArmComparison, part: Part) -> Self {
+    fn empty(arm: &ArmComparison, scope: Scope) -> Self {
         Self {
             arm: arm.arm.clone(),
-            part,
+            scope,
             figure: None,
             estimate: None,
             verdict: Verdict::Invalid,

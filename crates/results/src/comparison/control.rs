@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stats::{Estimate, Verdict};
 
 use super::pairs::{Cell, CellRuns, Level, least_error};
-use super::{CellComparison, Figure, Judge, Metric, Way, lines, unpaired};
+use super::{CellComparison, Figure, Judge, Metric, Rule, lines, unpaired};
 use spec::{ControlArm, Experiment};
 
 /// How the control itself changed from one experiment to the other.
@@ -41,11 +41,11 @@ impl Control {
         metric: Metric,
     ) -> Option<Self> {
         let which = experiment.control.clone()?;
-        let way = Way { paired: false, judge: Judge::MeasuredApart, margin: experiment.margin, metric };
+        let rule = Rule { paired: false, judge: Judge::MeasuredApart, margin: experiment.margin, metric };
         let own = cells.iter().filter(|(cell, _)| cell_like(&which, cell) == **cell);
         let compared = own.map(|(cell, runs)| unpaired::compare_cell(cell.clone(), runs, base, new, metric));
         let mut cells: Vec<CellComparison> = compared.collect();
-        let figure = lines::judge_cells(&mut cells, way);
+        let figure = lines::judge_cells(&mut cells, rule);
         Some(Self { arm: which.arm.clone(), is_base: which.is_base, cells, figure, which })
     }
 
@@ -80,7 +80,7 @@ impl Control {
         cells: &BTreeMap<Cell, CellRuns>,
         base: &str,
         new: &str,
-        way: Way,
+        rule: Rule,
     ) -> CellComparison {
         let (runs, control) = (&cells[&cell], cells.get(&cell_like(&self.which, &cell)));
         let mut excluded = Vec::new();
@@ -104,7 +104,7 @@ impl Control {
         CellComparison {
             base: runs.figure(base),
             new: runs.figure(new),
-            scheduled: way.metric == Metric::Tps && runs.open,
+            scheduled: rule.metric == Metric::Tps && runs.open,
             job: runs.job,
             differences: BTreeMap::new(),
             least_error,

@@ -284,11 +284,11 @@ mod tests {
         (1..=8).flat_map(|round| ["A", "B"].map(|arm| one(round, arm))).collect()
     }
 
-    type Told = Option<(f64, f64, Option<f64>)>;
+    type Expected = Option<(f64, f64, Option<f64>)>;
     /// A figure, the count of a round of an arm, and the expected output.
-    type Case<'c> = (Figure, &'c dyn Fn(u32, bool) -> f64, Told);
+    type Case<'c> = (Figure, &'c dyn Fn(u32, bool) -> f64, Expected);
 
-    fn told(figure: Figure, of: impl Fn(u32, bool) -> f64) -> Told {
+    fn judged(figure: Figure, of: impl Fn(u32, bool) -> f64) -> Expected {
         let all = differences(&experiment(&["A", "B"]), &runs(figure, of));
         let digits = |value: f64| (value * 1e3).round() / 1e3;
         largest(&all, "reads", "B", 3)
@@ -344,7 +344,7 @@ mod tests {
             (figures::DEADLOCKS, &|_, arm| two(arm, 1e3, 9e3), None),
         ];
         for (figure, of, wanted) in cases {
-            assert_eq!(told(figure, of), wanted, "{figure:?}");
+            assert_eq!(judged(figure, of), wanted, "{figure:?}");
         }
     }
 

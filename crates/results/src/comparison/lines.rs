@@ -6,19 +6,19 @@ use std::collections::BTreeSet;
 
 use stats::{Estimate, Verdict};
 
-use super::{ArmComparison, CellComparison, Figure, Judge, TakenApart, Way, averaged, scripts};
+use super::{ArmComparison, CellComparison, Figure, Judge, Rule, TakenApart, averaged, scripts};
 
 /// Gives every line its interval and verdict. Parts of an arm that is taken apart are judged separately.
-pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, way: Way) {
+pub(super) fn judge(arms: &mut [ArmComparison], apart: Option<&TakenApart>, rule: Rule) {
     let (parts, whole): (Vec<_>, Vec<_>) =
         arms.iter_mut().partition(|arm| apart.is_some_and(|apart| apart.is_part(&arm.arm)));
     for mut together in [parts, whole] {
-        cells(&mut together, way);
-        figures(&mut together, way);
-        if matches!(way.judge, Judge::ControlDiffers) {
+        cells(&mut together, rule);
+        figures(&mut together, rule);
+        if matches!(rule.judge, Judge::ControlDiffers) {
             continue;
         }
-        scripts::judge(&mut together, way);
+        scripts::judge(&mut together, rule);
         for arm in together {
             for name in arm.workloads.keys().cloned().collect::<Vec<_>>() {
                 let scripts_differ = scripts_differ(arm, &name);
@@ -40,36 +40,36 @@ fn counted<'e>(estimates: impl Iterator<Item = &'e Estimate>) -> usize {
     estimates.filter(|estimate| estimate.standard_error.is_some()).count()
 }
 
-fn cells(arms: &mut [&mut ArmComparison], way: Way) {
+fn cells(arms: &mut [&mut ArmComparison], rule: Rule) {
     let lines = counted(arms.iter().flat_map(|arm| &arm.cells).filter_map(|cell| cell.estimate.as_ref()));
-    arms.iter_mut().flat_map(|arm| &mut arm.cells).for_each(|cell| read_cell(cell, lines, way));
+    arms.iter_mut().flat_map(|arm| &mut arm.cells).for_each(|cell| read_cell(cell, lines, rule));
 }
 
 /// Verdicts of some cells that are judged separately, and the figure over them.
-pub(super) fn judge_cells(cells: &mut [CellComparison], way: Way) -> Option<Figure> {
+pub(super) fn judge_cells(cells: &mut [CellComparison], rule: Rule) -> Option<Figure> {
     let lines = counted(cells.iter().filter_map(|cell| cell.estimate.as_ref()));
-    cells.iter_mut().for_each(|cell| read_cell(cell, lines, way));
-    let mut figure = figure(&cells.iter().collect::<Vec<_>>(), way)?;
-    read(&mut figure, the_one(cells.iter()), 1, way);
+    cells.iter_mut().for_each(|cell| read_cell(cell, lines, rule));
+    let mut figure = figure(&cells.iter().collect::<Vec<_>>(), rule)?;
+    read(&mut figure, the_one(cells.iter()), 1, rule);
     Some(figure)
 }
 
-fn read_cell(cell: &mut CellComparison, lines: usize, way: Way) {
+fn read_cell(cell: &mut CellComparison, lines: usize, rule: Rule) {
     let Some(estimate) = &mut cell.estimate else { return };
     *estimate = estimate.among(lines);
-    cell.verdict = way.verdict(estimate);
+    cell.verdict = rule.verdict(estimate);
 }
 
-fn figures(arms: &mut [&mut ArmComparison], way: Way) {
+fn figures(arms: &mut [&mut ArmComparison], rule: Rule) {
     for arm in arms.iter_mut() {
         let names: BTreeSet<String> = arm.cells.iter().map(|cell| cell.cell.workload.clone()).collect();
         let of_workload = |name: String| {
             let of_it = arm.cells.iter().filter(|cell| cell.cell.workload == name);
-            let figure = figure(&of_it.collect::<Vec<_>>(), way)?;
+            let figure = figure(&of_it.collect::<Vec<_>>(), rule)?;
             Some((name, figure))
         };
         arm.workloads = names.into_iter().filter_map(of_workload).collect();
-        arm.grid = figure(&arm.cells.iter().collect::<Vec<_>>(), way);
+        arm.grid = figure(&arm.cells.iter().collect::<Vec<_>>(), rule);
     }
     let workloads = counted(arms.iter().flat_map(|arm| arm.workloads.values()).map(|of| &of.grid.estimate));
     let grids = counted(arms.iter().filter_map(|arm| arm.grid.as_ref()).map(|of| &of.grid.estimate));
@@ -77,10 +77,10 @@ fn figures(arms: &mut [&mut ArmComparison], way: Way) {
         let ArmComparison { cells, workloads: of_workloads, grid, .. } = &mut **arm;
         for (name, figure) in of_workloads.iter_mut() {
             let only = the_one(cells.iter().filter(|cell| cell.cell.workload == *name));
-            read(figure, only, workloads, way);
+            read(figure, only, workloads, rule);
         }
         let Some(figure) = grid else { continue };
-        read(figure, None, grids, way);
+        read(figure, None, grids, rule);
         let mut all = of_workloads.values();
         if let (Some(only), None) = (all.next(), all.next()) {
             (figure.grid.estimate, figure.verdict) = (only.grid.estimate, only.verdict);
@@ -88,9 +88,9 @@ fn figures(arms: &mut [&mut ArmComparison], way: Way) {
     }
 }
 
-fn figure(cells: &[&CellComparison], way: Way) -> Option<Figure> {
+fn figure(cells: &[&CellComparison], rule: Rule) -> Option<Figure> {
     let averaged = averaged(cells);
-    let grid = way.mean(&averaged)?;
+    let grid = rule.mean(&averaged)?;
     Some(Figure { grid, verdict: Verdict::Invalid, cells: averaged.len() })
 }
 
@@ -101,13 +101,13 @@ fn the_one<'c>(cells: impl Iterator<Item = &'c CellComparison>) -> Option<&'c Ce
 }
 
 /// A figure of a single cell has the cell's interval and verdict.
-fn read(figure: &mut Figure, only: Option<&CellComparison>, lines: usize, way: Way) {
+fn read(figure: &mut Figure, only: Option<&CellComparison>, lines: usize, rule: Rule) {
     let estimate = &mut figure.grid.estimate;
     match only.and_then(|cell| Some((cell.estimate?, cell.verdict))) {
         Some((of_cell, verdict)) => (*estimate, figure.verdict) = (of_cell, verdict),
         None => {
             *estimate = estimate.among(lines);
-            figure.verdict = way.verdict(estimate);
+            figure.verdict = rule.verdict(estimate);
         }
     }
 }

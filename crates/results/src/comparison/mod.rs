@@ -11,6 +11,7 @@ mod crosstab;
 mod differences;
 mod groups;
 mod lines;
+mod metric;
 mod pairs;
 mod scripts;
 mod sliced;
@@ -21,13 +22,14 @@ pub mod zooms;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stats::{Better, Estimate, GridEstimate, Heterogeneity, Histogram, TooFew, Verdict};
+use stats::{Better, Estimate, GridEstimate, Heterogeneity, TooFew, Verdict};
 
 pub use apart::{Apart, ApartError, Measured};
 pub use control::Control;
 pub use crosstab::{Crosstab, CrosstabRow, Summary, crosstabs};
 pub use differences::{Difference, Quantity, differences, largest};
 pub use groups::{Grouped, SameCpu, two_groups};
+pub use metric::Metric;
 pub use pairs::{Cell, Excluded, Level};
 use pairs::{CellRuns, cells_of, least_error};
 pub use scripts::ScriptComparison;
@@ -36,87 +38,6 @@ pub use spread::Spread;
 pub use taken_apart::{Setting, TakenApart};
 
 use spec::{Experiment, OrderScheme, Run, Validity};
-
-/// The compared figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Metric {
-    Tps,
-    P50,
-    P95,
-    P99,
-}
-
-impl Metric {
-    /// Its value for a run: per second, or µs; `None` if the run has none. For a job it is the number of
-    /// jobs per second.
-    #[must_use]
-    pub fn of(self, run: &Run) -> Option<f64> {
-        match self.quantile() {
-            None => run.speed(),
-            Some(quantile) => run.response_us(quantile),
-        }
-    }
-
-    /// The one figure of several runs of a cell and arm, in every output: throughput is the mean of the
-    /// runs', a percentile is taken over all their response times together, never a mean of percentiles;
-    /// for jobs it is the reciprocal of their mean time. `None` if none was measured.
-    #[must_use]
-    pub fn of_runs(self, runs: &[&Run]) -> Option<f64> {
-        match self.quantile() {
-            None if runs.iter().any(|run| run.took_s().is_some()) => {
-                runs.iter().filter_map(|run| run.took_s()).collect::<Summary>().mean.map(f64::recip)
-            }
-            None => runs.iter().filter_map(|run| run.speed()).collect::<Summary>().mean,
-            Some(quantile) => {
-                let mut all = Histogram::new();
-                runs.iter().flat_map(|run| &run.scripts).for_each(|script| all.add(&script.response));
-                all.percentile_ns(quantile).map(|ns| ns as f64 / 1000.0)
-            }
-        }
-    }
-
-    /// Its quantile of response times, if it is one.
-    #[must_use]
-    pub fn quantile(self) -> Option<f64> {
-        match self {
-            Self::Tps => None,
-            Self::P50 => Some(0.5),
-            Self::P95 => Some(0.95),
-            Self::P99 => Some(0.99),
-        }
-    }
-
-    /// The changed quantity, for a sentence.
-    #[must_use]
-    pub fn noun(self) -> &'static str {
-        match self {
-            Self::Tps => "throughput",
-            Self::P50 => "p50 response time",
-            Self::P95 => "p95 response time",
-            Self::P99 => "p99 response time",
-        }
-    }
-
-    /// Whether a higher or a lower value is better.
-    #[must_use]
-    pub fn better(self) -> Better {
-        match self {
-            Self::Tps => Better::Larger,
-            Self::P50 | Self::P95 | Self::P99 => Better::Smaller,
-        }
-    }
-
-    /// In words, with the unit.
-    #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Tps => "throughput, transactions per second",
-            Self::P50 => "median response time (p50), µs",
-            Self::P95 => "95th percentile of response time (p95), µs",
-            Self::P99 => "99th percentile of response time (p99), µs",
-        }
-    }
-}
 
 /// An arm against the base in one cell.
 #[derive(Debug, Clone)]
@@ -302,8 +223,12 @@ impl Comparison {
         let paired = experiment.is_interleaved();
         let new = experiment.arms.iter().map(|arm| &arm.name).find(|arm| **arm != base);
         let control = new.and_then(|new| Control::of(experiment, &cells, (&base, new), metric));
-        let way =
-            Way { paired, judge: Judge::of(experiment, control.as_ref()), margin: experiment.margin, metric };
+        let rule = Rule {
+            paired,
+            judge: Judge::of(experiment, control.as_ref()),
+            margin: experiment.margin,
+            metric,
+        };
         let base_unsafe: BTreeSet<&String> = experiment
             .arms
             .iter()
@@ -322,16 +247,16 @@ impl Comparison {
                     .cloned()
                     .collect();
                 let sides = (base.as_str(), arm.name.as_str());
-                let mut compared = compare_arm(&cells, sides, unsafe_settings, control.as_ref(), way);
+                let mut compared = compare_arm(&cells, sides, unsafe_settings, control.as_ref(), rule);
                 // Quads that were measured separately have nothing in common.
-                for cell in compared.cells.iter_mut().filter(|_| way.paired) {
+                for cell in compared.cells.iter_mut().filter(|_| rule.paired) {
                     cell.sliced = Sliced::of(&pairs_of(runs, &cell.cell, &base, &arm.name));
                 }
-                compared.scripts = scripts::of(&compared, runs, &base, way);
+                compared.scripts = scripts::of(&compared, runs, &base, rule);
                 compared
             })
             .collect();
-        lines::judge(&mut arms, TakenApart::of(experiment).as_ref(), way);
+        lines::judge(&mut arms, TakenApart::of(experiment).as_ref(), rule);
         let rounds: BTreeSet<u32> = arms
             .iter()
             .flat_map(|arm| &arm.cells)
@@ -348,7 +273,7 @@ impl Comparison {
             margin: experiment.margin,
             rounds,
             paired,
-            judge: way.judge,
+            judge: rule.judge,
             control,
             arms,
         })
@@ -358,8 +283,8 @@ impl Comparison {
     /// single cell its own. Cells whose throughput is set by an offered rate are averaged with no other.
     #[must_use]
     pub fn change_over(&self, cells: &[&CellComparison]) -> Option<f64> {
-        let way = Way { paired: self.paired, judge: self.judge, margin: self.margin, metric: self.metric };
-        let mean = if let [_] = cells { way.mean(cells) } else { way.mean(&averaged(cells)) };
+        let rule = Rule { paired: self.paired, judge: self.judge, margin: self.margin, metric: self.metric };
+        let mean = if let [_] = cells { rule.mean(cells) } else { rule.mean(&averaged(cells)) };
         Some(mean?.estimate.change_pct())
     }
 
@@ -421,14 +346,14 @@ impl Judge {
 }
 
 #[derive(Clone, Copy)]
-struct Way {
+struct Rule {
     paired: bool,
     judge: Judge,
     margin: f64,
     metric: Metric,
 }
 
-impl Way {
+impl Rule {
     fn verdict(self, estimate: &Estimate) -> Verdict {
         let verdict = stats::verdict(estimate, self.margin, self.metric.better());
         match self.judge {
@@ -453,15 +378,15 @@ fn compare_arm(
     (base, arm): (&str, &str),
     unsafe_settings: Vec<String>,
     control: Option<&Control>,
-    way: Way,
+    rule: Rule,
 ) -> ArmComparison {
-    let compare = if way.paired { compare_cell } else { unpaired::compare_cell };
+    let compare = if rule.paired { compare_cell } else { unpaired::compare_cell };
     let compared: Vec<_> = cells
         .iter()
         .filter(|(cell, _)| !control.is_some_and(|control| control.is_own(cell)))
         .map(|(cell, runs)| match control {
-            Some(control) => control.compare_cell(cell.clone(), cells, base, arm, way),
-            None => compare(cell.clone(), runs, base, arm, way.metric),
+            Some(control) => control.compare_cell(cell.clone(), cells, base, arm, rule),
+            None => compare(cell.clone(), runs, base, arm, rule.metric),
         })
         .filter(|cell| {
             cell.verdict != Verdict::Invalid || cell.estimate.is_some() || !cell.excluded.is_empty()

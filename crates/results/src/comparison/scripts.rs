@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use spec::{Run, ScriptRecord};
 use stats::{Better, Estimate, TooFew, Verdict};
 
-use super::{ArmComparison, Cell, Metric, Way, pairs_of};
+use super::{ArmComparison, Cell, Metric, Rule, pairs_of};
 
 /// Transactions of each arm below which a round has no figure for a script.
 const FEWEST_OF_ROUND: u64 = 5;
@@ -26,9 +26,9 @@ pub struct ScriptComparison {
 
 /// Scripts of the workloads whose runs mix several, by workload and name. Maps are compared by layer and
 /// zoom.
-pub(super) fn of(arm: &ArmComparison, runs: &[Run], base: &str, way: Way) -> Vec<ScriptComparison> {
+pub(super) fn of(arm: &ArmComparison, runs: &[Run], base: &str, rule: Rule) -> Vec<ScriptComparison> {
     // Sets without pairs, and arms relative to a control, are compared by throughput only.
-    if !way.paired {
+    if !rule.paired {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn of(arm: &ArmComparison, runs: &[Run], base: &str, way: Way) -> Vec
         found.extend(names.into_iter().map(|name| ScriptComparison {
             workload: workload.to_owned(),
             script: name.to_owned(),
-            estimate: estimate(name, &pairs, way.metric),
+            estimate: estimate(name, &pairs, rule.metric),
             verdict: Verdict::Inconclusive { more_pairs: None },
         }));
     }
@@ -96,12 +96,12 @@ fn time_ns(script: &ScriptRecord, run: &Run, metric: Metric) -> Option<f64> {
 }
 
 /// Gives each script its interval and verdict: the scripts of all arms are lines of one kind.
-pub(super) fn judge(arms: &mut [&mut ArmComparison], way: Way) {
+pub(super) fn judge(arms: &mut [&mut ArmComparison], rule: Rule) {
     let has_interval = |own: &&ScriptComparison| own.estimate.is_some_and(|of| of.standard_error.is_some());
     let lines = arms.iter().flat_map(|arm| &arm.scripts).filter(has_interval).count();
     for script in arms.iter_mut().flat_map(|arm| &mut arm.scripts) {
         let Some(estimate) = &mut script.estimate else { continue };
         *estimate = estimate.among(lines);
-        script.verdict = stats::verdict(estimate, way.margin, Better::Smaller);
+        script.verdict = stats::verdict(estimate, rule.margin, Better::Smaller);
     }
 }

@@ -11,7 +11,7 @@ use super::measured::{Measured, add_report, of_aggregates, of_report, of_transac
 use super::report::model::Report;
 use super::{Options, report};
 use crate::spool::Spool;
-use spec::{Arrivals, Load, Run, RunEvent, RunKey, RunKind, Setting};
+use spec::{Arrivals, Load, Run, RunEvent, RunKey, RunKind, Setting, figures};
 
 /// A run with its origin.
 #[derive(Debug, Clone)]
@@ -144,7 +144,10 @@ fn factors(
     let unknown = throttled.then(|| "not known".to_owned());
     add("rate", options.rate.map(|rate| rate.to_string()).or(unknown));
     if let Some(report) = report {
-        add("reconnect", report.reconnect_ms.map(|_| "each transaction".to_owned()));
+        add(
+            "reconnect",
+            report.figures.get(figures::RECONNECT_MEAN_MS).map(|_| "each transaction".to_owned()),
+        );
         add("scale", report.scale.map(|scale| scale.to_string()));
         add("protocol", report.protocol.clone());
         add("partitions", report.partitions.map(|partitions| partitions.to_string()));

@@ -119,9 +119,9 @@ mod tests {
     use super::*;
 
     /// Returns its bytes in pieces of this size.
-    struct Trickle<'a>(&'a [u8], usize);
+    struct InPieces<'a>(&'a [u8], usize);
 
-    impl Read for Trickle<'_> {
+    impl Read for InPieces<'_> {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             let count = self.0.len().min(self.1).min(into.len());
             into[..count].copy_from_slice(&self.0[..count]);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn all(bytes: &[u8], piece: usize) -> Vec<(String, bool)> {
-        let mut lines = Lines::new(Trickle(bytes, piece));
+        let mut lines = Lines::new(InPieces(bytes, piece));
         let mut found = Vec::new();
         while let Some(line) = lines.next().unwrap() {
             assert_eq!(line.number, found.len() as u64 + 1);

@@ -3,6 +3,7 @@
 use super::aggregate::AggregateLog;
 use super::log::TransactionLog;
 use super::report::model::Report;
+use spec::figures;
 
 #[derive(Debug)]
 pub(super) enum Log {
@@ -42,8 +43,16 @@ pub(super) fn misfit(report: &Report, log: &Log) -> Option<String> {
                 });
             }
             differs("transactions", wanted, counts.processed())
-                .or_else(|| differs("skipped transactions", report.figures.skipped?, counts.skipped))
-                .or_else(|| differs("failed transactions", report.figures.failed?, counts.failed))
+                .or_else(|| {
+                    differs(
+                        "skipped transactions",
+                        report.printed.counts.get(figures::SKIPPED)?,
+                        counts.skipped,
+                    )
+                })
+                .or_else(|| {
+                    differs("failed transactions", report.printed.counts.get(figures::FAILED)?, counts.failed)
+                })
         }
         Log::Aggregates(log) => {
             let got = log.total().counts.ok;

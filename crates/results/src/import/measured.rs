@@ -203,23 +203,17 @@ pub(super) fn add_report(measured: &mut Measured, report: &Report) {
     let mut add = |of: Figure, value: Option<f64>| figures.extend(value.map(|value| (of, value)));
     let us = |ms: Option<f64>| ms.map(|ms| ms * 1000.0);
     // Without a deviation the average is not measured: clients times duration by transactions.
-    let is_measured = report.figures.stddev_ms.is_some();
+    let is_measured = report.printed.stddev_ms.is_some();
     let mean = if is_measured { figures::LATENCY_MEAN_US } else { figures::LATENCY_MEAN_FROM_TPS_US };
-    add(mean, us(report.figures.latency_ms));
-    add(figures::LATENCY_STDDEV_US, us(report.figures.stddev_ms));
-    add(figures::LAG_MEAN_US, us(report.lag_ms.map(|(mean, _)| mean)));
-    add(figures::LAG_MAX_US, us(report.lag_ms.map(|(_, max)| max)));
-    add(figures::CONNECT_MS, report.connect_ms);
-    add(figures::RECONNECT_MEAN_MS, report.reconnect_ms);
-    add(figures::TPS_WITH_CONNECTING, report.tps_with_connecting);
-    add(figures::LATENCY_LIMIT_MS, report.limit_ms);
-    add(figures::MAX_TRIES, report.max_tries.map(|tries| tries as f64));
+    add(mean, us(report.printed.latency_ms));
+    add(figures::LATENCY_STDDEV_US, us(report.printed.stddev_ms));
+    figures.append(report.figures.clone());
     if report.scripts.len() > 1 {
         for (at, script) in report.scripts.iter().enumerate() {
             // A name for each script, which cannot be the name of a table.
             let each = [
-                (figures::LATENCY_MEAN_US, script.figures.latency_ms),
-                (figures::LATENCY_STDDEV_US, script.figures.stddev_ms),
+                (figures::LATENCY_MEAN_US, script.printed.latency_ms),
+                (figures::LATENCY_STDDEV_US, script.printed.stddev_ms),
             ];
             for (of, value) in each.into_iter().filter_map(|(of, ms)| Some((of, us(ms)?))) {
                 figures.set_named(format!("script_{}_{}", at + 1, of.name), value);

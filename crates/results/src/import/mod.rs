@@ -57,7 +57,9 @@ impl Options {
     fn hints(&self, report: Option<&Report>) -> Hints {
         Hints {
             sampling_rate: self.sampling_rate,
-            latency_limit_ms: report.and_then(|report| report.limit_ms).or(self.latency_limit_ms),
+            latency_limit_ms: report
+                .and_then(|report| report.figures.get(spec::figures::LATENCY_LIMIT_MS))
+                .or(self.latency_limit_ms),
             throttled: report.map(Report::throttled).or(self.rate.map(|_| true)),
             retries: self.max_tries.map(|tries| tries != 1),
             interval_s: self.aggregate_interval_s.map(i64::from),

@@ -64,7 +64,7 @@ pub enum RatioVerdict {
 
 /// The outcome of all searches of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Came {
+pub enum SearchOutcome {
     /// Each limit was found, or the promise holds within all bounds.
     Found,
     Never,
@@ -108,36 +108,39 @@ impl<'r> Limits<'r> {
 
     /// The outcome of all; the gravest counts.
     #[must_use]
-    pub fn came(&self) -> Came {
-        let each = self.cells.iter().flat_map(|found| found.came(&self.asked));
-        let gravest = |came: &Came| match came {
-            Came::Found => 0,
-            Came::Never => 1,
-            Came::Undecided => 2,
-            Came::Invalid => 3,
+    pub fn outcome(&self) -> SearchOutcome {
+        let each = self.cells.iter().flat_map(|found| found.outcome(&self.asked));
+        let gravest = |outcome: &SearchOutcome| match outcome {
+            SearchOutcome::Found => 0,
+            SearchOutcome::Never => 1,
+            SearchOutcome::Undecided => 2,
+            SearchOutcome::Invalid => 3,
         };
-        let all: Vec<Came> = each.collect();
-        if all.iter().all(|came| *came == Came::Invalid) {
-            return Came::Invalid;
+        let all: Vec<SearchOutcome> = each.collect();
+        if all.iter().all(|outcome| *outcome == SearchOutcome::Invalid) {
+            return SearchOutcome::Invalid;
         }
-        all.into_iter().max_by_key(|came| gravest(came).min(2)).map_or(Came::Invalid, |worst| match worst {
-            Came::Invalid => Came::Undecided,
-            other => other,
-        })
+        all.into_iter().max_by_key(|outcome| gravest(outcome).min(2)).map_or(
+            SearchOutcome::Invalid,
+            |worst| match worst {
+                SearchOutcome::Invalid => SearchOutcome::Undecided,
+                other => other,
+            },
+        )
     }
 }
 
 impl Found<'_> {
     /// The outcomes of its searches. An arm that was not tried although the base keeps the promise has no
     /// outcome for a change.
-    fn came(&self, asked: &AskedLimit) -> Vec<Came> {
+    fn outcome(&self, asked: &AskedLimit) -> Vec<SearchOutcome> {
         if self.far_peak(asked).is_some_and(|far| far.why == WhyFar::Unknown) {
-            return vec![Came::Undecided];
+            return vec![SearchOutcome::Undecided];
         }
-        let each: Vec<Came> = self.limit.arms.iter().filter_map(|arm| came(asked, arm)).collect();
+        let each: Vec<SearchOutcome> = self.limit.arms.iter().filter_map(|arm| outcome(asked, arm)).collect();
         let not_tried = self.limit.arms.iter().any(|arm| arm.state == LimitState::NotTried);
         match each[..] {
-            [Came::Found] if not_tried => vec![Came::Undecided],
+            [SearchOutcome::Found] if not_tried => vec![SearchOutcome::Undecided],
             _ => each,
         }
     }
@@ -184,18 +187,22 @@ impl Ratio {
     }
 }
 
-fn came(asked: &AskedLimit, arm: &ArmLimit<'_>) -> Option<Came> {
+fn outcome(asked: &AskedLimit, arm: &ArmLimit<'_>) -> Option<SearchOutcome> {
     Some(match arm.state {
         LimitState::NotTried => return None,
-        _ if arm.trials.is_empty() => Came::Invalid,
-        LimitState::Ended(_) if arm.is_irregular() || arm.generator(asked).is_some() => Came::Undecided,
-        LimitState::Ended(LimitEnded { lower: None, .. }) if arm.one_decides(asked) => Came::Undecided,
-        LimitState::Ended(LimitEnded { lower: None, .. }) => Came::Never,
-        LimitState::Ended(_) if arm.confirmed.iter().any(|shape| shape.class == LimitClass::Undecided) => {
-            Came::Undecided
+        _ if arm.trials.is_empty() => SearchOutcome::Invalid,
+        LimitState::Ended(_) if arm.is_irregular() || arm.generator(asked).is_some() => {
+            SearchOutcome::Undecided
         }
-        LimitState::Ended(_) => Came::Found,
-        LimitState::Searching | LimitState::GivenUp => Came::Undecided,
+        LimitState::Ended(LimitEnded { lower: None, .. }) if arm.one_decides(asked) => {
+            SearchOutcome::Undecided
+        }
+        LimitState::Ended(LimitEnded { lower: None, .. }) => SearchOutcome::Never,
+        LimitState::Ended(_) if arm.confirmed.iter().any(|shape| shape.class == LimitClass::Undecided) => {
+            SearchOutcome::Undecided
+        }
+        LimitState::Ended(_) => SearchOutcome::Found,
+        LimitState::Searching | LimitState::GivenUp => SearchOutcome::Undecided,
     })
 }
 

@@ -4,7 +4,7 @@ use spec::figures::{self, Figures};
 use spec::{Doubt, Load, Reason, RunKey, RunKind, Term, Validity};
 use stats::LimitClass;
 
-use super::super::{Broke, Came, Cause, Found, WhyFar};
+use super::super::{Broke, Cause, Found, SearchOutcome, WhyFar};
 use super::*;
 use crate::comparison::Cell;
 
@@ -281,8 +281,8 @@ fn who_goes_on_with_a_search_keeps_its_clients() {
 fn an_arm_whose_base_has_no_limit_is_not_tried() {
     let arms = [Some("base".to_owned()), Some("new".to_owned())];
     let asked = AskedLimit { highest: Some(900.0), ..asked() };
-    for (limit, bounds, came) in
-        [(0.0, (false, true), Came::Never), (5_000.0, (true, false), Came::Undecided)]
+    for (limit, bounds, outcome) in
+        [(0.0, (false, true), SearchOutcome::Never), (5_000.0, (true, false), SearchOutcome::Undecided)]
     {
         // Long enough for some thousand arrivals.
         let trial = |run: &mut Run, _: usize| {
@@ -298,7 +298,7 @@ fn an_arm_whose_base_has_no_limit_is_not_tried() {
         assert_eq!((lower.is_some(), upper.is_some()), bounds);
         assert_eq!(limit.arms[1].state, LimitState::NotTried);
         // Nothing is known about the other arm, whatever the base's result.
-        assert_eq!(Found { cell: Cell::of(all[0]), limit }.came(&asked), [came]);
+        assert_eq!(Found { cell: Cell::of(all[0]), limit }.outcome(&asked), [outcome]);
     }
 }
 
@@ -410,10 +410,10 @@ fn a_limit_that_the_generator_ended_is_at_least_that() {
         let found = found(&asked(), &runs);
         let arm = &found.limit.arms[0];
         assert_eq!(arm.generator(&asked()).is_some(), by_generator, "case {number}");
-        let came = if by_generator { Came::Undecided } else { Came::Found };
+        let outcome = if by_generator { SearchOutcome::Undecided } else { SearchOutcome::Found };
         assert_eq!(
-            (found.came(&asked()), arm.bounds(&asked()).is_some()),
-            (vec![came], !by_generator),
+            (found.outcome(&asked()), arm.bounds(&asked()).is_some()),
+            (vec![outcome], !by_generator),
             "case {number}"
         );
     }
@@ -431,7 +431,7 @@ fn limits_that_the_generator_ended_have_no_ratio() {
     let all: Vec<&Run> = runs.iter().collect();
     let found = Found { cell: Cell::of(all[0]), limit: CellLimit::of(&asked(), &arms, (8, None), &all) };
     assert_eq!(found.ratios(&asked()), []);
-    assert_eq!(found.came(&asked()), [Came::Found, Came::Undecided]);
+    assert_eq!(found.outcome(&asked()), [SearchOutcome::Found, SearchOutcome::Undecided]);
 }
 
 /// Regression: a server that was slow for the first five trials failed at rates far below the later ones
@@ -442,7 +442,7 @@ fn trials_that_contradict_each_other_make_a_limit_irregular() {
     let runs = search(&asked(), &[None], None, &Server { peak: &|_| 1000, trial: &trial });
     let found = found(&asked(), &runs);
     assert!(found.limit.arms[0].is_irregular(), "{:?}", found.limit.arms[0].state);
-    assert_eq!(found.came(&asked()), [Came::Undecided]);
+    assert_eq!(found.outcome(&asked()), [SearchOutcome::Undecided]);
 }
 
 /// Regression: clients did four times the limit, and no output explained it.
@@ -466,8 +466,8 @@ fn a_peak_far_above_the_limit_is_explained_or_doubted() {
             WhyFar::Unknown => "unknown",
         };
         assert!(why == wanted && (3.8..4.2).contains(&far.times), "{far:?}");
-        let came = if why == "unknown" { Came::Undecided } else { Came::Found };
-        assert_eq!(found.came(&asked), [came], "{far:?}");
+        let outcome = if why == "unknown" { SearchOutcome::Undecided } else { SearchOutcome::Found };
+        assert_eq!(found.outcome(&asked), [outcome], "{far:?}");
     }
     let near =
         search(&asked(), &[None], None, &Server { peak: &|_| 1000, trial: &|run, _| judged(run, 700.0) });
@@ -502,8 +502,8 @@ fn a_limit_that_a_single_late_arrival_decides_is_undecided() {
         let all: Vec<&Run> = runs.iter().collect();
         let limit = CellLimit::of(&asked, &[None], (8, None), &all);
         assert_eq!(limit.arms[0].one_decides(&asked), one_decides, "{failed} of 60 failed");
-        let came = if one_decides { Came::Undecided } else { Came::Never };
-        assert_eq!(Found { cell: Cell::of(all[0]), limit }.came(&asked), [came]);
+        let outcome = if one_decides { SearchOutcome::Undecided } else { SearchOutcome::Never };
+        assert_eq!(Found { cell: Cell::of(all[0]), limit }.outcome(&asked), [outcome]);
     }
 }
 

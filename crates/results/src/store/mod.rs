@@ -1,10 +1,10 @@
 //! The results file: creating and opening it; one program writes to it, many read it.
 
-mod alone;
 mod course;
 mod earlier;
 mod facts;
 mod import;
+mod lock;
 mod plans;
 mod query;
 mod read;
@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
-pub use alone::Alone;
 pub use course::Course;
 pub use earlier::Earlier;
 pub use import::{Collection, Imported, Known, StoredRun};
+pub use lock::ExperimentLock;
 pub use tiles::{StoredTile, TileCounts, TilesOf};
 
 use spec::{Error, Experiment, Host, Run, Target, written};

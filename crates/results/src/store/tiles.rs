@@ -209,7 +209,7 @@ mod tests {
         (folder, store, id)
     }
 
-    fn told(tiles: &[StoredTile]) -> Vec<(Option<&str>, u32, u64)> {
+    fn counts(tiles: &[StoredTile]) -> Vec<(Option<&str>, u32, u64)> {
         tiles.iter().map(|tile| (tile.of.arm.as_deref(), tile.figures.x, tile.figures.requests)).collect()
     }
 
@@ -224,7 +224,7 @@ mod tests {
         runs.push(asked("A", 3, &[(1, 4, 50.0)]));
         let (_folder, store, id) = stored(runs);
         let tiles = store.tiles(id).unwrap();
-        assert_eq!(told(&tiles), [(Some("A"), 1, 4), (Some("B"), 1, 4)]);
+        assert_eq!(counts(&tiles), [(Some("A"), 1, 4), (Some("B"), 1, 4)]);
         assert_eq!((tiles[0].figures.mean_us, tiles[1].figures.mean_us), (10.0, 20.0));
         assert_eq!((tiles[0].of.layer.as_str(), tiles[0].of.script.as_str()), ("roads", "one.sql"));
     }
@@ -234,7 +234,7 @@ mod tests {
         let mut broken = asked("B", 1, &[(1, 4, 20.0)]);
         broken.validity = Validity::Invalid;
         let (_folder, store, id) = stored(vec![asked("A", 1, &[(1, 4, 10.0)]), broken]);
-        assert_eq!(told(&store.tiles(id).unwrap()), [(Some("A"), 1, 4)]);
+        assert_eq!(counts(&store.tiles(id).unwrap()), [(Some("A"), 1, 4)]);
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
             stored(vec![asked("A", 1, &own), asked("B", 1, &[(1, 1, 5.0), (2, 2, 7.0)])]);
         let slowest = store.slowest_tiles(id, 2).unwrap();
         let [a, b] = ["A", "B"].map(Some);
-        assert_eq!(told(&slowest), [(a, 3, 5), (a, 4, 9), (b, 2, 2), (b, 1, 1)]);
+        assert_eq!(counts(&slowest), [(a, 3, 5), (a, 4, 9), (b, 2, 2), (b, 1, 1)]);
         assert!(Arc::ptr_eq(&slowest[0].of, &slowest[1].of));
         assert_eq!(store.tile_counts(id).unwrap(), TileCounts { tiles: 6, often: 3, places: 4 });
         assert_eq!(store.tile_counts(ExperimentId(9)).unwrap(), TileCounts::default());

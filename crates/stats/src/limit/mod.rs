@@ -12,7 +12,7 @@ pub use search::{Ended, Range, Search, Step};
 const STEPS: i64 = 2;
 
 /// When a rate counts as known, and how close two such rates must be.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
     /// Trials after which a rate is always classified: RFC 9971's duration sum, in trials. Odd.
     pub trials: u32,
@@ -47,7 +47,7 @@ struct Tally {
 }
 
 /// What the trials at a rate show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// The promise holds.
     Lower,

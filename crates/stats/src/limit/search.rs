@@ -23,7 +23,7 @@ const MOST_LEFT: usize = 40;
 const ROUNDING: f64 = 0.95;
 
 /// The rates that may be tried.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
     /// Per second; above 0.
     pub lowest: f64,
@@ -48,7 +48,7 @@ pub enum Step {
 }
 
 /// The result of a search.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ended {
     /// Highest rate known to keep the promise, below `upper`; `None` if even the lowest breaks it.
     pub lower: Option<f64>,

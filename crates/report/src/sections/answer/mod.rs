@@ -1,24 +1,130 @@
-//! The answer below the question: verdict with interval, effects on safety, and validity. Drawn at the head
-//! of a page, and as the lines at the end of a run.
+//! The answer below the question: verdict with interval, effects on safety, and validity. One list of blocks,
+//! for the head of a page and for the lines at the end of a run.
 
-mod believed;
-mod page;
+mod arm;
+mod lines;
 pub mod short;
 pub mod summary;
+mod uncompared;
+mod validity;
 mod words;
 
 use results::ReportData;
 use results::answer::Answer;
 use results::limits::Limits;
 
-pub(crate) struct Told<'a> {
+use self::uncompared::words;
+use super::worth;
+use super::{limit, verdicts};
+use crate::block::{Block, Paragraph};
+use crate::{explained, next, zooms};
+
+/// The answer with the data for its details.
+pub(crate) struct AnswerBlocks<'a> {
     pub(crate) data: &'a ReportData,
     pub(crate) answer: Answer,
     limits: Option<Limits<'a>>,
 }
 
-impl<'a> Told<'a> {
+/// Where the blocks are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Its sections below show the details.
+    Page,
+    /// The sections in short.
+    Summary,
+    /// Below the sentence of a short answer: unexpected facts only.
+    Short,
+}
+
+impl<'a> AnswerBlocks<'a> {
     pub(crate) fn of(data: &'a ReportData) -> Self {
         Self { data, answer: Answer::of(data), limits: data.limits() }
+    }
+
+    pub(crate) fn blocks(&self, output: Output) -> Vec<Block> {
+        let mut blocks = self.before_figures(output);
+        blocks.extend(self.limits());
+        blocks.extend(self.uncompared());
+        for (of, arm, answer) in self.arms() {
+            blocks.extend(Block::group(answer.box_class(), self.of_arm((of, arm), &answer, output)));
+        }
+        blocks.extend(self.trends().into_iter().map(Block::notice));
+        if output == Output::Summary {
+            let zooms = zooms::summary(self.data).into_iter().chain(explained::summary(self.data));
+            let sections =
+                worth::worth(self.data).iter().flat_map(worth::summary).chain(zooms).collect::<Vec<_>>();
+            blocks.extend(sections.into_iter().map(Block::text));
+        }
+        let looked = next::looked(&self.data.course);
+        blocks.extend(looked.map(|looked| Block::remark(format!("{}.", verdicts::sentence(&looked)))));
+        match output {
+            Output::Page => blocks.extend(self.overload().map(Block::notice)),
+            Output::Summary | Output::Short => blocks.extend(self.in_time().into_iter().map(Block::text)),
+        }
+        blocks.extend(self.remarks(output));
+        blocks.extend(self.next());
+        blocks
+    }
+
+    fn before_figures(&self, output: Output) -> Vec<Block> {
+        let remarks = &self.answer.remarks;
+        let warn =
+            |head: &str, said: &str| Paragraph::new("notice").strong(head).plain(format!(" {said}.")).into();
+        let different = remarks.different.iter().map(|said| warn("The arms do not do the same:", said));
+        let same = self.same().filter(|_| output != Output::Short).map(Block::remark);
+        let nevertheless = remarks.sliced_all_the_same.iter().map(|why| warn("In slices nevertheless:", why));
+        let chosen = "Chosen from its own data, by the same rule:";
+        let own_choice = remarks.own_choice.iter().map(|own| warn(chosen, own));
+        let notes = self.notes().map(|note| Block::text(format!("{note}.")));
+        different
+            .chain(same)
+            .chain(nevertheless)
+            .chain(own_choice)
+            .chain(Block::group("notice", notes))
+            .collect()
+    }
+
+    fn limits(&self) -> Option<Block> {
+        let limits = self.limits.as_ref()?;
+        let head = Paragraph::new("lead").plain("The highest rate at which ").strong(limits.asked.words());
+        let lines = limit::lines(limits).into_iter().map(|line| Paragraph::new("figures").plain(line).into());
+        Block::group("answer", [head.plain(" holds:").into()].into_iter().chain(lines))
+    }
+
+    fn uncompared(&self) -> Option<Block> {
+        let doubt = self.answer.doubts.most;
+        let doubt = doubt.map(|doubt| format!(" Doubtful: {}.", doubt.words())).unwrap_or_default();
+        let said = (!self.answer.is_answered).then(|| words(&self.answer.uncompared) + &doubt);
+        Block::group("answer", said.map(|said| Paragraph::new("lead").plain(said).into()))
+    }
+
+    fn remarks(&self, output: Output) -> Vec<Block> {
+        let notice = |head: String, said: String| Paragraph::new("notice").strong(head).plain(said).into();
+        let taste = self.data.experiment.taste.iter();
+        let taste = taste.map(|taste| {
+            notice("A taste, not a measurement.".to_owned(), format!(" {}", verdicts::sentence(taste)))
+        });
+        let not_run = self.data.not_run().into_iter();
+        let not_run =
+            not_run.map(|part| notice(format!("Not run: {}", part.what), format!(": {}.", part.why)));
+        // Why there were no slices is not unexpected: the report shows it.
+        let uncut = self.uncut().filter(|_| output != Output::Short);
+        let is_doubtful = self.answer.doubts.suspect.runs + self.answer.doubts.invalid.runs > 0;
+        let class = if is_doubtful { "validity doubt" } else { "validity" };
+        let shows_validity = output != Output::Short || is_doubtful || self.answer.doubts.again.runs > 0;
+        let validity = shows_validity.then(|| Paragraph::new(class).plain(self.validity()).into());
+        let groups = self.groups();
+        let groups =
+            groups.and_then(|(head, lines)| Block::group("notice", [Block::text(head), Block::List(lines)]));
+        let units = self.units().chain(uncut).map(Block::remark);
+        taste.chain(not_run).chain(units).chain(validity).chain(groups).collect()
+    }
+
+    fn next(&self) -> Option<Block> {
+        let next = self.answer.next.as_ref()?;
+        let said = Paragraph::new("next").strong("Next: ").plain(next::sentence(self.data, next)).into();
+        let command = next::command(self.data, next).map(|command| Block::Code(command.to_string()));
+        Block::group("next", [said].into_iter().chain(command))
     }
 }

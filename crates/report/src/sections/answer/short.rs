@@ -5,14 +5,11 @@ use results::answer::Line;
 use results::comparison::{CellComparison, Comparison, Metric};
 use stats::Verdict;
 
-use super::Told;
-use super::summary::wrapped;
+use super::lines::{lines, wrapped};
+use super::{AnswerBlocks, Output};
 use crate::compared::{indicative, value_of, with_doubt};
-use crate::{differences, numbers, visible};
+use crate::{numbers, visible};
 use results::ReportData;
-
-/// Differences besides speed, at most.
-const MOST_DIFFERENCES: usize = 1;
 
 /// The answer; `None` if it has several workloads or arms, or is about jobs: [`super::summary::text`]
 /// prints these.
@@ -20,24 +17,19 @@ const MOST_DIFFERENCES: usize = 1;
 /// Control characters in foreign text are escaped.
 #[must_use]
 pub fn text(data: &ReportData) -> Option<String> {
-    let told = Told::of(data);
-    let of = data.compared().filter(|_| told.limits.is_none())?;
+    let answer = AnswerBlocks::of(data);
+    let of = data.compared().filter(|_| answer.limits.is_none())?;
     let [arm] = &of.arms[..] else { return None };
     let [cell] = &arm.cells[..] else { return None };
+    let [line] = &answer.answer.lines[..] else { return None };
     if cell.job {
         return None;
     }
     let sides = [&of.base, &arm.arm].map(|name| label(data, name));
-    let [line] = &told.answer.lines[..] else { return None };
-    let head = wrapped(&visible::line(&sentence(&told.answer.question, of, (cell, line), &sides)?));
-    let mut lines = Vec::new();
-    lines.extend(told.unusual(&arm.unsafe_settings).into_iter().map(|line| format!("  {line}")));
-    let differences = differences::told(&told.answer.causes, &cell.cell.workload, &arm.arm, &of.base);
-    lines.extend(differences.into_iter().take(MOST_DIFFERENCES).map(|line| format!("  {line}")));
-    let said: String = lines.iter().map(|line| wrapped(&visible::line(line))).collect();
+    let head = wrapped(&sentence(&answer.answer.question, of, (cell, line), &sides)?);
     let speeds: String =
         speeds(data, of, cell, &sides).iter().map(|line| format!("{}\n", visible::line(line))).collect();
-    Some(head + &speeds + &said + &told.next())
+    Some(head + &speeds + &lines(&answer.blocks(Output::Short)))
 }
 
 fn label(data: &ReportData, name: &str) -> String {

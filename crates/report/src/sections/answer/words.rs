@@ -1,21 +1,19 @@
 //! The answer as sentences.
 
 use results::CellFigures;
-use results::answer::{FromCache, Line, Part, Uncut, part_name};
+use results::answer::{FromCache, Line, Scope, Uncut, scope_name};
 use results::comparison::{
     ArmComparison, Cell, CellComparison, Comparison, Control, Figure, Metric, Sliced, TakenApart,
 };
 use spec::SpeedTrend;
 use stats::Verdict;
 
-use super::Told;
-use super::believed::instead;
+use super::AnswerBlocks;
 use crate::arrivals;
 use crate::compared::{
     FROM_SLICES, Tone, against, but, control, grouped_cell, place, tally, value_of, verdict_or_invalid,
     with_doubt,
 };
-use crate::next;
 use crate::sections::verdicts::sentence;
 use crate::{differences, numbers};
 use results::data::cell_text;
@@ -24,11 +22,11 @@ use results::data::cell_text;
 const NAMED: usize = 12;
 const NAMED_GROUPS: usize = 5;
 
-pub(super) struct Said {
+pub(super) struct ArmAnswer {
     /// Its name: a level that is only a number includes its factor.
     pub(super) arm: String,
     /// The answer: one line, or one for each part if these differ.
-    pub(super) lines: Vec<SaidLine>,
+    pub(super) lines: Vec<AnswerLine>,
     pub(super) tone: Tone,
     /// Settings that weaken crash safety; empty if none.
     pub(super) unsafe_settings: String,
@@ -36,7 +34,7 @@ pub(super) struct Said {
     pub(super) remarks: Vec<String>,
 }
 
-pub(super) struct SaidLine {
+pub(super) struct AnswerLine {
     /// The arm; for a part also its name and the compared values.
     pub(super) head: String,
     pub(super) verdict: String,
@@ -44,10 +42,10 @@ pub(super) struct SaidLine {
     pub(super) workload: Option<String>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> AnswerBlocks<'a> {
     /// The comparison with each of its arms and the text about it; without the parts of an arm that is
     /// taken apart. Empty if nothing is compared.
-    pub(super) fn arms(&self) -> Vec<(&'a Comparison, &'a ArmComparison, Said)> {
+    pub(super) fn arms(&self) -> Vec<(&'a Comparison, &'a ArmComparison, ArmAnswer)> {
         let Some(of) = self.data.compared() else { return Vec::new() };
         let (apart, not_run) = (TakenApart::of(&self.data.experiment), self.data.not_run());
         // An arm that could not run is reported as such.
@@ -56,8 +54,8 @@ impl<'a> Told<'a> {
             arm.cells.is_empty() && not_run.iter().any(|own| named(&own.what))
         };
         let is_part = |arm: &ArmComparison| apart.as_ref().is_some_and(|apart| apart.is_part(&arm.arm));
-        let told = of.arms.iter().filter(|arm| !is_part(arm) && !is_not_run(arm));
-        told.map(|arm| (of, arm, self.said(of, arm))).collect()
+        let answered = of.arms.iter().filter(|arm| !is_part(arm) && !is_not_run(arm));
+        answered.map(|arm| (of, arm, self.arm_answer(of, arm))).collect()
     }
 
     fn name_of(&self, arm: &str) -> String {
@@ -67,29 +65,29 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// `; 1.7 times as long [1.5, 1.9], 7.28 s in the mean, stock 4.28 s`: for jobs only, with the mean if
+    /// `; 1.7 times as long [1.5, 1.9], 7.28 s on average, stock 4.28 s`: for jobs only, with the mean if
     /// there is only one.
     fn took(&self, of: &Comparison, arm: &ArmComparison, figure: &Figure) -> String {
         if !arm.cells.iter().all(|cell| cell.job) {
             return String::new();
         }
         let estimate = &figure.grid.estimate;
-        let mut told = Vec::new();
+        let mut parts = Vec::new();
         if estimate.change_pct() <= MUCH_SLOWER_PCT {
-            told.push(numbers::as_long(estimate.change_pct(), estimate.interval_pct()));
+            parts.push(numbers::as_long(estimate.change_pct(), estimate.interval_pct()));
         }
         if let [cell] = &arm.cells[..] {
             let [base, new] = [cell.base, cell.new].map(|speed| value_of(cell, of.metric, speed));
-            told.push(format!("{new} in the mean, {} {base}", self.name_of(&of.base)));
+            parts.push(format!("{new} on average, {} {base}", self.name_of(&of.base)));
         }
-        if told.is_empty() { String::new() } else { format!("; {}", told.join(", ")) }
+        if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) }
     }
 
-    fn said(&self, of: &Comparison, arm: &ArmComparison) -> Said {
+    fn arm_answer(&self, of: &Comparison, arm: &ArmComparison) -> ArmAnswer {
         let own: Vec<&Line> = self.answer.lines.iter().filter(|line| line.arm == arm.arm).collect();
         let interleaved = self.not_interleaved();
         let remarks = interleaved.into_iter().chain(remarks(arm)).chain(self.averages_leave_out(&arm.arm));
-        Said {
+        ArmAnswer {
             arm: self.name_of(&arm.arm),
             lines: own.iter().map(|line| self.line(of, arm, line)).collect(),
             tone: Tone::of_all(own.iter().map(|line| line.verdict)),
@@ -98,7 +96,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    fn not_interleaved(&self) -> Option<String> {
+    pub(super) fn not_interleaved(&self) -> Option<String> {
         let has_control = self.data.compared().is_some_and(|of| of.control.is_some());
         let what = match has_control {
             true => "only what changed the arms alike is taken out",
@@ -108,24 +106,24 @@ impl<'a> Told<'a> {
             .then(|| format!("Not interleaved: the arms were measured at different times, {what}."))
     }
 
-    fn line(&self, of: &Comparison, arm: &ArmComparison, line: &Line) -> SaidLine {
+    fn line(&self, of: &Comparison, arm: &ArmComparison, line: &Line) -> AnswerLine {
         let (verdict, figures) = match &line.estimate {
             Some(estimate) => {
-                let noun = match (&line.part, of.metric) {
-                    (Part::Script { .. }, Metric::Tps) => "mean response time",
+                let noun = match (&line.scope, of.metric) {
+                    (Scope::Script { .. }, Metric::Tps) => "mean response time",
                     _ => of.noun(),
                 };
                 let figures = against(estimate, noun, &of.base);
                 let took = line.figure.map(|figure| self.took(of, arm, &figure)).unwrap_or_default();
-                let told = format!("{figures}, {}{took}", over(of, line));
-                let told = match control(of) {
+                let figures = format!("{figures}, {}{took}", over(of, line));
+                let figures = match control(of) {
                     Some(control) if of.control.as_ref().is_some_and(Control::differs) => {
-                        format!("{control}; {told}")
+                        format!("{control}; {figures}")
                     }
-                    Some(control) => format!("{told}; {control}"),
-                    None => told,
+                    Some(control) => format!("{figures}; {control}"),
+                    None => figures,
                 };
-                (verdict_or_invalid(line.verdict, of.margin), told)
+                (verdict_or_invalid(line.verdict, of.margin), figures)
             }
             None => Self::without_figure(of, arm, line.verdict),
         };
@@ -133,19 +131,19 @@ impl<'a> Told<'a> {
         let is_said = self.data.experiment.is_interleaved() || line.verdict == Verdict::Differs;
         let verdict = if is_said { verdict } else { format!("{verdict} (not interleaved)") };
         let (name, values) = (self.name_of(&arm.arm), &line.values);
-        let what = part_name(&line.part);
+        let what = scope_name(&line.scope);
         let head = match what {
             None => name,
             // The values end with the arm's name if it is a level.
             Some(what) if values.ends_with(&format!("→ {}", arm.arm)) => format!("{what}, {values}"),
             Some(what) => format!("{name}: {what}, {values}"),
         };
-        let workload = match &line.part {
-            Part::Whole => None,
-            Part::Workload(workload) | Part::Script { workload, .. } => Some(workload.clone()),
-            Part::Cell(cell) => Some(cell.workload.clone()),
+        let workload = match &line.scope {
+            Scope::Whole => None,
+            Scope::Workload(workload) | Scope::Script { workload, .. } => Some(workload.clone()),
+            Scope::Cell(cell) => Some(cell.workload.clone()),
         };
-        SaidLine { head, verdict: with_doubt(verdict, line.suspect.as_ref()), figures, workload }
+        AnswerLine { head, verdict: with_doubt(verdict, line.suspect.as_ref()), figures, workload }
     }
 
     fn without_figure(of: &Comparison, arm: &ArmComparison, why: Verdict) -> (String, String) {
@@ -168,45 +166,13 @@ impl<'a> Told<'a> {
 
     /// The largest differences of an arm besides speed, a phrase each, by workload; workloads without any
     /// are left out.
-    pub(super) fn besides<'c>(&self, of: &Comparison, arm: &'c ArmComparison) -> Vec<(&'c str, Vec<String>)> {
-        let of_it = |name| (name, differences::told(&self.answer.causes, name, &arm.arm, &of.base));
-        arm.workload_names().into_iter().map(of_it).filter(|(_, told)| !told.is_empty()).collect()
-    }
-
-    /// Unexpected facts about this answer; empty if all went well.
-    pub(super) fn unusual(&self, unsafe_settings: &[String]) -> Vec<String> {
-        let remarks = &self.answer.remarks;
-        let mut told: Vec<String> = self.trends();
-        told.extend(
-            remarks.different.iter().map(|said| format!("The two sides do not do the same: {said}.")),
-        );
-        told.extend(
-            remarks.sliced_all_the_same.iter().map(|burden| format!("In slices nevertheless: {burden}.")),
-        );
-        told.extend(self.not_interleaved());
-        if !unsafe_settings.is_empty() {
-            told.push(format!("Not crash-safe: {}.", unsafe_settings.join(", ")));
-        }
-        told.extend(next::looked(&self.data.course));
-        told.extend(self.in_time());
-        told.extend(self.data.not_run().iter().map(|own| format!("Not run: {}: {}.", own.what, own.why)));
-        // Why the sides took no turns in slices is not unusual: the report shows it.
-        told.extend(self.units());
-        let doubts = &self.answer.doubts;
-        if [&doubts.again, &doubts.suspect, &doubts.invalid].iter().any(|own| own.runs > 0) {
-            told.push(self.validity());
-        }
-        if let Some((head, each)) = self.groups() {
-            told.push(head);
-            told.extend(each);
-        }
-        told
-    }
-
-    pub(super) fn instead(&self) -> Option<String> {
-        let doubt = self.answer.doubts.most;
-        let doubt = doubt.map(|doubt| format!(" Doubtful: {}.", doubt.words())).unwrap_or_default();
-        (!self.answer.is_answered).then(|| instead(&self.answer.instead) + &doubt)
+    pub(super) fn differences<'c>(
+        &self,
+        of: &Comparison,
+        arm: &'c ArmComparison,
+    ) -> Vec<(&'c str, Vec<String>)> {
+        let of_it = |name| (name, differences::phrases(&self.answer.causes, name, &arm.arm, &of.base));
+        arm.workload_names().into_iter().map(of_it).filter(|(_, phrases)| !phrases.is_empty()).collect()
     }
 
     /// A sentence for each cell whose speed changes during the measurement, with what to do about it.
@@ -223,13 +189,13 @@ impl<'a> Told<'a> {
     }
 
     /// What else differs between two experiments, and which tiles came from a cache.
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         let cached = self.answer.remarks.from_caches.iter().map(from_cache);
-        self.data.notes.iter().cloned().chain(cached).collect()
+        self.data.notes.iter().cloned().chain(cached)
     }
 
     /// Throughput that does not count database transactions, and remarks from before the measurement.
-    pub(super) fn units(&self) -> Vec<String> {
+    pub(super) fn units(&self) -> impl Iterator<Item = String> {
         let remarks = &self.answer.remarks;
         // A longer pipeline has fewer transactions, and is not necessarily slower.
         let pipelines = remarks.pipelines.iter().map(|name| {
@@ -237,8 +203,7 @@ impl<'a> Told<'a> {
                 "{name}: a transaction is a pipeline of several commands; throughput is compared in commands per second."
             )
         });
-        let cached = remarks.from_caches.iter().map(from_cache);
-        pipelines.chain(cached).chain(remarks.noticed.iter().cloned()).collect()
+        pipelines.chain(remarks.noticed.iter().cloned())
     }
 
     /// Why arms did not take turns in slices, and in which rounds: a sentence for each reason.
@@ -252,7 +217,9 @@ impl<'a> Told<'a> {
 
     /// Arms with the same answers as the base, with the workloads for which that was verified.
     pub(super) fn same(&self) -> impl Iterator<Item = String> {
-        self.answer.remarks.same.iter().map(|(arm, workloads)| format!("{arm}: {}", workloads.join(", ")))
+        self.answer.remarks.same.iter().map(|(arm, workloads)| {
+            format!("{arm}: {} (a sample of transactions, compared before any run).", workloads.join(", "))
+        })
     }
 
     fn averages_leave_out(&self, arm: &str) -> Option<String> {
@@ -326,7 +293,7 @@ fn from_cache(own: &FromCache) -> String {
     let share = share.trim_end_matches('0').trim_end_matches('.');
     let levels = own.levels.as_ref().map(|levels| format!(", {levels}")).unwrap_or_default();
     format!(
-        "{}{levels}: {share} % of its tiles came from the cache, and say nothing of the database; hits and misses stand apart by zoom",
+        "{}{levels}: {share} % of its tiles came from the cache, and do not show the speed of the database; hits and misses are listed separately by zoom",
         own.of
     )
 }
@@ -340,7 +307,7 @@ fn over(of: &Comparison, line: &Line) -> String {
     let rounds = numbers::counted(of.rounds, "round");
     let Some(figure) = line.figure else { return format!("over {rounds}") };
     let cells = numbers::counted(figure.grid.cells, "cell");
-    let grid = if line.part == Part::Whole { "over this grid," } else { "over" };
+    let grid = if line.scope == Scope::Whole { "over this grid," } else { "over" };
     format!("{grid} {rounds} x {cells}{}", but(&figure))
 }
 
@@ -406,10 +373,8 @@ fn slices(arm: &ArmComparison) -> Option<String> {
     ))
 }
 
-pub(super) fn cells_in_words(of: &Comparison, arm: &ArmComparison) -> String {
-    let range = arm
-        .extremes(of.metric.better())
-        .filter(|_| arm.cells.len() > 1)
-        .map(|(best, worst)| format!(" Best: {}; worst: {}.", cell_and_change(best), cell_and_change(worst)));
-    format!("Of {}: {}.{}", numbers::counted(arm.cells.len(), "cell"), tally(arm), range.unwrap_or_default())
+/// `Best: polygons, 4 clients (+3.5 %); worst: …`; `None` for a single cell.
+pub(super) fn extremes(of: &Comparison, arm: &ArmComparison) -> Option<String> {
+    let (best, worst) = arm.extremes(of.metric.better()).filter(|_| arm.cells.len() > 1)?;
+    Some(format!("Best: {}; worst: {}.", cell_and_change(best), cell_and_change(worst)))
 }

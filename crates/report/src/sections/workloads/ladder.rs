@@ -1,14 +1,14 @@
 //! A ladder of offered rates: response times with the promise, and achieved over offered rates.
 
 use super::joined;
-use crate::arrivals::Columns;
+use crate::arrivals;
 use crate::chart::axis::{Spacing, Tick};
 use crate::chart::line::{LineChart, Point, Series, Unit};
 use crate::numbers;
 use results::ReportData;
+use results::Table;
 use results::cells::CellFigures;
 use results::ladder::parts;
-use results::{Table, Value};
 use spec::Arrivals;
 
 /// From this ratio of rates on, the axis is logarithmic.
@@ -17,14 +17,13 @@ const WIDE: f64 = 8.0;
 const FEW_ARMS: usize = 2;
 
 /// Both charts for each combination of the other factors; empty if only one rate was offered.
-pub(super) fn charts(data: &ReportData, workload: &str, cells: &[CellFigures]) -> Vec<LineChart> {
-    let cells: Vec<&CellFigures> = cells.iter().collect();
+pub(super) fn charts(data: &ReportData, workload: &str, cells: &[&CellFigures]) -> Vec<LineChart> {
     let ladder = |(name, part): (String, Vec<&CellFigures>)| {
         let steps = part.into_iter().filter_map(Step::of).collect();
         let ladder = Ladder::of(joined(workload, &name), steps, &data.arms(), data.promise_ms())?;
         Some([ladder.latency(), ladder.achieved()])
     };
-    parts(&cells).into_iter().filter_map(ladder).flatten().flatten().collect()
+    parts(cells).into_iter().filter_map(ladder).flatten().flatten().collect()
 }
 
 struct Step<'a> {
@@ -202,20 +201,18 @@ impl<'a> Ladder<'a> {
     }
 
     fn sheet(&self) -> Table {
-        let columns = Columns::of(self.steps.iter().map(|step| &step.figures.in_time));
-        let with_arms = self.arms.iter().any(Option::is_some);
         let mut sheet = Table::captioned("Each rate of the ladder, all rounds together")
-            .numbers(["rate"])
-            .text(with_arms.then_some("arm"))
-            .numbers(["p50", "p99"])
-            .numbers(columns.into_iter().flat_map(Columns::heads));
+            .named(["rate", "arm", "p50_us", "p99_us"]);
+        sheet.optional(["arm"]);
         for step in &self.steps {
-            let mut row: Vec<Value> = vec![numbers::figure(step.rate).into()];
-            row.extend(with_arms.then(|| Value::from(step.arm().unwrap_or(numbers::ABSENT))));
-            row.extend([0.5, 0.99].map(|q| numbers::percentile(&step.figures.response, q).into()));
-            row.extend(columns.into_iter().flat_map(|columns| columns.cells(&step.figures.in_time)));
-            sheet.push(row);
+            let figures = [0.5, 0.99].map(|q| numbers::percentile_us(&step.figures.response, q));
+            let head = [step.rate.into(), step.arm().into()];
+            sheet.push(head.into_iter().chain(figures));
         }
-        sheet
+        let in_time: Vec<_> = self.steps.iter().map(|step| step.figures.in_time).collect();
+        arrivals::insert(&mut sheet, "p99_us", &in_time);
+        let columns: Vec<&str> =
+            ["rate", "arm", "p50_us", "p99_us"].into_iter().chain(arrivals::ON_PAGE).collect();
+        sheet.select(&columns)
     }
 }

@@ -1,10 +1,10 @@
-//! Each script of a mix, for programs.
+//! The figures of each script of a mix.
 
-use results::Table;
+use results::comparison::Cell;
+use results::{ReportData, Table, Value};
 use spec::figures;
 
-use crate::numbers::{self, real};
-use results::ReportData;
+use crate::numbers::{self, real, should_be_0};
 use results::cells::CellFigures;
 use results::data::levels;
 
@@ -12,6 +12,10 @@ use results::data::levels;
 /// throughput as the mean over rounds, response times of all rounds together.
 #[must_use]
 pub fn scripts(data: &ReportData) -> Table {
+    scripts_of(&data.grid.iter().chain(&data.beside).collect::<Vec<_>>(), levels)
+}
+
+pub(super) fn scripts_of(cells: &[&CellFigures], label: impl Fn(&Cell) -> String) -> Table {
     let mut table = Table::new([
         "workload",
         "cell",
@@ -31,15 +35,14 @@ pub fn scripts(data: &ReportData) -> Table {
     ]);
     table.optional(["arm", figures::FAILED.name, "times_of", "sliced"]);
     let micros = |ns: Option<f64>| real(ns.map(|ns| ns / 1e3));
-    let of_cell =
-        |cell: &CellFigures| cell.scripts.iter().map(|own| (cell.clone(), own.clone())).collect::<Vec<_>>();
-    for (cell, own) in data.grid.iter().chain(&data.beside).flat_map(of_cell) {
-        let quantile = |ns: Option<u64>| micros(ns.map(|ns| ns as f64));
-        table.push(vec![
-            cell.cell.workload.clone().into(),
-            levels(&cell.cell).into(),
+    let quantile = |ns: Option<u64>| micros(ns.map(|ns| ns as f64));
+    let lines = cells.iter().flat_map(|cell| cell.scripts.iter().map(move |own| (cell, own)));
+    for (cell, own) in lines {
+        table.push([
+            (&cell.cell.workload).into(),
+            label(&cell.cell).into(),
             cell.arm.clone().into(),
-            own.name.into(),
+            (&own.name).into(),
             own.weight.into(),
             own.transactions.into(),
             real(own.share.map(|share| share * 100.0)),
@@ -48,8 +51,8 @@ pub fn scripts(data: &ReportData) -> Table {
             quantile(own.p50_ns),
             quantile(own.p95_ns),
             quantile(own.p99_ns),
-            own.failed.into(),
-            cell.is_of_started_only().then_some("started only").into(),
+            should_be_0(Some(own.failed)),
+            cell.is_of_started_only().then(|| Value::marked("started only", "doubt")).into(),
             numbers::sliced(cell.sliced),
         ]);
     }

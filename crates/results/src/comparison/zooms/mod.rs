@@ -3,14 +3,14 @@
 //! The mean service time of a tile is compared. Means of rounds are paired like throughput; a zoom with too
 //! few requested tiles has no figure.
 
-mod asked;
+mod requests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use spec::{Experiment, OrderScheme, Run, same_layers};
 use stats::{Better, Estimate, Verdict};
 
-pub use asked::{Asked, Place, Which, asked, layers};
+pub use requests::{Place, PlaceRequests, Which, layers, requests};
 
 use super::pairs::{Cell, by_cell_and_arm};
 
@@ -62,7 +62,7 @@ impl ZoomComparison {
     }
 }
 
-type Rounds = BTreeMap<u32, BTreeMap<Place, Asked>>;
+type Rounds = BTreeMap<u32, BTreeMap<Place, PlaceRequests>>;
 
 /// Every other arm against the base, by cell, arm in file order, layer and zoom; empty if nothing is
 /// compared or no map was requested. Invalid runs are left out, with their whole pair.
@@ -96,7 +96,7 @@ impl Sides<'_> {
         let [Some(first), Some(other)] = [base, arm].map(|runs| runs.last()) else { return Vec::new() };
         let layers = same_layers(&layers(first), &layers(other));
         let [base, arm] =
-            [base, arm].map(|runs| -> Rounds { runs.iter().map(|run| (run.round, asked(run))).collect() });
+            [base, arm].map(|runs| -> Rounds { runs.iter().map(|run| (run.round, requests(run))).collect() });
         let places: BTreeSet<Place> = arm.values().flat_map(|round| round.keys().copied()).collect();
         let of_base = |place: Place| Some(Place { layer: *layers.get(&place.layer)?, ..place });
         let pairs = places.into_iter().filter_map(|place| Some((of_base(place)?, place)));
@@ -108,18 +108,22 @@ impl Sides<'_> {
         (of_base, place): (Place, Place),
         (base, arm): (&Rounds, &Rounds),
     ) -> Option<ZoomComparison> {
-        let [old, new] = [(base, of_base), (arm, place)].map(|(rounds, place)| -> BTreeMap<u32, &Asked> {
-            rounds.iter().filter_map(|(round, asked)| Some((*round, asked.get(&place)?))).collect()
-        });
+        let [old, new] =
+            [(base, of_base), (arm, place)].map(|(rounds, place)| -> BTreeMap<u32, &PlaceRequests> {
+                rounds.iter().filter_map(|(round, places)| Some((*round, places.get(&place)?))).collect()
+            });
         let [base_layer, layer] = [&old, &new].map(|side| side.values().next().map(|own| own.layer.clone()));
         let requests = [&old, &new].map(|side| side.values().map(|own| own.requests).sum::<u64>());
         let enough = requests.iter().all(|requests| *requests >= FEWEST);
-        let values = |side: &BTreeMap<u32, &Asked>, of: fn(&Asked) -> Option<f64>| -> BTreeMap<u32, f64> {
-            let told = side.iter().filter(|(_, own)| enough && own.requests >= FEWEST_OF_ROUND);
-            told.filter_map(|(round, own)| Some((*round, of(own).filter(|ns| *ns > 0.0)?))).collect()
+        let values = |side: &BTreeMap<u32, &PlaceRequests>,
+                      of: fn(&PlaceRequests) -> Option<f64>|
+         -> BTreeMap<u32, f64> {
+            let counted = side.iter().filter(|(_, own)| enough && own.requests >= FEWEST_OF_ROUND);
+            counted.filter_map(|(round, own)| Some((*round, of(own).filter(|ns| *ns > 0.0)?))).collect()
         };
-        let estimate = |of: fn(&Asked) -> Option<f64>| self.estimate(&values(&old, of), &values(&new, of));
-        let mean = |own: &Asked| own.service.mean_ns();
+        let estimate =
+            |of: fn(&PlaceRequests) -> Option<f64>| self.estimate(&values(&old, of), &values(&new, of));
+        let mean = |own: &PlaceRequests| own.service.mean_ns();
         let estimated = estimate(mean);
         Some(ZoomComparison {
             cell: self.cell.clone(),

@@ -107,7 +107,7 @@ fn hits_and_misses_are_apart_and_together() {
         [of("A", round, vec![script("t", 12, None, 40, 1000.0)]), of("B", round, cached)]
     };
     let runs: Vec<Run> = (1..=4).flat_map(rounds).collect();
-    let of_cached = asked(&runs[1]);
+    let of_cached = requests(&runs[1]);
     let requests: Vec<(Which, u64)> =
         of_cached.iter().map(|(place, own)| (place.which, own.requests)).collect();
     assert_eq!(requests, [(Which::All, 80), (Which::Hits, 60), (Which::Misses, 20)]);
@@ -128,9 +128,9 @@ fn a_sample_counts_once() {
         run.tile_samples =
             vec![TileSample { script: 1, tiles: 8, empty: 2, bytes: 800, ..TileSample::default() }];
     }
-    let mut sum = Asked::default();
+    let mut sum = PlaceRequests::default();
     for run in runs.iter().filter(|run| run.arm.as_deref() == Some("A")) {
-        sum.add(&asked(run)[&Place { layer: 0, zoom: Some(15), which: Which::All }]);
+        sum.add(&requests(run)[&Place { layer: 0, zoom: Some(15), which: Which::All }]);
     }
     assert_eq!((sum.requests, sum.sample.unwrap().tiles), (160, 8));
     assert_eq!(layers(&runs[0]), ["t"]);

@@ -2,12 +2,12 @@
 //! names.
 
 use serde_json::{Map, Value};
-use spec::Error;
+use spec::{Error, figures};
 
 use super::{Place, SEND_ALL, STRANGE};
 use crate::import::Options;
 use crate::import::found::{self, FoundRun, Parts};
-use crate::import::report::model::{Figures, Report, ReportScript};
+use crate::import::report::model::{Printed, Report, ReportScript};
 
 const SCHEMA: &str = "pgdyno-pgbench/1";
 
@@ -45,6 +45,14 @@ fn report(all: &Value) -> Report {
         [only] => only.pointer("/name").and_then(Value::as_str).unwrap_or_default(),
         _ => "multiple scripts",
     };
+    let stored = [
+        (figures::MAX_TRIES, "/settings/max_tries", 1.0),
+        (figures::LATENCY_LIMIT_MS, "/settings/latency_limit_ms", 1.0),
+        (figures::LAG_MEAN_US, "/lag/average_ms", 1e3),
+        (figures::LAG_MAX_US, "/lag/max_ms", 1e3),
+        (figures::CONNECT_MS, "/connection_initial_ms", 1.0),
+        (figures::RECONNECT_MEAN_MS, "/connection_average_ms", 1.0),
+    ];
     Report {
         text: serde_json::to_string_pretty(all).unwrap_or_default(),
         pgbench: text("/pgdyno_version"),
@@ -56,16 +64,12 @@ fn report(all: &Value) -> Report {
         partitions: count("/settings/partitions").filter(|partitions| *partitions > 0),
         clients: count("/settings/clients"),
         threads: count("/settings/threads"),
-        max_tries: count("/settings/max_tries"),
         per_client: count("/settings/transactions_per_client"),
         duration_s: number("/settings/duration_s"),
         processed: count("/transactions/processed"),
-        figures: figures(all),
-        limit_ms: number("/settings/latency_limit_ms"),
+        printed: printed(all),
+        figures: stored.into_iter().filter_map(|(of, at, factor)| Some((of, number(at)? * factor))).collect(),
         late: count("/transactions/late"),
-        lag_ms: number("/lag/average_ms").zip(number("/lag/max_ms")),
-        connect_ms: number("/connection_initial_ms"),
-        reconnect_ms: number("/connection_average_ms"),
         tps: number("/tps"),
         scripts: if scripts.len() > 1 { scripts.iter().map(script).collect() } else { Vec::new() },
         seed: count("/settings/random_seed"),
@@ -81,22 +85,25 @@ fn script(one: &Value) -> ReportScript {
         weight: one.pointer("/weight").and_then(Value::as_u64),
         total: one.pointer("/transactions/total").and_then(Value::as_u64),
         processed: one.pointer("/transactions/processed").and_then(Value::as_u64),
-        figures: figures(one),
+        printed: printed(one),
         statements: Vec::new(),
     }
 }
 
-fn figures(of: &Value) -> Figures {
+fn printed(of: &Value) -> Printed {
     let count = |name: &str| of.pointer(&format!("/transactions/{name}")).and_then(Value::as_u64);
     let ms = |name: &str| of.pointer(&format!("/latency/{name}")).and_then(Value::as_f64);
-    Figures {
-        failed: count("failed"),
-        serialization: count("failed_serialization"),
-        deadlock: count("failed_deadlock"),
-        other: count("failed_other"),
-        retried: count("retried"),
-        retries: count("retries"),
-        skipped: count("skipped"),
+    let counters = [
+        (figures::FAILED, "failed"),
+        (figures::SERIALIZATION_FAILURES, "failed_serialization"),
+        (figures::DEADLOCK_FAILURES, "failed_deadlock"),
+        (figures::OTHER_FAILURES, "failed_other"),
+        (figures::RETRIED, "retried"),
+        (figures::RETRIES, "retries"),
+        (figures::SKIPPED, "skipped"),
+    ];
+    Printed {
+        counts: counters.into_iter().filter_map(|(of, name)| Some((of, count(name)?))).collect(),
         latency_ms: ms("average_ms"),
         stddev_ms: ms("stddev_ms"),
     }
@@ -105,8 +112,6 @@ fn figures(of: &Value) -> Figures {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-
-    use spec::figures;
 
     use super::*;
 

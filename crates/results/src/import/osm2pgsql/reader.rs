@@ -17,7 +17,7 @@ const LINES_ABOUT_AN_ERROR: u32 = 8;
 pub(super) struct Load {
     /// Line of its first words, from 1.
     pub(super) line: u64,
-    pub(super) told: LoadLog,
+    pub(super) log: LoadLog,
     pub(super) sha256: String,
     pub(super) clock: Clock,
     pub(super) stamped: bool,
@@ -155,7 +155,7 @@ impl Open {
     fn new(line: u64, from_the_start: bool, command: Option<CommandLine>) -> Self {
         let load = Load {
             line,
-            told: LoadLog::default(),
+            log: LoadLog::default(),
             sha256: String::new(),
             clock: Clock::default(),
             stamped: false,
@@ -228,7 +228,7 @@ impl Open {
 
     fn finish(self) -> Load {
         let Self { parser, hash, mut load, .. } = self;
-        load.told = parser.finish(load.clock.span_us());
+        load.log = parser.finish(load.clock.span_us());
         load.sha256 = hex(&hash.finalize());
         load
     }

@@ -26,13 +26,13 @@ pub(super) fn of(load: Load, path: &Path, several: bool, changed_us: i64) -> Fou
         false => path.display().to_string(),
     };
     let notes = notes(&load);
-    let driver = match &load.told.version {
+    let driver = match &load.log.version {
         Some(version) => format!("osm2pgsql {version}"),
         None => "osm2pgsql".to_owned(),
     };
     let started_us = load.clock.began_us().unwrap_or(changed_us);
     let (validity, doubts) = judge(&load, &driver);
-    let overall_s = load.told.overall_s.map(|seconds| seconds as f64);
+    let overall_s = load.log.overall_s.map(|seconds| seconds as f64);
     let span_s = load.clock.span_us() as f64 / 1e6;
     let key = RunKey { workload: WORKLOAD.to_owned(), factors: factors(&load), arm: None, round: 1 };
     let mut run = Run {
@@ -49,7 +49,7 @@ pub(super) fn of(load: Load, path: &Path, several: bool, changed_us: i64) -> Fou
     };
     let versions = versions(&load);
     let (stamped, server, hash) = (load.stamped, load.server, load.sha256);
-    run.phases = phases(load.told.phases, stamped);
+    run.phases = phases(load.log.phases, stamped);
     let mut found = FoundRun {
         run,
         seconds: Spool::default(),
@@ -73,12 +73,12 @@ fn factors(load: &Load) -> BTreeMap<String, String> {
 }
 
 fn figures(load: &Load) -> Figures {
-    let told = [
-        (figures::CHILD_REPORTED_S, load.told.overall_s.map(|seconds| seconds as f64)),
-        (figures::CHILD_PEAK_MEMORY_BYTES, load.told.peak_memory_bytes.map(|bytes| bytes as f64)),
+    let reported = [
+        (figures::CHILD_REPORTED_S, load.log.overall_s.map(|seconds| seconds as f64)),
+        (figures::CHILD_PEAK_MEMORY_BYTES, load.log.peak_memory_bytes.map(|bytes| bytes as f64)),
     ];
     let mut figures = load.resources.figures.clone();
-    figures.extend(told.into_iter().filter_map(|(of, value)| Some((of, value?))));
+    figures.extend(reported.into_iter().filter_map(|(of, value)| Some((of, value?))));
     figures
 }
 
@@ -88,7 +88,7 @@ fn settings(load: &Load) -> Vec<Setting> {
 }
 
 fn versions(load: &Load) -> Vec<RunEvent> {
-    let named = [("osm2pgsql", &load.told.version), ("PostGIS", &load.postgis)];
+    let named = [("osm2pgsql", &load.log.version), ("PostGIS", &load.postgis)];
     let event = |(program, version): (&str, &Option<String>)| {
         let detail = format!("{program} {}", version.as_ref()?);
         Some(RunEvent { time_us: 0, kind: "version".to_owned(), detail })
@@ -101,7 +101,7 @@ fn artifact(load: &Load) -> Artifact {
         name: format!("log/{WORKLOAD}"),
         media_type: "text/plain".to_owned(),
         caption: "what osm2pgsql said, without progress and statements".to_owned(),
-        bytes: load.told.text.clone().into_bytes(),
+        bytes: load.log.text.clone().into_bytes(),
     }
 }
 
@@ -125,7 +125,7 @@ fn notes(load: &Load) -> Vec<String> {
         say("the beginning of the log is missing");
     }
     let span_s = load.clock.span_us() / 1_000_000;
-    if let Some(overall_s) = load.told.overall_s.filter(|_| load.stamped && load.from_the_start)
+    if let Some(overall_s) = load.log.overall_s.filter(|_| load.stamped && load.from_the_start)
         && overall_s.abs_diff(span_s) > APART_S
     {
         notes.push(format!(
@@ -174,14 +174,14 @@ fn judge(load: &Load, by: &str) -> (Validity, Vec<Doubt>) {
         validity = Validity::Invalid;
         doubts.push(Doubt { reason: Reason::Errors, detail });
     };
-    if let Some(error) = &load.told.error {
+    if let Some(error) = &load.log.error {
         failed(error.clone());
     }
     if let Some(how) = &load.resources.failed {
         failed(how.clone());
     }
-    match load.told.overall_s {
-        None if load.told.error.is_none() && load.resources.failed.is_none() => {
+    match load.log.overall_s {
+        None if load.log.error.is_none() && load.resources.failed.is_none() => {
             failed("the log ends early: it does not say how long osm2pgsql took".to_owned());
         }
         Some(seconds @ 0..FEW_SECONDS) => {

@@ -1,7 +1,8 @@
 //! Values of a report's lines, stored in its fields.
 
 use super::line::{self, Key};
-use super::model::{Figures, Report, ReportScript};
+use super::model::{Printed, Report, ReportScript};
+use spec::figures::{self, Id, Values};
 
 /// Sets a value that is not set yet: later lines with the same words are not pgbench's.
 fn set<T>(place: &mut Option<T>, value: Option<T>, key: Key, rest: &str) -> Result<(), String> {
@@ -16,6 +17,20 @@ fn set<T>(place: &mut Option<T>, value: Option<T>, key: Key, rest: &str) -> Resu
     Ok(())
 }
 
+/// The same for a figure.
+fn set_figure<T: Copy>(
+    values: &mut Values<T>,
+    of: Id<T>,
+    value: Option<T>,
+    key: Key,
+    rest: &str,
+) -> Result<(), String> {
+    let mut place = values.get(of);
+    set(&mut place, value, key, rest)?;
+    values.extend(place.map(|value| (of, value)));
+    Ok(())
+}
+
 impl Report {
     pub(super) fn take(&mut self, key: Key, rest: &str) -> Result<(), String> {
         let (whole, real) = (|| line::whole(rest), || line::real(rest));
@@ -26,7 +41,7 @@ impl Report {
             Key::Protocol => set(&mut self.protocol, Some(rest.to_owned()), key, rest),
             Key::Clients => set(&mut self.clients, whole(), key, rest),
             Key::Threads => set(&mut self.threads, whole(), key, rest),
-            Key::MaxTries => set(&mut self.max_tries, whole(), key, rest),
+            Key::MaxTries => set_figure(&mut self.figures, figures::MAX_TRIES, real(), key, rest),
             Key::PerClient => set(&mut self.per_client, whole(), key, rest),
             Key::Duration => set(&mut self.duration_s, real(), key, rest),
             Key::Processed => {
@@ -38,16 +53,17 @@ impl Report {
             Key::Lag => {
                 let most = rest.split_once("(max ").and_then(|(_, most)| line::real(most)).unwrap_or(0.0);
                 // Without a transaction it is NaN; it still shows that there was a schedule.
-                self.lag_ms = Some((real().unwrap_or(0.0), most));
+                let mean = real().unwrap_or(0.0);
+                self.figures.extend([(figures::LAG_MEAN_US, mean * 1e3), (figures::LAG_MAX_US, most * 1e3)]);
                 Ok(())
             }
-            Key::Connect => set(&mut self.connect_ms, real(), key, rest),
+            Key::Connect => set_figure(&mut self.figures, figures::CONNECT_MS, real(), key, rest),
             Key::Reconnect => {
-                self.reconnect_ms = real();
+                self.figures.extend(real().map(|ms| (figures::RECONNECT_MEAN_MS, ms)));
                 Ok(())
             }
             Key::Tps => self.rate(rest),
-            _ => self.figures.take(key, rest),
+            _ => self.printed.take(key, rest),
         }
     }
 
@@ -55,34 +71,37 @@ impl Report {
     /// processed.
     fn late(&mut self, rest: &str) -> Result<(), String> {
         let Some((limit, counts)) = rest.split_once(" ms latency limit: ") else { return Ok(()) };
-        set(&mut self.limit_ms, line::real(limit), Key::Late, rest)?;
+        let limit = line::real(limit);
+        set_figure(&mut self.figures, figures::LATENCY_LIMIT_MS, limit, Key::Late, rest)?;
         self.skipped_processed = !counts.split(' ').next().unwrap_or_default().contains('/');
         set(&mut self.late, line::whole(counts), Key::Late, rest)
     }
 
     /// `12.5 (including connections establishing)`: 13 and earlier print it with and without.
     fn rate(&mut self, rest: &str) -> Result<(), String> {
+        let including = self.figures.get(figures::TPS_WITH_CONNECTING);
         if rest.contains("(including connections") {
-            self.tps_with_connecting = self.tps_with_connecting.or(line::real(rest));
+            let including = including.or(line::real(rest));
+            self.figures.extend(including.map(|tps| (figures::TPS_WITH_CONNECTING, tps)));
             // A report may have been cut before the second rate; then only this one exists.
-            self.tps = self.tps.or(self.tps_with_connecting);
-        } else if self.tps.is_none() || self.tps == self.tps_with_connecting {
+            self.tps = self.tps.or(including);
+        } else if self.tps.is_none() || self.tps == including {
             self.tps = line::real(rest).or(self.tps);
         }
         Ok(())
     }
 }
 
-impl Figures {
+impl Printed {
     pub(super) fn take(&mut self, key: Key, rest: &str) -> Result<(), String> {
-        let place = match key {
-            Key::Failed => &mut self.failed,
-            Key::Serialization => &mut self.serialization,
-            Key::Deadlock => &mut self.deadlock,
-            Key::Other => &mut self.other,
-            Key::Retried => &mut self.retried,
-            Key::Retries => &mut self.retries,
-            Key::Skipped => &mut self.skipped,
+        let counter = match key {
+            Key::Failed => figures::FAILED,
+            Key::Serialization => figures::SERIALIZATION_FAILURES,
+            Key::Deadlock => figures::DEADLOCK_FAILURES,
+            Key::Other => figures::OTHER_FAILURES,
+            Key::Retried => figures::RETRIED,
+            Key::Retries => figures::RETRIES,
+            Key::Skipped => figures::SKIPPED,
             Key::Latency => {
                 self.latency_ms = self.latency_ms.or(line::real(rest));
                 return Ok(());
@@ -93,7 +112,7 @@ impl Figures {
             }
             _ => return Ok(()),
         };
-        set(place, line::whole(rest), key, rest)
+        set_figure(&mut self.counts, counter, line::whole(rest), key, rest)
     }
 }
 
@@ -115,7 +134,7 @@ impl ReportScript {
             | Key::Retries
             | Key::Skipped
             | Key::Latency
-            | Key::Stddev => return self.figures.take(key, rest).is_ok(),
+            | Key::Stddev => return self.printed.take(key, rest).is_ok(),
             _ => return false,
         }
         true

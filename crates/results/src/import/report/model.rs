@@ -1,6 +1,7 @@
 //! The values of a text report of pgbench.
 
 use spec::Counts;
+use spec::figures::{self, Counters, Figures};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::import) struct Report {
@@ -19,27 +20,20 @@ pub(in crate::import) struct Report {
     pub(in crate::import) partitions: Option<u64>,
     pub(in crate::import) clients: Option<u64>,
     pub(in crate::import) threads: Option<u64>,
-    pub(in crate::import) max_tries: Option<u64>,
     pub(in crate::import) per_client: Option<u64>,
     pub(in crate::import) duration_s: Option<f64>,
     /// Transactions "actually processed", as printed.
     pub(in crate::import) processed: Option<u64>,
     /// The requested number (`-t`).
     pub(in crate::import) wanted: Option<u64>,
+    pub(in crate::import) printed: Printed,
+    /// Limits, lag and connecting times, as they are stored. The lag is present with `-R` only.
     pub(in crate::import) figures: Figures,
-    pub(in crate::import) limit_ms: Option<f64>,
     pub(in crate::import) late: Option<u64>,
     /// Whether the version counts skipped transactions as processed (9.5 to 10).
     pub(in crate::import) skipped_processed: bool,
-    /// Mean and maximum of the schedule lag, ms; present with `-R` only.
-    pub(in crate::import) lag_ms: Option<(f64, f64)>,
-    pub(in crate::import) connect_ms: Option<f64>,
-    /// Mean time to connect, ms (`-C`).
-    pub(in crate::import) reconnect_ms: Option<f64>,
     /// Transactions per second: without the initial connections, or with the reconnections of `-C`.
     pub(in crate::import) tps: Option<f64>,
-    /// Transactions per second with connecting included (13 and earlier print both).
-    pub(in crate::import) tps_with_connecting: Option<f64>,
     /// Scripts, if there are several; one unnamed script with the statements of a single one and `-r`.
     pub(in crate::import) scripts: Vec<ReportScript>,
     pub(in crate::import) seed: Option<u64>,
@@ -50,14 +44,8 @@ pub(in crate::import) struct Report {
 
 /// Figures that are printed for the whole run and for each script.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::import) struct Figures {
-    pub(in crate::import) failed: Option<u64>,
-    pub(in crate::import) serialization: Option<u64>,
-    pub(in crate::import) deadlock: Option<u64>,
-    pub(in crate::import) other: Option<u64>,
-    pub(in crate::import) retried: Option<u64>,
-    pub(in crate::import) retries: Option<u64>,
-    pub(in crate::import) skipped: Option<u64>,
+pub(in crate::import) struct Printed {
+    pub(in crate::import) counts: Counters,
     pub(in crate::import) latency_ms: Option<f64>,
     pub(in crate::import) stddev_ms: Option<f64>,
 }
@@ -71,7 +59,7 @@ pub(in crate::import) struct ReportScript {
     pub(in crate::import) total: Option<u64>,
     /// Successful transactions (18 and later).
     pub(in crate::import) processed: Option<u64>,
-    pub(in crate::import) figures: Figures,
+    pub(in crate::import) printed: Printed,
     /// Latency of each statement (`-r`).
     pub(in crate::import) statements: Vec<Statement>,
 }
@@ -103,14 +91,14 @@ impl Report {
     pub(in crate::import) fn succeeded(&self) -> u64 {
         let processed = self.processed.unwrap_or(0);
         if self.skipped_processed {
-            processed.saturating_sub(self.figures.skipped.unwrap_or(0))
+            processed.saturating_sub(self.printed.counts.count(figures::SKIPPED))
         } else {
             processed
         }
     }
 
     pub(in crate::import) fn throttled(&self) -> bool {
-        self.lag_ms.is_some()
+        self.figures.get(figures::LAG_MEAN_US).is_some()
     }
 
     /// Length of the measured part, seconds, derived from the rate; `None` if unknown.
@@ -141,34 +129,24 @@ impl Report {
             return vec![self.counts()];
         }
         let one = |script: &ReportScript| {
-            let skipped = if self.skipped_processed { script.figures.skipped.unwrap_or(0) } else { 0 };
+            let skipped =
+                if self.skipped_processed { script.printed.counts.count(figures::SKIPPED) } else { 0 };
             let ok = script.processed.or(script.total).unwrap_or(0).saturating_sub(skipped);
-            script.figures.counts(ok, 0)
+            script.printed.counts(ok, 0)
         };
         self.scripts.iter().map(one).collect()
     }
 
     pub(in crate::import) fn counts(&self) -> Counts {
         let late = self.late.unwrap_or(0).min(self.succeeded());
-        self.figures.counts(self.succeeded() - late, late)
+        self.printed.counts(self.succeeded() - late, late)
     }
 }
 
-impl Figures {
+impl Printed {
     /// Counters, with the given successful and late transactions.
     pub(in crate::import) fn counts(&self, ok: u64, late: u64) -> Counts {
-        Counts {
-            ok,
-            late,
-            failed: self.failed.unwrap_or(0),
-            serialization_failures: self.serialization.unwrap_or(0),
-            deadlock_failures: self.deadlock.unwrap_or(0),
-            other_failures: self.other.unwrap_or(0),
-            skipped: self.skipped.unwrap_or(0),
-            retried: self.retried.unwrap_or(0),
-            retries: self.retries.unwrap_or(0),
-            ..Counts::default()
-        }
+        Counts { ok, late, ..Counts::of(&self.counts) }
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Place {
 
 /// Requests for one of them, over one run or several of an arm.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct PlaceRequests {
     pub layer: String,
     /// Completed transactions, in time or late: a tile each, or a view.
     pub requests: u64,
@@ -41,7 +41,7 @@ pub struct Asked {
     pub sample: Option<TileSample>,
 }
 
-impl Asked {
+impl PlaceRequests {
     /// Share of empty answers, 0..=1; `None` without answers.
     #[must_use]
     pub fn empty_share(&self) -> Option<f64> {
@@ -115,9 +115,9 @@ pub fn layers(run: &Run) -> Vec<&str> {
 
 /// Requests of a run for each layer and zoom; with a cache, hits and misses separately, too.
 #[must_use]
-pub fn asked(run: &Run) -> BTreeMap<Place, Asked> {
+pub fn requests(run: &Run) -> BTreeMap<Place, PlaceRequests> {
     let layers = layers(run);
-    let mut found: BTreeMap<Place, Asked> = BTreeMap::new();
+    let mut found: BTreeMap<Place, PlaceRequests> = BTreeMap::new();
     let parts = run.scripts.iter().enumerate().filter_map(|(at, script)| Some((at, script.part.as_ref()?)));
     for (position, part) in parts {
         let Some(layer) = layers.iter().position(|own| *own == part.layer) else { continue };

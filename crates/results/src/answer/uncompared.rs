@@ -8,7 +8,7 @@ use crate::data::ReportData;
 
 /// The figures of some runs, if there are no arms to compare yet.
 #[derive(Debug, Clone)]
-pub enum Instead {
+pub enum Uncompared {
     OnlyJobs,
     NoValidRun,
     OneJob {
@@ -41,7 +41,7 @@ pub enum Instead {
     },
 }
 
-impl Instead {
+impl Uncompared {
     pub(super) fn of(data: &ReportData) -> Self {
         let usable: Vec<&Run> = data.grid_runs().filter(|run| run.validity != Validity::Invalid).collect();
         let runs = usable.len();

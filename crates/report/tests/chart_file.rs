@@ -3,9 +3,9 @@
 mod fixture;
 
 use fixture::{Shape, data, remade};
-use report::{Alone, charts};
+use report::{ChartFile, charts};
 
-fn named<'a>(all: &'a [Alone], name: &str) -> &'a Alone {
+fn named<'a>(all: &'a [ChartFile], name: &str) -> &'a ChartFile {
     let names = || all.iter().map(|chart| &chart.name).collect::<Vec<_>>();
     all.iter().find(|chart| chart.name == name).unwrap_or_else(|| panic!("no {name} among {:?}", names()))
 }

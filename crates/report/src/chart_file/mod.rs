@@ -21,7 +21,7 @@ const LEADING: f64 = 1.35;
 
 /// A chart as a separate file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Alone {
+pub struct ChartFile {
     pub name: String,
     pub title: String,
     pub svg: String,
@@ -29,8 +29,8 @@ pub struct Alone {
 
 /// All charts of an experiment's report, in its order.
 #[must_use]
-pub fn charts(data: &ReportData) -> Vec<Alone> {
-    let mut found: Vec<Alone> = Vec::new();
+pub fn charts(data: &ReportData) -> Vec<ChartFile> {
+    let mut found: Vec<ChartFile> = Vec::new();
     for chart in SECTIONS.iter().flat_map(|section| block::charts((section.blocks)(data))) {
         let Some(drawing) = chart.draw(chart.width()) else { continue };
         let plain = name_of(chart.title());
@@ -39,7 +39,7 @@ pub fn charts(data: &ReportData) -> Vec<Alone> {
         let name =
             std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or_default();
         let svg = svg(data, chart.as_ref(), drawing);
-        found.push(Alone { name, title: chart.title().to_owned(), svg });
+        found.push(ChartFile { name, title: chart.title().to_owned(), svg });
     }
     found
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Group, Node, Options, Tree, fontdb};
 
-use super::Alone;
+use super::ChartFile;
 
 const PLAIN: &[u8] = include_bytes!("font/DejaVuSans.ttf");
 const BOLD: &[u8] = include_bytes!("font/DejaVuSans-Bold.ttf");
@@ -34,7 +34,7 @@ pub enum PictureError {
     Png(String),
 }
 
-impl Alone {
+impl ChartFile {
     /// The chart as PNG, on white, two dots per unit.
     ///
     /// # Errors
@@ -90,12 +90,12 @@ fn missing(tree: &Tree) -> String {
 mod tests {
     use super::*;
 
-    fn alone(words: &str) -> Alone {
+    fn alone(words: &str) -> ChartFile {
         let svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"200\" height=\"40\"><rect width=\"200\" height=\"40\" \
              fill=\"#fff\"/><text x=\"5\" y=\"25\" font-family=\"No Such Font, sans-serif\" font-size=\"13\">{words}</text></svg>"
         );
-        Alone { name: "a".into(), title: "a".into(), svg }
+        ChartFile { name: "a".into(), title: "a".into(), svg }
     }
 
     #[test]

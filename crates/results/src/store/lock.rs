@@ -18,7 +18,7 @@ use crate::error::from_io;
 /// SQLite's.
 #[derive(Debug)]
 #[must_use = "others may measure the same as soon as it is dropped"]
-pub struct Alone {
+pub struct ExperimentLock {
     _file: File,
     path: PathBuf,
 }
@@ -28,7 +28,7 @@ impl Store {
     ///
     /// # Errors
     /// When another process holds the lock, or no file can be created next to the results.
-    pub fn alone_with(&self, hash: &str) -> Result<Alone, Error> {
+    pub fn alone_with(&self, hash: &str) -> Result<ExperimentLock, Error> {
         let failed = |error: io::Error| from_io(&self.path, &error);
         // Resolves other names of the same file.
         let mut name = self.path.canonicalize().map_err(failed)?.into_os_string();
@@ -46,7 +46,7 @@ impl Store {
                 Ok(()) => {
                     // The disk may be full: the number is only for messages.
                     let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
-                    return Ok(Alone { _file: file, path });
+                    return Ok(ExperimentLock { _file: file, path });
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
@@ -54,7 +54,7 @@ impl Store {
     }
 }
 
-impl Drop for Alone {
+impl Drop for ExperimentLock {
     fn drop(&mut self) {
         // While the lock is held, no other process takes the file.
         let _ = std::fs::remove_file(&self.path);
