@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::client::Abort;
 use crate::client::Time;
-use crate::error::EngineError;
 use crate::measured::{Second, Stretch, ThreadFigures};
 use crate::observer::{Entry, Message};
 use crate::wake::Notify;
+use spec::Error;
 use stats::Histogram;
 
 /// Orders from the caller's thread; read once per turn, rarely written.
@@ -149,7 +149,7 @@ pub(crate) enum Report {
         warm: Option<Box<Histogram>>,
     },
     Failed {
-        error: EngineError,
+        error: Error,
     },
     Finished {
         thread: usize,

@@ -35,7 +35,7 @@ mod views;
 mod workload;
 
 pub use answers::{Answer, AnswerColumn, Sampled, ScriptAnswers};
-pub use error::WorkloadError;
+pub use error::WrongOption;
 pub use fields::fields;
 pub use link::address_of;
 pub use list::{Preparation, PreparedFrom, Spec};

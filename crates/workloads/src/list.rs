@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use spec::Error;
 use spec::plan::Options;
 
-use crate::error::WorkloadError;
 use crate::fields::fields;
 use crate::jobs::{Job, file_name, must_be_readable};
 use crate::pgbench::init;
@@ -154,8 +154,8 @@ impl Spec {
     /// Checks ranges and words, without reading files.
     ///
     /// # Errors
-    /// [`WorkloadError::Option`] naming the key, e.g. `tiles.zooms`.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
+    /// An error with a [`WrongOption`](crate::WrongOption), which names the key, e.g. `tiles.zooms`.
+    pub fn validate(&self) -> Result<(), Error> {
         match self {
             Self::Pgbench(options) => options.validate(),
             Self::Tiles(options) => options.validate(),
@@ -232,7 +232,7 @@ impl Spec {
     ///
     /// # Errors
     /// As [`Spec::validate`], and when files cannot be read or parsed.
-    pub fn open(&self, folder: &std::path::Path) -> Result<Work, WorkloadError> {
+    pub fn open(&self, folder: &std::path::Path) -> Result<Work, Error> {
         self.validate()?;
         Ok(match self {
             Self::Pgbench(options) => Work::Clients(Box::new(pgbench::Pgbench::open(options, folder)?)),
@@ -344,7 +344,7 @@ impl Preparation {
 
     /// What is wrong with ranges and words, each with the way to the table it is in: `osm`, `[1]`.
     #[must_use]
-    pub fn problems(&self) -> Vec<(Vec<String>, WorkloadError)> {
+    pub fn problems(&self) -> Vec<(Vec<String>, Error)> {
         let mut found = Vec::new();
         for (index, load) in self.osm.iter().enumerate() {
             let earlier = || self.osm[..index].iter().any(|earlier| earlier.prefix == load.prefix);

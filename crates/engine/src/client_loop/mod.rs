@@ -31,10 +31,12 @@ use self::serve::Serving;
 use self::thread::{Lent, Tally, Thread};
 use self::timers::{Timer, Timers};
 use self::turn::Turn;
+use spec::Error;
+
 use crate::client::{Client, Endpoint, Link, Notes, Time};
 use crate::control::{Control, Report};
 use crate::driver::Driver;
-use crate::error::EngineError;
+use crate::error;
 use crate::measured::Second;
 use crate::plan::{Pace, Plan};
 use crate::recorder::{Outbox, Recorder};
@@ -133,7 +135,7 @@ impl<D: Driver> ClientLoop<D> {
     ///
     /// # Errors
     /// When a client fails before the load starts, or the driver cannot wait.
-    pub(crate) fn turn(&mut self) -> Result<bool, EngineError> {
+    pub(crate) fn turn(&mut self) -> Result<bool, Error> {
         self.wait()?;
         self.take_order();
         self.change_phase()?;
@@ -168,7 +170,7 @@ impl<D: Driver> ClientLoop<D> {
     }
 
     /// Ends a turn, sleeps, begins the next one.
-    fn wait(&mut self) -> Result<(), EngineError> {
+    fn wait(&mut self) -> Result<(), Error> {
         let (until, wakes_at) = (self.due(), self.deadline());
         let thread = &mut self.thread;
         thread.recorder.outbox.send_notices();
@@ -177,7 +179,7 @@ impl<D: Driver> ClientLoop<D> {
             thread.recorder.turn(now, took);
         }
         let driver_now = thread.turn.driver_time(now);
-        self.driver.wait(driver_now, wakes_at).map_err(EngineError::system("wait for the sockets"))?;
+        self.driver.wait(driver_now, wakes_at).map_err(error::system("wait for the sockets"))?;
         thread.turn.open(until);
         thread.lent.wakes.take(&mut self.woken);
         let overslept = thread.turn.now.saturating_sub(until.max(now));

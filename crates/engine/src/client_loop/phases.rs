@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use spec::{Class, Error};
+
 use super::link::LinkState;
 use super::progress::Phase;
 use super::seat::{Seat, State};
@@ -11,7 +13,7 @@ use super::{Assignment, ClientLoop};
 use crate::client::Time;
 use crate::control::{Control, Report};
 use crate::driver::Driver;
-use crate::error::EngineError;
+use crate::error::NotConnected;
 use crate::plan::{Pace, Until};
 use crate::recorder::Activity;
 
@@ -85,7 +87,7 @@ impl<D: Driver> ClientLoop<D> {
     ///
     /// # Errors
     /// When a client is not ready in time.
-    pub(super) fn change_phase(&mut self) -> Result<(), EngineError> {
+    pub(super) fn change_phase(&mut self) -> Result<(), Error> {
         let control = &self.coordination.control;
         let (now, ends) = (self.thread.turn.now, control.end());
         self.thread.progress.stopped = control.stopped();
@@ -111,7 +113,7 @@ impl<D: Driver> ClientLoop<D> {
         Ok(())
     }
 
-    fn set_up(&mut self, reported: bool) -> Result<(), EngineError> {
+    fn set_up(&mut self, reported: bool) -> Result<(), Error> {
         let Self { thread, coordination, .. } = self;
         let now = thread.turn.now;
         if !reported && thread.tally.unsettled == 0 {
@@ -127,14 +129,17 @@ impl<D: Driver> ClientLoop<D> {
         Ok(())
     }
 
-    fn not_ready(&self) -> EngineError {
+    fn not_ready(&self) -> Error {
         let waiting = self.seats.iter().find(|seat| !seat.settled);
         let doing: Vec<String> = waiting.iter().flat_map(|seat| &seat.links).map(LinkState::doing).collect();
-        EngineError::SetupTimeout {
-            client: waiting.map_or(0, |seat| seat.number),
-            waited: self.thread.progress.plan.connect_timeout,
-            doing: doing.join(", "),
-        }
+        let client = waiting.map_or(0, |seat| seat.number);
+        let waited_s = self.thread.progress.plan.connect_timeout as f64 / 1e9;
+        let what = format!(
+            "client {client} was not ready after {waited_s:.1} s: {}; check the address and the server's load, or allow more \
+             time",
+            doing.join(", ")
+        );
+        Error::new(Class::Unreachable, what).attach(NotConnected::TooSlow)
     }
 
     fn begin_load(&mut self, load: Time) {

@@ -11,11 +11,11 @@ use super::outages::Outages;
 use crate::client::Time;
 use crate::client_loop::GAP;
 use crate::control::{Batch, Control, Notice, Report};
-use crate::error::EngineError;
 use crate::measured::{Measured, Stretch, ThreadFigures};
 use crate::observer::Observer;
 use crate::plan::{Load, Plan, Until};
 use crate::stop::Stop;
+use spec::Error;
 use stats::Histogram;
 
 /// How long transactions may stay open after the end before the observer is called, ns.
@@ -38,7 +38,7 @@ pub(crate) struct Coordinator<'a> {
     load: Option<Time>,
     measuring_reported: bool,
     told_waiting: bool,
-    failure: Option<EngineError>,
+    failure: Option<Error>,
 }
 
 /// Number of threads in each state.
@@ -224,7 +224,7 @@ impl<'a> Coordinator<'a> {
         self.end_at(self.hold.run_time(now), now);
     }
 
-    pub(crate) fn take_failure(&mut self) -> Option<EngineError> {
+    pub(crate) fn take_failure(&mut self) -> Option<Error> {
         self.failure.take()
     }
 
@@ -242,7 +242,7 @@ impl<'a> Coordinator<'a> {
     ///
     /// # Errors
     /// Of the first thread that could not continue.
-    pub(crate) fn into_measured(self) -> Result<Measured, EngineError> {
+    pub(crate) fn into_measured(self) -> Result<Measured, Error> {
         let end = self.planned_end().min(self.control.end());
         let Self { plan, observer, gathered, hold, load, failure, clients, .. } = self;
         if let Some(failure) = failure {

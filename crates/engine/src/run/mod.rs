@@ -20,11 +20,12 @@ use crate::client::{Client, Time};
 use crate::client_loop::{Assignment, ClientLoop};
 use crate::control::{Control, Report};
 use crate::driver::{Chosen, Clock, Driver, Epoch, choose, with_sleep};
-use crate::error::EngineError;
+use crate::error;
 use crate::measured::{Measured, Stretch};
 use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::stop::Stop;
+use spec::Error;
 use stats::Histogram;
 
 /// Prefix of the names of load threads; their number follows.
@@ -53,7 +54,7 @@ pub fn run(
     clients: Vec<Box<dyn Client>>,
     observer: &mut dyn Observer,
     stop: &Stop,
-) -> Result<Measured, EngineError> {
+) -> Result<Measured, Error> {
     Run::begin(plan, clients, observer, stop)?.conclude()
 }
 
@@ -83,7 +84,7 @@ impl<'a> Run<'a> {
         clients: Vec<Box<dyn Client>>,
         observer: &'a mut dyn Observer,
         stop: &Stop,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, Error> {
         let mut run = Self::begin(plan, clients, observer, stop)?;
         run.attend(None, |coordinator| coordinator.is_idle());
         match run.coordinator.take_failure() {
@@ -130,7 +131,7 @@ impl<'a> Run<'a> {
     ///
     /// # Panics
     /// As [`run`].
-    pub fn finish(mut self) -> Result<Measured, EngineError> {
+    pub fn finish(mut self) -> Result<Measured, Error> {
         self.coordinator.finish(self.epoch.now());
         self.conclude()
     }
@@ -140,7 +141,7 @@ impl<'a> Run<'a> {
         clients: Vec<Box<dyn Client>>,
         observer: &'a mut dyn Observer,
         stop: &Stop,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self, Error> {
         check(plan, &clients)?;
         let (reports, inbox) = mpsc::channel();
         let control = Arc::new(Control::new());
@@ -164,14 +165,14 @@ impl<'a> Run<'a> {
                 drive(assignment, epoch, &on_drop.0);
             };
             let thread = thread::Builder::new().name(name).spawn(body);
-            let thread = thread.map_err(|source| EngineError::System { what: "start a thread", source })?;
+            let thread = thread.map_err(error::system("start a thread"))?;
             run.threads.handles.push(thread);
         }
         Ok(run)
     }
 
     /// Serves the run until all threads are gone, and returns the figures.
-    fn conclude(mut self) -> Result<Measured, EngineError> {
+    fn conclude(mut self) -> Result<Measured, Error> {
         self.attend(None, |_| false);
         if let Some(panic) = self.threads.join() {
             std::panic::resume_unwind(panic);
@@ -252,7 +253,7 @@ fn drive(assignment: Assignment, epoch: Epoch, reports: &Sender<Report>) {
     }
 }
 
-fn turn_to_the_end<D: Driver>(mut client_loop: ClientLoop<D>) -> Result<(), EngineError> {
+fn turn_to_the_end<D: Driver>(mut client_loop: ClientLoop<D>) -> Result<(), Error> {
     while client_loop.turn()? {}
     Ok(())
 }

@@ -17,12 +17,12 @@ use crate::client::{Client, Time};
 use crate::client_loop::ClientLoop;
 use crate::control::{Control, Report};
 use crate::driver::Clock;
-use crate::error::EngineError;
 use crate::measured::{Measured, Stretch};
 use crate::observer::Observer;
 use crate::plan::Plan;
 use crate::run::{Coordinator, assign, check};
 use crate::stop::Stop;
+use spec::Error;
 use world::{Bell, SimClock, SimDriver, World};
 
 /// Length of a turn that follows another of the same thread at the same time, ns; without it a load that
@@ -45,7 +45,7 @@ pub fn simulate(
     server: &mut dyn Server,
     observer: &mut dyn Observer,
     stop: &Stop,
-) -> Result<Measured, EngineError> {
+) -> Result<Measured, Error> {
     simulate_held(plan, clients, server, observer, stop, |_| Next::Finish)
 }
 
@@ -73,7 +73,7 @@ pub fn simulate_held(
     observer: &mut dyn Observer,
     stop: &Stop,
     mut next: impl FnMut(Option<Stretch>) -> Next,
-) -> Result<Measured, EngineError> {
+) -> Result<Measured, Error> {
     check(plan, &clients)?;
     let (reports, inbox) = mpsc::channel();
     let control = Arc::new(Control::new());

@@ -51,7 +51,7 @@ pub fn load_osm(
     options.validate()?;
     if options.has_extract() {
         let tried = std::path::absolute(&options.extract).unwrap_or_else(|_| options.extract.clone());
-        osm::extract::check(&tried).map_err(workloads::WorkloadError::from)?;
+        osm::extract::check(&tried)?;
     }
     let plan = planned_preparation(&Preparation { osm: vec![options.clone()], ..Preparation::default() })?;
     let synthetic = options.synthetic().map(|synthetic| format!("a {}", synthetic.words()));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Run, Stretch};
 use server::host::{HostSample, ServerCpu};
-use spec::{Slice, figures};
+use spec::{Class, Error, Slice, figures};
 use stats::Histogram;
 
 /// Bounds of a slice.
@@ -51,14 +51,6 @@ pub(crate) struct Taken {
     pub(crate) hung: Option<usize>,
 }
 
-/// The requested slice is too short for these transactions.
-#[derive(Debug, thiserror::Error)]
-#[error("slices of {} hold less than two transactions of a client: half of them take longer than {}", words(*asked), words(*median))]
-pub struct TooShort {
-    asked: Duration,
-    median: Duration,
-}
-
 #[derive(Debug, PartialEq, Eq)]
 enum Cut {
     /// Slices of each arm in so many quads, and the drain that voids one.
@@ -74,7 +66,7 @@ enum Cut {
 
 /// Lets connected, held runs take turns until each has had its load; `servers` are pids of the servers whose
 /// CPU time is read around each turn, by arm.
-pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>]) -> Result<Taken, TooShort> {
+pub(crate) fn take(runs: &mut [Run<'_>], turns: &Turns, servers: &[Option<u32>]) -> Result<Taken, Error> {
     let mut taken = Taken { slices: vec![Vec::new(); runs.len()], ..Taken::default() };
     for (arm, run) in runs.iter_mut().enumerate() {
         run.release(turns.warmup);
@@ -202,15 +194,23 @@ fn usual_length(warm: &[&Histogram]) -> Duration {
 }
 
 impl Cut {
-    fn of(warm: &[&Histogram], turns: &Turns) -> Result<Self, TooShort> {
+    fn of(warm: &[&Histogram], turns: &Turns) -> Result<Self, Error> {
         let median = longest(warm, 0.5);
         let uncut = |why: String| Ok(Self::Uncut { why });
         if warm.iter().any(|warm| warm.count() == 0) {
             return uncut("in the warm-up no transaction ended".to_owned());
         }
         if let Some(asked) = turns.length.filter(|asked| *asked < FEWEST_MEDIANS * median) {
-            let short = TooShort { asked, median };
-            return if turns.strict { Err(short) } else { uncut(short.to_string()) };
+            let short = format!(
+                "slices of {} hold less than two transactions of a client: half of them take longer than {}",
+                words(asked),
+                words(median)
+            );
+            if !turns.strict {
+                return uncut(short);
+            }
+            let hint = "a longer `slices`, or none: then pgdyno chooses";
+            return Err(Error::new(Class::BadInput, short).with_hint(hint));
         }
         if MEDIANS * median > LONGEST {
             return uncut(format!(

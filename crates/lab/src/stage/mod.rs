@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use protocol::Address;
 use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::{ControlError, Limits};
-use spec::Class;
+use spec::{Class, Error};
 use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
 
 use crate::error::LabError;
@@ -263,7 +263,7 @@ impl Stage {
     /// Calls `work` with what workloads need outside the timed part.
     pub(crate) fn with_site<T>(
         &mut self,
-        work: impl FnOnce(&mut Site<'_>) -> Result<T, workloads::WorkloadError>,
+        work: impl FnOnce(&mut Site<'_>) -> Result<T, Error>,
     ) -> Result<T, LabError> {
         self.control()?;
         let Some(control) = self.control.as_mut() else { unreachable!("control() opened it") };

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use protocol::http::Url;
 use serde::{Deserialize, Serialize};
+use spec::Error;
 
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::file_name;
 
 /// `http = { url = "http://127.0.0.1:3000/{z}/{x}/{y}", tiles = "list.txt" }`.
@@ -54,14 +55,14 @@ impl Options {
     }
 
     /// The parsed URL.
-    pub fn parsed(&self) -> Result<Url, WorkloadError> {
-        Url::parse(&self.url).map_err(|error| WorkloadError::option("http.url", error.to_string()))
+    pub fn parsed(&self) -> Result<Url, Error> {
+        Url::parse(&self.url).map_err(|error| error::option("http.url", error.to_string()))
     }
 
     /// Checks values.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
+    pub fn validate(&self) -> Result<(), Error> {
         let url = self.parsed()?;
-        let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("http.{key}"), problem));
+        let wrong = |key: &str, problem: String| Err(error::option(format!("http.{key}"), problem));
         match (&self.tiles, url.has_places()) {
             (None, true) => {
                 let problem = "is missing: the URL has places for tiles; name a file with one z/x/y a line, or an access log";

@@ -5,14 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Client;
-use spec::{Artifact, MapPart, TextKind};
+use spec::{Artifact, Error, MapPart, TextKind};
 
 use super::guard::{ask, probe, spread};
 use super::options::Options;
 use super::requests::Requests;
 use super::web::Web;
 use crate::answers::{Answer, NUMBER, SAMPLE, Sampled, ScriptAnswers};
-use crate::error::WorkloadError;
 use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
 use crate::trace::{self, Trace};
@@ -36,7 +35,7 @@ impl Http {
     ///
     /// # Errors
     /// When options are out of range, or the list cannot be read or is useless.
-    pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
+    pub fn open(options: &Options, folder: &Path) -> Result<Self, Error> {
         options.validate()?;
         let trace = match &options.tiles {
             Some(path) => trace::read(&folder.join(path))?,
@@ -98,11 +97,11 @@ impl Workload for Http {
         true
     }
 
-    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         self.web.check(site)
     }
 
-    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
+    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, Error> {
         let url = self.web.url().to_string();
         let tiles = (!self.trace.tiles.is_empty()).then(|| sha256_hex(self.trace.text.as_bytes()));
         let json = serde_json::json!({ "url": url, "tiles": tiles }).to_string();
@@ -113,11 +112,11 @@ impl Workload for Http {
         Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary })
     }
 
-    fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+    fn reset(&mut self, _site: &mut Site<'_>) -> Result<Vec<String>, Error> {
         Ok(Vec::new())
     }
 
-    fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
+    fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, Error> {
         let mut control = self.web.control(site)?;
         let mut answers = Vec::new();
         for request in spread(&self.requests, SAMPLE as usize) {
@@ -134,7 +133,7 @@ impl Workload for Http {
         Ok(Sampled::Answers(vec![ScriptAnswers { script, answers }]))
     }
 
-    fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
+    fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, Error> {
         let mut guarded = probe(&self.web, &self.requests, site)?;
         if self.options.may_be_empty {
             guarded.notes.extend(guarded.empty.take());
@@ -143,7 +142,7 @@ impl Workload for Http {
         Ok(guarded)
     }
 
-    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, Error> {
         Ok(Vec::new())
     }
 }
@@ -153,7 +152,7 @@ impl ClientWorkload for Http {
         self.items.clone()
     }
 
-    fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    fn clients(&self, _places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, Error> {
         self.web.clients(&self.requests, 1, wanted)
     }
 }

@@ -8,6 +8,7 @@ use osm::extract;
 use osm::log::{LoadLog, LogParser, table_made};
 use osm::synth::Synthetic;
 use protocol::postgres::sql::{Sql, quote_identifier};
+use spec::Error;
 use spec::figures::{self, Figures};
 
 use super::command::Command;
@@ -17,7 +18,7 @@ use super::nodes::{self, NodesFile};
 use super::options::Options;
 use super::others::{self, SetUpProgress};
 use super::program::{Osm2pgsql, find_version};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::{ChildEnd, Inputs, Job, JobReport, JobSite, file_name};
 
 /// A load, measured or for preparation.
@@ -52,7 +53,7 @@ struct End {
     end: ChildEnd,
     log: LoadLog,
     /// Why a table that it made could not be recorded.
-    not_noted: Option<WorkloadError>,
+    not_noted: Option<Error>,
 }
 
 impl Load {
@@ -82,7 +83,7 @@ impl Load {
     }
 
     /// Lists the existing tables, and refuses to replace one that is not from an earlier load.
-    pub(super) fn look(&self, sql: &mut dyn Sql) -> Result<Vec<others::Other>, WorkloadError> {
+    pub(super) fn look(&self, sql: &mut dyn Sql) -> Result<Vec<others::Other>, Error> {
         if self.options.replace {
             return Ok(Vec::new());
         }
@@ -105,7 +106,7 @@ impl Load {
 
     /// Checks that nothing is missing and no other tables would be lost, and starts to record what the load
     /// makes.
-    fn begin(&self, site: &mut JobSite<'_>) -> Result<Begun, WorkloadError> {
+    fn begin(&self, site: &mut JobSite<'_>) -> Result<Begun, Error> {
         let options = &self.options;
         options.validate()?;
         let extract = options.extract_in(site.extracts);
@@ -127,7 +128,7 @@ impl Load {
                 "{} is there already; name another file, remove it, or write replace = true",
                 file.path.display()
             );
-            return Err(WorkloadError::option("osm.flat_nodes", problem));
+            return Err(error::option("osm.flat_nodes", problem));
         }
         // Earlier builds had only one load.
         if self.name == FIRST {
@@ -145,7 +146,7 @@ impl Load {
         &self,
         site: &mut JobSite<'_>,
         begun: &Begun,
-    ) -> Result<(End, BTreeSet<String>), WorkloadError> {
+    ) -> Result<(End, BTreeSet<String>), Error> {
         let command = Command {
             options: &self.options,
             extract: &begun.extract,
@@ -173,7 +174,7 @@ impl Load {
             })
         };
         let end = others::kept(*runtime, &begun.others, &begun.called, run)?;
-        let lost = |problem: String| WorkloadError::program("osm2pgsql", problem);
+        let lost = |problem: String| error::program("osm2pgsql", problem);
         let end = end.map_err(lost)?;
         let log = parser.finish(end.wall_us);
         Ok((End { end, log, not_noted }, tables))
@@ -185,16 +186,16 @@ impl Load {
     }
 
     /// A unique name for the load's connections.
-    fn call(&self, sql: &mut dyn Sql) -> Result<String, WorkloadError> {
+    fn call(&self, sql: &mut dyn Sql) -> Result<String, Error> {
         let unique =
             "SELECT pg_backend_pid() || '-' || (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-        let unique = sql.scalar(unique).map_err(WorkloadError::sql("naming the load"))?.unwrap_or_default();
+        let unique = sql.scalar(unique).map_err(error::sql("naming the load"))?.unwrap_or_default();
         let called = format!("pgdyno load {unique}");
         *self.called.borrow_mut() = Some(called.clone());
         Ok(called)
     }
 
-    fn note(&self, sql: &mut dyn Sql, tables: &BTreeSet<String>, begun: &Begun) -> Result<(), WorkloadError> {
+    fn note(&self, sql: &mut dyn Sql, tables: &BTreeSet<String>, begun: &Begun) -> Result<(), Error> {
         made::note(sql, tables, &begun.before, (&begun.called, self.measured))
     }
 }
@@ -244,7 +245,7 @@ impl Job for Load {
     }
 
     /// Loads the extract; the error quotes osm2pgsql's last error line.
-    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
+    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {
         let begun = self.begin(site)?;
         let file = self.nodes_file();
         let is_own = file.map_or(Ok(false), |file| file.begin(site.sql, &begun.called))?;
@@ -280,7 +281,7 @@ impl Job for Load {
     }
 
     /// Removes what a failed load made.
-    fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
+    fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
         let Some(called) = self.called.take() else { return Ok(Vec::new()) };
         let replaced = made::replaced(sql, &called)?;
         let removed = made::remove(sql, Which::Of(&called)).map(drop);
@@ -327,11 +328,10 @@ fn known_by(path: &Path, loads: &[Load]) -> String {
     names.find(|name| !is_other(name)).unwrap_or(plain)
 }
 
-fn make_schemas(sql: &mut dyn Sql, schemas: &[String]) -> Result<(), WorkloadError> {
+fn make_schemas(sql: &mut dyn Sql, schemas: &[String]) -> Result<(), Error> {
     for schema in schemas {
         let make = format!("CREATE SCHEMA IF NOT EXISTS {}", quote_identifier(schema));
-        sql.execute(&make)
-            .map_err(WorkloadError::sql(format!("making schema {schema}, which osm.schemas names")))?;
+        sql.execute(&make).map_err(error::sql(format!("making schema {schema}, which osm.schemas names")))?;
     }
     Ok(())
 }
@@ -398,7 +398,7 @@ mod tests {
         }
     }
 
-    fn load(options: &Options, programs: &mut Played) -> Result<JobReport, WorkloadError> {
+    fn load(options: &Options, programs: &mut Played) -> Result<JobReport, Error> {
         let mut sql = FakeSql::new();
         sql.answer("pg_backend_pid() ||", &[&["42-1763888400"]]);
         Load::new(options.clone(), false).run(&mut JobSite {

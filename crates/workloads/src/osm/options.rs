@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use osm::synth::{Scale, Synthetic, USUAL_SEED};
 use protocol::postgres::sql::{Sql, quote_literal};
 use serde::{Deserialize, Serialize};
+use spec::Error;
 
 use super::made::is_of_all_loads;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::file_name;
 
 /// `osm = { extract = "malta.osm.pbf" }`.
@@ -208,21 +209,17 @@ impl Options {
 
     /// Whether these tables, named as in SQL, have a row, except for those of the middle and of osm2pgsql
     /// itself.
-    pub(super) fn makes_rows(
-        &self,
-        sql: &mut dyn Sql,
-        tables: &BTreeSet<String>,
-    ) -> Result<bool, WorkloadError> {
+    pub(super) fn makes_rows(&self, sql: &mut dyn Sql, tables: &BTreeSet<String>) -> Result<bool, Error> {
         let aside = MIDDLE.map(|name| format!("\"{}_{name}\"", self.prefix));
         let of_output = |table: &&String| !aside.contains(table) && !is_of_all_loads(table);
         for table in tables.iter().filter(of_output) {
             let asked = format!("SELECT to_regclass({})", quote_literal(table));
             let doing = || format!("looking for rows in {table}");
-            if sql.scalar(&asked).map_err(WorkloadError::sql(doing()))?.is_none() {
+            if sql.scalar(&asked).map_err(error::sql(doing()))?.is_none() {
                 continue;
             }
             let asked = format!("SELECT EXISTS (SELECT FROM {table})");
-            if sql.scalar(&asked).map_err(WorkloadError::sql(doing()))?.as_deref() == Some("t") {
+            if sql.scalar(&asked).map_err(error::sql(doing()))?.as_deref() == Some("t") {
                 return Ok(true);
             }
         }
@@ -230,8 +227,8 @@ impl Options {
     }
 
     /// Checks values.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
-        let wrong = |key: &str, problem: String| Err(WorkloadError::option(format!("osm.{key}"), problem));
+    pub fn validate(&self) -> Result<(), Error> {
+        let wrong = |key: &str, problem: String| Err(error::option(format!("osm.{key}"), problem));
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         match (self.has_extract(), self.scale) {
             (false, None) => {
@@ -296,10 +293,10 @@ impl Options {
 }
 
 /// An earlier load of the same preparation has this prefix.
-pub(crate) fn prefix_taken(prefix: &str) -> WorkloadError {
+pub(crate) fn prefix_taken(prefix: &str) -> Error {
     let problem =
         format!("another load has \"{prefix}\" already, and would lose its tables; give each its own prefix");
-    WorkloadError::option("osm.prefix", problem)
+    error::option("osm.prefix", problem)
 }
 
 /// Suffixes of osm2pgsql's input files.

@@ -7,9 +7,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use protocol::postgres::sql::{Sql, quote_literal};
+use spec::Error;
 
 use super::made::{is_of_all_loads, is_there};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::{Connection, Runtime};
 
 /// This long after the last table was set up no other one is, µs.
@@ -37,11 +38,7 @@ pub(super) struct Other {
 /// The tables that a load could drop, except for those that it may replace: `measured` ones are not needed,
 /// and prepared ones may be loaded again, unless `earlier` jobs of the same preparation made them. The table
 /// that osm2pgsql keeps for all loads is emptied by every load.
-pub(super) fn others(
-    sql: &mut dyn Sql,
-    measured: bool,
-    earlier: &[String],
-) -> Result<Vec<Other>, WorkloadError> {
+pub(super) fn others(sql: &mut dyn Sql, measured: bool, earlier: &[String]) -> Result<Vec<Other>, Error> {
     let own = if measured { "(l.measured OR c.relname = 'osm2pgsql_properties')" } else { "true" };
     // Their records name their tables; a list of those exists once a job is done.
     let earlier: Vec<String> = earlier.iter().map(|job| quote_literal(job)).collect();
@@ -66,7 +63,7 @@ pub(super) fn others(
            AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') \
            AND (NOT EXISTS ({loaded} AND {own}) OR {same_preparation}) ORDER BY 1"
     );
-    let rows = sql.rows(&ask).map_err(WorkloadError::sql(DOING))?;
+    let rows = sql.rows(&ask).map_err(error::sql(DOING))?;
     let read = |row: Vec<Option<String>>| {
         let mut row = row.into_iter();
         let (name, bare) = (row.next()??, row.next()?);
@@ -80,7 +77,7 @@ pub(super) fn others(
 ///
 /// # Errors
 /// Their names.
-pub(super) fn refuse(others: &[Other], tables: &[String]) -> Result<(), WorkloadError> {
+pub(super) fn refuse(others: &[Other], tables: &[String]) -> Result<(), Error> {
     let wanted = |other: &&Other| other.bare.as_ref().is_some_and(|bare| tables.contains(bare));
     let found: Vec<&Other> = others.iter().filter(wanted).collect();
     match found.is_empty() {
@@ -89,7 +86,7 @@ pub(super) fn refuse(others: &[Other], tables: &[String]) -> Result<(), Workload
     }
 }
 
-fn would_replace(found: &[&Other]) -> WorkloadError {
+fn would_replace(found: &[&Other]) -> Error {
     let names: Vec<&str> = found.iter().map(|other| other.name.as_str()).collect();
     let loaded = found.iter().all(|other| other.loaded);
     let (what, hint) = match loaded {
@@ -111,7 +108,7 @@ fn would_replace(found: &[&Other]) -> WorkloadError {
             "give the load another prefix (or other names in its style), or allow it: replace = true (--replace)",
         ),
     };
-    WorkloadError::missing(
+    error::missing(
         format!("osm2pgsql would replace {}, {what}; nothing was changed there", names.join(", ")),
         hint,
     )
@@ -138,7 +135,7 @@ pub(super) fn kept<T>(
     others: &[Other],
     called: &str,
     work: impl FnOnce(&SetUpProgress) -> T,
-) -> Result<T, WorkloadError> {
+) -> Result<T, Error> {
     let progress = SetUpProgress::default();
     if others.is_empty() {
         return Ok(work(&progress));
@@ -160,15 +157,15 @@ pub(super) fn kept<T>(
     }
 }
 
-fn lock(runtime: &dyn Runtime, others: &[Other]) -> Result<Connection, WorkloadError> {
-    let mut keeper = runtime.connect().map_err(WorkloadError::sql(DOING))?;
+fn lock(runtime: &dyn Runtime, others: &[Other]) -> Result<Connection, Error> {
+    let mut keeper = runtime.connect().map_err(error::sql(DOING))?;
     let names: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
     // Another session may be changing one of them for a long time.
     let lock = format!(
         "BEGIN; SET LOCAL lock_timeout = '10s'; LOCK TABLE {} IN ACCESS SHARE MODE",
         names.join(", ")
     );
-    keeper.query_long(&lock).map_err(WorkloadError::sql("keeping other tables from being replaced"))?;
+    keeper.query_long(&lock).map_err(error::sql("keeping other tables from being replaced"))?;
     Ok(keeper)
 }
 

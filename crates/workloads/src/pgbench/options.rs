@@ -5,9 +5,10 @@ use std::path::Path;
 
 use engine::Time;
 use serde::{Deserialize, Deserializer, Serialize};
+use spec::Error;
 
 use super::source::{find_builtin, weighted};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::error::unknown_word;
 use crate::jobs::file_name;
 
@@ -129,13 +130,13 @@ impl Options {
     }
 
     /// Checks values.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
+    pub fn validate(&self) -> Result<(), Error> {
         if self.scale == Some(0) {
-            return Err(WorkloadError::option("pgbench.scale", "must be at least 1"));
+            return Err(error::option("pgbench.scale", "must be at least 1"));
         }
         if self.latency_limit_ms.is_some_and(|limit| !(limit > 0.0 && limit <= A_DAY_MS)) {
             let problem = format!("must be above 0 and at most {A_DAY_MS} (a day)");
-            return Err(WorkloadError::option("pgbench.latency_limit_ms", problem));
+            return Err(error::option("pgbench.latency_limit_ms", problem));
         }
         self.builtin.iter().try_for_each(|word| find_builtin(word, false).map(drop))?;
         self.files.iter().try_for_each(|word| weighted("files", word).map(drop))

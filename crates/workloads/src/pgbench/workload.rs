@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::{Client, GapStream, Gaps};
 use script::{Random, Streams};
-use spec::Artifact;
+use spec::{Artifact, Error};
 
 use super::check::{Tables, TablesError, branches, count_tables, tables, vacuum_quietly};
 use super::client::clients;
@@ -17,7 +17,6 @@ use super::prepare::Program;
 use super::prepare::default_seed_given;
 use super::source::{ScriptSource, weighted};
 use crate::answers::Sampled;
-use crate::error::WorkloadError;
 use crate::place::{Places, Site};
 use crate::plans::Explained;
 use crate::workload::{
@@ -45,7 +44,7 @@ impl Pgbench {
     ///
     /// # Errors
     /// When a file cannot be read, or a script is invalid or unsupported.
-    pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
+    pub fn open(options: &Options, folder: &Path) -> Result<Self, Error> {
         let mut sources: Vec<_> = options.builtin.iter().cloned().map(ScriptSource::Builtin).collect();
         for word in &options.files {
             let file = weighted("files", word)?;
@@ -59,7 +58,7 @@ impl Pgbench {
     }
 
     /// Runs these scripts, in this order, instead of those in `options`.
-    pub fn with_scripts(options: &Options, sources: &[ScriptSource]) -> Result<Self, WorkloadError> {
+    pub fn with_scripts(options: &Options, sources: &[ScriptSource]) -> Result<Self, Error> {
         Ok(Self::new(options, Program::load(options, sources)?))
     }
 
@@ -72,7 +71,7 @@ impl Pgbench {
         options: &Options,
         sources: &[ScriptSource],
         drop_in_options: DropInOptions,
-    ) -> Result<Self, WorkloadError> {
+    ) -> Result<Self, Error> {
         Ok(Self::new(options, Program::drop_in(options, sources, drop_in_options)?))
     }
 
@@ -169,7 +168,7 @@ impl Workload for Pgbench {
         self.may_be_empty
     }
 
-    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         let given = self.program.options.scale;
         if self.program.builtin {
             self.found(tables(site.sql()?)?);
@@ -181,11 +180,11 @@ impl Workload for Pgbench {
         Ok(())
     }
 
-    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, WorkloadError> {
+    fn prepare(&mut self, _site: &mut Site<'_>, _seed: u64) -> Result<Prepared, Error> {
         Ok(self.program.prepared())
     }
 
-    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, Error> {
         let mut remarks: Vec<String> = self.scale_remark.iter().cloned().collect();
         if self.vacuum {
             remarks.extend(vacuum_quietly(site.sql()?)?);
@@ -193,24 +192,19 @@ impl Workload for Pgbench {
         Ok(remarks)
     }
 
-    fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, WorkloadError> {
+    fn guard(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Guarded, Error> {
         first_execution(&self.program, site.sql()?, self.scale, seed)
     }
 
-    fn sample(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Sampled, WorkloadError> {
+    fn sample(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Sampled, Error> {
         sample(&self.program, site.sql()?, self.scale, seed)
     }
 
-    fn explain(
-        &mut self,
-        site: &mut Site<'_>,
-        seed: u64,
-        _slowest: &[TileItem],
-    ) -> Result<Explained, WorkloadError> {
+    fn explain(&mut self, site: &mut Site<'_>, seed: u64, _slowest: &[TileItem]) -> Result<Explained, Error> {
         explain(&self.program, site.sql()?, self.scale, seed)
     }
 
-    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+    fn artifacts(&mut self, _site: &mut Site<'_>) -> Result<Vec<Artifact>, Error> {
         Ok(Vec::new())
     }
 }
@@ -232,7 +226,7 @@ impl ClientWorkload for Pgbench {
         })))
     }
 
-    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, Error> {
         clients(&self.program, places, self.scale, wanted)
     }
 }

@@ -12,9 +12,10 @@ use super::remarks::{busy, doubtful, flush, steal};
 use super::scratch::Scratch;
 use super::shots::{Session, reason};
 use super::work::Work;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::jobs::{Inputs, Job, JobReport, JobSite};
 use protocol::postgres::sql::Sql;
+use spec::Error;
 
 /// Additional time after which a probe's scratch data counts as left behind.
 const SLACK: Duration = Duration::from_secs(120);
@@ -46,7 +47,7 @@ impl Job for Probe {
         vec![serde_json::to_string(&self.options).expect("options are plain data")]
     }
 
-    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, WorkloadError> {
+    fn run(&self, site: &mut JobSite<'_>) -> Result<JobReport, Error> {
         let started_us = site.runtime.now_us();
         let server = Server::ask(site.sql, &self.options)?;
         let mut remarks = Vec::new();
@@ -59,7 +60,7 @@ impl Job for Probe {
         if server.restricted().is_none() {
             self.scratch.make(site.sql, self.options.time + SLACK)?;
         }
-        let connection = site.runtime.connect().map_err(WorkloadError::sql("connecting"))?;
+        let connection = site.runtime.connect().map_err(error::sql("connecting"))?;
         let mut work = Work {
             runtime: site.runtime,
             session: Session::new(connection, server.is_read_only()),
@@ -91,8 +92,8 @@ impl Job for Probe {
         Ok(Probed { restricted, found, facts, remarks }.into_report(elapsed_us))
     }
 
-    fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, WorkloadError> {
-        let failed = || WorkloadError::sql("dropping the probe's scratch data");
+    fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
+        let failed = || error::sql("dropping the probe's scratch data");
         if self.scratch.is_there(sql).map_err(failed())? {
             self.scratch.drop(sql).map_err(failed())?;
         }
@@ -105,7 +106,7 @@ fn carry_out(
     before: &[Found],
     work: &mut Work<'_>,
     doing: &mut dyn FnMut(String),
-) -> Result<Vec<Found>, WorkloadError> {
+) -> Result<Vec<Found>, Error> {
     let [figure, ..] = figures else { return Ok(Vec::new()) };
     let not_available = |why: &str| figures.iter().map(|figure| Found::not_available(figure, why)).collect();
     if let Some(why) = work.server.forbids(figure.needs) {

@@ -2,12 +2,12 @@
 
 use protocol::redis::{Answer, Control};
 use script::Random;
-use spec::figures;
+use spec::{Error, figures};
 
 use super::keys::{Keys, Values};
 use super::options::{Command, Options};
 use super::wire::Wire;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::workload::Guarded;
 
 /// Number of keys to try.
@@ -19,11 +19,7 @@ const LOOKS: usize = 1000;
 ///
 /// # Errors
 /// When Redis does not answer or answers with an error.
-pub(super) fn probe(
-    options: &Options,
-    control: &mut dyn Control,
-    seed: u64,
-) -> Result<Guarded, WorkloadError> {
+pub(super) fn probe(options: &Options, control: &mut dyn Control, seed: u64) -> Result<Guarded, Error> {
     let mut random = Random::new(seed);
     let keys = Keys::new(options);
     let mut guarded = Guarded::default();
@@ -35,7 +31,7 @@ pub(super) fn probe(
         let wire = Wire::new(options, &keys);
         wire.set(&mut out, key, values.draw(&mut random));
         wire.get(&mut out, key);
-        for answer in control.ask(&out, 2)? {
+        for answer in control.ask(&out, 2).map_err(error::redis)? {
             count(answer, options, &mut guarded, &mut wrong)?;
         }
     } else if options.may_miss() {
@@ -43,7 +39,7 @@ pub(super) fn probe(
     } else {
         for _ in 0..PROBES {
             let name = keys.name(keys.draw(&mut random));
-            let answer = control.one(&[b"GET", name.as_bytes()])?;
+            let answer = control.one(&[b"GET", name.as_bytes()]).map_err(error::redis)?;
             count(answer, options, &mut guarded, &mut wrong)?;
         }
     }
@@ -60,18 +56,18 @@ fn look(
     keys: &Keys,
     control: &mut dyn Control,
     random: &mut Random,
-) -> Result<Guarded, WorkloadError> {
+) -> Result<Guarded, Error> {
     let mut out = Vec::new();
     for _ in 0..LOOKS {
         let name = keys.name(keys.draw(random));
         protocol::redis::command(&mut out, &["STRLEN", &name]);
     }
     let mut guarded = Guarded::default();
-    for answer in control.ask(&out, LOOKS)? {
+    for answer in control.ask(&out, LOOKS).map_err(error::redis)? {
         let length = match answer {
             Answer::Done(length) => length.parse().unwrap_or(0),
             Answer::Error(problem) => {
-                return Err(WorkloadError::redis("STRLEN", problem));
+                return Err(error::redis_answer("STRLEN", problem));
             }
             _ => 0,
         };
@@ -89,19 +85,14 @@ fn look(
 }
 
 /// Keys in the database; `None` where the server does not report it.
-pub fn number_of_keys(control: &mut dyn Control) -> Result<Option<u64>, WorkloadError> {
-    match control.one(&[b"DBSIZE"])? {
+pub fn number_of_keys(control: &mut dyn Control) -> Result<Option<u64>, Error> {
+    match control.one(&[b"DBSIZE"]).map_err(error::redis)? {
         Answer::Done(count) => Ok(count.parse().ok()),
         Answer::Value(_) | Answer::Nil | Answer::Error(_) => Ok(None),
     }
 }
 
-fn count(
-    answer: Answer,
-    options: &Options,
-    guarded: &mut Guarded,
-    wrong: &mut u64,
-) -> Result<(), WorkloadError> {
+fn count(answer: Answer, options: &Options, guarded: &mut Guarded, wrong: &mut u64) -> Result<(), Error> {
     match answer {
         Answer::Value(length) => {
             guarded.rows += 1;
@@ -111,7 +102,7 @@ fn count(
         Answer::Nil => *wrong += 1,
         Answer::Done(_) => {}
         Answer::Error(problem) => {
-            return Err(WorkloadError::redis(options.command.name(), problem));
+            return Err(error::redis_answer(options.command.name(), problem));
         }
     }
     Ok(())

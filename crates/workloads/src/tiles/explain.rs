@@ -1,13 +1,13 @@
 //! Explains a sample of tiles, in the clients' form: prepared, with parameters.
 
 use protocol::postgres::sql::{Sql, quote_identifier};
-use spec::{Part as Share, StatementPlan};
+use spec::{Error, Part as Share, StatementPlan};
 use tile::Tile;
 
 use super::guard::Part;
 use super::layer::Style;
 use crate::answers::SAMPLE;
-use crate::error::WorkloadError;
+use crate::error;
 use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained};
 use crate::plans::{Explained, Kept};
 use crate::workload::TileItem;
@@ -21,10 +21,10 @@ pub(super) fn explain(
     parts: &[(Part<'_>, String)],
     slowest: &[TileItem],
     style: Style,
-) -> Result<Explained, WorkloadError> {
+) -> Result<Explained, Error> {
     let mut session = match Session::open(sql) {
         Ok(session) => session,
-        Err(Unexplained::Server(error)) => return Err(WorkloadError::sql("preparing to explain")(error)),
+        Err(Unexplained::Server(error)) => return Err(error::sql("preparing to explain")(error)),
         Err(why) => return Ok(Explained::not(why.to_string())),
     };
     let mut explained = Explained::default();
@@ -76,7 +76,7 @@ fn sample(
     explained: &mut Explained,
     (script, name): (&str, &str),
     tiles: &[Tile],
-) -> Result<(), WorkloadError> {
+) -> Result<(), Error> {
     let mut budget = Budget::default();
     // Past the switch to a generic plan, as clients are in a measured run.
     for tile in tiles.iter().cycle().take(CUSTOM_PLANS) {
@@ -93,7 +93,7 @@ fn sample(
                 explained.add(plan, json);
             }
             Err(Unexplained::Server(error)) if error.sqlstate.is_none() => {
-                return Err(WorkloadError::sql(format!("explaining tile {tile} of {script}"))(error));
+                return Err(error::sql(format!("explaining tile {tile} of {script}"))(error));
             }
             Err(why) => explained.miss(format!("{script}, tile {tile}: {why}")),
         }

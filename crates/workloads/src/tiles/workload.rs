@@ -8,7 +8,7 @@ use engine::Client;
 use protocol::redis::Answer as Answered;
 use script::Streams;
 use spec::figures::{self, Figures};
-use spec::{Artifact, Counts, MapPart, TextKind, TileSample};
+use spec::{Artifact, Counts, Error, MapPart, TextKind, TileSample};
 use tile::Tile;
 
 use super::atlas::{Atlas, zooms_in};
@@ -27,7 +27,7 @@ use super::source::Source;
 use super::via::Via;
 use super::web::{Webs, of_layers, requests};
 use crate::answers::{Answer, SAMPLE, Sampled, ScriptAnswers};
-use crate::error::WorkloadError;
+use crate::error;
 use crate::hash::sha256_hex;
 use crate::link::PgLink;
 use crate::place::{Places, Site};
@@ -61,7 +61,7 @@ impl Tiles {
     ///
     /// # Errors
     /// When options are out of range, or a file cannot be read or is useless.
-    pub fn open(options: &Options, folder: &Path) -> Result<Self, WorkloadError> {
+    pub fn open(options: &Options, folder: &Path) -> Result<Self, Error> {
         options.validate()?;
         let trace = match &options.picker {
             Picker::Trace(path) => trace::read(&folder.join(path))?,
@@ -110,7 +110,7 @@ impl Tiles {
     }
 
     /// The web servers of its layers; none where they come from the database.
-    fn webs(&mut self, site: &Site<'_>) -> Result<Webs, WorkloadError> {
+    fn webs(&mut self, site: &Site<'_>) -> Result<Webs, Error> {
         if self.options.via.is_sql() {
             return Ok(Webs::new());
         }
@@ -126,22 +126,18 @@ impl Tiles {
         Ok(webs)
     }
 
-    fn fetch<'s>(
-        &self,
-        site: &'s mut Site<'_>,
-        webs: &'s Webs,
-    ) -> Result<Box<dyn Fetch + 's>, WorkloadError> {
+    fn fetch<'s>(&self, site: &'s mut Site<'_>, webs: &'s Webs) -> Result<Box<dyn Fetch + 's>, Error> {
         match webs.values().next() {
             None => Ok(Box::new(FromDatabase { sql: site.sql()?, style: self.style })),
             Some(web) => Ok(Box::new(FromWeb { webs, control: web.control(site)? })),
         }
     }
 
-    fn not_prepared() -> WorkloadError {
-        WorkloadError::missing("no tiles are picked yet", "prepare the workload first")
+    fn not_prepared() -> Error {
+        error::missing("no tiles are picked yet", "prepare the workload first")
     }
 
-    fn is_picked(&self) -> Result<(), WorkloadError> {
+    fn is_picked(&self) -> Result<(), Error> {
         if self.picked.is_empty() { Err(Self::not_prepared()) } else { Ok(()) }
     }
 }
@@ -269,17 +265,17 @@ impl Workload for Tiles {
         (asked > 0.0).then(|| (figures::HIT_PCT, 100.0 * hits / asked)).into_iter().collect()
     }
 
-    fn check(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         if self.options.via == Via::Redis
-            && let Answered::Error(problem) = site.redis()?.one(&[b"PING"])?
+            && let Answered::Error(problem) = site.redis()?.one(&[b"PING"]).map_err(error::redis)?
         {
-            return Err(WorkloadError::redis("PING", problem));
+            return Err(error::redis_answer("PING", problem));
         }
         self.layers = layers(site.sql()?, &self.options, &self.queries)?;
         Ok(())
     }
 
-    fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, WorkloadError> {
+    fn prepare(&mut self, site: &mut Site<'_>, seed: u64) -> Result<Prepared, Error> {
         if self.layers.is_empty() {
             self.check(site)?;
         }
@@ -300,14 +296,14 @@ impl Workload for Tiles {
         Ok(Prepared { hash: sha256_hex(json.as_bytes()), json, summary: self.summary(&picked) })
     }
 
-    fn adopt(&mut self, chosen: &Prepared) -> Result<(), WorkloadError> {
+    fn adopt(&mut self, chosen: &Prepared) -> Result<(), Error> {
         #[derive(serde::Deserialize)]
         struct Chosen {
             layers: Vec<Picked>,
         }
         // Both are from this process, so that no user's input can make them differ.
         let misfit = |problem: String| {
-            WorkloadError::missing(
+            error::missing(
                 format!("the tiles that the base chose cannot be taken: {problem}"),
                 "this is a mistake of pgdyno",
             )
@@ -327,7 +323,7 @@ impl Workload for Tiles {
     }
 
     /// Sets the state of the cache, if there is one.
-    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, WorkloadError> {
+    fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, Error> {
         if self.options.via == Via::Redis {
             let mut control = site.redis()?;
             set_limits(&self.options, site, &mut *control)?;
@@ -342,14 +338,14 @@ impl Workload for Tiles {
         Ok(Vec::new())
     }
 
-    fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), WorkloadError> {
+    fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         if self.options.via == Via::Redis && !self.picked.is_empty() {
             cache::clear(&self.atlas(), self.options.cache_ttl_s, &mut *site.redis()?)?;
         }
         if self.options.cache_memory.is_some() { put_back(site) } else { Ok(()) }
     }
 
-    fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, WorkloadError> {
+    fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, Error> {
         if self.picked.iter().any(|(layer, _)| layer.is_historic()) {
             return Ok(Sampled::NotTaken("the query draws other boxes each time".to_owned()));
         }
@@ -372,7 +368,7 @@ impl Workload for Tiles {
         Ok(Sampled::Answers(sampled))
     }
 
-    fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, WorkloadError> {
+    fn guard(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Guarded, Error> {
         self.is_picked()?;
         let webs = self.webs(site)?;
         let all: BTreeMap<&str, Vec<Tile>> = self
@@ -394,12 +390,7 @@ impl Workload for Tiles {
         Ok(guarded)
     }
 
-    fn explain(
-        &mut self,
-        site: &mut Site<'_>,
-        _seed: u64,
-        slowest: &[TileItem],
-    ) -> Result<Explained, WorkloadError> {
+    fn explain(&mut self, site: &mut Site<'_>, _seed: u64, slowest: &[TileItem]) -> Result<Explained, Error> {
         self.is_picked()?;
         if !self.options.via.is_sql() {
             let way = self.options.via.words();
@@ -414,7 +405,7 @@ impl Workload for Tiles {
         explain(site.sql()?, &named.collect::<Vec<_>>(), slowest, self.style)
     }
 
-    fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, WorkloadError> {
+    fn artifacts(&mut self, site: &mut Site<'_>) -> Result<Vec<Artifact>, Error> {
         let webs = self.webs(site)?;
         samples(&mut *self.fetch(site, &webs)?, &self.picked)
     }
@@ -446,7 +437,7 @@ impl ClientWorkload for Tiles {
         self.atlas().items
     }
 
-    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, WorkloadError> {
+    fn clients(&self, places: &Places, wanted: Clients) -> Result<Vec<Box<dyn Client>>, Error> {
         self.is_picked()?;
         let atlas = Arc::new(self.atlas());
         let links = self.options.links();
@@ -456,7 +447,7 @@ impl ClientWorkload for Tiles {
                 false => self.webs.clone(),
             };
             let requests = requests(&atlas, &self.picked, &webs);
-            let first = webs.values().next().ok_or_else(|| WorkloadError::no_server("web"))?;
+            let first = webs.values().next().ok_or_else(|| error::no_server("web"))?;
             return first.clients(&requests, links, wanted);
         }
         let connect = &places.postgres()?.place;

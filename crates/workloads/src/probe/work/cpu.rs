@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use spec::Error;
+
 use super::{Setup, Work};
-use crate::error::WorkloadError;
 use crate::probe::figures::Figure;
 use crate::probe::record::Found;
 use crate::probe::spread::Spread;
@@ -15,7 +16,7 @@ const WORTH: f64 = 1.05;
 const GROWN: u32 = 256;
 
 /// The figure of all backends, compared with the figure of one.
-pub(super) fn all(work: &mut Work<'_>, figure: &Figure, one: Option<&Found>) -> Result<Found, WorkloadError> {
+pub(super) fn all(work: &mut Work<'_>, figure: &Figure, one: Option<&Found>) -> Result<Found, Error> {
     let one = one.and_then(Found::spread);
     let Some(time) = work.time(figure.share) else { return Ok(work.too_late(figure)) };
     // Our own connection is one of the used ones.
@@ -41,7 +42,7 @@ fn grown(
     figure: &Figure,
     one: Option<Spread>,
     (time, free): (Duration, u32),
-) -> Result<Found, WorkloadError> {
+) -> Result<Found, Error> {
     let mut best = (1, one.map_or(0.0, |one| one.median), None);
     let mut why = "more were not tried".to_owned();
     for backends in (0..).map(|power| 1 << power).take_while(|backends| *backends <= GROWN) {
@@ -72,7 +73,7 @@ fn grown(
     Ok(Found { detail, ..found })
 }
 
-fn of(work: &Work<'_>, figure: &Figure, backends: u32, time: Duration) -> Result<Found, WorkloadError> {
+fn of(work: &Work<'_>, figure: &Figure, backends: u32, time: Duration) -> Result<Found, Error> {
     let setup = Setup { backends: Some(backends), ..Setup::default() };
     work.found(figure, work.shots_of_all(figure, &setup, time), &setup)
 }

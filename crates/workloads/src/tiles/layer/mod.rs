@@ -17,7 +17,8 @@ use self::table::Table;
 use self::text::Statement;
 use super::options::{Options, Variant};
 use super::source::Source;
-use crate::error::WorkloadError;
+use crate::error;
+use spec::Error;
 use tile::Tile;
 
 /// How tiles of tables are made.
@@ -55,8 +56,8 @@ pub(super) struct QueryFile {
 }
 
 impl QueryFile {
-    pub(super) fn read(path: &Path) -> Result<Self, WorkloadError> {
-        let wrong = |problem: String| WorkloadError::File { path: path.to_owned(), problem };
+    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+        let wrong = |problem: String| error::file(path, problem);
         let text = spec::given::read_text(path).map_err(|error| wrong(format!("cannot be read: {error}")))?;
         let statement = text::read(&text).map_err(wrong)?;
         Ok(Self { text, statement })
@@ -64,11 +65,7 @@ impl QueryFile {
 }
 
 /// Checks PostGIS and every source; `files` are the queries among them, in order.
-pub(super) fn layers(
-    sql: &mut dyn Sql,
-    options: &Options,
-    files: &[QueryFile],
-) -> Result<Vec<Layer>, WorkloadError> {
+pub(super) fn layers(sql: &mut dyn Sql, options: &Options, files: &[QueryFile]) -> Result<Vec<Layer>, Error> {
     feature_table::postgis(sql)?;
     let named = match &options.pick_from {
         Some(table) => vec![feature_table::feature_table(sql, table)?],
@@ -82,10 +79,7 @@ pub(super) fn layers(
             Source::Function(name) => function::layer(sql, name)?,
             Source::Query(_) => {
                 let file = files.next().ok_or_else(|| {
-                    WorkloadError::missing(
-                        format!("{} was not read", source.shown()),
-                        "this is a mistake of pgdyno",
-                    )
+                    error::missing(format!("{} was not read", source.shown()), "this is a mistake of pgdyno")
                 })?;
                 query::layer(sql, &source.shown(), &file.statement)?
             }
@@ -98,7 +92,7 @@ pub(super) fn layers(
     Ok(if options.together { vec![together(layers)] } else { layers })
 }
 
-fn table_layer(sql: &mut dyn Sql, name: &str, options: &Options) -> Result<Layer, WorkloadError> {
+fn table_layer(sql: &mut dyn Sql, name: &str, options: &Options) -> Result<Layer, Error> {
     let feature_table = feature_table::feature_table(sql, name)?;
     if options.variant == Variant::Historic {
         let historic = Historic::of(sql, &feature_table, options.bounds)?;
