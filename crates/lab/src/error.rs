@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 
 use protocol::postgres::sql::SqlError;
 use results::ExperimentId;
-use server::change::ChangeError;
-use server::control::ConnectError;
 use server::{NotAvailable, NotPooled, server_error};
 use spec::{Class, Error, is_disk_full};
 
@@ -117,7 +115,7 @@ macro_rules! lab_error_from {
     };
 }
 
-lab_error_from!(ChangeError, ConnectError, NotAvailable, NotPooled);
+lab_error_from!(NotAvailable, NotPooled);
 
 impl From<SqlError> for LabError {
     fn from(error: SqlError) -> Self {

@@ -11,9 +11,9 @@ use protocol::postgres::conninfo::{SslOptions, TargetSession};
 use protocol::postgres::sql::Sql;
 use spec::{Class, Error};
 
-use crate::change::{self, Change, ChangeError, Environment, Outcome};
+use crate::change::{self, Change, Environment, Outcome};
 use crate::child::Watchdog;
-use crate::control::{ConnectError, Control, Pooling, with_session_settings};
+use crate::control::{Control, Pooling, with_session_settings};
 use crate::error::NotAvailable;
 use crate::error::{conninfo_error, sql_error};
 use crate::home::Home;
@@ -232,13 +232,13 @@ impl Target {
     }
 
     /// A control connection, like the load's but without timeouts, which apply to the load only.
-    pub fn control(&self) -> Result<Control, ConnectError> {
+    pub fn control(&self) -> Result<Control, Error> {
         let place = with_session_settings(&self.plain_place(), &without_timeouts(&self.applied.session));
         Control::open(&place, Some(CONNECTING))
     }
 
     /// A connection exactly like the load's.
-    pub fn like_the_load(&self) -> Result<Control, ConnectError> {
+    pub fn like_the_load(&self) -> Result<Control, Error> {
         Control::open(&self.place(), Some(CONNECTING))
     }
 
@@ -340,22 +340,22 @@ impl Target {
     /// when we die, otherwise the next command. A change without a do is only checked, on any server.
     ///
     /// # Errors
-    /// An invalid change, before anything is done; why it could not be made; [`ChangeError::NotUndone`] when
-    /// it could not be undone either.
+    /// An invalid change, before anything is done; why it could not be made, or undone
+    /// either.
     pub fn make(&mut self, change: &Change, options: &change::Options) -> Result<Outcome, Error> {
         change::validate(change, options.thrown_away)?;
         if change.do_.is_none() {
             let seen = change.check.as_ref().map(|check| change::see(&self.plain_place(), check));
-            return Ok(seen.transpose().map(|_| Outcome::default())?);
+            return seen.transpose().map(|_| Outcome::default());
         }
         let for_good = change.undo.is_none() || options.thrown_away;
         let environment = self.command_environment(options.folder.clone());
         let Some(journal) = &mut self.journal else {
-            return Err(ChangeError::NotAllowed { what: change.words() }.into());
+            return Err(change::not_allowed(&change.words()));
         };
         let place = plain_place(&self.server, &self.database);
         if for_good {
-            return Ok(journal.make_for_good(&place, change, &environment, options.bound)?);
+            return journal.make_for_good(&place, change, &environment, options.bound);
         }
         let mut control = Control::open(&place, Some(CONNECTING))?;
         journal.make(&mut control, change, environment, options.bound)

@@ -202,9 +202,9 @@ fn connect_or_report(config: &Config, home: &Home) -> Result<Control, Error> {
                 left.kind(),
                 left.list()
             );
-            Error::from(error).in_words(what)
+            error.in_words(what)
         }
-        None => error.into(),
+        None => error,
     })
 }
 

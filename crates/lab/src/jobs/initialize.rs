@@ -10,7 +10,7 @@ use protocol::postgres::sql::SqlError;
 use workloads::jobs::{Connection, JobReport, Runtime};
 use workloads::pgbench::init::{self, InitOptions, Listener, Loading};
 
-use server::control::{Canceller, ConnectError, Control, Timeouts};
+use server::control::{Canceller, ConnectFailure, Control, Timeouts};
 use spec::Error;
 
 const BOUND: Duration = Duration::from_secs(30);
@@ -125,8 +125,7 @@ impl Runtime for ServerRuntime<'_> {
 }
 
 /// Without SQLSTATE if another try may succeed.
-fn refused(error: &ConnectError) -> SqlError {
-    let passing =
-        error.is_passing() || matches!(error, ConnectError::TimedOut { .. } | ConnectError::Io { .. });
+fn refused(error: &Error) -> SqlError {
+    let passing = error.attached::<ConnectFailure>().is_some_and(|failure| failure.is_passing());
     SqlError { sqlstate: (!passing).then(|| "08001".to_owned()), text: error.to_string() }
 }

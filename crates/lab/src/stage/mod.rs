@@ -22,7 +22,7 @@ use crate::target_spec::{TargetAccess, TargetSpec};
 use server::Stop;
 use server::change;
 use server::child::{Account, Watchdog};
-use server::control::{ConnectError, Control, look_up};
+use server::control::{Control, look_up};
 use server::home::{Home, remove_empty_socket_folders};
 use server::http::Web;
 use server::managed::{Choice, Options as ManagedOptions, Via, stop_orphans};
@@ -575,7 +575,7 @@ fn redis_at(url: &str) -> Result<Address, LabError> {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let found = match look_up(host, port) {
         Ok(found) => found,
-        Err(ConnectError::Stopped) => return Err(ConnectError::Stopped.into()),
+        Err(error) if error.is_stopped() => return Err(error.into()),
         Err(_) => Vec::new(),
     };
     let address = found.into_iter().next().ok_or_else(unknown)?;

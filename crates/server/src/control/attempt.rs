@@ -4,9 +4,9 @@ use std::io;
 
 use protocol::postgres::{Host, HostSpec, Login, LoginError};
 use protocol::{Address, wording};
+use spec::Error;
 
-use super::ConnectError;
-use super::error::describe;
+use super::error;
 use super::timeouts::GivenUp;
 
 /// Why one address did not give a connection.
@@ -26,11 +26,11 @@ pub(super) enum Seen {
 
 impl Failed {
     /// The error in our own words, with what to try; `seconds` is the timeout.
-    pub(super) fn explained(self, login: &Login, seconds: u64) -> ConnectError {
+    pub(super) fn explained(self, login: &Login, seconds: u64) -> Error {
         match self.seen {
-            Seen::Io(error) => ConnectError::io(&self.address, seconds, error),
-            Seen::Tls(source) => ConnectError::Tls { place: describe(&self.address), source },
-            Seen::Login(error) => ConnectError::login(&self.address, login, error),
+            Seen::Io(error) => error::system(&self.address, seconds, error),
+            Seen::Tls(source) => error::tls(&self.address, source),
+            Seen::Login(error) => error::login(&self.address, login, error),
         }
     }
 

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use protocol::postgres::Place;
 use protocol::postgres::sql::Sql;
+use spec::Error;
 
-use super::{ConnectError, Control, Timeouts};
+use super::{ConnectFailure, Control, Timeouts};
 use crate::stop::Stop;
 
 /// Time between two attempts of one check.
@@ -116,16 +117,9 @@ fn look(place: &Place, pid: Option<u32>, timeouts: &Timeouts) -> Seen {
 }
 
 /// Whether a server refused us with an error message: then it lives.
-fn is_word_of_server(error: &ConnectError) -> bool {
-    !matches!(
-        error,
-        ConnectError::UnknownHost { .. }
-            | ConnectError::Refused { .. }
-            | ConnectError::TimedOut { .. }
-            | ConnectError::Stopped
-            | ConnectError::Tls { .. }
-            | ConnectError::Io { .. }
-    )
+fn is_word_of_server(error: &Error) -> bool {
+    use ConnectFailure::{Io, NoServer, TimedOut, Tls, UnknownHost};
+    !error.is_stopped() && !matches!(error.attached(), Some(UnknownHost | NoServer | TimedOut | Tls | Io))
 }
 
 fn ask(control: &mut Control, pid: Option<u32>) -> Seen {

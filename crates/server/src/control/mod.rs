@@ -27,7 +27,7 @@ use protocol::postgres::sql::SqlError;
 use protocol::postgres::{Connection, Place};
 
 pub use cancel::{Canceller, cancel_all};
-pub use error::ConnectError;
+pub use error::ConnectFailure;
 pub use libpq::{Connector, Wanted};
 pub use look::{Looker, Seen};
 pub use names::Names;

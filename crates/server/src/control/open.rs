@@ -6,25 +6,22 @@ use std::time::{Duration, Instant};
 use protocol::postgres::Place;
 use protocol::postgres::Tls;
 use protocol::postgres::{Connection, Handshake};
+use spec::Error;
 
 use super::attempt::{Failed, Seen};
 use super::process::Peer;
 use super::stream::{Socket, Stream};
 use super::timeouts::GivenUp;
-use super::{ConnectError, Control, Timeouts};
+use super::{Control, Timeouts};
 
 impl Control {
     /// Connects and logs in within `bound`; later statements use the default timeouts.
-    pub fn open(connect: &Place, bound: Option<Duration>) -> Result<Self, ConnectError> {
+    pub fn open(connect: &Place, bound: Option<Duration>) -> Result<Self, Error> {
         Self::open_with(connect, bound, Timeouts::usual())
     }
 
     /// As [`Control::open`], with these timeouts.
-    pub fn open_with(
-        connect: &Place,
-        bound: Option<Duration>,
-        timeouts: Timeouts,
-    ) -> Result<Self, ConnectError> {
+    pub fn open_with(connect: &Place, bound: Option<Duration>, timeouts: Timeouts) -> Result<Self, Error> {
         let start = Instant::now();
         Self::attempt(connect, bound, timeouts).map_err(|failed| {
             let seconds = start.elapsed().as_secs_f64().round() as u64;

@@ -28,7 +28,7 @@ pub use spec::plan::pooler::{Options, PoolMode};
 
 use self::config::Session;
 use crate::child::{Account, Program, StopWay, Watchdog};
-use crate::control::{ConnectError, Control, Timeouts};
+use crate::control::{Control, Timeouts};
 use crate::home::{Home, Part};
 use crate::member::{self, Folders, Member};
 use crate::secrets::Secrets;
@@ -123,17 +123,14 @@ impl Pooler {
     fn verify(&self, session: &Wanted, stop: &Stop) -> Result<(), Error> {
         let timeouts = Timeouts { stop: stop.clone(), ..Timeouts::usual() };
         let place = self.place(&self.login.dbname);
-        let mut control =
-            Control::open_with(&place, Some(CONNECT_BOUND), timeouts).map_err(|error| match error {
-                ConnectError::Stopped => Error::stopped(),
-                error => {
-                    let log = self.member.last_lines();
-                    let what = format!(
-                        "no connection through pgbouncer: {error}; the last lines of its log:\n{log}"
-                    );
-                    Error::new(Class::Unreachable, what).because(error)
-                }
-            })?;
+        let mut control = Control::open_with(&place, Some(CONNECT_BOUND), timeouts).map_err(|error| {
+            if error.is_stopped() {
+                return error;
+            }
+            let log = self.member.last_lines();
+            let what = format!("no connection through pgbouncer: {error}; the last lines of its log:\n{log}");
+            Error::new(Class::Unreachable, what).because(error)
+        })?;
         let known = catalog(&mut control).map_err(|error| {
             Error::new(Class::Guard, format!("reading settings through pgbouncer: {error}")).because(error)
         })?;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use protocol::postgres::Place;
 use protocol::postgres::sql::{Sql, SqlError};
+use protocol::postgres::{LoginError, Place};
 use spec::Error;
 
 use super::Wanted;
@@ -13,7 +13,7 @@ use super::journal::Journal;
 use super::read::{catalog, differences};
 use super::safety::weakens;
 use super::statements::{self, reload};
-use crate::control::{ConnectError, Control, Pooling, with_session_settings};
+use crate::control::{ConnectFailure, Control, Pooling, with_session_settings};
 use crate::managed::Cluster;
 use crate::managed::LastLines;
 use crate::stop::Stop;
@@ -211,12 +211,14 @@ fn alter_system(control: &mut Control, server: &Wanted) -> Result<(), Error> {
 /// Reads every setting back over a connection like the load's.
 fn verify(place: &Place, change: &Change) -> Result<(), Error> {
     let with_settings = with_session_settings(place, &change.session);
-    let mut control = Control::open(&with_settings, Some(CONNECT_BOUND)).map_err(|error| match error {
-        // The server refuses wrong session settings when a connection starts.
-        ConnectError::Login { source, .. } if !change.session.is_empty() => {
-            refused("a session setting", &source.to_string())
+    let mut control = Control::open(&with_settings, Some(CONNECT_BOUND)).map_err(|error| {
+        match (error.attached(), error.cause()) {
+            // The server refuses wrong session settings when a connection starts.
+            (Some(ConnectFailure::Login), Some(source)) if !change.session.is_empty() => {
+                refused("a session setting", &LoginError::to_string(source))
+            }
+            _ => error,
         }
-        error => error.into(),
     })?;
     let wanted = change.session.iter().chain(&change.server);
     let wanted: Wanted = wanted.map(|(name, value)| (name.clone(), value.clone())).collect();

@@ -111,7 +111,7 @@ fn try_until_gone(file: &JournalFile, config: &Config) -> i32 {
                         if start.elapsed() >= WITHOUT_SERVER {
                             undo_commands(&mut claim, config, &undoing);
                         }
-                        Err(error.into())
+                        Err(error)
                     }
                 };
                 if undone.is_ok() {

@@ -256,7 +256,6 @@ pub(super) fn undo_over(
     }
     let undone = settings.map_err(|error| error.with_hint(GIVE_A_ROLE))?;
     if let Some(error) = failed {
-        let error = Error::from(error);
         let journal = claim.file().path();
         let what =
             format!("{error}; if that cannot be helped, undo it by hand, then remove {}", journal.display());
@@ -284,7 +283,7 @@ fn is_in_folder_of(journal: &Path, server: &ServerId) -> bool {
 fn reach(dsn: &str) -> Result<Control, Error> {
     let mut config = Config::parse(Some(dsn), &Env::process()).map_err(conninfo_error)?;
     config.connect_timeout = Some(config.connect_timeout.map_or(CONNECT_BOUND, |own| own.min(CONNECT_BOUND)));
-    connect(&config).map_err(|error| Error::from(error).with_hint(ONCE_IT_IS_THERE))
+    connect(&config).map_err(|error| error.with_hint(ONCE_IT_IS_THERE))
 }
 
 #[cfg(test)]
