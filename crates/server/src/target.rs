@@ -63,7 +63,7 @@ impl Target {
     pub fn managed(
         home: &Home,
         name: &str,
-        options: &managed::Options,
+        options: &managed::ServerOptions,
         extensions: &[String],
         watchdog: &Watchdog,
         stop: &Stop,
@@ -80,7 +80,11 @@ impl Target {
     }
 
     /// A running copy of a managed server; see [`Cluster::copy`].
-    pub fn copied(mut copy: Cluster, options: &managed::Options, watchdog: &Watchdog) -> Result<Self, Error> {
+    pub fn copied(
+        mut copy: Cluster,
+        options: &managed::ServerOptions,
+        watchdog: &Watchdog,
+    ) -> Result<Self, Error> {
         copy.start_copy(options)?;
         Self::ours(copy, Vec::new(), watchdog)
     }
@@ -168,7 +172,7 @@ impl Target {
     }
 
     /// Chooses how the load reaches a managed server; it is restarted if it is not yet reachable that way
-    /// ([`managed::Options::via`]). pgdyno's own connections use its socket.
+    /// ([`managed::ServerOptions::via`]). pgdyno's own connections use its socket.
     ///
     /// # Errors
     /// When that is impossible, or we do not own the server.
@@ -342,7 +346,7 @@ impl Target {
     /// # Errors
     /// An invalid change, before anything is done; why it could not be made, or undone
     /// either.
-    pub fn make(&mut self, change: &Change, options: &change::Options) -> Result<Outcome, Error> {
+    pub fn make(&mut self, change: &Change, options: &change::ChangeOptions) -> Result<Outcome, Error> {
         change::validate(change, options.thrown_away)?;
         if change.do_.is_none() {
             let seen = change.check.as_ref().map(|check| change::see(&self.plain_place(), check));

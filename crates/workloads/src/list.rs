@@ -22,13 +22,13 @@ use crate::{http, osm, pgbench, redis, tiles};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Spec {
-    Pgbench(pgbench::Options),
-    Tiles(tiles::Options),
-    Redis(redis::Options),
+    Pgbench(pgbench::PgbenchOptions),
+    Tiles(tiles::TilesOptions),
+    Redis(redis::RedisOptions),
     /// Loads of an OSM extract.
-    Osm(osm::Options),
+    Osm(osm::OsmOptions),
     /// Requests to a web server.
-    Http(http::Options),
+    Http(http::HttpOptions),
 }
 
 impl Spec {
@@ -74,11 +74,11 @@ impl Spec {
     #[must_use]
     pub fn option_names(&self) -> Vec<&'static str> {
         match self {
-            Self::Pgbench(_) => fields::<pgbench::Options>(),
-            Self::Tiles(_) => fields::<tiles::Options>(),
-            Self::Redis(_) => fields::<redis::Options>(),
-            Self::Osm(_) => fields::<osm::Options>(),
-            Self::Http(_) => fields::<http::Options>(),
+            Self::Pgbench(_) => fields::<pgbench::PgbenchOptions>(),
+            Self::Tiles(_) => fields::<tiles::TilesOptions>(),
+            Self::Redis(_) => fields::<redis::RedisOptions>(),
+            Self::Osm(_) => fields::<osm::OsmOptions>(),
+            Self::Http(_) => fields::<http::HttpOptions>(),
         }
     }
 
@@ -127,8 +127,8 @@ impl Spec {
     #[must_use]
     pub fn needs_own_redis(&self) -> Option<&'static str> {
         match self {
-            Self::Redis(redis::Options { memory: Some(_), .. }) => Some("redis.memory"),
-            Self::Tiles(tiles::Options { cache_memory: Some(_), .. }) => Some("tiles.cache_memory"),
+            Self::Redis(redis::RedisOptions { memory: Some(_), .. }) => Some("redis.memory"),
+            Self::Tiles(tiles::TilesOptions { cache_memory: Some(_), .. }) => Some("tiles.cache_memory"),
             _ => None,
         }
     }
@@ -198,7 +198,7 @@ impl Spec {
     pub fn paths_mut(&mut self) -> Vec<([&'static str; 2], &mut PathBuf)> {
         match self {
             Self::Osm(options) => {
-                let osm::Options { extract, style, flat_nodes, .. } = options;
+                let osm::OsmOptions { extract, style, flat_nodes, .. } = options;
                 let others = [("style", style.as_mut()), ("flat_nodes", flat_nodes.as_mut())];
                 let others = others.into_iter().filter_map(|(key, path)| Some((key, path?)));
                 [("extract", extract)]
@@ -250,7 +250,7 @@ impl Spec {
 pub struct Preparation {
     /// OSM extracts to load, each under its own prefix.
     #[serde(with = "osm::several")]
-    pub osm: Vec<osm::Options>,
+    pub osm: Vec<osm::OsmOptions>,
     /// pgbench's tables.
     pub pgbench: Option<init::InitOptions>,
     /// SQL files, in order.
@@ -336,7 +336,7 @@ impl Preparation {
     #[must_use]
     pub fn option_names(&self, job: &str) -> Vec<&'static str> {
         match job {
-            "osm" if !self.osm.is_empty() => fields::<osm::Options>(),
+            "osm" if !self.osm.is_empty() => fields::<osm::OsmOptions>(),
             "pgbench" if self.pgbench.is_some() => fields::<init::InitOptions>(),
             _ => Vec::new(),
         }
@@ -376,7 +376,7 @@ impl Preparation {
     #[must_use]
     pub fn portable(&self) -> Self {
         Self {
-            osm: self.osm.iter().map(osm::Options::portable).collect(),
+            osm: self.osm.iter().map(osm::OsmOptions::portable).collect(),
             pgbench: self.pgbench.clone(),
             sql: self.sql.iter().map(|path| file_name(path).into()).collect(),
         }
@@ -431,7 +431,8 @@ mod tests {
     /// What fingerprints are made of: data that an earlier build prepared are found again.
     #[test]
     fn jobs_are_made_from_the_same_as_in_earlier_builds() {
-        let osm = osm::Options { program: Some("/bin/x".into()), ..osm::Options::new("/data/x.osm.pbf") };
+        let osm =
+            osm::OsmOptions { program: Some("/bin/x".into()), ..osm::OsmOptions::new("/data/x.osm.pbf") };
         let pgbench = Some(init::InitOptions::at_scale(10));
         let prepare = Preparation { osm: vec![osm], pgbench, sql: vec!["/data/y.sql".into()] };
         let inputs =

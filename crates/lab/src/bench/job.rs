@@ -42,7 +42,7 @@ pub struct KeepIn<'a> {
 pub fn load_osm(
     target: &TargetAccess,
     pg_bin: Option<PathBuf>,
-    options: &workloads::osm::Options,
+    options: &workloads::osm::OsmOptions,
     results: Option<KeepIn<'_>>,
     progress: &mut dyn Progress,
     stop: &Stop,

@@ -25,7 +25,7 @@ use server::child::{Account, Watchdog};
 use server::control::{Control, look_up};
 use server::home::{Home, remove_empty_socket_folders};
 use server::http::Web;
-use server::managed::{Choice, Options as ManagedOptions, Via, stop_orphans};
+use server::managed::{Choice, ServerOptions, Via, stop_orphans};
 use server::measuring::Marker;
 use server::placement::Placed;
 use server::pooler::{self, Pooler};
@@ -58,7 +58,7 @@ pub(crate) struct Stage {
     /// Shows others that we measure, on a server by URL.
     marker: Option<Marker>,
     at_rest: bool,
-    pub(crate) making: change::Options,
+    pub(crate) making: change::ChangeOptions,
     control: Option<Control>,
     /// The control connection uses an arm's search path.
     looks_elsewhere: bool,
@@ -161,11 +161,11 @@ impl Stage {
         let tile_servers = TileServers::find(spec.tile_servers(), &watchdog, stop)?;
         let (mut stage, removed) = match spec {
             TargetSpec::Managed { name, version, extensions, redis, bin, storage, .. } => {
-                let options = ManagedOptions {
+                let options = ServerOptions {
                     choice: Choice { pg_bin: bin.clone().or(pg_bin), version: *version },
                     via,
                     storage: storage.clone(),
-                    ..ManagedOptions::default()
+                    ..ServerOptions::default()
                 };
                 let target = Target::managed(&home, name, &options, extensions, &watchdog, stop)?;
                 let redis = if *redis { Some(Redis::start(&home, &watchdog, stop)?) } else { None };
@@ -197,7 +197,7 @@ impl Stage {
             copy: None,
             marker: None,
             at_rest: false,
-            making: change::Options::default(),
+            making: change::ChangeOptions::default(),
             control: None,
             looks_elsewhere: false,
             shared: Vec::new(),
@@ -430,7 +430,7 @@ impl Stage {
     /// Sets the folder in which commands of users' changes start; each change needs an undo.
     pub(crate) fn makes_changes(&mut self, folder: &Path) {
         let folder = std::path::absolute(folder).ok();
-        self.making = change::Options { folder, ..change::Options::default() };
+        self.making = change::ChangeOptions { folder, ..change::ChangeOptions::default() };
     }
 
     /// Closes all pgdyno connections to the server before it is stopped.

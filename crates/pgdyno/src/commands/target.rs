@@ -94,7 +94,7 @@ pub(crate) fn run(command: &Command) -> Outcome {
 fn start(args: &StartArgs) -> anyhow::Result<()> {
     let home = home()?;
     let choice = Choice { pg_bin: args.programs.pg_bin.clone(), version: None };
-    let options = managed::Options { choice, detached: true, ..managed::Options::default() };
+    let options = managed::ServerOptions { choice, detached: true, ..managed::ServerOptions::default() };
     let stop = signals::listen_at_once()?;
     talk(&format!("starting private server {:?} under {}", args.name.name, home.folder().display()));
     let ran = managed::status(&home, &args.name.name).is_ok_and(|server| server.pid.is_some());

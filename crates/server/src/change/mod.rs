@@ -26,7 +26,7 @@ pub const BOUND: Duration = Duration::from_secs(3600);
 
 /// How a change is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct ChangeOptions {
     /// Longest time of each command.
     pub bound: Duration,
     /// The server is a copy that is removed afterwards: no undo is needed.
@@ -35,7 +35,7 @@ pub struct Options {
     pub folder: Option<PathBuf>,
 }
 
-impl Default for Options {
+impl Default for ChangeOptions {
     fn default() -> Self {
         Self { bound: BOUND, thrown_away: false, folder: None }
     }

@@ -61,7 +61,7 @@ const DATA: &str = "data";
 
 /// The requested properties of a managed server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct ServerOptions {
     pub choice: Choice,
     /// How it is reached; a running detached server keeps its ways as well.
     pub via: Via,
@@ -115,7 +115,7 @@ impl Cluster {
     pub fn ensure(
         home: &Home,
         name: &str,
-        options: &Options,
+        options: &ServerOptions,
         watchdog: &Watchdog,
         stop: &Stop,
     ) -> Result<Self, Error> {
@@ -148,7 +148,7 @@ impl Cluster {
             return Ok(None);
         }
         let mut cluster =
-            Self::prepare(home, name, &Options::default(), watchdog, stop, StorageChoice::Existing)?;
+            Self::prepare(home, name, &ServerOptions::default(), watchdog, stop, StorageChoice::Existing)?;
         if let Some(server) = cluster.found_running()? {
             cluster.running = Running::Detached(server.pid);
         }
@@ -282,7 +282,7 @@ impl Cluster {
     fn prepare(
         home: &Home,
         name: &str,
-        options: &Options,
+        options: &ServerOptions,
         watchdog: &Watchdog,
         stop: &Stop,
         choice: StorageChoice<'_>,
@@ -368,7 +368,7 @@ impl Cluster {
 
     /// Handles what an earlier pgdyno left: a running server, settings that were not restored. Changing the
     /// way to reach it needs a restart.
-    fn adopt(&mut self, options: &Options) -> Result<(), Error> {
+    fn adopt(&mut self, options: &ServerOptions) -> Result<(), Error> {
         if self.marker.via() < options.via {
             self.check_can(options.via)?;
         }

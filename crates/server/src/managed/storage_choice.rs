@@ -9,7 +9,7 @@ use super::file_storage::{FileStorage, For, storage_folder_of};
 use super::marker::Marker;
 use super::postmaster::{self, PidFile};
 use super::serve::STOP_TIMEOUT;
-use super::{Cluster, Options};
+use super::{Cluster, ServerOptions};
 use crate::child::Account;
 use crate::home::{Dir, Home};
 use crate::storage::{Holds, Storage, Used};
@@ -31,7 +31,7 @@ pub(super) fn check(
     found: Option<Marker>,
     folder: &Dir,
     name: &str,
-    options: &Options,
+    options: &ServerOptions,
     choice: &StorageChoice<'_>,
 ) -> Result<Option<Marker>, Error> {
     if !matches!(choice, StorageChoice::Requested) {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use protocol::postgres::sql::{Sql, SqlError};
-use server::change::{Change, ChangeFailure, ChangeFailureKind, Options, Step};
+use server::change::{Change, ChangeFailure, ChangeFailureKind, ChangeOptions, Step};
 use server::home::Part;
 use server::managed::{self, Cluster};
 use server::settings::journal::{LeftBy, Recovered, left, left_in, mend_changes};
@@ -36,7 +36,7 @@ fn by_url(server: &Cluster, place: &Place, rights: Rights) -> Target {
 }
 
 fn by_name(place: &Place) -> Target {
-    Target::managed(&place.home, "main", &managed::Options::default(), &[], &watchdog(), &Stop::new())
+    Target::managed(&place.home, "main", &managed::ServerOptions::default(), &[], &watchdog(), &Stop::new())
         .unwrap()
 }
 
@@ -49,8 +49,8 @@ fn command(do_: &str, undo: &str) -> Change {
 }
 
 /// Commands start where every account may be, not where the tests do.
-fn anywhere() -> Options {
-    Options { folder: Some("/".into()), ..Options::default() }
+fn anywhere() -> ChangeOptions {
+    ChangeOptions { folder: Some("/".into()), ..ChangeOptions::default() }
 }
 
 fn make(target: &mut Target, change: &Change) -> Result<String, Error> {
@@ -251,7 +251,7 @@ fn what_cannot_be_undone_is_refused_before_anything_is_done() {
     let error = make(&mut target, &for_good).unwrap_err();
     assert!(error.to_string().contains("has no undo"), "{error}");
     assert!(!is_there(&server, "u") && left(&place.home).unwrap().is_empty());
-    target.make(&for_good, &Options { thrown_away: true, ..Options::default() }).unwrap();
+    target.make(&for_good, &ChangeOptions { thrown_away: true, ..ChangeOptions::default() }).unwrap();
     assert!(is_there(&server, "u") && left(&place.home).unwrap().is_empty());
 }
 
@@ -279,7 +279,7 @@ fn commands_start_in_the_folder_that_is_asked_for_also_when_they_are_undone() {
     let place = Place::new();
     let server = cluster(&place);
     let folder = place.open_folder();
-    let options = Options { folder: Some(folder.clone()), ..Options::default() };
+    let options = ChangeOptions { folder: Some(folder.clone()), ..ChangeOptions::default() };
     let mut target = by_url(&server, &place, Rights::Change);
     target.make(&command("echo made > here", "rm here"), &options).unwrap();
     assert!(folder.join("here").exists());
@@ -313,7 +313,7 @@ fn a_command_that_takes_too_long_is_ended_with_its_children() {
     let file = place.open_folder().join("file");
     let deaf = deaf_command(&file, "7001");
     let start = Instant::now();
-    let options = Options { bound: Duration::from_secs(1), ..anywhere() };
+    let options = ChangeOptions { bound: Duration::from_secs(1), ..anywhere() };
     let error = target.make(&deaf, &options).unwrap_err();
     assert_eq!(kind(&error), Some(ChangeFailureKind::CutShort), "{error}");
     assert!(start.elapsed() < BOUND, "{:?}", start.elapsed());
@@ -447,7 +447,7 @@ fn an_undo_that_waits_for_somebody_else_is_done_later() {
 fn a_private_server_that_stays_has_its_changes_undone_while_it_runs() {
     let place = Place::new();
     drop(cluster(&place));
-    let options = managed::Options { detached: true, ..managed::Options::default() };
+    let options = managed::ServerOptions { detached: true, ..managed::ServerOptions::default() };
     drop(Cluster::ensure(&place.home, "main", &options, &watchdog(), &Stop::new()).unwrap());
     let change = [sql("CREATE TABLE u ()", "DROP TABLE IF EXISTS u")];
     let mut changer = Changer::start(&place, "main", &change);

@@ -9,7 +9,7 @@ use crate::support::{Place, cluster, watchdog};
 
 fn target(place: &Place) -> Target {
     drop(cluster(place));
-    let options = managed::Options::default();
+    let options = managed::ServerOptions::default();
     Target::managed(&place.home, "main", &options, &[], &watchdog(), &server::Stop::new()).unwrap()
 }
 
@@ -94,7 +94,7 @@ fn settings_of_a_killed_experiment_are_put_back() {
         .unwrap();
     // A kill leaves the kept file behind: dropping a bare cluster does the same.
     drop(server);
-    let options = managed::Options::default();
+    let options = managed::ServerOptions::default();
     let server =
         managed::Cluster::ensure(&place.home, "main", &options, &watchdog(), &server::Stop::new()).unwrap();
     let mut control = server.connect("postgres").unwrap();

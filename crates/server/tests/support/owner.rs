@@ -18,7 +18,7 @@ use spec::Error;
 use server::Target;
 use server::child::{Account, WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
 use server::home::Home;
-use server::managed::{Cluster, Options};
+use server::managed::{Cluster, ServerOptions};
 use server::placement::Placed;
 use server::pooler::{self, Load, PoolMode, Pooler, Upstream};
 use server::redis::Redis;
@@ -77,7 +77,7 @@ fn change(home: &OsString, server: &str, changes: &[OsString]) -> Result<(), Err
     let mut target = if server.contains('=') {
         Target::url(server, Rights::Change, &[], &home, &watchdog)?
     } else {
-        Target::managed(&home, server, &Options::default(), &[], &watchdog, &server::Stop::new())?
+        Target::managed(&home, server, &ServerOptions::default(), &[], &watchdog, &server::Stop::new())?
     };
     std::thread::spawn(|| {
         for _ in std::io::stdin().lines().map_while(Result::ok) {
@@ -86,7 +86,7 @@ fn change(home: &OsString, server: &str, changes: &[OsString]) -> Result<(), Err
     });
     for change in changes {
         let change = serde_json::from_str(&change.to_string_lossy()).unwrap_or_default();
-        target.make(&change, &server::change::Options::default())?;
+        target.make(&change, &server::change::ChangeOptions::default())?;
     }
     let _ = writeln!(std::io::stdout(), "made");
     std::thread::sleep(std::time::Duration::from_secs(60));
@@ -105,7 +105,7 @@ fn own_redis(home: &OsString) -> Result<(), Error> {
 
 fn own_standing(home: &OsString, storage: &str) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
-    let options = Options { storage: serde_json::from_str(storage).ok(), ..Options::default() };
+    let options = ServerOptions { storage: serde_json::from_str(storage).ok(), ..ServerOptions::default() };
     let home = Home::at(home.as_ref());
     let target = Target::managed(&home, "main", &options, &[], &watchdog, &server::Stop::of_process())?;
     let _ = writeln!(std::io::stdout(), "{}", target.postmaster().unwrap_or(0));
@@ -177,7 +177,7 @@ fn own_place(pid: &OsString, cpus: &OsString) -> Result<(), Error> {
 fn own(home: &OsString) -> Result<(), Error> {
     let watchdog = Watchdog { exe: std::env::current_exe().unwrap_or_default() };
     let home = Home::at(home.as_ref());
-    let server = Cluster::ensure(&home, "main", &Options::default(), &watchdog, &server::Stop::new())?;
+    let server = Cluster::ensure(&home, "main", &ServerOptions::default(), &watchdog, &server::Stop::new())?;
     let _ = writeln!(std::io::stdout(), "{}", server.pid().unwrap_or(0));
     std::thread::sleep(std::time::Duration::from_secs(60));
     Ok(())

@@ -12,7 +12,7 @@ use crate::jobs::file_name;
 /// `http = { url = "http://127.0.0.1:3000/{z}/{x}/{y}", tiles = "list.txt" }`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct HttpOptions {
     /// A URL, optionally with the placeholders `{z}`, `{x}` and `{y}` (or `{-y}`).
     pub url: String,
     /// The tiles for the placeholders: a list, one `z/x/y` per line, or a web server's access log.
@@ -39,7 +39,7 @@ fn yes() -> bool {
     true
 }
 
-impl Options {
+impl HttpOptions {
     /// The defaults for this URL.
     #[must_use]
     pub fn new(url: &str) -> Self {
@@ -100,7 +100,7 @@ impl Options {
 }
 
 /// Without user and password.
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for HttpOptions {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { tiles, accept, gzip, keepalive, insecure, may_be_empty, .. } = self;
         formatter

@@ -12,7 +12,7 @@ use engine::{Address, Measured, Stop, Time, Until};
 use protocol::http::{Control, ControlError, Encoding, Get, Got, Url};
 use protocol::postgres::Tls;
 
-use super::{Http, Options, Request, Requests, Web};
+use super::{Http, HttpOptions, Request, Requests, Web};
 use crate::answers::Sampled;
 use crate::place::{Places, Site};
 use crate::testing::plan;
@@ -67,12 +67,12 @@ impl Server for Same {
 
 const WANTED: Clients = Clients { count: 1, threads: 1, seed: 1, statements: false };
 
-fn options(url: &str) -> Options {
-    Options::new(url)
+fn options(url: &str) -> HttpOptions {
+    HttpOptions::new(url)
 }
 
 /// Four requests of one client.
-fn run(options: &Options, server: &mut Same) -> Measured {
+fn run(options: &HttpOptions, server: &mut Same) -> Measured {
     let workload = Http::open(options, "".as_ref()).unwrap();
     let clients = workload.clients(&Places::default(), WANTED).unwrap();
     simulate(&plan(4, 1), clients, server, &mut (), &Stop::new()).unwrap()
@@ -130,7 +130,7 @@ fn the_first_failures_are_reported_in_words() {
 #[test]
 fn connections_are_made_as_they_are_wanted() {
     let url = "http://127.0.0.1:3000/";
-    let anew = Options { keepalive: false, gzip: false, ..options(url) };
+    let anew = HttpOptions { keepalive: false, gzip: false, ..options(url) };
     let closing = TILE.replace("Content-Length", "Connection: close\r\nContent-Length");
     let endless = "HTTP/1.1 200 OK\r\n\r\nabcde";
     for (options, reply, closes, connections) in [
@@ -279,7 +279,7 @@ fn tiles_of_a_list_are_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("list.txt"), "1/0/1\n2/3/0\n2/3/0\n1/0/1\n").unwrap();
     let url = format!("http://{address}/{{z}}/{{x}}/{{-y}}.pbf");
-    let options = Options { tiles: Some("list.txt".into()), ..options(&url) };
+    let options = HttpOptions { tiles: Some("list.txt".into()), ..options(&url) };
     let mut workload = Http::open(&options, folder.path()).unwrap();
     let prepared = workload.prepare(&mut Site::default(), 1).unwrap();
     assert_eq!(prepared.summary, format!("4 tiles of {url}"));
@@ -307,7 +307,7 @@ fn lists_and_logs_are_read_as_those_of_tiles_are() {
     let folder = tempfile::tempdir().unwrap();
     let open = |text: &str| {
         std::fs::write(folder.path().join("list.txt"), text).unwrap();
-        let options = Options { tiles: Some("list.txt".into()), ..options("http://h/{z}/{x}/{y}") };
+        let options = HttpOptions { tiles: Some("list.txt".into()), ..options("http://h/{z}/{x}/{y}") };
         Http::open(&options, folder.path()).map_err(|error| error.to_string())
     };
     let log = "::1 - - [23/Nov/2026:10:00:00 +0000] \"GET /t/14/8851/6439.pbf HTTP/1.1\" 200 512 \"-\" \"x\"\n\
@@ -410,8 +410,10 @@ fn samples_are_compared_unpacked() {
 
 #[test]
 fn passwords_stay_out_of_what_is_kept() {
-    let secret =
-        Options { tiles: Some("/some/where/list.txt".into()), ..options("http://me:geheim@h/{z}/{x}/{y}") };
+    let secret = HttpOptions {
+        tiles: Some("/some/where/list.txt".into()),
+        ..options("http://me:geheim@h/{z}/{x}/{y}")
+    };
     let kept = serde_json::to_string(&secret.portable()).unwrap();
     assert_eq!(kept, r#"{"url":"http://h/{z}/{x}/{y}","tiles":"list.txt","gzip":true,"keepalive":true}"#);
     assert!(!format!("{secret:?}").contains("geheim"));

@@ -13,7 +13,7 @@ use super::accept::Accept;
 use super::client::{HttpClient, Shared};
 use crate::error;
 
-use super::options::Options;
+use super::options::HttpOptions;
 use super::requests::Requests;
 use super::words::Seen;
 use crate::place::Site;
@@ -36,7 +36,7 @@ impl Web {
     ///
     /// # Errors
     /// When options are out of range, or the system's certificates cannot be read.
-    pub fn new(options: &Options) -> Result<Self, Error> {
+    pub fn new(options: &HttpOptions) -> Result<Self, Error> {
         let url = options.parsed()?;
         let tls =
             tls(&url, options.insecure).map_err(|error| error::option("http.url", error.to_string()))?;

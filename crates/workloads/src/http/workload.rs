@@ -8,7 +8,7 @@ use engine::Client;
 use spec::{Artifact, Error, MapPart, TextKind};
 
 use super::guard::{ask, probe, spread};
-use super::options::Options;
+use super::options::HttpOptions;
 use super::requests::Requests;
 use super::web::Web;
 use crate::answers::{Answer, NUMBER, SAMPLE, Sampled, ScriptAnswers};
@@ -20,7 +20,7 @@ use crate::workload::{Asked, ClientWorkload, Clients, Guarded, Prepared, ScriptI
 /// GET requests.
 #[derive(Debug)]
 pub struct Http {
-    options: Options,
+    options: HttpOptions,
     web: Web,
     trace: Trace,
     /// The zooms among its tiles, each counted separately.
@@ -35,7 +35,7 @@ impl Http {
     ///
     /// # Errors
     /// When options are out of range, or the list cannot be read or is useless.
-    pub fn open(options: &Options, folder: &Path) -> Result<Self, Error> {
+    pub fn open(options: &HttpOptions, folder: &Path) -> Result<Self, Error> {
         options.validate()?;
         let trace = match &options.tiles {
             Some(path) => trace::read(&folder.join(path))?,
@@ -63,7 +63,7 @@ impl Http {
 
 impl Workload for Http {
     fn scripts(&self) -> Vec<ScriptInfo> {
-        let Options { accept, gzip, keepalive, .. } = &self.options;
+        let HttpOptions { accept, gzip, keepalive, .. } = &self.options;
         let url = self.web.url().to_string();
         let script = |name: String, part| {
             let text = format!("{name} {accept:?} {gzip} {keepalive}");

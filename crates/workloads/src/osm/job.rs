@@ -15,7 +15,7 @@ use super::command::Command;
 use super::failed;
 use super::made::{self, Which};
 use super::nodes::{self, NodesFile};
-use super::options::Options;
+use super::options::OsmOptions;
 use super::others::{self, SetUpProgress};
 use super::program::{Osm2pgsql, find_version};
 use crate::error;
@@ -24,7 +24,7 @@ use crate::jobs::{ChildEnd, Inputs, Job, JobReport, JobSite, file_name};
 /// A load, measured or for preparation.
 #[derive(Debug)]
 pub struct Load {
-    options: Options,
+    options: OsmOptions,
     name: String,
     /// Names of its files' contents, in order.
     files: Vec<String>,
@@ -59,7 +59,7 @@ struct End {
 impl Load {
     /// A load with these options, whose paths are complete.
     #[must_use]
-    pub fn new(options: Options, measured: bool) -> Self {
+    pub fn new(options: OsmOptions, measured: bool) -> Self {
         let files = options.files().into_iter().map(file_name).collect();
         let (name, earlier) = (FIRST.to_owned(), Vec::new());
         Self { options, name, files, earlier, measured, called: RefCell::default() }
@@ -68,7 +68,7 @@ impl Load {
     /// The loads of one preparation, in this order. The first has the name of a single one, so that data from
     /// earlier builds are found; the others are distinguished by their prefixes.
     #[must_use]
-    pub fn all(loads: &[Options]) -> Vec<Self> {
+    pub fn all(loads: &[OsmOptions]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for options in loads {
             let mut load = Self::new(options.clone(), false);
@@ -398,7 +398,7 @@ mod tests {
         }
     }
 
-    fn load(options: &Options, programs: &mut Played) -> Result<JobReport, Error> {
+    fn load(options: &OsmOptions, programs: &mut Played) -> Result<JobReport, Error> {
         let mut sql = FakeSql::new();
         sql.answer("pg_backend_pid() ||", &[&["42-1763888400"]]);
         Load::new(options.clone(), false).run(&mut JobSite {
@@ -418,7 +418,7 @@ mod tests {
         let file = extract();
         let end = ChildEnd { code: Some(0), wall_us: 9000, ..ChildEnd::default() };
         let mut run = Played { lines: Vec::new(), end, orders: Vec::new() };
-        load(&Options::new(file.path()), &mut run).unwrap();
+        load(&OsmOptions::new(file.path()), &mut run).unwrap();
         let order = run.orders.last().unwrap();
         let args: Vec<_> = order.args.iter().map(|arg| arg.to_string_lossy()).collect();
         let shown = args[..args.len() - 1].join(" ");
@@ -430,10 +430,10 @@ mod tests {
     /// The first has the name of a single one, and fingerprints are those of the load alone.
     #[test]
     fn loads_of_one_preparation_are_told_apart() {
-        let of = |extract: &str, prefix: &str, style: Option<&str>| Options {
+        let of = |extract: &str, prefix: &str, style: Option<&str>| OsmOptions {
             prefix: prefix.to_owned(),
             style: style.map(PathBuf::from),
-            ..Options::new(extract)
+            ..OsmOptions::new(extract)
         };
         let options = [
             of("a/x.osm.pbf", "one", None),
@@ -462,7 +462,7 @@ mod tests {
         let end = ChildEnd { code: Some(1), ..ChildEnd::default() };
         let lines = vec!["2026-11-21 02:44:37  [0] ERROR: Connecting to database failed."];
         let mut run = Played { lines, end, orders: Vec::new() };
-        let result = load(&Options::new(file.path()), &mut run);
+        let result = load(&OsmOptions::new(file.path()), &mut run);
         let report = result.unwrap();
         assert_eq!(report.failed.as_deref(), Some("osm2pgsql failed: ERROR: Connecting to database failed."));
         assert!(report.log.contains("Connecting to database failed"), "the log is kept");

@@ -14,5 +14,5 @@ mod workload;
 pub use job::Load;
 pub(crate) use options::is_a_path;
 pub(crate) use options::prefix_taken;
-pub use options::{Options, runs_lua};
+pub use options::{OsmOptions, runs_lua};
 pub use workload::Loads;

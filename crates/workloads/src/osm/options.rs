@@ -15,7 +15,7 @@ use crate::jobs::file_name;
 /// `osm = { extract = "malta.osm.pbf" }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct OsmOptions {
     /// The extract, `.osm.pbf`; relative to the experiment file. Empty with `scale`.
     #[serde(default)]
     pub extract: PathBuf,
@@ -90,7 +90,7 @@ fn yes() -> bool {
     true
 }
 
-impl Options {
+impl OsmOptions {
     /// A load of `extract` with everything else by default.
     #[must_use]
     pub fn new(extract: impl Into<PathBuf>) -> Self {
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn short_options_in_one_word_are_each_looked_at() {
-        let of = |args: &str| Options { args: args.to_owned(), ..Options::new("a.osm.pbf") }.validate();
+        let of = |args: &str| OsmOptions { args: args.to_owned(), ..OsmOptions::new("a.osm.pbf") }.validate();
         for fine in ["-lG", "-E4326", "-lE 4326", "-b -10.5,35,5,40", "-K -zname:", "-e 10-12", "-lzdash"] {
             of(fine).unwrap_or_else(|error| panic!("{fine}: {error}"));
         }
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn further_options_are_none_of_those_that_have_a_key() {
-        let of = |args: &str| Options { args: args.to_owned(), ..Options::new("a.osm.pbf") }.validate();
+        let of = |args: &str| OsmOptions { args: args.to_owned(), ..OsmOptions::new("a.osm.pbf") }.validate();
         for fine in ["", "--multi-geometry --latlong", "--merc  --bbox=1,2,3,4", "--hstore-all"] {
             of(fine).unwrap_or_else(|error| panic!("{fine}: {error}"));
         }
@@ -410,16 +410,21 @@ mod tests {
 
     #[test]
     fn a_load_is_of_a_file_or_of_a_scale() {
-        let synthetic =
-            |scale: &str, seed| Options { scale: Some(scale.parse().unwrap()), seed, ..Options::new("") };
-        let problem =
-            |options: &Options| options.validate().err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(problem(&Options::new("")).starts_with("osm.extract: is missing"));
+        let synthetic = |scale: &str, seed| OsmOptions {
+            scale: Some(scale.parse().unwrap()),
+            seed,
+            ..OsmOptions::new("")
+        };
+        let problem = |options: &OsmOptions| {
+            options.validate().err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert!(problem(&OsmOptions::new("")).starts_with("osm.extract: is missing"));
         assert_eq!(problem(&synthetic("0.1", None)), "");
-        let both = Options { extract: "a.osm.pbf".into(), ..synthetic("1", None) };
+        let both = OsmOptions { extract: "a.osm.pbf".into(), ..synthetic("1", None) };
         assert!(problem(&both).starts_with("osm.scale: cannot stand with extract"));
         assert!(
-            problem(&Options { seed: Some(1), ..Options::new("a") }).starts_with("osm.seed: needs scale")
+            problem(&OsmOptions { seed: Some(1), ..OsmOptions::new("a") })
+                .starts_with("osm.seed: needs scale")
         );
         assert!(problem(&synthetic("1", Some(u64::MAX))).starts_with("osm.seed: is above"));
         // Only its contents count, and no file of the user's is read for it.
@@ -435,11 +440,11 @@ mod tests {
 
     #[test]
     fn tables_are_those_of_output_and_middle() {
-        let own = |options: Options| options.tables().join(" ");
-        let plain = Options { prefix: "m".into(), ..Options::new("a.osm.pbf") };
+        let own = |options: OsmOptions| options.tables().join(" ");
+        let plain = OsmOptions { prefix: "m".into(), ..OsmOptions::new("a.osm.pbf") };
         assert_eq!(own(plain.clone()), "m_nodes m_ways m_rels m_point m_line m_polygon m_roads");
-        assert_eq!(own(Options { slim: false, ..plain.clone() }), "m_point m_line m_polygon m_roads");
-        let flex = Options { output: Some("flex".into()), style: Some("s.lua".into()), ..plain };
+        assert_eq!(own(OsmOptions { slim: false, ..plain.clone() }), "m_point m_line m_polygon m_roads");
+        let flex = OsmOptions { output: Some("flex".into()), style: Some("s.lua".into()), ..plain };
         assert_eq!(own(flex), "m_nodes m_ways m_rels");
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use osm::log::version_in;
 use spec::Error;
 
-use super::options::Options;
+use super::options::OsmOptions;
 use crate::error;
 use crate::jobs::{ChildOrder, RunChild};
 
@@ -35,7 +35,7 @@ impl Osm2pgsql {
     ///
     /// # Errors
     /// The required version.
-    pub(super) fn can(&self, options: &Options) -> Result<(), Error> {
+    pub(super) fn can(&self, options: &OsmOptions) -> Result<(), Error> {
         let from = |major, minor, what: &str| match self.at_least(major, minor) {
             true => Ok(()),
             false => Err(error::program(
@@ -88,7 +88,7 @@ mod tests {
     fn what_is_too_old_is_told() {
         let of = |version: &str, output: Option<&str>| {
             let program = Osm2pgsql { program: "osm2pgsql".into(), version: version.to_owned() };
-            let options = Options { output: output.map(str::to_owned), ..Options::new("a.osm.pbf") };
+            let options = OsmOptions { output: output.map(str::to_owned), ..OsmOptions::new("a.osm.pbf") };
             program.can(&options).map_err(|error| error.to_string())
         };
         assert_eq!(of("1.2.1", None), Ok(()));

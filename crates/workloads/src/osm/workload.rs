@@ -6,7 +6,7 @@ use spec::{Artifact, Error, TextKind, given};
 
 use super::job::Load;
 use super::made::{self, Which};
-use super::options::Options;
+use super::options::OsmOptions;
 use crate::error;
 use crate::hash::sha256_hex;
 use crate::jobs::{Job, file_name};
@@ -16,7 +16,7 @@ use crate::workload::{Asked, Guarded, JobWorkload, Prepared, ScriptInfo, Workloa
 /// Loads of an extract, one in each run.
 #[derive(Debug)]
 pub struct Loads {
-    options: Options,
+    options: OsmOptions,
     load: Load,
     /// Its style, under the requested name.
     style: Option<Asked>,
@@ -27,7 +27,7 @@ impl Loads {
     ///
     /// # Errors
     /// When options are out of range, or the extract is invalid.
-    pub fn open(options: &Options, folder: &Path) -> Result<Self, Error> {
+    pub fn open(options: &OsmOptions, folder: &Path) -> Result<Self, Error> {
         options.validate()?;
         let (written, options) = (options, options.in_folder(folder));
         if options.has_extract() {

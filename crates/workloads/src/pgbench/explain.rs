@@ -216,7 +216,7 @@ fn first_word(text: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::explain::READ_ONLY;
-    use crate::pgbench::{Options, ScriptSource};
+    use crate::pgbench::{PgbenchOptions, ScriptSource};
     use crate::testing::sql::FakeSql;
 
     const PLAN: &str = r#"[{"Plan": {"Node Type": "Seq Scan", "Relation Name": "t", "Actual Total Time": 1.5,
@@ -240,7 +240,7 @@ mod tests {
             weight: 1,
         };
         let sources: Vec<ScriptSource> = scripts.iter().map(source).collect();
-        let program = Program::load(&Options { mode, ..Options::default() }, &sources).unwrap();
+        let program = Program::load(&PgbenchOptions { mode, ..PgbenchOptions::default() }, &sources).unwrap();
         let mut found = explain(&program, sql, 1, 1).unwrap();
         // Once, whatever else there is.
         found.missing.retain(|why| !why.starts_with("functions are not told apart: denied"));
@@ -311,7 +311,7 @@ mod tests {
         let mut sql = server("170004");
         sql.answer("EXPLAIN", &[&[PLAN]]);
         let source = ScriptSource::Text { name: "a.sql".into(), text: "SELECT 1;".into(), weight: 1 };
-        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
         let [why] = &explain(&program, &mut sql, 1, 1).unwrap().missing[..] else { panic!("one reason") };
         assert!(why.starts_with("functions are not told apart: denied; a superuser may"), "{why}");
         let joined = of(missing("SELECT 1 \\; SELECT 2;", "none", "", ""));

@@ -90,13 +90,13 @@ mod tests {
     use protocol::postgres::sql::{ResultSet, SqlError};
 
     use super::*;
-    use crate::pgbench::{Options, ScriptSource};
+    use crate::pgbench::{PgbenchOptions, ScriptSource};
     use crate::testing::sql::FakeSql;
 
     fn run(script: &str, sql: &mut FakeSql) -> Result<Guarded, String> {
         let text = script.as_bytes().to_vec();
         let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
-        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
         first_execution(&program, sql, 10, 1).map_err(|error| error.to_string())
     }
 
@@ -143,7 +143,7 @@ mod tests {
     fn a_sample_cannot_write() {
         let sampled = |sql: &mut FakeSql| {
             let source = ScriptSource::Text { name: "my.sql".into(), text: b"select 1;".to_vec(), weight: 1 };
-            let program = Program::load(&Options::default(), &[source]).unwrap();
+            let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
             sample(&program, sql, 1, 1).unwrap()
         };
         let mut sql = FakeSql::new();
@@ -166,7 +166,7 @@ mod tests {
         sql.answer("select", &[&["1"]]);
         let text = b"begin;\nselect 1;\nend;\nselect 2;".to_vec();
         let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
-        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
         sample(&program, &mut sql, 1, 1).unwrap();
         let once = [
             "begin;",
@@ -189,7 +189,7 @@ mod tests {
             text: b"select 1 \\; commit \\; insert into t values (1);".to_vec(),
             weight: 1,
         };
-        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
         let mut sql = FakeSql::new();
         let Sampled::NotTaken(why) = sample(&program, &mut sql, 1, 1).unwrap() else {
             panic!("it was asked")
@@ -216,7 +216,7 @@ mod tests {
         }
         let text = b"\\set x 1\nSELECT 1;\n".to_vec();
         let source = ScriptSource::Text { name: "my.sql".into(), text, weight: 1 };
-        let program = Program::load(&Options::default(), &[source]).unwrap();
+        let program = Program::load(&PgbenchOptions::default(), &[source]).unwrap();
         let error = first_execution(&program, &mut Gone, 1, 1).unwrap_err();
         let words = "while running my.sql, line 2, for the first time: it has not answered";
         assert!(error.cause::<SqlError>().is_some() && error.to_string() == words, "{error}");

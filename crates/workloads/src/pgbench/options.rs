@@ -15,7 +15,7 @@ use crate::jobs::file_name;
 /// `pgbench = { builtin = "tpcb-like" }`, `pgbench = { files = ["a.sql@3", "b.sql"], mode = "prepared" }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Options {
+pub struct PgbenchOptions {
     /// Built-in scripts, each with an optional weight after `@`; any unambiguous prefix of a name works.
     /// Without any script it is `tpcb-like`, as in pgbench.
     #[serde(deserialize_with = "one_or_many")]
@@ -47,7 +47,7 @@ pub struct Options {
     pub may_be_empty: bool,
 }
 
-impl Default for Options {
+impl Default for PgbenchOptions {
     fn default() -> Self {
         Self {
             builtin: Vec::new(),
@@ -112,7 +112,7 @@ impl<'de> Deserialize<'de> for Mode {
 /// Longest latency limit, milliseconds.
 const A_DAY_MS: f64 = 86_400_000.0;
 
-impl Options {
+impl PgbenchOptions {
     /// The latency after which a transaction is not retried, ns.
     pub(super) fn promise(&self) -> Option<Time> {
         self.latency_limit_ms.map(|promise| (promise * 1e6) as Time)

@@ -7,7 +7,7 @@ use spec::Error;
 
 use super::drop_in::{DropInOptions, HostPolicy};
 use super::keyed;
-use super::options::{Mode, Options};
+use super::options::{Mode, PgbenchOptions};
 use super::source::{Loaded, ScriptSource};
 use super::writes::writes;
 use crate::error;
@@ -25,7 +25,7 @@ pub(super) struct Program {
     /// A drop-in for pgbench; otherwise an experiment.
     pub(super) drop_in: bool,
     pub(super) drop_in_options: DropInOptions,
-    pub(super) options: Options,
+    pub(super) options: PgbenchOptions,
     /// By [`script::Statement::number`]: the text for the extended protocol.
     pub(super) texts: Vec<Vec<u8>>,
     /// For each script the number of its first command over all scripts; then the number of all commands.
@@ -56,7 +56,7 @@ impl Program {
     }
 
     /// Reads and parses `sources` for an experiment; their paths are complete.
-    pub(super) fn load(options: &Options, sources: &[ScriptSource]) -> Result<Self, Error> {
+    pub(super) fn load(options: &PgbenchOptions, sources: &[ScriptSource]) -> Result<Self, Error> {
         let program = Self::new(options, sources, DropInOptions::default(), false)?;
         refuse_shell(&program.scripts)?;
         Ok(program)
@@ -77,7 +77,7 @@ impl Program {
 
     /// Reads and parses `sources` for a drop-in, with pgbench's messages.
     pub(super) fn drop_in(
-        options: &Options,
+        options: &PgbenchOptions,
         sources: &[ScriptSource],
         drop_in_options: DropInOptions,
     ) -> Result<Self, Error> {
@@ -89,7 +89,7 @@ impl Program {
     }
 
     fn new(
-        options: &Options,
+        options: &PgbenchOptions,
         sources: &[ScriptSource],
         drop_in_options: DropInOptions,
         drop_in: bool,
@@ -223,7 +223,7 @@ fn first_commands(scripts: &Scripts) -> Vec<usize> {
 }
 
 /// Checks the names of variables that are set before the first script.
-fn check_names(options: &Options, drop_in: bool) -> Result<(), Error> {
+fn check_names(options: &PgbenchOptions, drop_in: bool) -> Result<(), Error> {
     let plain = |name: &str| {
         let mut bytes = name.bytes();
         let letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_' || !byte.is_ascii();

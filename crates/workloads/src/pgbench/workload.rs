@@ -12,7 +12,7 @@ use super::client::clients;
 use super::drop_in::DropInOptions;
 use super::explain::explain;
 use super::guard::{first_execution, sample};
-use super::options::{Mode, Options};
+use super::options::{Mode, PgbenchOptions};
 use super::prepare::Program;
 use super::prepare::default_seed_given;
 use super::source::{ScriptSource, weighted};
@@ -44,7 +44,7 @@ impl Pgbench {
     ///
     /// # Errors
     /// When a file cannot be read, or a script is invalid or unsupported.
-    pub fn open(options: &Options, folder: &Path) -> Result<Self, Error> {
+    pub fn open(options: &PgbenchOptions, folder: &Path) -> Result<Self, Error> {
         let mut sources: Vec<_> = options.builtin.iter().cloned().map(ScriptSource::Builtin).collect();
         for word in &options.files {
             let file = weighted("files", word)?;
@@ -58,7 +58,7 @@ impl Pgbench {
     }
 
     /// Runs these scripts, in this order, instead of those in `options`.
-    pub fn with_scripts(options: &Options, sources: &[ScriptSource]) -> Result<Self, Error> {
+    pub fn with_scripts(options: &PgbenchOptions, sources: &[ScriptSource]) -> Result<Self, Error> {
         Ok(Self::new(options, Program::load(options, sources)?))
     }
 
@@ -68,14 +68,14 @@ impl Pgbench {
     /// # Errors
     /// As [`Pgbench::open`], in pgbench's words; also when groups or policy name a missing script.
     pub fn with_drop_in_options(
-        options: &Options,
+        options: &PgbenchOptions,
         sources: &[ScriptSource],
         drop_in_options: DropInOptions,
     ) -> Result<Self, Error> {
         Ok(Self::new(options, Program::drop_in(options, sources, drop_in_options)?))
     }
 
-    fn new(options: &Options, program: Program) -> Self {
+    fn new(options: &PgbenchOptions, program: Program) -> Self {
         let scale = options.scale.map_or(1, u64::from);
         // pgbench empties pgbench_history for any script; those rows may belong to somebody.
         let vacuum = options.vacuum && (program.drop_in || program.writes_history());
@@ -148,7 +148,7 @@ impl Workload for Pgbench {
     }
 
     fn carried(&self) -> Carried {
-        let Options { mode, reconnect, .. } = self.program.options;
+        let PgbenchOptions { mode, reconnect, .. } = self.program.options;
         Carried {
             prepared: mode == Mode::Prepared,
             transaction_blocks: self.program.begins_transactions(),
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn a_scale_that_is_not_that_of_the_tables_is_said() {
         let remark = |scale: Option<u32>, script: &str, branches: &str| {
-            let options = Options { scale, vacuum: false, ..Options::default() };
+            let options = PgbenchOptions { scale, vacuum: false, ..PgbenchOptions::default() };
             let source = ScriptSource::Text { name: "a.sql".into(), text: script.into(), weight: 1 };
             let mut workload = Pgbench::with_scripts(&options, &[source]).unwrap();
             let mut sql = FakeSql::new();
@@ -296,7 +296,7 @@ mod tests {
         let source =
             |name: &str, text: &str| ScriptSource::Text { name: name.into(), text: text.into(), weight: 1 };
         let sources = [source("a.sql", "\\set x 1\nSELECT 1;\nSELEC 2;\n"), source("b.sql", "\n\nSELECT 3;")];
-        let workload = Pgbench::with_scripts(&Options::default(), &sources).unwrap();
+        let workload = Pgbench::with_scripts(&PgbenchOptions::default(), &sources).unwrap();
         let cases = [
             (0, Some("a.sql, line 1: \\set x 1")),
             (2, Some("a.sql, line 3: SELEC 2;")),

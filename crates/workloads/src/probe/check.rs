@@ -4,7 +4,7 @@ use protocol::postgres::sql::Sql;
 use spec::Error;
 
 use super::figures::Needs;
-use super::options::Options;
+use super::options::ProbeOptions;
 use crate::error;
 
 /// TID range scans, which read chosen pages in order, exist from this version on.
@@ -44,7 +44,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Asks the server.
-    pub(super) fn ask(sql: &mut dyn Sql, options: &Options) -> Result<Self, Error> {
+    pub(super) fn ask(sql: &mut dyn Sql, options: &ProbeOptions) -> Result<Self, Error> {
         let rows = sql.rows(ASK).map_err(error::sql("asking what may be done"))?;
         let row: Vec<String> =
             rows.into_iter().next().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect();
@@ -138,7 +138,8 @@ mod tests {
             let row =
                 ["17", "joe", "shop", standby, by_default, create, temp, "8192", "134217728", "97", "1"];
             sql.answer("server_version_num", &[&row]);
-            let server = Server::ask(&mut sql, &Options { read_only, ..Options::default() }).unwrap();
+            let server =
+                Server::ask(&mut sql, &ProbeOptions { read_only, ..ProbeOptions::default() }).unwrap();
             assert_eq!(server.writes, wanted);
             assert_eq!((server.block_bytes, server.free_connections, server.active), (8192, 97, 1));
         }
@@ -148,7 +149,7 @@ mod tests {
     fn old_servers_are_refused() {
         let mut sql = FakeSql::new();
         sql.answer("server_version_num", &[&["13", "joe"]]);
-        let error = Server::ask(&mut sql, &Options::default()).unwrap_err().to_string();
+        let error = Server::ask(&mut sql, &ProbeOptions::default()).unwrap_err().to_string();
         assert!(error.starts_with("a probe needs PostgreSQL 14 or newer, and this is 13"), "{error}");
     }
 }

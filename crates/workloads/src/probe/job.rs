@@ -6,7 +6,7 @@ use super::check::Server;
 use super::facts;
 use super::figures::{CPU_ONE, FIGURES, Figure};
 use super::leftovers::sweep;
-use super::options::Options;
+use super::options::ProbeOptions;
 use super::record::{Found, Probed};
 use super::remarks::{busy, doubtful, flush, steal};
 use super::scratch::Scratch;
@@ -22,14 +22,14 @@ const SLACK: Duration = Duration::from_secs(120);
 /// A probe of one database.
 #[derive(Debug, Clone)]
 pub struct Probe {
-    options: Options,
+    options: ProbeOptions,
     scratch: Scratch,
 }
 
 impl Probe {
     /// A probe with this unique token of letters and digits in the name of its scratch data.
     #[must_use]
-    pub fn new(options: Options, token: &str) -> Self {
+    pub fn new(options: ProbeOptions, token: &str) -> Self {
         Self { options, scratch: Scratch::new(token) }
     }
 }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn probe(server: &Server) -> (Probe, JobReport, Vec<String>) {
-        let probe = Probe::new(Options { backends: Some(2), ..Options::default() }, "a1");
+        let probe = Probe::new(ProbeOptions { backends: Some(2), ..ProbeOptions::default() }, "a1");
         let database = Database {
             host: String::new(),
             port: 1,

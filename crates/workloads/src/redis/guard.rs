@@ -5,7 +5,7 @@ use script::Random;
 use spec::{Error, figures};
 
 use super::keys::{Keys, Values};
-use super::options::{Command, Options};
+use super::options::{Command, RedisOptions};
 use super::wire::Wire;
 use crate::error;
 use crate::workload::Guarded;
@@ -19,7 +19,7 @@ const LOOKS: usize = 1000;
 ///
 /// # Errors
 /// When Redis does not answer or answers with an error.
-pub(super) fn probe(options: &Options, control: &mut dyn Control, seed: u64) -> Result<Guarded, Error> {
+pub(super) fn probe(options: &RedisOptions, control: &mut dyn Control, seed: u64) -> Result<Guarded, Error> {
     let mut random = Random::new(seed);
     let keys = Keys::new(options);
     let mut guarded = Guarded::default();
@@ -52,7 +52,7 @@ pub(super) fn probe(options: &Options, control: &mut dyn Control, seed: u64) -> 
 
 /// Number of existing keys among those that clients would use.
 fn look(
-    options: &Options,
+    options: &RedisOptions,
     keys: &Keys,
     control: &mut dyn Control,
     random: &mut Random,
@@ -92,7 +92,12 @@ pub fn number_of_keys(control: &mut dyn Control) -> Result<Option<u64>, Error> {
     }
 }
 
-fn count(answer: Answer, options: &Options, guarded: &mut Guarded, wrong: &mut u64) -> Result<(), Error> {
+fn count(
+    answer: Answer,
+    options: &RedisOptions,
+    guarded: &mut Guarded,
+    wrong: &mut u64,
+) -> Result<(), Error> {
     match answer {
         Answer::Value(length) => {
             guarded.rows += 1;

@@ -15,7 +15,7 @@ const PIPELINE_BYTES: u64 = 1 << 30;
 /// `redis = { command = "set", value_bytes = 32000, keys = 10000 }`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Options {
+pub struct RedisOptions {
     pub command: Command,
     /// Length of each value in bytes, or the smallest and the largest, 1..=536,870,912 (Redis' own limit).
     #[serde(default)]
@@ -144,7 +144,7 @@ impl<'de> Deserialize<'de> for Distribution {
     }
 }
 
-impl Options {
+impl RedisOptions {
     /// A command with the default options.
     #[must_use]
     pub fn new(command: Command) -> Self {

@@ -6,7 +6,7 @@ use spec::{Error, bytes, count};
 
 use super::keys::{Keys, Values};
 use super::limits;
-use super::options::Options;
+use super::options::RedisOptions;
 use super::wire::Wire;
 use crate::error;
 use crate::place::Site;
@@ -18,7 +18,7 @@ const BATCH: usize = 256 * 1024;
 ///
 /// # Errors
 /// When Redis does not answer or refuses, for example because it is out of memory.
-pub(super) fn begin(options: &Options, site: &Site<'_>, seed: u64) -> Result<(), Error> {
+pub(super) fn begin(options: &RedisOptions, site: &Site<'_>, seed: u64) -> Result<(), Error> {
     let mut control = site.redis()?;
     set_limits(options, site, &mut *control)?;
     if options.fills() { fill(options, &mut *control, seed) } else { Ok(()) }
@@ -28,7 +28,7 @@ pub(super) fn begin(options: &Options, site: &Site<'_>, seed: u64) -> Result<(),
 ///
 /// # Errors
 /// As [`begin`].
-pub(super) fn again(options: &Options, site: &Site<'_>, seed: u64) -> Result<(), Error> {
+pub(super) fn again(options: &RedisOptions, site: &Site<'_>, seed: u64) -> Result<(), Error> {
     let mut control = site.redis()?;
     set_limits(options, site, &mut *control)?;
     if options.fills() && (options.begins_anew() || !is_filled(options, &mut *control)?) {
@@ -46,7 +46,7 @@ pub(super) fn put_back(site: &Site<'_>) -> Result<(), Error> {
 }
 
 /// Sets the limits of the workload. Where memory is limited, data of others would use a part of it.
-fn set_limits(options: &Options, site: &Site<'_>, control: &mut dyn Control) -> Result<(), Error> {
+fn set_limits(options: &RedisOptions, site: &Site<'_>, control: &mut dyn Control) -> Result<(), Error> {
     let Some(at_start) = site.limits_at_start() else {
         return match options.memory {
             None => Ok(()),
@@ -65,16 +65,16 @@ fn set_limits(options: &Options, site: &Site<'_>, control: &mut dyn Control) -> 
 }
 
 /// A key that marks the others as written, and is evicted or deleted with them.
-fn mark(options: &Options) -> Vec<u8> {
+fn mark(options: &RedisOptions) -> Vec<u8> {
     format!("{}filled:{}", Keys::new(options).prefix(), options.used_keys()).into_bytes()
 }
 
-fn is_filled(options: &Options, control: &mut dyn Control) -> Result<bool, Error> {
+fn is_filled(options: &RedisOptions, control: &mut dyn Control) -> Result<bool, Error> {
     Ok(matches!(control.one(&[b"GET", &mark(options)]).map_err(error::redis)?, Answer::Value(_)))
 }
 
 /// Writes all keys of a workload.
-fn fill(options: &Options, control: &mut dyn Control, seed: u64) -> Result<(), Error> {
+fn fill(options: &RedisOptions, control: &mut dyn Control, seed: u64) -> Result<(), Error> {
     let mut random = Random::new(seed);
     let keys = Keys::new(options);
     let wire = Wire::new(options, &keys);
@@ -106,7 +106,7 @@ fn fill(options: &Options, control: &mut dyn Control, seed: u64) -> Result<(), E
 }
 
 /// Why the keys could not be written; if it is memory, the limit and the required size.
-fn not_written(options: &Options, control: &mut dyn Control, written: u64, problem: String) -> Error {
+fn not_written(options: &RedisOptions, control: &mut dyn Control, written: u64, problem: String) -> Error {
     let all = options.used_keys();
     let what = format!("{} of {} bytes", count(all, "key"), options.value_bytes);
     if !problem.starts_with("OOM") {

@@ -9,7 +9,7 @@ use spec::{Artifact, Counts, Error};
 use super::client::RedisClient;
 use super::guard::probe;
 use super::keys::Values;
-use super::options::Options;
+use super::options::RedisOptions;
 use super::{prepare, scripts};
 use crate::error;
 use crate::hash::sha256_hex;
@@ -19,14 +19,14 @@ use crate::workload::{ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, Wo
 /// Redis commands.
 #[derive(Debug)]
 pub struct Redis {
-    options: Options,
+    options: RedisOptions,
     /// Seed of the values written before runs.
     seed: u64,
 }
 
 impl Redis {
     /// A workload with these options.
-    pub fn open(options: &Options) -> Result<Self, Error> {
+    pub fn open(options: &RedisOptions) -> Result<Self, Error> {
         options.validate()?;
         Ok(Self { options: options.clone(), seed: 1 })
     }

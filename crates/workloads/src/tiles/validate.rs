@@ -4,14 +4,14 @@ use protocol::http::Url;
 use spec::Error;
 
 use super::cache;
-use super::options::{Options, Variant};
+use super::options::{TilesOptions, Variant};
 use super::picker::Picker;
 use super::source::Source;
 use super::via::Via;
 use super::zooms::Zooms;
 use crate::error;
 
-impl Options {
+impl TilesOptions {
     /// Checks values.
     pub fn validate(&self) -> Result<(), Error> {
         let wrong = |key: &str, problem: String| Err(error::option(format!("tiles.{key}"), problem));

@@ -11,7 +11,7 @@ use super::layer::Layer;
 use super::pick::Picked;
 use super::via::Via;
 use crate::error;
-use crate::http::{Options, Request, Requests, Web};
+use crate::http::{HttpOptions, Request, Requests, Web};
 use crate::place::HttpPlace;
 
 /// The server of each layer, by its shown name.
@@ -20,7 +20,7 @@ pub(super) type Webs = BTreeMap<String, Web>;
 /// A server by its URL, with the placeholder `{layer}`.
 pub(super) fn of_url(url: &str, layer: &str) -> Result<Web, Error> {
     let layer = protocol::percent_encoded(layer.as_bytes());
-    Web::new(&Options::new(&url.replace("{layer}", &layer)))
+    Web::new(&HttpOptions::new(&url.replace("{layer}", &layer)))
 }
 
 /// The server of each layer. `tile_server` gives the place of one of the target's.
@@ -33,7 +33,7 @@ pub(super) fn of_layers(
     for (layer, _) in layers {
         let web = match (via, via.tile_server(), layer.feature_tables.first()) {
             (Via::Http(url), ..) => of_url(url, layer.shown.trim_end_matches("()"))?,
-            (_, Some(name), Some(feature_table)) => Web::new(&Options::new(
+            (_, Some(name), Some(feature_table)) => Web::new(&HttpOptions::new(
                 &tile_server(name)?.tiles_of(&feature_table.schema, &feature_table.name),
             ))?,
             _ => return Err(error::no_server("web")),

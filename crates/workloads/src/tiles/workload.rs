@@ -19,7 +19,7 @@ use super::fetch::{Fetch, FromDatabase, FromWeb};
 use super::fetched;
 use super::guard::{Part, probe};
 use super::layer::{Layer, QueryFile, Style, layers};
-use super::options::{Options, Variant};
+use super::options::{TilesOptions, Variant};
 use super::pick::{Picked, pick};
 use super::picker::Picker;
 use super::samples::samples;
@@ -40,7 +40,7 @@ use crate::workload::{
 /// Map tiles.
 #[derive(Debug)]
 pub struct Tiles {
-    options: Options,
+    options: TilesOptions,
     style: Style,
     trace: Trace,
     /// Queries among the sources, in order.
@@ -61,7 +61,7 @@ impl Tiles {
     ///
     /// # Errors
     /// When options are out of range, or a file cannot be read or is useless.
-    pub fn open(options: &Options, folder: &Path) -> Result<Self, Error> {
+    pub fn open(options: &TilesOptions, folder: &Path) -> Result<Self, Error> {
         options.validate()?;
         let trace = match &options.picker {
             Picker::Trace(path) => trace::read(&folder.join(path))?,
@@ -143,7 +143,7 @@ impl Tiles {
 }
 
 /// Separately counted parts: each layer at each zoom; for views all layers together.
-fn parts(options: &Options, trace: &Trace) -> Vec<MapPart> {
+fn parts(options: &TilesOptions, trace: &Trace) -> Vec<MapPart> {
     let zooms: Vec<Option<u8>> = match &options.picker {
         _ if options.variant == Variant::Historic => vec![None],
         Picker::Trace(_) => zooms_in(&trace.tiles).into_iter().map(Some).collect(),
@@ -177,7 +177,7 @@ fn parts(options: &Options, trace: &Trace) -> Vec<MapPart> {
 }
 
 /// All layers: `a + b` in one tile, `a, b` in separate ones.
-fn joined(options: &Options) -> String {
+fn joined(options: &TilesOptions) -> String {
     let names: Vec<String> = options.sources().iter().map(Source::shown).collect();
     names.join(if options.together { " + " } else { ", " })
 }
@@ -195,7 +195,7 @@ fn called(part: &MapPart) -> String {
 
 impl Workload for Tiles {
     fn scripts(&self) -> Vec<ScriptInfo> {
-        let Options { zooms, variant, min_pixels, .. } = &self.options;
+        let TilesOptions { zooms, variant, min_pixels, .. } = &self.options;
         let queries: String = self.queries.iter().map(|query| query.text.as_str()).collect();
         // A trace and sessions contain zooms in their own frequencies.
         let drawn = matches!(self.options.picker, Picker::Data | Picker::Uniform);

@@ -14,7 +14,7 @@ use self::pages::Pages;
 use super::check::Server;
 use super::facts::Host;
 use super::figures::{Data, Figure, Values, fill};
-use super::options::Options;
+use super::options::ProbeOptions;
 use super::record::Found;
 use super::scratch::Scratch;
 use super::shots::{CLOCK_US, Message, Session, Shot, between, reason};
@@ -36,7 +36,7 @@ pub(super) struct Work<'a> {
     pub(super) session: Session,
     pub(super) server: &'a Server,
     pub(super) host: &'a Host,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a ProbeOptions,
     pub(super) scratch: &'a Scratch,
     pub(super) started_us: u64,
     /// Number of backends for "all", once known.

@@ -8,7 +8,7 @@ use spec::Error;
 use super::super::atlas::{Atlas, Pick};
 use super::super::fetch::Fetch;
 use super::super::layer::Layer;
-use super::super::options::Options;
+use super::super::options::TilesOptions;
 use super::keys::Keys;
 use crate::error;
 use crate::place::Site;
@@ -34,7 +34,7 @@ impl State {
     /// makes them in this `state`.
     pub(in crate::tiles) fn prepare(
         &mut self,
-        options: &Options,
+        options: &TilesOptions,
         state: &str,
         atlas: &Atlas,
         layers: &[&Layer],
@@ -66,7 +66,7 @@ fn length(filled: &Filled) -> usize {
 
 /// Sets the requested memory limits, or those of its start.
 pub(in crate::tiles) fn set_limits(
-    options: &Options,
+    options: &TilesOptions,
     site: &Site<'_>,
     control: &mut dyn Control,
 ) -> Result<(), Error> {

@@ -15,7 +15,7 @@ pub(super) use self::feature_table::FeatureTable;
 use self::historic::Historic;
 use self::table::Table;
 use self::text::Statement;
-use super::options::{Options, Variant};
+use super::options::{TilesOptions, Variant};
 use super::source::Source;
 use crate::error;
 use spec::Error;
@@ -65,7 +65,11 @@ impl QueryFile {
 }
 
 /// Checks PostGIS and every source; `files` are the queries among them, in order.
-pub(super) fn layers(sql: &mut dyn Sql, options: &Options, files: &[QueryFile]) -> Result<Vec<Layer>, Error> {
+pub(super) fn layers(
+    sql: &mut dyn Sql,
+    options: &TilesOptions,
+    files: &[QueryFile],
+) -> Result<Vec<Layer>, Error> {
     feature_table::postgis(sql)?;
     let named = match &options.pick_from {
         Some(table) => vec![feature_table::feature_table(sql, table)?],
@@ -92,7 +96,7 @@ pub(super) fn layers(sql: &mut dyn Sql, options: &Options, files: &[QueryFile]) 
     Ok(if options.together { vec![together(layers)] } else { layers })
 }
 
-fn table_layer(sql: &mut dyn Sql, name: &str, options: &Options) -> Result<Layer, Error> {
+fn table_layer(sql: &mut dyn Sql, name: &str, options: &TilesOptions) -> Result<Layer, Error> {
     let feature_table = feature_table::feature_table(sql, name)?;
     if options.variant == Variant::Historic {
         let historic = Historic::of(sql, &feature_table, options.bounds)?;

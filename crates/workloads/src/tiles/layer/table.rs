@@ -2,7 +2,7 @@
 
 use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_literal};
 
-use super::super::options::{Options, Variant};
+use super::super::options::{TilesOptions, Variant};
 use super::super::via::Via;
 use super::Style;
 use super::feature_table::{FeatureTable, WEB_MERCATOR};
@@ -70,7 +70,7 @@ impl Table {
         })
     }
 
-    pub(super) fn remarks(&self, options: &Options) -> Vec<String> {
+    pub(super) fn remarks(&self, options: &TilesOptions) -> Vec<String> {
         let FeatureTable { shown, srid, geometry, is_indexed, .. } = &self.feature_table;
         let transformed = (*srid != WEB_MERCATOR).then(|| {
             format!("{shown} is in SRID {srid}: each geometry is transformed to {WEB_MERCATOR} for each tile")

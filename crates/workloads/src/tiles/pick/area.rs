@@ -6,7 +6,7 @@ use spec::Error;
 use tile::Tile;
 
 use super::super::layer::{FeatureTable, Layer};
-use super::super::options::Options;
+use super::super::options::TilesOptions;
 use super::no_feature_table;
 use crate::error;
 
@@ -14,7 +14,7 @@ use crate::error;
 pub(super) fn by_area(
     sql: &mut dyn Sql,
     layer: &Layer,
-    options: &Options,
+    options: &TilesOptions,
     seed: u64,
 ) -> Result<Vec<Vec<Tile>>, Error> {
     let Some([left, bottom, right, top]) = bounds(sql, layer, options)? else { return Ok(Vec::new()) };
@@ -34,7 +34,7 @@ pub(super) fn by_area(
 
 /// Left, bottom, right and top in metres of the map: as requested, otherwise of all tables; `None` if these
 /// are empty.
-fn bounds(sql: &mut dyn Sql, layer: &Layer, options: &Options) -> Result<Option<[f64; 4]>, Error> {
+fn bounds(sql: &mut dyn Sql, layer: &Layer, options: &TilesOptions) -> Result<Option<[f64; 4]>, Error> {
     if let Some([west, south, east, north]) = options.bounds {
         let corners = [(west, south), (east, north)].map(|(x, y)| mercator(x, y));
         return Ok(Some([corners[0].0, corners[0].1, corners[1].0, corners[1].1]));

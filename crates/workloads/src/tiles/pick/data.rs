@@ -3,7 +3,7 @@
 use protocol::postgres::sql::{Sql, long};
 
 use super::super::layer::{FeatureTable, Layer, Style};
-use super::super::options::Options;
+use super::super::options::TilesOptions;
 use super::no_feature_table;
 use crate::error;
 use spec::Error;
@@ -22,7 +22,7 @@ type Point = (f64, f64);
 pub(super) fn by_data(
     sql: &mut dyn Sql,
     layer: &Layer,
-    options: &Options,
+    options: &TilesOptions,
     style: Style,
     seed: u64,
 ) -> Result<Vec<Vec<Tile>>, Error> {

@@ -7,7 +7,7 @@ mod sessions;
 use serde::{Deserialize, Serialize};
 
 use super::layer::{Layer, Style};
-use super::options::Options;
+use super::options::TilesOptions;
 use super::picker::Picker;
 use crate::error;
 use crate::trace::Trace;
@@ -53,7 +53,7 @@ impl Picked {
 pub(super) fn pick(
     sql: &mut dyn Sql,
     layer: &Layer,
-    options: &Options,
+    options: &TilesOptions,
     trace: &Trace,
     seed: u64,
 ) -> Result<Picked, Error> {

@@ -11,7 +11,7 @@ use spec::Error;
 use tile::Tile;
 
 use super::super::layer::{Layer, Style};
-use super::super::options::Options;
+use super::super::options::TilesOptions;
 use super::super::picker::Sessions;
 use super::{data, no_feature_table};
 
@@ -25,7 +25,7 @@ const TRIES: usize = 20;
 pub(super) fn made_up(
     sql: &mut dyn Sql,
     layer: &Layer,
-    options: &Options,
+    options: &TilesOptions,
     sessions: Sessions,
     style: Style,
     seed: u64,
