@@ -12,7 +12,7 @@ use spec::Error;
 use stats::Histogram;
 
 /// Orders from the caller's thread; read once per turn, rarely written.
-pub(crate) struct Control {
+pub(crate) struct RunControl {
     load: AtomicU64,
     end: AtomicU64,
     stopped: AtomicBool,
@@ -36,7 +36,7 @@ pub(crate) struct Order {
     pub(crate) measured: Option<Time>,
 }
 
-impl Control {
+impl RunControl {
     pub(crate) fn new() -> Self {
         Self {
             load: AtomicU64::new(Time::MAX),
@@ -121,7 +121,7 @@ impl Control {
 }
 
 /// What a load thread reports to the caller's thread; `thread` is its number.
-pub(crate) enum Report {
+pub(crate) enum ThreadReport {
     Up {
         driver: &'static str,
         note: Option<String>,

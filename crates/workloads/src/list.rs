@@ -360,7 +360,7 @@ impl Preparation {
     #[must_use]
     pub fn jobs(&self) -> Vec<Box<dyn Job + '_>> {
         let mut jobs: Vec<Box<dyn Job + '_>> = Vec::new();
-        for load in osm::Load::all(&self.osm) {
+        for load in osm::LoadJob::all(&self.osm) {
             jobs.push(Box::new(load));
         }
         if let Some(pgbench) = &self.pgbench {

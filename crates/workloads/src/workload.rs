@@ -35,7 +35,7 @@ pub struct TileItem {
 
 /// A text that defines a workload's requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestText {
     /// File as given, or its subject.
     pub name: String,
     pub kind: TextKind,
@@ -100,7 +100,7 @@ impl Clients {
 
 /// What a workload needs from its connections; a pooler may not support it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Carried {
+pub struct LoadNeeds {
     /// Statements are prepared once by name and reused.
     pub prepared: bool,
     /// Transactions of several statements.
@@ -119,13 +119,13 @@ pub trait Workload: Send {
     fn scripts(&self) -> Vec<ScriptInfo>;
 
     /// The texts that define its requests, including files; generated ones exist only after `prepare`.
-    fn texts(&self) -> Vec<Asked> {
+    fn texts(&self) -> Vec<RequestText> {
         Vec::new()
     }
 
     /// What it needs from its connections.
-    fn carried(&self) -> Carried {
-        Carried::default()
+    fn carried(&self) -> LoadNeeds {
+        LoadNeeds::default()
     }
 
     /// A request that belongs to a session and not to a transaction, with its position; `None` if there is

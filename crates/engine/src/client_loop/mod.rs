@@ -34,7 +34,7 @@ use self::turn::Turn;
 use spec::Error;
 
 use crate::client::{Client, Endpoint, Link, Notes, Time};
-use crate::control::{Control, Report};
+use crate::control::{RunControl, ThreadReport};
 use crate::driver::Driver;
 use crate::error;
 use crate::measured::Second;
@@ -48,8 +48,8 @@ pub(crate) struct Assignment {
     pub(crate) threads: usize,
     pub(crate) most_clients: usize,
     pub(crate) clients: Vec<Assigned>,
-    pub(crate) control: Arc<Control>,
-    pub(crate) reports: Sender<Report>,
+    pub(crate) control: Arc<RunControl>,
+    pub(crate) reports: Sender<ThreadReport>,
     pub(crate) recycled: Receiver<Box<Second>>,
     pub(crate) outbox: Outbox,
 }
@@ -84,7 +84,7 @@ impl<D: Driver> ClientLoop<D> {
         let wakes = Arc::new(WakeQueue::new(Arc::clone(&notify)));
         assignment.control.enrol(notify);
         let coordination = Coordination::new(&assignment);
-        coordination.report(Report::Up { driver: driver.name(), note });
+        coordination.report(ThreadReport::Up { driver: driver.name(), note });
         let Assignment { plan, thread, clients, reports, recycled, outbox, .. } = assignment;
         let (mut seats, mut owners) = (Vec::with_capacity(clients.len()), Vec::new());
         for (index, Assigned { number, endpoints, client }) in clients.into_iter().enumerate() {

@@ -11,7 +11,7 @@ use super::seat::{Seat, State};
 use super::serve::Serving;
 use super::{Assignment, ClientLoop};
 use crate::client::Time;
-use crate::control::{Control, Report};
+use crate::control::{RunControl, ThreadReport};
 use crate::driver::Driver;
 use crate::error::NotConnected;
 use crate::plan::{Pace, Until};
@@ -21,8 +21,8 @@ use crate::recorder::Activity;
 pub(super) struct Coordination {
     thread: usize,
     threads: usize,
-    pub(super) control: Arc<Control>,
-    reports: Sender<Report>,
+    pub(super) control: Arc<RunControl>,
+    reports: Sender<ThreadReport>,
     idle_reported: bool,
     open_reported: usize,
 }
@@ -39,7 +39,7 @@ impl Coordination {
         }
     }
 
-    pub(super) fn report(&self, report: Report) {
+    pub(super) fn report(&self, report: ThreadReport) {
         // The caller may be gone.
         let _ = self.reports.send(report);
     }
@@ -118,7 +118,7 @@ impl<D: Driver> ClientLoop<D> {
         let now = thread.turn.now;
         if !reported && thread.tally.unsettled == 0 {
             thread.progress.phase = Phase::Setup { reported: true };
-            coordination.report(Report::Ready);
+            coordination.report(ThreadReport::Ready);
         } else if !reported && now >= thread.progress.connect_deadline {
             return Err(self.not_ready());
         }
@@ -170,7 +170,7 @@ impl<D: Driver> ClientLoop<D> {
             progress.spun_at_start = driver.spun();
         }
         if thread.tally.all_over() && !std::mem::replace(&mut coordination.idle_reported, true) {
-            coordination.report(Report::Idle { at: thread.tally.over_since });
+            coordination.report(ThreadReport::Idle { at: thread.tally.over_since });
         }
         if now >= progress.window.end {
             progress.drain();
@@ -230,7 +230,7 @@ impl<D: Driver> ClientLoop<D> {
         self.close_stretch();
         self.thread.recorder.outbox.flush();
         let figures = Box::new(std::mem::take(&mut self.thread.recorder.figures));
-        self.coordination.report(Report::Finished { thread: self.coordination.thread, figures });
+        self.coordination.report(ThreadReport::Finished { thread: self.coordination.thread, figures });
         self.thread.progress.phase = Phase::Over;
     }
 }

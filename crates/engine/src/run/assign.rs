@@ -8,7 +8,7 @@ use spec::{Class, Error};
 
 use crate::client::{Address, Client};
 use crate::client_loop::{Assigned, Assignment};
-use crate::control::{Batch, Control, Report};
+use crate::control::{Batch, RunControl, ThreadReport};
 use crate::error::{self, NotConnected};
 use crate::measured::Second;
 use crate::plan::{Load, Plan, Rate, Timeline, Until};
@@ -74,8 +74,8 @@ fn check_rate(rate: &Rate, own_gaps: bool) -> Result<(), String> {
 pub(crate) fn assign(
     plan: &Plan,
     clients: Vec<Box<dyn Client>>,
-    control: &Arc<Control>,
-    reports: &Sender<Report>,
+    control: &Arc<RunControl>,
+    reports: &Sender<ThreadReport>,
     batches: usize,
 ) -> Result<(Vec<Assignment>, Vec<Recycle>), Error> {
     let threads = plan.threads.min(clients.len());

@@ -18,7 +18,7 @@ pub(crate) use self::assign::{assign, check};
 pub(crate) use self::coordinator::Coordinator;
 use crate::client::{Client, Time};
 use crate::client_loop::{Assignment, ClientLoop};
-use crate::control::{Control, Report};
+use crate::control::{RunControl, ThreadReport};
 use crate::driver::{Chosen, Clock, Driver, Epoch, choose, with_sleep};
 use crate::error;
 use crate::measured::{Measured, Stretch};
@@ -64,7 +64,7 @@ pub fn run(
 /// Dropping it ends it at once.
 pub struct Run<'a> {
     coordinator: Coordinator<'a>,
-    inbox: Receiver<Report>,
+    inbox: Receiver<ThreadReport>,
     epoch: Epoch,
     stop: Stop,
     threads: Threads,
@@ -144,7 +144,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, Error> {
         check(plan, &clients)?;
         let (reports, inbox) = mpsc::channel();
-        let control = Arc::new(Control::new());
+        let control = Arc::new(RunControl::new());
         let seats = clients.len();
         let (assignments, recycle) = assign(plan, clients, &control, &reports, BATCHES)?;
         raise_open_files(assignments.iter().map(Assignment::connections).sum(), assignments.len())?;
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
 }
 
 struct Threads {
-    control: Arc<Control>,
+    control: Arc<RunControl>,
     handles: Vec<JoinHandle<()>>,
 }
 
@@ -228,15 +228,15 @@ impl Drop for Threads {
     }
 }
 
-struct GoneOnDrop(Sender<Report>);
+struct GoneOnDrop(Sender<ThreadReport>);
 
 impl Drop for GoneOnDrop {
     fn drop(&mut self) {
-        let _ = self.0.send(Report::Gone);
+        let _ = self.0.send(ThreadReport::Gone);
     }
 }
 
-fn drive(assignment: Assignment, epoch: Epoch, reports: &Sender<Report>) {
+fn drive(assignment: Assignment, epoch: Epoch, reports: &Sender<ThreadReport>) {
     let clients = assignment.most_clients;
     let (wanted, spin) = (assignment.plan.driver, assignment.plan.spin);
     let outcome = cpus::of_thread(&assignment.plan, assignment.thread)
@@ -249,7 +249,7 @@ fn drive(assignment: Assignment, epoch: Epoch, reports: &Sender<Report>) {
             Chosen::Uring(driver) => turn_to_the_end(ClientLoop::new(driver, None, assignment)),
         });
     if let Err(error) = outcome {
-        let _ = reports.send(Report::Failed { error });
+        let _ = reports.send(ThreadReport::Failed { error });
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::SystemTime;
 
 use crate::client::{Client, Time};
 use crate::client_loop::ClientLoop;
-use crate::control::{Control, Report};
+use crate::control::{RunControl, ThreadReport};
 use crate::driver::Clock;
 use crate::measured::{Measured, Stretch};
 use crate::observer::Observer;
@@ -76,7 +76,7 @@ pub fn simulate_held(
 ) -> Result<Measured, Error> {
     check(plan, &clients)?;
     let (reports, inbox) = mpsc::channel();
-    let control = Arc::new(Control::new());
+    let control = Arc::new(RunControl::new());
     let seats = clients.len();
     // Reports are taken after the turn: waiting for one inside a turn would never end.
     let (assignments, recycle) = assign(plan, clients, &control, &reports, usize::MAX)?;
@@ -128,7 +128,7 @@ struct Thread<'w, 's> {
 }
 
 impl Thread<'_, '_> {
-    fn turn(&mut self, now: Time, coordinator: &mut Coordinator<'_>, inbox: &Receiver<Report>) {
+    fn turn(&mut self, now: Time, coordinator: &mut Coordinator<'_>, inbox: &Receiver<ThreadReport>) {
         self.last_turn = Some(now);
         let outcome = self.client_loop.turn();
         for report in inbox.try_iter() {
@@ -137,10 +137,10 @@ impl Thread<'_, '_> {
         match outcome {
             Ok(true) => return,
             Ok(false) => {}
-            Err(error) => coordinator.take(Report::Failed { error }, now),
+            Err(error) => coordinator.take(ThreadReport::Failed { error }, now),
         }
         self.over = true;
-        coordinator.take(Report::Gone, now);
+        coordinator.take(ThreadReport::Gone, now);
     }
 }
 

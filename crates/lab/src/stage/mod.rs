@@ -12,7 +12,7 @@ use protocol::Address;
 use protocol::postgres::sql::{Sql, quote_literal};
 use protocol::redis::{ControlError, Limits};
 use spec::{Class, Error};
-use workloads::{Carried, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
+use workloads::{LoadNeeds, Places, PostgresPlace, RedisServer, ServerPlace, Site, Workload};
 
 use crate::error::LabError;
 use crate::event::{Progress, Tell};
@@ -82,7 +82,7 @@ struct InUse {
     pooler: Pooler,
     options: pooler::Options,
     clients: u32,
-    carried: Carried,
+    carried: LoadNeeds,
 }
 
 impl Stage {
@@ -289,7 +289,7 @@ impl Stage {
         &mut self,
         connection: &Connection,
         clients: u32,
-        carried: Carried,
+        carried: LoadNeeds,
     ) -> Result<(), LabError> {
         match connection {
             Connection::Direct => self.pooler = None,
@@ -315,7 +315,7 @@ impl Stage {
         &self,
         options: &pooler::Options,
         clients: u32,
-        carried: Carried,
+        carried: LoadNeeds,
     ) -> Result<Pooler, LabError> {
         let load = load_of(clients, carried, &self.target.applied().session);
         let (home, upstream) = (Home::locate()?, self.target.upstream());
@@ -537,9 +537,9 @@ impl Stage {
     }
 }
 
-pub(crate) fn load_of(clients: u32, carried: Carried, session: &Wanted) -> pooler::Load<'_> {
-    let Carried { prepared, transaction_blocks, reconnects } = carried;
-    pooler::Load { clients, reconnects, prepared, transaction_blocks, session }
+pub(crate) fn load_of(clients: u32, carried: LoadNeeds, session: &Wanted) -> pooler::PooledLoad<'_> {
+    let LoadNeeds { prepared, transaction_blocks, reconnects } = carried;
+    pooler::PooledLoad { clients, reconnects, prepared, transaction_blocks, session }
 }
 
 struct Lender<'a> {

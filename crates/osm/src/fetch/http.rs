@@ -16,7 +16,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use super::error::{self, Passing};
 use super::site::{origin, shown};
-use super::tries::{TICK, Timeouts, Tries};
+use super::tries::{FetchTimeouts, TICK, Tries};
 use super::watch::{Event, Watch};
 
 const PIECE: usize = 64 * 1024;
@@ -26,7 +26,7 @@ const QUEUE: usize = 16;
 #[derive(Debug)]
 pub(super) struct Client {
     agent: ureq::Agent,
-    pub(super) timeouts: Timeouts,
+    pub(super) timeouts: FetchTimeouts,
     pub(super) allow_http: bool,
 }
 
@@ -73,7 +73,7 @@ enum Failure {
 
 impl Client {
     /// A client that uses the proxy of the environment, if `by_proxy`.
-    pub(super) fn new(timeouts: Timeouts, by_proxy: bool) -> Self {
+    pub(super) fn new(timeouts: FetchTimeouts, by_proxy: bool) -> Self {
         let agent = ureq::Agent::config_builder()
             .proxy(if by_proxy { ureq::Proxy::try_from_env() } else { None })
             .http_status_as_error(false)

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub use cache::Cache;
 pub use error::UnknownExtract;
 pub use index::{Entry, Index};
-pub use tries::Timeouts;
+pub use tries::FetchTimeouts;
 pub use watch::{Event, Restart, Watch};
 
 use self::cache::Kept;
@@ -78,7 +78,7 @@ impl Source {
     ///
     /// # Errors
     /// When the mirror is not an `http://` or `https://` URL.
-    pub fn new(mirror: Option<&str>, timeouts: Timeouts) -> Result<Self, Error> {
+    pub fn new(mirror: Option<&str>, timeouts: FetchTimeouts) -> Result<Self, Error> {
         let site = Site::new(mirror)?;
         let client = Client::new(timeouts, !site.is_on_this_machine());
         Ok(Self { site, client, sizes: Sizes::default() })

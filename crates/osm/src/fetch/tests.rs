@@ -41,13 +41,13 @@ impl Watch for Notes {
 struct Place {
     mirror: Mirror,
     folder: tempfile::TempDir,
-    timeouts: Timeouts,
+    timeouts: FetchTimeouts,
 }
 
 impl Place {
     fn new() -> Self {
         let milliseconds = Duration::from_millis;
-        let timeouts = Timeouts {
+        let timeouts = FetchTimeouts {
             connect: milliseconds(10_000),
             silence: milliseconds(10_000),
             tries: 3,

@@ -14,7 +14,7 @@ const WORTH_TRYING: u64 = 1 << 20;
 
 /// Timeouts of a server, and retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct FetchTimeouts {
     pub connect: Duration,
     /// While nothing arrives.
     pub silence: Duration,
@@ -24,7 +24,7 @@ pub struct Timeouts {
     pub pause: Duration,
 }
 
-impl Default for Timeouts {
+impl Default for FetchTimeouts {
     fn default() -> Self {
         let seconds = Duration::from_secs;
         Self { connect: seconds(30), silence: seconds(30), tries: 5, pause: seconds(1) }
@@ -32,14 +32,14 @@ impl Default for Timeouts {
 }
 
 pub(super) struct Tries<'a> {
-    timeouts: &'a Timeouts,
+    timeouts: &'a FetchTimeouts,
     failed: u32,
     furthest: u64,
 }
 
 impl<'a> Tries<'a> {
     /// Starts with `bytes` of the file.
-    pub(super) fn new(timeouts: &'a Timeouts, bytes: u64) -> Self {
+    pub(super) fn new(timeouts: &'a FetchTimeouts, bytes: u64) -> Self {
         Self { timeouts, failed: 0, furthest: bytes }
     }
 

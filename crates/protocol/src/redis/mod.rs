@@ -8,7 +8,7 @@ use std::io::Write as _;
 
 pub use control::{Answer, Control, ControlError};
 pub use info::{Info, Limits};
-pub use reply::{Array, Broken, Replies, Reply, Skipped, Want};
+pub use reply::{Array, BadReply, Replies, Reply, Skipped, Want};
 
 /// Appends a command with its arguments, such as `["SET", key, value]`.
 #[inline]

@@ -12,7 +12,7 @@ use super::{ConnectFailure, Control, Timeouts, places, places_from};
 
 /// Where to connect, from the command line; what is `None` comes from the environment.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted<'a> {
+pub struct ConnectorOptions<'a> {
     /// A database name, a connection string or a URI.
     pub database: Option<&'a str>,
     pub host: Option<&'a str>,
@@ -42,7 +42,7 @@ impl Connector {
     ///
     /// # Errors
     /// In words, when the description is invalid.
-    pub fn new(wanted: &Wanted<'_>) -> Result<Self, String> {
+    pub fn new(wanted: &ConnectorOptions<'_>) -> Result<Self, String> {
         let env = Env::process();
         let described = || {
             let mut parameters = Parameters::parse(wanted.database.unwrap_or_default())?;

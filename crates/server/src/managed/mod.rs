@@ -43,7 +43,7 @@ use self::postmaster::PidFile;
 use self::storage_choice::StorageChoice;
 use crate::child::{Account, Child, Watchdog};
 use crate::home::{Dir, Home, Part, passed_through, remove_socket_folder};
-use crate::lock::{Lock, Taken};
+use crate::lock::{Lock, LockResult};
 use crate::settings::journal::JournalFile;
 use crate::stop::Stop;
 use crate::storage::Storage;
@@ -293,8 +293,8 @@ impl Cluster {
             .make(name, passed_through(account.is_some()))
             .map_err(|error| file(&clusters.path().join(name), error))?;
         let lock = match Lock::take(&folder) {
-            Ok(Taken::Ours(lock)) => lock,
-            Ok(Taken::Held(pid)) => return Err(in_use(name, pid)),
+            Ok(LockResult::Ours(lock)) => lock,
+            Ok(LockResult::Held(pid)) => return Err(in_use(name, pid)),
             Err(source) => return Err(file(&folder.path().join(crate::lock::LOCK), source)),
         };
         let found = read_marker(&folder)?;

@@ -8,7 +8,7 @@ use crate::settings::Wanted;
 
 /// A load that should go through a pooler.
 #[derive(Debug, Clone, Copy)]
-pub struct Load<'a> {
+pub struct PooledLoad<'a> {
     /// Concurrent connections.
     pub clients: u32,
     /// Each transaction has a separate connection (`-C`).
@@ -88,7 +88,7 @@ pub fn carries(
     version: Version,
     options: &Options,
     parameters: &[(String, String)],
-    load: &Load<'_>,
+    load: &PooledLoad<'_>,
 ) -> Result<(), NotCarried> {
     let mode = options.pool_mode;
     if load.prepared && mode != PoolMode::Session {
@@ -140,8 +140,8 @@ mod tests {
         Options { pool_mode, pool_size: 4, settings }
     }
 
-    fn load(session: &Wanted) -> Load<'_> {
-        Load { clients: 4, reconnects: false, prepared: false, transaction_blocks: true, session }
+    fn load(session: &Wanted) -> PooledLoad<'_> {
+        PooledLoad { clients: 4, reconnects: false, prepared: false, transaction_blocks: true, session }
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
             },
         ] {
             let none = Wanted::new();
-            let prepared = Load { prepared: true, transaction_blocks: false, ..load(&none) };
+            let prepared = PooledLoad { prepared: true, transaction_blocks: false, ..load(&none) };
             let settings: Vec<_> = max.into_iter().map(|max| ("max_prepared_statements", max)).collect();
             let got = carries(Version::of(1, minor), &options(mode, &settings), &[], &prepared);
             let got = got.err().map(|reason| reason.to_string());
@@ -195,11 +195,11 @@ mod tests {
     #[test]
     fn clients_that_would_wait_for_ever_are_refused() {
         let none = Wanted::new();
-        let many = Load { clients: 5, ..load(&none) };
+        let many = PooledLoad { clients: 5, ..load(&none) };
         let session = options(PoolMode::Session, &[]);
         let refusal = NotCarried::TooFewConnections { clients: 5, pool_size: 4 };
         assert_eq!(carries(V1_18, &session, &[], &many), Err(refusal));
-        assert_eq!(carries(V1_18, &session, &[], &Load { reconnects: true, ..many }), Ok(()));
+        assert_eq!(carries(V1_18, &session, &[], &PooledLoad { reconnects: true, ..many }), Ok(()));
         assert_eq!(carries(V1_18, &options(PoolMode::Transaction, &[]), &[], &many), Ok(()));
         let statement = options(PoolMode::Statement, &[]);
         assert_eq!(carries(V1_18, &statement, &[], &many), Err(NotCarried::TransactionBlocks));

@@ -19,7 +19,7 @@ use protocol::Address;
 use protocol::postgres::{Login, Place};
 use spec::{Class, Error};
 
-pub use self::carries::{Load, NotCarried, carries};
+pub use self::carries::{NotCarried, PooledLoad, carries};
 pub use self::config::Upstream;
 pub use self::installed::Installed;
 pub use self::options::{OptionError, check};
@@ -61,7 +61,7 @@ impl Pooler {
         home: &Home,
         upstream: &Upstream,
         options: &Options,
-        load: &Load<'_>,
+        load: &PooledLoad<'_>,
         watchdog: &Watchdog,
         stop: &Stop,
     ) -> Result<Self, Error> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use spec::{Class, Error};
 
 use super::Wanted;
-use super::catalog::{Catalog, Way};
+use super::catalog::{Catalog, TakesEffect};
 use super::compare::is_in_force;
 use super::error::fixed;
 
@@ -33,12 +33,12 @@ impl Change {
         for (name, value) in wanted {
             let entry = catalog.known(&name)?;
             match entry.way(superuser) {
-                Way::Never => return Err(fixed(&entry.name)),
-                Way::Session => {
+                TakesEffect::Never => return Err(fixed(&entry.name)),
+                TakesEffect::Session => {
                     change.session.insert(entry.name.clone(), value);
                 }
                 way => {
-                    change.restart |= way == Way::Restart && !is_in_force(&value, entry);
+                    change.restart |= way == TakesEffect::Restart && !is_in_force(&value, entry);
                     change.server.insert(entry.name.clone(), value);
                 }
             }

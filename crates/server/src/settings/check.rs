@@ -3,7 +3,7 @@
 use spec::{Class, Error};
 
 use super::Wanted;
-use super::catalog::{Catalog, Way};
+use super::catalog::{Catalog, TakesEffect};
 use super::change::completed;
 use super::compare::{is_in_force, what_it_takes};
 use super::error::{Refusal, fixed, needs_restart, needs_server_change, pooled};
@@ -41,7 +41,7 @@ fn one(catalog: &Catalog, name: &str, value: &str, means: Means) -> Result<(), E
     }
     let entry = catalog.known(name)?;
     let way = entry.way(means.superuser);
-    if way == Way::Never {
+    if way == TakesEffect::Never {
         return Err(fixed(&entry.name));
     }
     if is_in_force(value, entry) {
@@ -53,9 +53,9 @@ fn one(catalog: &Catalog, name: &str, value: &str, means: Means) -> Result<(), E
     }
     let names = [entry.name.clone()];
     match way {
-        Way::Restart if !means.restart => Err(needs_restart(&names)),
-        Way::Reload if !means.server => Err(needs_server_change(&names)),
-        Way::Session if !means.session => Err(pooled(&names)),
+        TakesEffect::Restart if !means.restart => Err(needs_restart(&names)),
+        TakesEffect::Reload if !means.server => Err(needs_server_change(&names)),
+        TakesEffect::Session if !means.session => Err(pooled(&names)),
         _ => Ok(()),
     }
 }

@@ -26,13 +26,13 @@ use spec::{Class, Error};
 
 pub use apply::{Applied, Effort, apply_managed, apply_url, mend_managed, restore_managed};
 pub use background::in_the_background;
-pub use catalog::{Catalog, Entry, Way};
+pub use catalog::{Catalog, Entry, TakesEffect};
 pub use change::Change;
 pub use check::{Means, check};
 pub use compare::{is_in_force, memory_bytes};
 pub use contexts::{always_needs_restart, needs_reload, needs_restart};
 pub(crate) use error::already_changed;
-pub use error::{Difference, Refusal};
+pub use error::{Refusal, SettingDifference};
 pub use expression::{ExpressionError, Machine, resolve};
 pub use journal::{left_behind, left_behind_at};
 pub use read::{catalog, changed, differences, recorded};

@@ -9,7 +9,7 @@ use super::Wanted;
 use super::catalog::Catalog;
 use super::compare::is_in_force;
 use super::contexts::is_private;
-use super::error::Difference;
+use super::error::SettingDifference;
 use crate::error::sql_error;
 
 /// Most changed settings that are named.
@@ -81,7 +81,7 @@ pub fn changed(before: &[spec::Setting], now: &[spec::Setting], own: &Wanted) ->
 
 /// The requested settings that are not in force.
 #[must_use]
-pub fn differences(catalog: &Catalog, wanted: &Wanted) -> Vec<Difference> {
+pub fn differences(catalog: &Catalog, wanted: &Wanted) -> Vec<SettingDifference> {
     let differs = |(name, value): (&String, &String)| {
         let (agrees, got) = match catalog.get(name) {
             Some(entry) => (is_in_force(value, entry), shown(&entry.setting, entry.unit.as_deref())),
@@ -90,7 +90,7 @@ pub fn differences(catalog: &Catalog, wanted: &Wanted) -> Vec<Difference> {
         let text = |value: &str| {
             if is_private(name) { "(not shown)".to_owned() } else { value.to_owned() }
         };
-        (!agrees).then(|| Difference { name: name.clone(), wanted: text(value), got: text(&got) })
+        (!agrees).then(|| SettingDifference { name: name.clone(), wanted: text(value), got: text(&got) })
     };
     wanted.iter().filter_map(differs).collect()
 }
@@ -116,7 +116,8 @@ mod tests {
         );
         let wanted = [("shared_buffers", "256MB"), ("work_mem", "4MB"), ("jit", "true"), ("nonsense", "1")];
         let wanted = wanted.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        let found: Vec<String> = differences(&catalog, &wanted).iter().map(Difference::to_string).collect();
+        let found: Vec<String> =
+            differences(&catalog, &wanted).iter().map(SettingDifference::to_string).collect();
         assert_eq!(
             found,
             ["nonsense: wanted 1, got no such setting", "shared_buffers: wanted 256MB, got 16384 x 8kB"]

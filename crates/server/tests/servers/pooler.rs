@@ -12,7 +12,7 @@ use server::Target;
 use server::control::Control;
 use server::home::Part;
 use server::managed::{Cluster, Via};
-use server::pooler::{Installed, Load, NotCarried, Options, PoolMode, Pooler, Upstream, Version};
+use server::pooler::{Installed, NotCarried, Options, PoolMode, PooledLoad, Pooler, Upstream, Version};
 use server::settings::Wanted;
 use server::url::Rights;
 use spec::{Class, Error};
@@ -23,15 +23,15 @@ fn options(pool_mode: PoolMode, pool_size: u32) -> Options {
     Options { pool_mode, pool_size, settings: BTreeMap::new() }
 }
 
-fn load(clients: u32, session: &Wanted) -> Load<'_> {
-    Load { clients, reconnects: false, prepared: false, transaction_blocks: false, session }
+fn load(clients: u32, session: &Wanted) -> PooledLoad<'_> {
+    PooledLoad { clients, reconnects: false, prepared: false, transaction_blocks: false, session }
 }
 
 fn upstream(server: &Cluster) -> Upstream {
     Upstream { place: server.place("postgres"), ssl: Default::default() }
 }
 
-fn start(place: &Place, up: &Upstream, options: &Options, load: &Load<'_>) -> Result<Pooler, Error> {
+fn start(place: &Place, up: &Upstream, options: &Options, load: &PooledLoad<'_>) -> Result<Pooler, Error> {
     Pooler::start(&place.home, up, options, load, &watchdog(), &server::Stop::new())
 }
 

@@ -20,11 +20,11 @@ use server::child::{Account, WATCHDOG_ARGUMENT, Watchdog, watchdog_main};
 use server::home::Home;
 use server::managed::{Cluster, ServerOptions};
 use server::placement::Placed;
-use server::pooler::{self, Load, PoolMode, Pooler, Upstream};
+use server::pooler::{self, PoolMode, PooledLoad, Pooler, Upstream};
 use server::redis::Redis;
 use server::settings::journal::{GUARD_ARGUMENT, guard_main};
 use server::storage::Mounted;
-use server::tile_server::{self, Before, Kind, TileServer};
+use server::tile_server::{self, Kind, ServedTables, TileServer};
 use server::url::Rights;
 
 fn main() {
@@ -137,8 +137,13 @@ fn own_pooler(home: &OsString, server: &OsString) -> Result<(), Error> {
     let options =
         pooler::Options { pool_mode: PoolMode::Transaction, pool_size: 2, settings: BTreeMap::new() };
     let session = BTreeMap::new();
-    let load =
-        Load { clients: 2, reconnects: false, prepared: false, transaction_blocks: true, session: &session };
+    let load = PooledLoad {
+        clients: 2,
+        reconnects: false,
+        prepared: false,
+        transaction_blocks: true,
+        session: &session,
+    };
     let home = Home::at(home.as_ref());
     let pooler = Pooler::start(&home, &upstream, &options, &load, &watchdog, &server::Stop::new())?;
     if let protocol::Address::Unix(socket) = pooler.place("postgres").address {
@@ -158,7 +163,7 @@ fn own_tile_server(home: &OsString, server: &OsString) -> Result<(), Error> {
     };
     let options = tile_server::Options { workers: Some(2), ..tile_server::Options::usual(Kind::Tipg) };
     let installed = tile_server::Installed::find(&options, &watchdog, &stop)?;
-    let before = Before { upstream: &upstream, schemas: &["public".to_owned()], clients: 2 };
+    let before = ServedTables { upstream: &upstream, schemas: &["public".to_owned()], clients: 2 };
     let started = TileServer::start(&home, (&installed, &options), &before, None, (&watchdog, &stop))?;
     let _ = writeln!(std::io::stdout(), "{} {}", started.pid(), started.address());
     std::thread::sleep(std::time::Duration::from_secs(60));

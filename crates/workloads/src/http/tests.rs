@@ -161,7 +161,7 @@ fn every_address_is_tried_before_a_client_gives_up() {
     let addresses: [SocketAddr; 2] = ["127.0.0.1:1", "127.0.0.2:1"].map(|text| text.parse().unwrap());
     let run = |refuses: usize| {
         let mut workload = Http::open(&options("http://two.example:1/"), "".as_ref()).unwrap();
-        let web = Told { addresses: addresses.to_vec(), ..Told::default() };
+        let web = FakeServer { addresses: addresses.to_vec(), ..FakeServer::default() };
         workload.check(&mut Site { http: Some(&web), ..Site::default() }).unwrap();
         let clients = workload.clients(&Places::default(), WANTED).unwrap();
         let mut server = Same { refuses, ..Same::new(TILE) };
@@ -314,7 +314,7 @@ fn lists_and_logs_are_read_as_those_of_tiles_are() {
                ::1 - - [23/Nov/2026:10:00:01 +0000] \"GET /style.json HTTP/1.1\" 200 99 \"-\" \"x\"\n";
     let mut workload = open(log).unwrap();
     assert_eq!(workload.texts()[0].text, b"14/8851/6439\n");
-    let web = Told { addresses: Vec::new(), answers: RefCell::new(vec![got(200, "", "x")]) };
+    let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(vec![got(200, "", "x")]) };
     let guarded = workload.guard(&mut Site { http: Some(&web), ..Site::default() }, 1).unwrap();
     let remark = &guarded.notes[0];
     assert!(remark.contains("list.txt is read as an access log: 1 tile; 1 line name no tile"), "{remark}");
@@ -328,12 +328,12 @@ fn lists_and_logs_are_read_as_those_of_tiles_are() {
 
 /// What a control connection gives, request by request, the last one again and again.
 #[derive(Default)]
-struct Told {
+struct FakeServer {
     addresses: Vec<SocketAddr>,
     answers: RefCell<Vec<Got>>,
 }
 
-impl protocol::http::Server for Told {
+impl protocol::http::Server for FakeServer {
     fn look_up(&self, _url: &Url) -> Result<Vec<SocketAddr>, ControlError> {
         Ok(self.addresses.clone())
     }
@@ -343,7 +343,7 @@ impl protocol::http::Server for Told {
     }
 }
 
-impl Control for &Told {
+impl Control for &FakeServer {
     fn get(&mut self, _get: &Get, _path: &str) -> Result<Got, ControlError> {
         let mut answers = self.answers.borrow_mut();
         Ok(if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() })
@@ -365,7 +365,7 @@ fn got(status: u16, content_type: &str, body: &str) -> Got {
 fn guards_tell_what_is_wrong_and_what_to_try() {
     let guard = |answers: Vec<Got>| {
         let mut workload = Http::open(&options("http://me:geheim@h:81/t"), "".as_ref()).unwrap();
-        let web = Told { addresses: Vec::new(), answers: RefCell::new(answers) };
+        let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(answers) };
         let mut site = Site { http: Some(&web), ..Site::default() };
         workload.guard(&mut site, 1).map_err(|error| error.to_string())
     };
@@ -401,7 +401,7 @@ fn guards_tell_what_is_wrong_and_what_to_try() {
 fn samples_are_compared_unpacked() {
     let packed = Got { encoding: Encoding::Gzip, bytes: 3, ..got(200, "x/y", "abcde") };
     let mut workload = Http::open(&options("http://h/"), "".as_ref()).unwrap();
-    let web = Told { addresses: Vec::new(), answers: RefCell::new(vec![packed]) };
+    let web = FakeServer { addresses: Vec::new(), answers: RefCell::new(vec![packed]) };
     let sampled = workload.sample(&mut Site { http: Some(&web), ..Site::default() }, 1).unwrap();
     let Sampled::Answers(scripts) = sampled else { panic!("{sampled:?}") };
     assert_eq!(scripts[0].script, "http://h/");

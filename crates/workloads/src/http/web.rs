@@ -15,7 +15,7 @@ use crate::error;
 
 use super::options::HttpOptions;
 use super::requests::Requests;
-use super::words::Seen;
+use super::words::ShownResponse;
 use crate::place::Site;
 use crate::workload::Clients;
 
@@ -144,7 +144,7 @@ fn ask(
     let Some(fault) = accept.fault(got.status, got.content_type.as_bytes(), got.bytes) else {
         return Ok(got);
     };
-    let seen = Seen {
+    let seen = ShownResponse {
         path,
         status: got.status,
         content_type: got.content_type.as_bytes(),

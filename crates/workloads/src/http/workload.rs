@@ -15,7 +15,9 @@ use crate::answers::{Answer, NUMBER, SAMPLE, Sampled, ScriptAnswers};
 use crate::hash::sha256_hex;
 use crate::place::{Places, Site};
 use crate::trace::{self, Trace};
-use crate::workload::{Asked, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, TileItem, Workload};
+use crate::workload::{
+    ClientWorkload, Clients, Guarded, Prepared, RequestText, ScriptInfo, TileItem, Workload,
+};
 
 /// GET requests.
 #[derive(Debug)]
@@ -79,9 +81,9 @@ impl Workload for Http {
         self.zooms.iter().map(of_zoom).collect()
     }
 
-    fn texts(&self) -> Vec<Asked> {
+    fn texts(&self) -> Vec<RequestText> {
         let path = self.options.tiles.iter();
-        let list = |path: &std::path::PathBuf| Asked {
+        let list = |path: &std::path::PathBuf| RequestText {
             name: path.display().to_string(),
             kind: TextKind::File,
             text: self.trace.text.clone().into_bytes(),

@@ -13,7 +13,7 @@ use spec::figures::{self, Figures};
 
 use super::command::Command;
 use super::failed;
-use super::made::{self, Which};
+use super::made::{self, NodesOwner};
 use super::nodes::{self, NodesFile};
 use super::options::OsmOptions;
 use super::others::{self, SetUpProgress};
@@ -23,7 +23,7 @@ use crate::jobs::{ChildEnd, Inputs, Job, JobReport, JobSite, file_name};
 
 /// A load, measured or for preparation.
 #[derive(Debug)]
-pub struct Load {
+pub struct LoadJob {
     options: OsmOptions,
     name: String,
     /// Names of its files' contents, in order.
@@ -37,13 +37,13 @@ pub struct Load {
 }
 
 /// A load that may start.
-struct Begun {
+struct CheckedLoad {
     program: Osm2pgsql,
     extract: PathBuf,
     /// Size of the extract.
     bytes: u64,
     /// Tables that it must keep.
-    others: Vec<others::Other>,
+    others: Vec<others::ExistingTable>,
     /// Tables that existed when it began.
     before: BTreeSet<String>,
     called: String,
@@ -56,7 +56,7 @@ struct End {
     not_noted: Option<Error>,
 }
 
-impl Load {
+impl LoadJob {
     /// A load with these options, whose paths are complete.
     #[must_use]
     pub fn new(options: OsmOptions, measured: bool) -> Self {
@@ -83,7 +83,7 @@ impl Load {
     }
 
     /// Lists the existing tables, and refuses to replace one that is not from an earlier load.
-    pub(super) fn look(&self, sql: &mut dyn Sql) -> Result<Vec<others::Other>, Error> {
+    pub(super) fn look(&self, sql: &mut dyn Sql) -> Result<Vec<others::ExistingTable>, Error> {
         if self.options.replace {
             return Ok(Vec::new());
         }
@@ -106,7 +106,7 @@ impl Load {
 
     /// Checks that nothing is missing and no other tables would be lost, and starts to record what the load
     /// makes.
-    fn begin(&self, site: &mut JobSite<'_>) -> Result<Begun, Error> {
+    fn begin(&self, site: &mut JobSite<'_>) -> Result<CheckedLoad, Error> {
         let options = &self.options;
         options.validate()?;
         let extract = options.extract_in(site.extracts);
@@ -138,14 +138,14 @@ impl Load {
         let others = self.look(site.sql)?;
         let before = made::present(site.sql)?;
         let called = self.call(site.sql)?;
-        Ok(Begun { program, extract, bytes: self.input_bytes(site.extracts), others, before, called })
+        Ok(CheckedLoad { program, extract, bytes: self.input_bytes(site.extracts), others, before, called })
     }
 
     /// Runs osm2pgsql and reads its output, recording each table as it is made; returns the tables, too.
     fn run_and_record(
         &self,
         site: &mut JobSite<'_>,
-        begun: &Begun,
+        begun: &CheckedLoad,
     ) -> Result<(End, BTreeSet<String>), Error> {
         let command = Command {
             options: &self.options,
@@ -195,12 +195,12 @@ impl Load {
         Ok(called)
     }
 
-    fn note(&self, sql: &mut dyn Sql, tables: &BTreeSet<String>, begun: &Begun) -> Result<(), Error> {
+    fn note(&self, sql: &mut dyn Sql, tables: &BTreeSet<String>, begun: &CheckedLoad) -> Result<(), Error> {
         made::note(sql, tables, &begun.before, (&begun.called, self.measured))
     }
 }
 
-impl Job for Load {
+impl Job for LoadJob {
     fn name(&self) -> String {
         self.name.clone()
     }
@@ -284,7 +284,7 @@ impl Job for Load {
     fn clear_away(&self, sql: &mut dyn Sql) -> Result<Vec<String>, Error> {
         let Some(called) = self.called.take() else { return Ok(Vec::new()) };
         let replaced = made::replaced(sql, &called)?;
-        let removed = made::remove(sql, Which::Of(&called)).map(drop);
+        let removed = made::remove(sql, NodesOwner::Of(&called)).map(drop);
         nodes::remove(sql, &called, self.options.flat_nodes.as_deref())?;
         removed?;
         Ok(gone(&replaced).into_iter().collect())
@@ -319,10 +319,11 @@ const LOOKED_THROUGH: u64 = 64 << 20;
 const FIRST: &str = "osm";
 
 /// The name of a file's content: its name, made unique among the files of these loads.
-fn known_by(path: &Path, loads: &[Load]) -> String {
+fn known_by(path: &Path, loads: &[LoadJob]) -> String {
     let plain = file_name(path);
-    let is_other =
-        |name: &str| loads.iter().flat_map(Load::files).any(|(known, other)| known == name && other != path);
+    let is_other = |name: &str| {
+        loads.iter().flat_map(LoadJob::files).any(|(known, other)| known == name && other != path)
+    };
     let numbered = (2..).map(|number| format!("{plain} ({number})"));
     let mut names = std::iter::once(plain.clone()).chain(numbered);
     names.find(|name| !is_other(name)).unwrap_or(plain)
@@ -401,7 +402,7 @@ mod tests {
     fn load(options: &OsmOptions, programs: &mut Played) -> Result<JobReport, Error> {
         let mut sql = FakeSql::new();
         sql.answer("pg_backend_pid() ||", &[&["42-1763888400"]]);
-        Load::new(options.clone(), false).run(&mut JobSite {
+        LoadJob::new(options.clone(), false).run(&mut JobSite {
             sql: &mut sql,
             runtime: &NoServer,
             programs,
@@ -440,7 +441,7 @@ mod tests {
             of("b/x.osm.pbf", "two", Some("s.lua")),
             of("a/x.osm.pbf", "three", None),
         ];
-        let loads = Load::all(&options);
+        let loads = LoadJob::all(&options);
         let names: Vec<_> = loads.iter().map(Job::name).collect();
         assert_eq!(names, ["osm", "osm two", "osm three"]);
         let files: Vec<_> = loads
@@ -452,7 +453,7 @@ mod tests {
         let inputs: Inputs = inputs.map(|(name, hash)| (name.to_owned(), hash.to_owned())).into();
         let read: Vec<_> = loads.iter().map(|load| load.made_from(&inputs)[1].clone()).collect();
         assert_eq!(read, ["A", "B", "A"]);
-        let alone = Load::new(options[2].clone(), false);
+        let alone = LoadJob::new(options[2].clone(), false);
         assert_eq!(alone.made_from(&inputs), loads[2].made_from(&inputs));
     }
 

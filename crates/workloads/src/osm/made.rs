@@ -37,7 +37,7 @@ pub(super) fn is_of_all_loads(table: &str) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which<'a> {
+pub(super) enum NodesOwner<'a> {
     /// Of measured loads, whose data are not needed.
     Measured,
     /// Of this load.
@@ -55,7 +55,7 @@ pub(super) fn open(sql: &mut dyn Sql, nodes: Option<&Path>) -> Result<(), Error>
            UNION SELECT load FROM pgdyno.loaded_file WHERE NOT complete) l WHERE NOT EXISTS ({AT_WORK})"
     );
     for load in names(sql, &dead)? {
-        remove(sql, Which::Of(&load))?;
+        remove(sql, NodesOwner::Of(&load))?;
         nodes::remove(sql, &load, nodes)?;
     }
     Ok(())
@@ -187,10 +187,10 @@ pub(super) fn replaced(sql: &mut dyn Sql, load: &str) -> Result<Vec<String>, Err
 }
 
 /// Removes tables that loads made, with osm2pgsql's tables next to them; returns their names.
-pub(super) fn remove(sql: &mut dyn Sql, which: Which<'_>) -> Result<Vec<String>, Error> {
+pub(super) fn remove(sql: &mut dyn Sql, which: NodesOwner<'_>) -> Result<Vec<String>, Error> {
     let condition = match which {
-        Which::Measured => "measured AND complete".to_owned(),
-        Which::Of(load) => {
+        NodesOwner::Measured => "measured AND complete".to_owned(),
+        NodesOwner::Of(load) => {
             end_sessions(sql, load)?;
             let own = format!("NOT complete AND load = {}", quote_literal(load));
             // Tables that were never made.

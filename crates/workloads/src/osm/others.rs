@@ -24,7 +24,7 @@ const DOING: &str = "looking for tables that the load must leave alone";
 
 /// A table that existed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Other {
+pub(super) struct ExistingTable {
     /// With its schema, quoted for SQL.
     name: String,
     /// Its bare name, if it is in the search path.
@@ -38,7 +38,11 @@ pub(super) struct Other {
 /// The tables that a load could drop, except for those that it may replace: `measured` ones are not needed,
 /// and prepared ones may be loaded again, unless `earlier` jobs of the same preparation made them. The table
 /// that osm2pgsql keeps for all loads is emptied by every load.
-pub(super) fn others(sql: &mut dyn Sql, measured: bool, earlier: &[String]) -> Result<Vec<Other>, Error> {
+pub(super) fn others(
+    sql: &mut dyn Sql,
+    measured: bool,
+    earlier: &[String],
+) -> Result<Vec<ExistingTable>, Error> {
     let own = if measured { "(l.measured OR c.relname = 'osm2pgsql_properties')" } else { "true" };
     // Their records name their tables; a list of those exists once a job is done.
     let earlier: Vec<String> = earlier.iter().map(|job| quote_literal(job)).collect();
@@ -68,7 +72,7 @@ pub(super) fn others(sql: &mut dyn Sql, measured: bool, earlier: &[String]) -> R
         let mut row = row.into_iter();
         let (name, bare) = (row.next()??, row.next()?);
         let mut is = || row.next().flatten().as_deref() == Some("t");
-        Some(Other { name, bare, loaded: is(), same_preparation: is() })
+        Some(ExistingTable { name, bare, loaded: is(), same_preparation: is() })
     };
     Ok(rows.into_iter().filter_map(read).collect())
 }
@@ -77,16 +81,16 @@ pub(super) fn others(sql: &mut dyn Sql, measured: bool, earlier: &[String]) -> R
 ///
 /// # Errors
 /// Their names.
-pub(super) fn refuse(others: &[Other], tables: &[String]) -> Result<(), Error> {
-    let wanted = |other: &&Other| other.bare.as_ref().is_some_and(|bare| tables.contains(bare));
-    let found: Vec<&Other> = others.iter().filter(wanted).collect();
+pub(super) fn refuse(others: &[ExistingTable], tables: &[String]) -> Result<(), Error> {
+    let wanted = |other: &&ExistingTable| other.bare.as_ref().is_some_and(|bare| tables.contains(bare));
+    let found: Vec<&ExistingTable> = others.iter().filter(wanted).collect();
     match found.is_empty() {
         true => Ok(()),
         false => Err(would_replace(&found)),
     }
 }
 
-fn would_replace(found: &[&Other]) -> Error {
+fn would_replace(found: &[&ExistingTable]) -> Error {
     let names: Vec<&str> = found.iter().map(|other| other.name.as_str()).collect();
     let loaded = found.iter().all(|other| other.loaded);
     let (what, hint) = match loaded {
@@ -132,7 +136,7 @@ impl SetUpProgress {
 /// dropped is reported as an error, whatever the result of `work`.
 pub(super) fn kept<T>(
     runtime: &dyn Runtime,
-    others: &[Other],
+    others: &[ExistingTable],
     called: &str,
     work: impl FnOnce(&SetUpProgress) -> T,
 ) -> Result<T, Error> {
@@ -150,14 +154,15 @@ pub(super) fn kept<T>(
     match touched {
         Some(name) => {
             let known = others.iter().find(|other| other.name == name).cloned();
-            let other = known.unwrap_or(Other { name, bare: None, loaded: false, same_preparation: false });
+            let other =
+                known.unwrap_or(ExistingTable { name, bare: None, loaded: false, same_preparation: false });
             Err(would_replace(&[&other]))
         }
         None => Ok(given),
     }
 }
 
-fn lock(runtime: &dyn Runtime, others: &[Other]) -> Result<Connection, Error> {
+fn lock(runtime: &dyn Runtime, others: &[ExistingTable]) -> Result<Connection, Error> {
     let mut keeper = runtime.connect().map_err(error::sql(DOING))?;
     let names: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
     // Another session may be changing one of them for a long time.

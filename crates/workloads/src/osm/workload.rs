@@ -4,22 +4,22 @@ use std::path::Path;
 
 use spec::{Artifact, Error, TextKind, given};
 
-use super::job::Load;
-use super::made::{self, Which};
+use super::job::LoadJob;
+use super::made::{self, NodesOwner};
 use super::options::OsmOptions;
 use crate::error;
 use crate::hash::sha256_hex;
 use crate::jobs::{Job, file_name};
 use crate::place::Site;
-use crate::workload::{Asked, Guarded, JobWorkload, Prepared, ScriptInfo, Workload};
+use crate::workload::{Guarded, JobWorkload, Prepared, RequestText, ScriptInfo, Workload};
 
 /// Loads of an extract, one in each run.
 #[derive(Debug)]
 pub struct Loads {
     options: OsmOptions,
-    load: Load,
+    load: LoadJob,
     /// Its style, under the requested name.
-    style: Option<Asked>,
+    style: Option<RequestText>,
 }
 
 impl Loads {
@@ -37,9 +37,9 @@ impl Loads {
         if let (Some(path), Some(name)) = (&options.style, &written.style) {
             let text =
                 given::read(path).map_err(|error| error::file(path, format!("cannot be read: {error}")))?;
-            style = Some(Asked { name: name.display().to_string(), kind: TextKind::File, text });
+            style = Some(RequestText { name: name.display().to_string(), kind: TextKind::File, text });
         }
-        Ok(Self { load: Load::new(options.clone(), true), options, style })
+        Ok(Self { load: LoadJob::new(options.clone(), true), options, style })
     }
 }
 
@@ -51,7 +51,7 @@ impl Workload for Loads {
         vec![ScriptInfo { name, text_hash: sha256_hex(options.as_bytes()), weight: 1, part: None }]
     }
 
-    fn texts(&self) -> Vec<Asked> {
+    fn texts(&self) -> Vec<RequestText> {
         self.style.iter().cloned().collect()
     }
 
@@ -77,7 +77,7 @@ impl Workload for Loads {
     fn reset(&mut self, site: &mut Site<'_>) -> Result<Vec<String>, Error> {
         let sql = site.sql()?;
         made::open(sql, self.options.flat_nodes.as_deref())?;
-        made::remove(sql, Which::Measured).map(drop)?;
+        made::remove(sql, NodesOwner::Measured).map(drop)?;
         Ok(Vec::new())
     }
 

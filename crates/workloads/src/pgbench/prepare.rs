@@ -12,7 +12,7 @@ use super::source::{Loaded, ScriptSource};
 use super::writes::writes;
 use crate::error;
 use crate::hash::sha256_hex;
-use crate::workload::{Asked, Prepared, ScriptInfo, StatementInfo};
+use crate::workload::{Prepared, RequestText, ScriptInfo, StatementInfo};
 
 /// Parsed scripts with their options; shared by all clients.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct Program {
     /// SHA-256 of each script's text.
     pub(super) hashes: Vec<String>,
     /// The scripts as read, including the startup script.
-    pub(super) sources: Vec<Asked>,
+    pub(super) sources: Vec<RequestText>,
     /// Whether a built-in script is among them: they need pgbench's tables.
     pub(super) builtin: bool,
     /// By [`script::Statement::number`]: whether it reads or writes by key.
@@ -64,7 +64,7 @@ impl Program {
 
     /// Whether a script is built in, or names the history table of the built-in ones.
     pub(super) fn writes_history(&self) -> bool {
-        let names = |source: &Asked| String::from_utf8_lossy(&source.text).contains("pgbench_history");
+        let names = |source: &RequestText| String::from_utf8_lossy(&source.text).contains("pgbench_history");
         self.builtin || self.sources.iter().any(names)
     }
 

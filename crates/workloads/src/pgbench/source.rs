@@ -7,7 +7,7 @@ use script::{Builtin, Weighted};
 use spec::{Error, TextKind, given};
 
 use crate::error;
-use crate::workload::Asked;
+use crate::workload::RequestText;
 use protocol::nearest;
 
 /// One script of a run, in the requested order.
@@ -40,9 +40,9 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    pub(super) fn asked(self) -> Asked {
+    pub(super) fn asked(self) -> RequestText {
         let kind = if self.builtin { TextKind::Builtin } else { TextKind::File };
-        Asked { name: self.name, kind, text: self.text }
+        RequestText { name: self.name, kind, text: self.text }
     }
 
     /// Reads it; in a drop-in as pgbench does, with its messages.

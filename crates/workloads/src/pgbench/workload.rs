@@ -20,7 +20,8 @@ use crate::answers::Sampled;
 use crate::place::{Places, Site};
 use crate::plans::Explained;
 use crate::workload::{
-    Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, StatementInfo, TileItem, Workload,
+    ClientWorkload, Clients, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, StatementInfo, TileItem,
+    Workload,
 };
 use protocol::postgres::sql::Sql;
 
@@ -143,13 +144,13 @@ impl Workload for Pgbench {
         self.program.infos()
     }
 
-    fn texts(&self) -> Vec<Asked> {
+    fn texts(&self) -> Vec<RequestText> {
         self.program.sources.clone()
     }
 
-    fn carried(&self) -> Carried {
+    fn carried(&self) -> LoadNeeds {
         let PgbenchOptions { mode, reconnect, .. } = self.program.options;
-        Carried {
+        LoadNeeds {
             prepared: mode == Mode::Prepared,
             transaction_blocks: self.program.begins_transactions(),
             reconnects: reconnect,

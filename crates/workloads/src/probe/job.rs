@@ -7,7 +7,7 @@ use super::facts;
 use super::figures::{CPU_ONE, FIGURES, Figure};
 use super::leftovers::sweep;
 use super::options::ProbeOptions;
-use super::record::{Found, Probed};
+use super::record::{Probed, ProbedFigure};
 use super::remarks::{busy, doubtful, flush, steal};
 use super::scratch::Scratch;
 use super::shots::{Session, reason};
@@ -103,12 +103,13 @@ impl Job for Probe {
 
 fn carry_out(
     figures: &[Figure],
-    before: &[Found],
+    before: &[ProbedFigure],
     work: &mut Work<'_>,
     doing: &mut dyn FnMut(String),
-) -> Result<Vec<Found>, Error> {
+) -> Result<Vec<ProbedFigure>, Error> {
     let [figure, ..] = figures else { return Ok(Vec::new()) };
-    let not_available = |why: &str| figures.iter().map(|figure| Found::not_available(figure, why)).collect();
+    let not_available =
+        |why: &str| figures.iter().map(|figure| ProbedFigure::not_available(figure, why)).collect();
     if let Some(why) = work.server.forbids(figure.needs) {
         return Ok(not_available(&why));
     }
@@ -132,7 +133,7 @@ mod tests {
 
     use super::*;
     use crate::jobs::{ChildEnd, ChildOrder, Connection, Output, RunChild, Runtime};
-    use crate::probe::State;
+    use crate::probe::FigureState;
 
     /// A server that only describes itself, and records the queries.
     #[derive(Clone, Default)]
@@ -230,7 +231,7 @@ mod tests {
         let text = String::from_utf8(report.artifacts[0].bytes.clone()).unwrap();
         let probed: Probed = serde_json::from_str(&text).unwrap();
         assert_eq!(probed.found.len(), FIGURES.len());
-        let why = State::NotAvailable("it writes, and the server is a standby".to_owned());
+        let why = FigureState::NotAvailable("it writes, and the server is a standby".to_owned());
         assert_eq!(probed.found.iter().filter(|found| found.state == why).count(), 7, "{text}");
     }
 

@@ -26,5 +26,5 @@ mod work;
 pub use figures::{FIGURES, Figure};
 pub use job::Probe;
 pub use options::ProbeOptions;
-pub use record::{Fact, Found, Probed, State};
+pub use record::{Fact, FigureState, Probed, ProbedFigure};
 pub use spread::Spread;

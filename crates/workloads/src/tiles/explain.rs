@@ -9,7 +9,7 @@ use super::layer::Style;
 use crate::answers::SAMPLE;
 use crate::error;
 use crate::explain::{Budget, CUSTOM_PLANS, Session, Unexplained};
-use crate::plans::{Explained, Kept};
+use crate::plans::{Explained, KeptPlan};
 use crate::workload::TileItem;
 
 /// Explains tiles of each layer and zoom. The connection cannot be used for anything else afterwards.
@@ -57,7 +57,7 @@ fn execute(name: &str, tile: &Tile) -> String {
 }
 
 /// The plan of a slow tile, with a summary of its time.
-fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> Kept {
+fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> KeptPlan {
     let mut parts: Vec<(Share, f64)> = plan.parts().into_iter().filter(|(_, ms)| *ms > 0.0).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let named = parts.iter().take(3).map(|(part, ms)| format!("{} {ms:.1} ms", part.words()));
@@ -66,7 +66,7 @@ fn kept(layer: &str, tile: &Tile, plan: &StatementPlan, json: String) -> Kept {
         plan.total_ms(),
         named.collect::<Vec<_>>().join(", ")
     );
-    Kept { name: format!("{layer}/{tile}"), caption, json }
+    KeptPlan { name: format!("{layer}/{tile}"), caption, json }
 }
 
 /// Tiles of one layer and zoom, until they take too long.

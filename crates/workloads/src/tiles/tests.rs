@@ -154,15 +154,15 @@ fn traces_are_read_line_by_line() {
 
 /// The input of a Redis server that accepts everything.
 #[derive(Default)]
-struct Told(RefCell<Vec<u8>>);
+struct FakeRedis(RefCell<Vec<u8>>);
 
-impl RedisServer for Told {
+impl RedisServer for FakeRedis {
     fn control(&self) -> Result<Box<dyn Control + '_>, ControlError> {
         Ok(Box::new(self))
     }
 }
 
-impl Control for &Told {
+impl Control for &FakeRedis {
     fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Replied>, ControlError> {
         self.0.borrow_mut().extend_from_slice(commands);
         Ok(vec![Replied::Done("OK".to_owned()); count])
@@ -177,7 +177,7 @@ impl Control for &Told {
 fn a_warm_cache_begins_with_the_tiles_of_its_own_arm() {
     let mut workload =
         open(&TilesOptions { via: Via::Redis, cache_warm: true, ..options("planet_osm_polygon") });
-    let redis = Told::default();
+    let redis = FakeRedis::default();
     let mut sql = database();
     workload.prepare(&mut Site { redis: Some(&redis), ..Site::postgres(&mut sql) }, 42).unwrap();
     redis.0.take();

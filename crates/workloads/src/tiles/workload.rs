@@ -34,7 +34,7 @@ use crate::place::{Places, Site};
 use crate::plans::Explained;
 use crate::trace::{self, Trace};
 use crate::workload::{
-    Asked, Carried, ClientWorkload, Clients, Guarded, Prepared, ScriptInfo, TileItem, Workload,
+    ClientWorkload, Clients, Guarded, LoadNeeds, Prepared, RequestText, ScriptInfo, TileItem, Workload,
 };
 
 /// Map tiles.
@@ -212,15 +212,15 @@ impl Workload for Tiles {
     }
 
     /// The query of each layer and zoom, the files, and the list of tiles, if any.
-    fn texts(&self) -> Vec<Asked> {
+    fn texts(&self) -> Vec<RequestText> {
         let mut texts = Vec::new();
         if let Picker::Trace(path) = &self.options.picker {
             let text = self.trace.text.clone().into_bytes();
-            texts.push(Asked { name: path.display().to_string(), kind: TextKind::File, text });
+            texts.push(RequestText { name: path.display().to_string(), kind: TextKind::File, text });
         }
         let sources = self.options.sources();
         let files = sources.iter().filter(|source| matches!(source, Source::Query(_)));
-        texts.extend(files.zip(&self.queries).map(|(source, query)| Asked {
+        texts.extend(files.zip(&self.queries).map(|(source, query)| RequestText {
             name: source.shown(),
             kind: TextKind::Query,
             text: query.text.clone().into_bytes(),
@@ -228,7 +228,7 @@ impl Workload for Tiles {
         for (layer, picked) in &self.picked {
             let tiles: BTreeSet<Tile> = picked.tiles().collect();
             let zooms = if layer.is_historic() { BTreeSet::from([0]) } else { zooms_in(&tiles) };
-            texts.extend(zooms.into_iter().map(|z| Asked {
+            texts.extend(zooms.into_iter().map(|z| RequestText {
                 name: match layer.is_historic() {
                     true => format!("{}, random boxes", layer.shown),
                     false => format!("{}, zoom {z}", layer.shown),
@@ -240,8 +240,8 @@ impl Workload for Tiles {
         texts
     }
 
-    fn carried(&self) -> Carried {
-        Carried { prepared: true, ..Carried::default() }
+    fn carried(&self) -> LoadNeeds {
+        LoadNeeds { prepared: true, ..LoadNeeds::default() }
     }
 
     /// A cache may have had all tiles or none, and a zoom of users' sessions may be nothing but sea; `guard`

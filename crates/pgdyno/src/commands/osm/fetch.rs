@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, Fetched, Source, Timeouts, UnknownExtract};
+use osm::fetch::{ATTRIBUTION, Cache, Destination, Entry, FetchTimeouts, Fetched, Source, UnknownExtract};
 use report::visible;
 use results::Table;
 use server::child::Account;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             None => given(&cache.newest(name).map_err(|error| not_kept(error, &cache))?, args),
         };
     }
-    let timeouts = Timeouts { silence: Duration::from_secs(args.timeout), ..Timeouts::default() };
+    let timeouts = FetchTimeouts { silence: Duration::from_secs(args.timeout), ..FetchTimeouts::default() };
     let mut source = Source::new(args.mirror.as_deref(), timeouts)?;
     if let Some(bytes) = args.max_size {
         source = source.with_max_size(bytes);

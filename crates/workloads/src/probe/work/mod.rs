@@ -15,7 +15,7 @@ use super::check::Server;
 use super::facts::Host;
 use super::figures::{Data, Figure, Values, fill};
 use super::options::ProbeOptions;
-use super::record::Found;
+use super::record::ProbedFigure;
 use super::scratch::Scratch;
 use super::shots::{CLOCK_US, Message, Session, Shot, between, reason};
 use super::together;
@@ -62,7 +62,11 @@ impl Work<'_> {
     ///
     /// # Errors
     /// The probe must end, or none of the figures is available.
-    pub(super) fn measure(&mut self, part: &[Figure], one: Option<&Found>) -> Result<Vec<Found>, Error> {
+    pub(super) fn measure(
+        &mut self,
+        part: &[Figure],
+        one: Option<&ProbedFigure>,
+    ) -> Result<Vec<ProbedFigure>, Error> {
         let [figure, ..] = part else { return Ok(Vec::new()) };
         let setup = match figure.data {
             Data::None if figure.all_backends => return Ok(vec![cpu::all(self, figure, one)?]),
@@ -72,7 +76,9 @@ impl Work<'_> {
         };
         let setup = match setup {
             Ok(setup) => setup,
-            Err(why) => return Ok(part.iter().map(|figure| Found::not_available(figure, &why)).collect()),
+            Err(why) => {
+                return Ok(part.iter().map(|figure| ProbedFigure::not_available(figure, &why)).collect());
+            }
         };
         let Some(time) = self.time(part.iter().map(|figure| figure.share).sum()) else {
             return Ok(part.iter().map(|figure| self.too_late(figure)).collect());
@@ -167,7 +173,7 @@ impl Work<'_> {
         figure: &Figure,
         shots: Result<(u64, Vec<Shot>), Error>,
         setup: &Setup,
-    ) -> Result<Found, Error> {
+    ) -> Result<ProbedFigure, Error> {
         let work =
             figure.work.as_ref().map_or(1.0, |work| fill(work, &setup.values).parse().expect("a number"));
         let value = |shot: f64| match (figure.row.unit, setup.backends) {
@@ -177,10 +183,11 @@ impl Work<'_> {
         };
         match shots {
             Ok((start, shots)) => {
-                Ok(Found::new(figure, (start, &shots), value, setup.detail.as_str()).cut(setup.cut.clone()))
+                Ok(ProbedFigure::new(figure, (start, &shots), value, setup.detail.as_str())
+                    .cut(setup.cut.clone()))
             }
             Err(error) if self.is_the_end(&error) => Err(error),
-            Err(error) => Ok(Found::not_available(figure, reason(&error))),
+            Err(error) => Ok(ProbedFigure::not_available(figure, reason(&error))),
         }
     }
 
@@ -206,8 +213,8 @@ impl Work<'_> {
     }
 
     /// A figure without time.
-    fn too_late(&self, figure: &Figure) -> Found {
-        Found::not_available(figure, self.no_time())
+    fn too_late(&self, figure: &Figure) -> ProbedFigure {
+        ProbedFigure::not_available(figure, self.no_time())
     }
 
     /// Whether an error ends the probe: the connection is lost, or the user stops.

@@ -31,7 +31,7 @@ pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, Error> {
             quote_literal(name)
         ))
         .map_err(asked)?;
-    let found: Vec<Found> = parts.iter().filter_map(Found::of).collect();
+    let found: Vec<TileFunction> = parts.iter().filter_map(TileFunction::of).collect();
     if found.is_empty() {
         return Err(error::missing(
             format!("function {shown} does not exist in this database"),
@@ -56,7 +56,7 @@ pub(super) fn layer(sql: &mut dyn Sql, name: &str) -> Result<Layer, Error> {
     Ok(Layer { shown, made: Made::Statement(statement), feature_tables: Vec::new(), remarks: Vec::new() })
 }
 
-struct Found {
+struct TileFunction {
     schema: String,
     name: String,
     signature: String,
@@ -69,7 +69,7 @@ struct Found {
     first_column: String,
 }
 
-impl Found {
+impl TileFunction {
     fn of(row: &Vec<Option<String>>) -> Option<Self> {
         let [schema, name, signature, arguments, defaults, kind, returned, set, first_column] =
             texts(Some(row))?;

@@ -136,12 +136,12 @@ fn together(layers: Vec<Layer>) -> Layer {
 
 /// How a tile is named: by parameters of a statement, or by their values.
 #[derive(Debug, Clone, Copy)]
-enum Asked {
+enum TileArgument {
     Parameters,
     Tile(Tile),
 }
 
-impl Asked {
+impl TileArgument {
     fn envelope(self) -> String {
         match self {
             Self::Parameters => "ST_TileEnvelope($1, $2, $3)".to_owned(),
@@ -160,12 +160,12 @@ impl Asked {
 impl Layer {
     /// The statement at a zoom, with `$1`, `$2`, `$3` for zoom, column and row.
     pub(super) fn prepared(&self, z: u8, style: Style) -> String {
-        self.statement(z, style, Asked::Parameters)
+        self.statement(z, style, TileArgument::Parameters)
     }
 
     /// The statement for one tile.
     pub(super) fn literal(&self, tile: Tile, style: Style) -> String {
-        self.statement(tile.z, style, Asked::Tile(tile))
+        self.statement(tile.z, style, TileArgument::Tile(tile))
     }
 
     /// Random boxes: there are no tiles to choose.
@@ -173,7 +173,7 @@ impl Layer {
         matches!(self.made, Made::Historic(_))
     }
 
-    fn statement(&self, z: u8, style: Style, asked: Asked) -> String {
+    fn statement(&self, z: u8, style: Style, asked: TileArgument) -> String {
         match &self.made {
             Made::Table(table) => table.statement(z, style, &asked.envelope()),
             Made::Statement(statement) => statement.with(&asked.values()),

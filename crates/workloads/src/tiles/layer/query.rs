@@ -4,7 +4,7 @@ use protocol::postgres::sql::{Sql, SqlError, long, quote_identifier, quote_liter
 
 use super::feature_table::feature_table;
 use super::text::Statement;
-use super::{Asked, Layer, Made};
+use super::{Layer, Made, TileArgument};
 use crate::error;
 use spec::Error;
 use tile::Tile;
@@ -15,7 +15,7 @@ const ANY: Tile = Tile { z: 14, x: 8851, y: 6439 };
 
 /// The query must return a tile; tiles may be chosen by the tables it reads.
 pub(super) fn layer(sql: &mut dyn Sql, shown: &str, statement: &Statement) -> Result<Layer, Error> {
-    let text = statement.with(&Asked::Tile(ANY).values());
+    let text = statement.with(&TileArgument::Tile(ANY).values());
     let answer = long(sql).query(&format!("SELECT * FROM ({text}) AS answer LIMIT 0"));
     let answer = answer.map_err(error::sql(format!("looking at query {shown}")))?;
     let first = answer.first();
