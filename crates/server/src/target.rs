@@ -22,7 +22,8 @@ use crate::pooler::Upstream;
 use crate::settings::already_changed;
 use crate::settings::journal::{self, Access, Journal, Recovered};
 use crate::settings::{
-    Applied, Effort, Machine, Means, Wanted, apply_managed, apply_url, restore_managed, without_timeouts,
+    Applied, Effort, Machine, Means, SettingValues, apply_managed, apply_url, restore_managed,
+    without_timeouts,
 };
 use crate::stop::Stop;
 use crate::storage::{Holds, Used};
@@ -230,7 +231,7 @@ impl Target {
     /// Where a tile server in front of this server connects: as the load does, but to a managed server by its
     /// socket.
     #[must_use]
-    pub fn upstream_of_the_arm(&self) -> Upstream {
+    pub fn arm_upstream(&self) -> Upstream {
         let upstream = self.upstream();
         Upstream { place: with_session_settings(&upstream.place, &self.applied.session), ..upstream }
     }
@@ -242,7 +243,7 @@ impl Target {
     }
 
     /// A connection exactly like the load's.
-    pub fn like_the_load(&self) -> Result<Control, Error> {
+    pub fn control_like_load(&self) -> Result<Control, Error> {
         Control::open(&self.place(), Some(CONNECTING))
     }
 
@@ -302,7 +303,7 @@ impl Target {
     ///
     /// # Errors
     /// When they are not in force afterwards; the server then has its own settings again.
-    pub fn apply(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
+    pub fn apply(&mut self, wanted: &SettingValues) -> Result<&Applied, Error> {
         self.apply_with(wanted, false)
     }
 
@@ -310,21 +311,21 @@ impl Target {
     ///
     /// # Errors
     /// As [`Target::apply`].
-    pub fn apply_anew(&mut self, wanted: &Wanted) -> Result<&Applied, Error> {
+    pub fn reapply(&mut self, wanted: &SettingValues) -> Result<&Applied, Error> {
         self.apply_with(wanted, true)
     }
 
-    fn apply_with(&mut self, wanted: &Wanted, with_restart: bool) -> Result<&Applied, Error> {
+    fn apply_with(&mut self, wanted: &SettingValues, with_restart: bool) -> Result<&Applied, Error> {
         self.applied = Applied::default();
         self.applied = match &mut self.server {
             Server::Managed(cluster) => apply_managed(cluster, &self.database, wanted, with_restart)?,
             Server::Url(server) => {
                 let place = server.place(Some(&self.database));
-                put_settings_back(self.journal.as_mut(), &place)?;
+                restore_settings(self.journal.as_mut(), &place)?;
                 let applied = apply_url(&place, server.pooling(), wanted, self.journal.as_mut());
                 if applied.is_err() {
                     let _concluding = Stop::of_process().concluding();
-                    let _ = put_settings_back(self.journal.as_mut(), &place);
+                    let _ = restore_settings(self.journal.as_mut(), &place);
                 }
                 applied?
             }
@@ -410,7 +411,7 @@ impl Target {
             Server::Managed(cluster) => restore_managed(cluster),
             Server::Url(server) => {
                 let place = server.place(Some(&self.database));
-                put_settings_back(self.journal.as_mut(), &place)
+                restore_settings(self.journal.as_mut(), &place)
             }
         }?;
         undone.map(|_| effort)
@@ -651,7 +652,7 @@ fn plain_place(server: &Server, database: &str) -> Place {
     }
 }
 
-fn put_settings_back(journal: Option<&mut Journal>, place: &Place) -> Result<Effort, Error> {
+fn restore_settings(journal: Option<&mut Journal>, place: &Place) -> Result<Effort, Error> {
     let Some(journal) = journal.filter(|journal| journal.has_settings()) else {
         return Ok(Effort::None);
     };
@@ -669,7 +670,7 @@ impl Drop for Target {
             // it.
             let _ = match &mut self.server {
                 // A server that is about to stop needs no reload.
-                Server::Managed(cluster) if !cluster.is_detached() => cluster.put_settings_back().map(drop),
+                Server::Managed(cluster) if !cluster.is_detached() => cluster.restore_settings().map(drop),
                 _ => self.restore().map(drop),
             };
         }

@@ -140,7 +140,7 @@ pub struct Site<'a> {
     pub redis: Option<&'a dyn RedisServer>,
     /// Tile servers by name, `tipg` and `martin`.
     pub tile_servers: BTreeMap<&'static str, HttpPlace>,
-    pub http: Option<&'a dyn http::Server>,
+    pub http: Option<&'a dyn http::HttpConnector>,
     /// Describes an arm's effects on answers, in any words: equal texts mean equal answers. Empty where
     /// nothing is done.
     pub state: String,
@@ -152,7 +152,7 @@ pub trait RedisServer {
     ///
     /// # Errors
     /// When nobody answers there.
-    fn control(&self) -> Result<Box<dyn redis::Control + '_>, ControlError>;
+    fn control(&self) -> Result<Box<dyn redis::RedisConnection + '_>, ControlError>;
 
     /// Its limits at the start, if it is ours and they may be changed.
     fn limits_at_start(&self) -> Option<&Limits> {
@@ -183,7 +183,7 @@ impl<'a> Site<'a> {
     ///
     /// # Errors
     /// When the target has none, or nobody answers there.
-    pub fn redis(&self) -> Result<Box<dyn redis::Control + 'a>, Error> {
+    pub fn redis(&self) -> Result<Box<dyn redis::RedisConnection + 'a>, Error> {
         let server = self.redis.ok_or_else(|| error::no_server("Redis"))?;
         server.control().map_err(error::redis)
     }
@@ -195,7 +195,7 @@ impl<'a> Site<'a> {
     }
 
     /// Connections to web servers.
-    pub fn http(&self) -> Result<&'a dyn http::Server, Error> {
+    pub fn http(&self) -> Result<&'a dyn http::HttpConnector, Error> {
         self.http.ok_or_else(|| error::no_server("web"))
     }
 }

@@ -31,7 +31,7 @@ use server::placement::Placed;
 use server::pooler::{self, Pooler};
 use server::redis::{self, Redis, RedisControl};
 use server::settings::journal::Recovered;
-use server::settings::{Applied, Means, Wanted, changed, recorded};
+use server::settings::{Applied, Means, SettingValues, changed, recorded};
 use server::storage;
 use server::tile_server;
 use server::url::Rights;
@@ -93,7 +93,7 @@ impl Stage {
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let (mut stage, removed) = Self::reach(access, pg_bin, Via::Socket, Rights::Mend, stop)?;
+        let (mut stage, removed) = Self::reach(access, pg_bin, Via::Socket, Rights::Restore, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
         for recovered in stage.target.recovered() {
             progress.warn(recovered.words());
@@ -110,7 +110,7 @@ impl Stage {
         mut progress: &mut dyn Progress,
         stop: &Stop,
     ) -> Result<Self, LabError> {
-        let (stage, removed) = Self::reach(access, pg_bin, via, Rights::Mend, stop)?;
+        let (stage, removed) = Self::reach(access, pg_bin, via, Rights::Restore, stop)?;
         removed.into_iter().for_each(|removed| progress.note(removed));
         Ok(stage)
     }
@@ -131,7 +131,7 @@ impl Stage {
 
     /// A server by connection string, unchanged, for a process that only observes.
     pub(crate) fn beside(access: &TargetAccess) -> Result<Self, LabError> {
-        Ok(Self::reach(access, None, Via::Socket, Rights::Look, &Stop::new())?.0)
+        Ok(Self::reach(access, None, Via::Socket, Rights::ReadOnly, &Stop::new())?.0)
     }
 
     /// Also reports removed filesystems of killed pgdyno processes.
@@ -225,7 +225,7 @@ impl Stage {
 
     /// All settings as the load's connections see them, to be recorded; the next runs refer to these.
     pub(crate) fn recorded(&mut self) -> Result<Vec<spec::Setting>, LabError> {
-        self.recorded = recorded(&mut self.target.like_the_load()?)?;
+        self.recorded = recorded(&mut self.target.control_like_load()?)?;
         Ok(self.recorded.clone())
     }
 
@@ -416,14 +416,14 @@ impl Stage {
     }
 
     /// Brings the server to these settings, read back and verified.
-    pub(crate) fn apply(&mut self, settings: &Wanted) -> Result<Applied, LabError> {
+    pub(crate) fn apply(&mut self, settings: &SettingValues) -> Result<Applied, LabError> {
         self.close_control();
         self.recorded.clear();
         // They pass on the settings that they were started with.
         self.pooler = None;
         self.tile_servers.stop();
         let anew = self.take_anew();
-        let applied = if anew { self.target.apply_anew(settings) } else { self.target.apply(settings) };
+        let applied = if anew { self.target.reapply(settings) } else { self.target.apply(settings) };
         Ok(applied?.clone())
     }
 
@@ -537,7 +537,7 @@ impl Stage {
     }
 }
 
-pub(crate) fn load_of(clients: u32, carried: LoadNeeds, session: &Wanted) -> pooler::PooledLoad<'_> {
+pub(crate) fn load_of(clients: u32, carried: LoadNeeds, session: &SettingValues) -> pooler::PooledLoad<'_> {
     let LoadNeeds { prepared, transaction_blocks, reconnects } = carried;
     pooler::PooledLoad { clients, reconnects, prepared, transaction_blocks, session }
 }
@@ -549,7 +549,7 @@ struct Lender<'a> {
 }
 
 impl RedisServer for Lender<'_> {
-    fn control(&self) -> Result<Box<dyn protocol::redis::Control + '_>, ControlError> {
+    fn control(&self) -> Result<Box<dyn protocol::redis::RedisConnection + '_>, ControlError> {
         Ok(Box::new(RedisControl::connect(self.address, self.given_up)?))
     }
 

@@ -94,7 +94,7 @@ impl Stage {
             return Ok(());
         }
         let schemas = schemas(self.control()?)?;
-        let (home, upstream) = (Home::locate()?, self.target.upstream_of_the_arm());
+        let (home, upstream) = (Home::locate()?, self.target.arm_upstream());
         let clients = self.tile_servers.connections.max(1);
         let before = ServedTables { upstream: &upstream, schemas: &schemas, clients };
         for wanted in self.tile_servers.all.iter_mut().filter(|wanted| wanted.running.is_none()) {

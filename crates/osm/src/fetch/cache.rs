@@ -71,7 +71,7 @@ impl Cache {
             if kept.entry.id != entry.id || kept.md5 != md5 {
                 continue;
             }
-            let untouched = looks_of(&path).is_some_and(|looks| looks == (kept.bytes, kept.written_ns));
+            let untouched = size_and_time(&path).is_some_and(|looks| looks == (kept.bytes, kept.written_ns));
             if untouched || checksum::of_file(&path, watch)? == md5 {
                 return Ok(Some(kept.fetched(path)));
             }
@@ -117,7 +117,7 @@ impl Kept {
     pub(super) fn of(fetched: &Fetched) -> Result<Self, Error> {
         let Fetched { entry, url, path, md5, last_modified, .. } = fetched;
         let (bytes, written_ns) =
-            looks_of(path).ok_or_else(|| error::file(path, std::io::ErrorKind::NotFound.into()))?;
+            size_and_time(path).ok_or_else(|| error::file(path, std::io::ErrorKind::NotFound.into()))?;
         Ok(Self {
             entry: entry.clone(),
             url: url.clone(),
@@ -135,7 +135,7 @@ impl Kept {
 }
 
 /// A file's length and modification time.
-fn looks_of(path: &Path) -> Option<(u64, i128)> {
+fn size_and_time(path: &Path) -> Option<(u64, i128)> {
     let data = std::fs::metadata(path).ok()?;
     let written = data.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     Some((data.len(), i128::try_from(written.as_nanos()).ok()?))

@@ -6,7 +6,7 @@ mod reply;
 
 use std::io::Write as _;
 
-pub use control::{Answer, Control, ControlError};
+pub use control::{ControlError, RedisAnswer, RedisConnection};
 pub use info::{Info, Limits};
 pub use reply::{Array, BadReply, Replies, Reply, Skipped, Want};
 

@@ -261,7 +261,7 @@ impl Cluster {
             self.running = Running::Detached(server.pid);
             self.stop()?;
         }
-        self.put_settings_back()?;
+        self.restore_settings()?;
         let same = self.marker.copy.as_ref().is_some_and(|copy| copy.made_for == made_for);
         let is_whole = || self.data_folder().is_ok_and(|data| is_shut_down(&data));
         if self.marker.complete && same && is_whole() && !self.journal().exists() {

@@ -245,11 +245,11 @@ impl Cluster {
     }
 
     /// Restores the copy of `postgresql.auto.conf`; false if there is none. The server does not notice.
-    pub fn put_settings_back(&self) -> Result<bool, Error> {
+    pub fn restore_settings(&self) -> Result<bool, Error> {
         if !auto_conf::is_kept(&self.folder) {
             return Ok(false);
         }
-        auto_conf::put_back(&self.folder, &self.data_folder()?, self.account.as_ref())
+        auto_conf::restore(&self.folder, &self.data_folder()?, self.account.as_ref())
             .map_err(|error| self.file(auto_conf::KEPT, error))
     }
 
@@ -372,7 +372,7 @@ impl Cluster {
         if self.marker.via() < options.via {
             self.check_can(options.via)?;
         }
-        let changed = self.put_settings_back()?;
+        let changed = self.restore_settings()?;
         // A server that is not detached is an orphan: its watchdog is stopping it, or is dead as well.
         let mut stays = false;
         if let Some(server) = self.found_running()? {

@@ -32,7 +32,7 @@ use crate::control::{Control, Timeouts};
 use crate::home::{Home, Part};
 use crate::member::{self, Folders, Member};
 use crate::secrets::Secrets;
-use crate::settings::{Wanted, catalog, differences};
+use crate::settings::{SettingValues, catalog, differences};
 use crate::stop::Stop;
 
 const NAME: &str = "pgbouncer";
@@ -120,7 +120,7 @@ impl Pooler {
 
     /// Connects through it once: only that shows that the server accepts it, and that its settings take
     /// effect.
-    fn verify(&self, session: &Wanted, stop: &Stop) -> Result<(), Error> {
+    fn verify(&self, session: &SettingValues, stop: &Stop) -> Result<(), Error> {
         let timeouts = Timeouts { stop: stop.clone(), ..Timeouts::usual() };
         let place = self.place(&self.login.dbname);
         let mut control = Control::open_with(&place, Some(CONNECT_BOUND), timeouts).map_err(|error| {

@@ -1,6 +1,6 @@
 //! Checks whether our role may change settings of a whole server, and restore them.
 
-use super::Wanted;
+use super::SettingValues;
 use super::catalog::{Catalog, TakesEffect};
 use super::check::Means;
 use super::compare::is_in_force;
@@ -26,7 +26,7 @@ const FOR_ALL: [(&str, &str); 3] = [
 pub fn without_right(
     control: &mut Control,
     catalog: &Catalog,
-    wanted: &Wanted,
+    wanted: &SettingValues,
     means: Means,
 ) -> Result<Vec<Refusal>, SqlError> {
     if means.superuser || !means.server {

@@ -92,7 +92,7 @@ pub(super) fn check_properties(by: By, kind: &Kind, tools: &Tools<'_>) -> Result
     let known = match by {
         By::Fuse => FUSE.to_owned(),
         // It fails, and lists all properties meanwhile.
-        By::Kernel => match tools.run_for_words("zfs", &["get", "pgdyno"], BOUND) {
+        By::Kernel => match tools.run_for_output("zfs", &["get", "pgdyno"], BOUND) {
             Ok(words) => words,
             Err(error) => return Err(Unavailable::new("zfs", error.to_string())),
         },

@@ -162,7 +162,7 @@ impl TileServer {
         match answer.status {
             200 | 204 => Ok(()),
             status => {
-                let answer = format!("status {status}: {}", self.secrets.hidden(&answer.first_words()));
+                let answer = format!("status {status}: {}", self.secrets.hidden(&answer.beginning()));
                 Err(self.failing(&path, &answer))
             }
         }

@@ -9,7 +9,7 @@ use protocol::postgres::sql::{Sql, SqlError};
 use server::change::{Change, ChangeFailure, ChangeFailureKind, ChangeOptions, Step};
 use server::home::Part;
 use server::managed::{self, Cluster};
-use server::settings::journal::{LeftBy, Recovered, left, left_in, mend_changes};
+use server::settings::journal::{LeftBy, Recovered, left, left_in, restore_changes};
 use server::url::{Rights, restore_left};
 use server::{Stop, Target};
 use spec::Error;
@@ -152,7 +152,7 @@ fn an_index_is_made_checked_and_undone() {
     make(&mut target, &sql("CREATE TABLE u (); CREATE TABLE v ()", "DROP TABLE IF EXISTS u, v")).unwrap();
     assert!(is_there(&server, "i") && is_there(&server, "v"));
     // Another pgdyno lets it be.
-    match by_url(&server, &place, Rights::Mend).recovered() {
+    match by_url(&server, &place, Rights::Restore).recovered() {
         [Recovered::InUse(left)] => {
             assert_eq!((left.by.clone(), left.kind()), (LeftBy::Living(std::process::id()), "changes"));
             assert!(left.list().starts_with("\"CREATE INDEX CONCURRENTLY i ON t (x)\" (undo: "), "{left:?}");
@@ -239,7 +239,7 @@ fn what_cannot_be_undone_is_refused_before_anything_is_done() {
     let place = Place::new();
     let server = cluster(&place);
     let for_good = Change { undo: None, ..sql("CREATE TABLE u ()", "") };
-    let mut onlooker = by_url(&server, &place, Rights::Mend);
+    let mut onlooker = by_url(&server, &place, Rights::Restore);
     let without = |check: &str| Change { check: Some(check.to_owned()), ..Change::default() };
     make(&mut onlooker, &without("SELECT to_regclass('u') IS NULL")).unwrap();
     let error = make(&mut onlooker, &without("SELECT to_regclass('u') IS NOT NULL")).unwrap_err();
@@ -386,7 +386,7 @@ fn a_slow_do_is_undone_by_the_next_one_when_its_watchdog_is_killed_too() {
         [left] => assert_eq!((&left.by, left.changes.len()), (&LeftBy::Killed, 1)),
         other => panic!("{other:?}"),
     }
-    match by_url(&server, &place, Rights::Mend).recovered() {
+    match by_url(&server, &place, Rights::Restore).recovered() {
         [Recovered::Undone { undone, .. }] => assert_eq!(undone.changes.len(), 1),
         other => panic!("{other:?}"),
     }
@@ -461,7 +461,7 @@ fn a_private_server_that_stays_has_its_changes_undone_while_it_runs() {
     changer.kill();
     let mut server = Cluster::open(&place.home, "main", &watchdog(), &Stop::new()).unwrap();
     // A connection by another way undoes it, too.
-    match by_url(&server, &place, Rights::Mend).recovered() {
+    match by_url(&server, &place, Rights::Restore).recovered() {
         [Recovered::Undone { undone, .. }] => assert_eq!(undone.changes.len(), 1),
         other => panic!("{other:?}"),
     }
@@ -533,12 +533,12 @@ fn a_private_server_has_its_changes_undone_when_it_runs_again() {
     let left = left_in(&journal).unwrap();
     assert_eq!((left.changes.len(), left.by), (2, LeftBy::Killed));
     let mut server = open();
-    match mend_changes(&mut server, &watchdog()).unwrap() {
+    match restore_changes(&mut server, &watchdog()).unwrap() {
         Some(Recovered::Undone { undone, .. }) => assert_eq!(undone.changes.len(), 2),
         other => panic!("{other:?}"),
     }
     assert!(server.pid().is_none() && no_journal(&place) && !file.exists());
-    assert!(mend_changes(&mut server, &watchdog()).unwrap().is_none());
+    assert!(restore_changes(&mut server, &watchdog()).unwrap().is_none());
     drop(server);
     assert!(gone(&by_name(&place)));
 }

@@ -42,7 +42,7 @@ fn copies_hold_the_same_and_live_by_themselves() {
 
     // A new start with settings that would take none: another process.
     let (before, settings) = (one.postmaster().unwrap(), [("work_mem".to_owned(), "7MB".to_owned())].into());
-    one.apply_anew(&settings).unwrap();
+    one.reapply(&settings).unwrap();
     assert!(one.postmaster() != Some(before) && !is_alive(before));
     let (pid, folder) = (one.postmaster().unwrap(), one.data_folder().unwrap());
     one.throw_away().unwrap();

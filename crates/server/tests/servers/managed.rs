@@ -270,13 +270,13 @@ fn the_load_goes_the_way_that_was_chosen_and_control_by_the_socket() {
     let mut target = server::Target::managed(&place.home, "main", &options, &[], &watchdog(), &stop).unwrap();
     target.reach_by(Via::Tls).unwrap();
     target.apply(&[("work_mem".to_owned(), "7MB".to_owned())].into()).unwrap();
-    let mut load = target.like_the_load().unwrap();
+    let mut load = target.control_like_load().unwrap();
     assert!(seen(&mut load).1);
     assert_eq!(load.scalar("SHOW work_mem").unwrap().as_deref(), Some("7MB"));
     assert_eq!(seen(&mut target.control().unwrap()), (None, false));
     assert!(target.redacted().ends_with("dbname=pgdyno sslmode=verify-full"), "{}", target.redacted());
     target.reach_by(Via::Socket).unwrap();
-    assert_eq!(seen(&mut target.like_the_load().unwrap()), (None, false));
+    assert_eq!(seen(&mut target.control_like_load().unwrap()), (None, false));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Settings on a managed server.
 
 use protocol::postgres::sql::Sql;
-use server::settings::{Effort, Wanted};
+use server::settings::{Effort, SettingValues};
 use server::{Target, managed};
 use spec::{Class, figures};
 
@@ -13,7 +13,7 @@ fn target(place: &Place) -> Target {
     Target::managed(&place.home, "main", &options, &[], &watchdog(), &server::Stop::new()).unwrap()
 }
 
-fn wanted(pairs: &[(&str, &str)]) -> Wanted {
+fn wanted(pairs: &[(&str, &str)]) -> SettingValues {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Checks that a server returns what is requested: an error page has a high rate, too.
 
-use protocol::http::{Control, Encoding, Get, Got};
+use protocol::http::{Encoding, Get, Got, HttpConnection};
 use spec::Error;
 use spec::figures::{self, Figures};
 use tile::mvt;
@@ -58,7 +58,7 @@ pub(super) fn ask(
     web: &Web,
     requests: &Requests,
     request: &Request,
-    control: &mut dyn Control,
+    control: &mut dyn HttpConnection,
 ) -> Result<Got, Error> {
     let path = Get::path_of(requests.bytes(request));
     let got = web.ask(path, control)?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use engine::sim::{Greeting, Replies, Server, simulate};
 use engine::{Address, Measured, Stop, Time, Until};
-use protocol::http::{Control, ControlError, Encoding, Get, Got, Url};
+use protocol::http::{ControlError, Encoding, Get, Got, HttpConnection, Url};
 use protocol::postgres::Tls;
 
 use super::{Http, HttpOptions, Request, Requests, Web};
@@ -333,17 +333,17 @@ struct FakeServer {
     answers: RefCell<Vec<Got>>,
 }
 
-impl protocol::http::Server for FakeServer {
+impl protocol::http::HttpConnector for FakeServer {
     fn look_up(&self, _url: &Url) -> Result<Vec<SocketAddr>, ControlError> {
         Ok(self.addresses.clone())
     }
 
-    fn control(&self, _url: &Url, _tls: Option<&Tls>) -> Result<Box<dyn Control + '_>, ControlError> {
+    fn control(&self, _url: &Url, _tls: Option<&Tls>) -> Result<Box<dyn HttpConnection + '_>, ControlError> {
         Ok(Box::new(self))
     }
 }
 
-impl Control for &FakeServer {
+impl HttpConnection for &FakeServer {
     fn get(&mut self, _get: &Get, _path: &str) -> Result<Got, ControlError> {
         let mut answers = self.answers.borrow_mut();
         Ok(if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() })

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use engine::{Client, Endpoint};
-use protocol::http::{Control, Encoding, Get, Got, Url, tls};
+use protocol::http::{Encoding, Get, Got, HttpConnection, Url, tls};
 use protocol::postgres::Tls;
 use script::Streams;
 use spec::Error;
@@ -72,7 +72,7 @@ impl Web {
     }
 
     /// A connection outside the timed part.
-    pub fn control<'s>(&self, site: &Site<'s>) -> Result<Box<dyn Control + 's>, Error> {
+    pub fn control<'s>(&self, site: &Site<'s>) -> Result<Box<dyn HttpConnection + 's>, Error> {
         site.http()?.control(&self.url, self.tls.as_ref()).map_err(error::http)
     }
 
@@ -80,7 +80,7 @@ impl Web {
     ///
     /// # Errors
     /// When the answer would be a failure of a run, or none comes.
-    pub fn ask(&self, path: &str, control: &mut dyn Control) -> Result<Got, Error> {
+    pub fn ask(&self, path: &str, control: &mut dyn HttpConnection) -> Result<Got, Error> {
         ask((&self.url, &self.get, &self.accept), path, control)
     }
 
@@ -138,7 +138,7 @@ impl Web {
 fn ask(
     (url, get, accept): (&Url, &Get, &Accept),
     path: &str,
-    control: &mut dyn Control,
+    control: &mut dyn HttpConnection,
 ) -> Result<Got, Error> {
     let got = control.get(get, path).map_err(error::http)?;
     let Some(fault) = accept.fault(got.status, got.content_type.as_bytes(), got.bytes) else {

@@ -33,13 +33,13 @@ impl ShownResponse<'_> {
             }
             _ => what,
         };
-        match self.first_words() {
+        match self.beginning() {
             words if words.is_empty() => format!("GET {path} gave {what}"),
             words => format!("GET {path} gave {what}: {words}"),
         }
     }
 
-    fn first_words(&self) -> String {
+    fn beginning(&self) -> String {
         if self.encoding != Encoding::Identity && !self.body.is_empty() {
             return "(compressed)".to_owned();
         }

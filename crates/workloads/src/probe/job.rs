@@ -117,7 +117,7 @@ fn carry_out(
     doing(format!("{}; {} s left at most", figure.part, left.as_secs()));
     let one = before.iter().find(|found| found.name == CPU_ONE);
     match work.measure(figures, one) {
-        Err(error) if work.is_the_end(&error) => Err(error),
+        Err(error) if work.ends_probe(&error) => Err(error),
         Err(error) => Ok(not_available(&reason(&error))),
         Ok(found) => Ok(found),
     }

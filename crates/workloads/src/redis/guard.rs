@@ -1,6 +1,6 @@
 //! Checks that the commands write and read values of the right size.
 
-use protocol::redis::{Answer, Control};
+use protocol::redis::{RedisAnswer, RedisConnection};
 use script::Random;
 use spec::{Error, figures};
 
@@ -19,7 +19,11 @@ const LOOKS: usize = 1000;
 ///
 /// # Errors
 /// When Redis does not answer or answers with an error.
-pub(super) fn probe(options: &RedisOptions, control: &mut dyn Control, seed: u64) -> Result<Guarded, Error> {
+pub(super) fn probe(
+    options: &RedisOptions,
+    control: &mut dyn RedisConnection,
+    seed: u64,
+) -> Result<Guarded, Error> {
     let mut random = Random::new(seed);
     let keys = Keys::new(options);
     let mut guarded = Guarded::default();
@@ -54,7 +58,7 @@ pub(super) fn probe(options: &RedisOptions, control: &mut dyn Control, seed: u64
 fn look(
     options: &RedisOptions,
     keys: &Keys,
-    control: &mut dyn Control,
+    control: &mut dyn RedisConnection,
     random: &mut Random,
 ) -> Result<Guarded, Error> {
     let mut out = Vec::new();
@@ -65,8 +69,8 @@ fn look(
     let mut guarded = Guarded::default();
     for answer in control.ask(&out, LOOKS).map_err(error::redis)? {
         let length = match answer {
-            Answer::Done(length) => length.parse().unwrap_or(0),
-            Answer::Error(problem) => {
+            RedisAnswer::Done(length) => length.parse().unwrap_or(0),
+            RedisAnswer::Error(problem) => {
                 return Err(error::redis_answer("STRLEN", problem));
             }
             _ => 0,
@@ -85,28 +89,28 @@ fn look(
 }
 
 /// Keys in the database; `None` where the server does not report it.
-pub fn number_of_keys(control: &mut dyn Control) -> Result<Option<u64>, Error> {
+pub fn number_of_keys(control: &mut dyn RedisConnection) -> Result<Option<u64>, Error> {
     match control.one(&[b"DBSIZE"]).map_err(error::redis)? {
-        Answer::Done(count) => Ok(count.parse().ok()),
-        Answer::Value(_) | Answer::Nil | Answer::Error(_) => Ok(None),
+        RedisAnswer::Done(count) => Ok(count.parse().ok()),
+        RedisAnswer::Value(_) | RedisAnswer::Nil | RedisAnswer::Error(_) => Ok(None),
     }
 }
 
 fn count(
-    answer: Answer,
+    answer: RedisAnswer,
     options: &RedisOptions,
     guarded: &mut Guarded,
     wrong: &mut u64,
 ) -> Result<(), Error> {
     match answer {
-        Answer::Value(length) => {
+        RedisAnswer::Value(length) => {
             guarded.rows += 1;
             guarded.bytes += length;
             *wrong += u64::from(!options.value_bytes.range().contains(&length));
         }
-        Answer::Nil => *wrong += 1,
-        Answer::Done(_) => {}
-        Answer::Error(problem) => {
+        RedisAnswer::Nil => *wrong += 1,
+        RedisAnswer::Done(_) => {}
+        RedisAnswer::Error(problem) => {
             return Err(error::redis_answer(options.command.name(), problem));
         }
     }

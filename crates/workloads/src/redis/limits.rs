@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use protocol::redis::{Answer, Control, Limits};
+use protocol::redis::{Limits, RedisAnswer, RedisConnection};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use spec::Error;
 
@@ -129,7 +129,7 @@ impl<'de> Deserialize<'de> for Eviction {
 ///
 /// # Errors
 /// When Redis refuses, or other limits are in force.
-pub(crate) fn set(control: &mut dyn Control, wanted: &Limits) -> Result<bool, Error> {
+pub(crate) fn set(control: &mut dyn RedisConnection, wanted: &Limits) -> Result<bool, Error> {
     if Limits::of(&control.info().map_err(error::redis)?).as_ref() == Some(wanted) {
         return Ok(false);
     }
@@ -137,8 +137,8 @@ pub(crate) fn set(control: &mut dyn Control, wanted: &Limits) -> Result<bool, Er
     for (name, value) in [("maxmemory-policy", wanted.policy.as_str()), ("maxmemory", bytes.as_str())] {
         let doing = format!("CONFIG SET {name} {value}");
         match control.one(&[b"CONFIG", b"SET", name.as_bytes(), value.as_bytes()]).map_err(error::redis)? {
-            Answer::Done(_) => {}
-            Answer::Error(problem) => return Err(error::redis_answer(doing, problem)),
+            RedisAnswer::Done(_) => {}
+            RedisAnswer::Error(problem) => return Err(error::redis_answer(doing, problem)),
             _ => return Err(error::redis_answer(doing, "no answer to it")),
         }
     }

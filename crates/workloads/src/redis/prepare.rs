@@ -1,6 +1,6 @@
 //! Sets the initial state of Redis for runs: limits, and every key written, so that GET finds something.
 
-use protocol::redis::{Answer, Control, Limits};
+use protocol::redis::{Limits, RedisAnswer, RedisConnection};
 use script::Random;
 use spec::{Error, bytes, count};
 
@@ -38,7 +38,7 @@ pub(super) fn again(options: &RedisOptions, site: &Site<'_>, seed: u64) -> Resul
 }
 
 /// After the last run: restores our Redis' initial limits.
-pub(super) fn put_back(site: &Site<'_>) -> Result<(), Error> {
+pub(super) fn restore_limits(site: &Site<'_>) -> Result<(), Error> {
     match site.limits_at_start() {
         Some(at_start) => limits::set(&mut *site.redis()?, at_start).map(drop),
         None => Ok(()),
@@ -46,7 +46,11 @@ pub(super) fn put_back(site: &Site<'_>) -> Result<(), Error> {
 }
 
 /// Sets the limits of the workload. Where memory is limited, data of others would use a part of it.
-fn set_limits(options: &RedisOptions, site: &Site<'_>, control: &mut dyn Control) -> Result<(), Error> {
+fn set_limits(
+    options: &RedisOptions,
+    site: &Site<'_>,
+    control: &mut dyn RedisConnection,
+) -> Result<(), Error> {
     let Some(at_start) = site.limits_at_start() else {
         return match options.memory {
             None => Ok(()),
@@ -57,7 +61,7 @@ fn set_limits(options: &RedisOptions, site: &Site<'_>, control: &mut dyn Control
         };
     };
     if options.memory.is_some()
-        && let Answer::Error(problem) = control.one(&[b"FLUSHALL"]).map_err(error::redis)?
+        && let RedisAnswer::Error(problem) = control.one(&[b"FLUSHALL"]).map_err(error::redis)?
     {
         return Err(error::redis_answer("FLUSHALL", problem));
     }
@@ -69,12 +73,12 @@ fn mark(options: &RedisOptions) -> Vec<u8> {
     format!("{}filled:{}", Keys::new(options).prefix(), options.used_keys()).into_bytes()
 }
 
-fn is_filled(options: &RedisOptions, control: &mut dyn Control) -> Result<bool, Error> {
-    Ok(matches!(control.one(&[b"GET", &mark(options)]).map_err(error::redis)?, Answer::Value(_)))
+fn is_filled(options: &RedisOptions, control: &mut dyn RedisConnection) -> Result<bool, Error> {
+    Ok(matches!(control.one(&[b"GET", &mark(options)]).map_err(error::redis)?, RedisAnswer::Value(_)))
 }
 
 /// Writes all keys of a workload.
-fn fill(options: &RedisOptions, control: &mut dyn Control, seed: u64) -> Result<(), Error> {
+fn fill(options: &RedisOptions, control: &mut dyn RedisConnection, seed: u64) -> Result<(), Error> {
     let mut random = Random::new(seed);
     let keys = Keys::new(options);
     let wire = Wire::new(options, &keys);
@@ -88,7 +92,7 @@ fn fill(options: &RedisOptions, control: &mut dyn Control, seed: u64) -> Result<
         if out.len() >= BATCH || key == 0 {
             let answers = control.ask(&out, waiting).map_err(error::redis)?;
             let refused = answers.into_iter().enumerate().find_map(|(at, answer)| match answer {
-                Answer::Error(problem) => Some((at, problem)),
+                RedisAnswer::Error(problem) => Some((at, problem)),
                 _ => None,
             });
             if let Some((at, problem)) = refused {
@@ -106,7 +110,12 @@ fn fill(options: &RedisOptions, control: &mut dyn Control, seed: u64) -> Result<
 }
 
 /// Why the keys could not be written; if it is memory, the limit and the required size.
-fn not_written(options: &RedisOptions, control: &mut dyn Control, written: u64, problem: String) -> Error {
+fn not_written(
+    options: &RedisOptions,
+    control: &mut dyn RedisConnection,
+    written: u64,
+    problem: String,
+) -> Error {
     let all = options.used_keys();
     let what = format!("{} of {} bytes", count(all, "key"), options.value_bytes);
     if !problem.starts_with("OOM") {

@@ -8,7 +8,7 @@ use engine::sim::{Replies, Server, simulate};
 use engine::{DriverChoice, Load, Measured, Plan, Stop, Until};
 
 use protocol::Address;
-use protocol::redis::{Answer, Control, ControlError, Info, Limits};
+use protocol::redis::{ControlError, Info, Limits, RedisAnswer, RedisConnection};
 
 use crate::place::{Places, RedisServer, Site};
 use crate::redis::{Command, Distribution, Redis, RedisOptions, Sizes};
@@ -188,7 +188,7 @@ impl Remembering {
 }
 
 impl RedisServer for Remembering {
-    fn control(&self) -> Result<Box<dyn Control + '_>, ControlError> {
+    fn control(&self) -> Result<Box<dyn RedisConnection + '_>, ControlError> {
         Ok(Box::new(self))
     }
 
@@ -197,8 +197,8 @@ impl RedisServer for Remembering {
     }
 }
 
-impl Control for &Remembering {
-    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Answer>, ControlError> {
+impl RedisConnection for &Remembering {
+    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<RedisAnswer>, ControlError> {
         let mut rest = commands;
         let mut answers = Vec::new();
         for _ in 0..count {
@@ -217,21 +217,23 @@ impl Control for &Remembering {
 }
 
 impl Remembering {
-    fn answer(&self, command: &[&str]) -> Answer {
+    fn answer(&self, command: &[&str]) -> RedisAnswer {
         let mut keys = self.keys.borrow_mut();
-        let done = || Answer::Done("OK".into());
+        let done = || RedisAnswer::Done("OK".into());
         match command {
-            ["SET", _, value, ..] if value.chars().count() == 6 => Answer::Error("ERR what?".into()),
+            ["SET", _, value, ..] if value.chars().count() == 6 => RedisAnswer::Error("ERR what?".into()),
             ["SET", key, ..] if keys.len() == self.room && !keys.contains_key(*key) => {
-                Answer::Error("OOM command not allowed when used memory > 'maxmemory'.".into())
+                RedisAnswer::Error("OOM command not allowed when used memory > 'maxmemory'.".into())
             }
             ["SET", key, value, ..] => {
                 keys.insert((*key).to_owned(), value.chars().count());
                 done()
             }
-            ["GET", key] => keys.get(*key).map_or(Answer::Nil, |length| Answer::Value(*length as u64)),
-            ["STRLEN", key] => Answer::Done(keys.get(*key).unwrap_or(&0).to_string()),
-            ["PING"] => Answer::Done("PONG".into()),
+            ["GET", key] => {
+                keys.get(*key).map_or(RedisAnswer::Nil, |length| RedisAnswer::Value(*length as u64))
+            }
+            ["STRLEN", key] => RedisAnswer::Done(keys.get(*key).unwrap_or(&0).to_string()),
+            ["PING"] => RedisAnswer::Done("PONG".into()),
             ["FLUSHALL"] => {
                 keys.clear();
                 done()
@@ -244,7 +246,7 @@ impl Remembering {
                 self.limits.borrow_mut().policy = (*policy).to_owned();
                 done()
             }
-            _ => Answer::Error("ERR what?".into()),
+            _ => RedisAnswer::Error("ERR what?".into()),
         }
     }
 }

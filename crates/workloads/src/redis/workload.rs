@@ -1,7 +1,7 @@
 //! The workload for `lab`.
 
 use engine::Client;
-use protocol::redis::Answer;
+use protocol::redis::RedisAnswer;
 use script::Streams;
 use spec::figures::{self, Figures};
 use spec::{Artifact, Counts, Error};
@@ -80,7 +80,7 @@ impl Workload for Redis {
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         match site.redis()?.one(&[b"PING"]).map_err(error::redis)? {
-            Answer::Error(problem) => Err(error::redis_answer("PING", problem)),
+            RedisAnswer::Error(problem) => Err(error::redis_answer("PING", problem)),
             _ => Ok(()),
         }
     }
@@ -106,7 +106,7 @@ impl Workload for Redis {
     }
 
     fn conclude(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
-        if self.options.memory.is_some() { prepare::put_back(site) } else { Ok(()) }
+        if self.options.memory.is_some() { prepare::restore_limits(site) } else { Ok(()) }
     }
 }
 

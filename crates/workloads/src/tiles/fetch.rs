@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::http::Control;
+use protocol::http::HttpConnection;
 use protocol::postgres::sql::{Sql, long};
 use spec::Error;
 use tile::Tile;
@@ -60,7 +60,7 @@ impl Fetch for FromDatabase<'_> {
 pub(super) struct FromWeb<'a> {
     /// By the shown name of the layer.
     pub(super) webs: &'a BTreeMap<String, Web>,
-    pub(super) control: Box<dyn Control + 'a>,
+    pub(super) control: Box<dyn HttpConnection + 'a>,
 }
 
 impl Fetch for FromWeb<'_> {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use engine::Stop;
 use engine::sim::{Replies, Server, simulate};
-use protocol::redis::{Answer as Replied, Control, ControlError, Info};
+use protocol::redis::{ControlError, Info, RedisAnswer, RedisConnection};
 
 use crate::place::{Places, RedisServer, Site};
 use crate::testing::sql::FakeSql;
@@ -157,15 +157,15 @@ fn traces_are_read_line_by_line() {
 struct FakeRedis(RefCell<Vec<u8>>);
 
 impl RedisServer for FakeRedis {
-    fn control(&self) -> Result<Box<dyn Control + '_>, ControlError> {
+    fn control(&self) -> Result<Box<dyn RedisConnection + '_>, ControlError> {
         Ok(Box::new(self))
     }
 }
 
-impl Control for &FakeRedis {
-    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<Replied>, ControlError> {
+impl RedisConnection for &FakeRedis {
+    fn ask(&mut self, commands: &[u8], count: usize) -> Result<Vec<RedisAnswer>, ControlError> {
         self.0.borrow_mut().extend_from_slice(commands);
-        Ok(vec![Replied::Done("OK".to_owned()); count])
+        Ok(vec![RedisAnswer::Done("OK".to_owned()); count])
     }
 
     fn info(&mut self) -> Result<Info, ControlError> {

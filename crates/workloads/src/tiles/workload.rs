@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::Client;
-use protocol::redis::Answer as Answered;
+use protocol::redis::RedisAnswer;
 use script::Streams;
 use spec::figures::{self, Figures};
 use spec::{Artifact, Counts, Error, MapPart, TextKind, TileSample};
 use tile::Tile;
 
 use super::atlas::{Atlas, zooms_in};
-use super::cache::{self, CachedClient, Keys, Shared, put_back, set_limits};
+use super::cache::{self, CachedClient, Keys, Shared, restore_limits, set_limits};
 use super::client::TileClient;
 use super::explain::explain;
 use super::fetch::{Fetch, FromDatabase, FromWeb};
@@ -267,7 +267,7 @@ impl Workload for Tiles {
 
     fn check(&mut self, site: &mut Site<'_>) -> Result<(), Error> {
         if self.options.via == Via::Redis
-            && let Answered::Error(problem) = site.redis()?.one(&[b"PING"]).map_err(error::redis)?
+            && let RedisAnswer::Error(problem) = site.redis()?.one(&[b"PING"]).map_err(error::redis)?
         {
             return Err(error::redis_answer("PING", problem));
         }
@@ -342,7 +342,7 @@ impl Workload for Tiles {
         if self.options.via == Via::Redis && !self.picked.is_empty() {
             cache::clear(&self.atlas(), self.options.cache_ttl_s, &mut *site.redis()?)?;
         }
-        if self.options.cache_memory.is_some() { put_back(site) } else { Ok(()) }
+        if self.options.cache_memory.is_some() { restore_limits(site) } else { Ok(()) }
     }
 
     fn sample(&mut self, site: &mut Site<'_>, _seed: u64) -> Result<Sampled, Error> {

@@ -186,7 +186,7 @@ impl Work<'_> {
                 Ok(ProbedFigure::new(figure, (start, &shots), value, setup.detail.as_str())
                     .cut(setup.cut.clone()))
             }
-            Err(error) if self.is_the_end(&error) => Err(error),
+            Err(error) if self.ends_probe(&error) => Err(error),
             Err(error) => Ok(ProbedFigure::not_available(figure, reason(&error))),
         }
     }
@@ -218,7 +218,7 @@ impl Work<'_> {
     }
 
     /// Whether an error ends the probe: the connection is lost, or the user stops.
-    pub(super) fn is_the_end(&self, error: &Error) -> bool {
+    pub(super) fn ends_probe(&self, error: &Error) -> bool {
         let lost = error.cause::<SqlError>().is_some_and(|error| error.sqlstate.is_none());
         lost || self.runtime.stopped()
     }

@@ -56,7 +56,7 @@ pub(super) fn setup(work: &mut Work<'_>, figure: &Figure) -> Result<Result<Setup
         Some(pages) => pages,
         None => match write_all(work) {
             Ok(pages) => pages.ok_or_else(|| work.no_time()),
-            Err(error) if work.is_the_end(&error) => return Err(error),
+            Err(error) if work.ends_probe(&error) => return Err(error),
             Err(error) => Err(reason(&error)),
         },
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::redis::{Answer, Control, Limits};
+use protocol::redis::{Limits, RedisAnswer, RedisConnection};
 use spec::Error;
 
 use super::super::atlas::{Atlas, Pick};
@@ -39,7 +39,7 @@ impl State {
         atlas: &Atlas,
         layers: &[&Layer],
         from: &mut dyn Fetch,
-        control: &mut dyn Control,
+        control: &mut dyn RedisConnection,
     ) -> Result<(), Error> {
         let keys = Keys::new(atlas, options.cache_ttl_s);
         empty(atlas, &keys, control)?;
@@ -68,7 +68,7 @@ fn length(filled: &Filled) -> usize {
 pub(in crate::tiles) fn set_limits(
     options: &TilesOptions,
     site: &Site<'_>,
-    control: &mut dyn Control,
+    control: &mut dyn RedisConnection,
 ) -> Result<(), Error> {
     let Some(at_start) = site.limits_at_start() else {
         return match options.cache_memory {
@@ -83,7 +83,7 @@ pub(in crate::tiles) fn set_limits(
         None => at_start.clone(),
         Some(memory) => {
             // Others' data would use a part of the memory.
-            if let Answer::Error(problem) = control.one(&[b"FLUSHALL"]).map_err(error::redis)? {
+            if let RedisAnswer::Error(problem) = control.one(&[b"FLUSHALL"]).map_err(error::redis)? {
                 return Err(error::redis_answer("FLUSHALL", problem));
             }
             Limits { memory_bytes: memory.bytes(), policy: options.cache_eviction.name().to_owned() }
@@ -96,20 +96,20 @@ pub(in crate::tiles) fn set_limits(
 pub(in crate::tiles) fn clear(
     atlas: &Atlas,
     ttl_s: Option<u32>,
-    control: &mut dyn Control,
+    control: &mut dyn RedisConnection,
 ) -> Result<(), Error> {
     empty(atlas, &Keys::new(atlas, ttl_s), control)
 }
 
 /// After the last run: restores our Redis' initial limits.
-pub(in crate::tiles) fn put_back(site: &Site<'_>) -> Result<(), Error> {
+pub(in crate::tiles) fn restore_limits(site: &Site<'_>) -> Result<(), Error> {
     match site.limits_at_start() {
         Some(at_start) => limits::set(&mut *site.redis()?, at_start).map(drop),
         None => Ok(()),
     }
 }
 
-fn empty(atlas: &Atlas, keys: &Keys, control: &mut dyn Control) -> Result<(), Error> {
+fn empty(atlas: &Atlas, keys: &Keys, control: &mut dyn RedisConnection) -> Result<(), Error> {
     let (mut out, mut key, mut waiting) = (Vec::new(), Vec::new(), 0);
     for pick in distinct(atlas).into_values() {
         keys.write(pick, &mut key);
@@ -159,7 +159,7 @@ fn chosen(atlas: &Atlas, layers: &[&Layer], share: f64, from: &mut dyn Fetch) ->
     Ok(filled)
 }
 
-fn fill(filled: &[(Pick, Vec<u8>)], keys: &Keys, control: &mut dyn Control) -> Result<(), Error> {
+fn fill(filled: &[(Pick, Vec<u8>)], keys: &Keys, control: &mut dyn RedisConnection) -> Result<(), Error> {
     const DOING: &str = "putting tiles into the cache";
     let (mut out, mut key, mut waiting) = (Vec::new(), Vec::new(), 0);
     for (pick, bytes) in filled {
@@ -173,12 +173,17 @@ fn fill(filled: &[(Pick, Vec<u8>)], keys: &Keys, control: &mut dyn Control) -> R
     send(control, &mut out, &mut waiting, DOING)
 }
 
-fn send(control: &mut dyn Control, out: &mut Vec<u8>, waiting: &mut usize, doing: &str) -> Result<(), Error> {
+fn send(
+    control: &mut dyn RedisConnection,
+    out: &mut Vec<u8>,
+    waiting: &mut usize,
+    doing: &str,
+) -> Result<(), Error> {
     let answers = control.ask(out, *waiting).map_err(error::redis)?;
     out.clear();
     *waiting = 0;
     let refused = answers.into_iter().find_map(|answer| match answer {
-        Answer::Error(problem) => Some(problem),
+        RedisAnswer::Error(problem) => Some(problem),
         _ => None,
     });
     match refused {
