@@ -38,7 +38,7 @@ impl Spec {
     /// The workload that a plan keeps.
     ///
     /// # Errors
-    /// What is no option of it.
+    /// The unknown option.
     pub fn of(options: &Options) -> Result<Self, String> {
         options.read()
     }
@@ -123,7 +123,7 @@ impl Spec {
         matches!(self, Self::Tiles(options) if options.begins_cold())
     }
 
-    /// Whether it changes what only a server of pgdyno's own may be changed in; the option that says so.
+    /// The option, if set, that may change only pgdyno's own servers.
     #[must_use]
     pub fn needs_own_redis(&self) -> Option<&'static str> {
         match self {
@@ -171,7 +171,7 @@ impl Spec {
         matches!(self, Self::Osm(_))
     }
 
-    /// The files it reads beside scripts, as they are written: their content is part of what is asked.
+    /// The files it reads in addition to scripts, as written: their content is part of the workload.
     #[must_use]
     pub fn data_files(&self) -> Vec<&Path> {
         match self {
@@ -276,7 +276,7 @@ impl Preparation {
     /// The jobs that a plan keeps.
     ///
     /// # Errors
-    /// What is no option of them.
+    /// The unknown option.
     pub fn of(options: &Options) -> Result<Self, String> {
         options.read()
     }
@@ -499,7 +499,7 @@ mod tests {
             (r#"{"pgbench": {"scale": 0}}"#, "pgbench.scale: must be at least 1"),
             (r#"{"tiles": {}}"#, "tiles.table: is missing"),
             (r#"{"tiles": {"table": "a", "tables": ["b"]}}"#, "tiles.tables: give table or tables"),
-            (r#"{"tiles": {"table": "a", "zooms": [16, 12]}}"#, "tiles.zooms: [16, 12] is no range"),
+            (r#"{"tiles": {"table": "a", "zooms": [16, 12]}}"#, "tiles.zooms: invalid range [16, 12]"),
             (r#"{"tiles": {"table": "a", "zooms": [12, 23]}}"#, "tiles.zooms"),
             (
                 r#"{"tiles": {"table": "a", "zooms": [1, 2, 3]}}"#,
@@ -513,7 +513,7 @@ mod tests {
             (r#"{"redis": {"command": "del"}}"#, "unknown command \"del\""),
             (r#"{"redis": {"command": "get", "keys": 0}}"#, "redis.keys: 0 is not within"),
             (r#"{"redis": {"command": "get", "value_bytes": 0}}"#, "redis.value_bytes: 0 is not within"),
-            (r#"{"redis": {"command": "get", "value_bytes": [9, 3]}}"#, "[9, 3] is no range"),
+            (r#"{"redis": {"command": "get", "value_bytes": [9, 3]}}"#, "invalid range [9, 3]"),
             (r#"{"redis": {"command": "get", "value_bytes": [9]}}"#, "a number of bytes, or two"),
             (r#"{"redis": {"command": "mixed", "set_pct": 100}}"#, "redis.set_pct: 100 is not within 1..99"),
             (r#"{"redis": {"command": "get", "pipeline": 1001}}"#, "redis.pipeline: 1001 is not within"),
@@ -521,7 +521,7 @@ mod tests {
             (r#"{"redis": {"command": "get", "ttl_s": 0}}"#, "redis.ttl_s: 0 is not within"),
             (r#"{"redis": {"command": "get", "zipf_parameter": 1}}"#, "redis.zipf_parameter: 1 is not"),
             (r#"{"redis": {"command": "get", "key_distribution": "zipf"}}"#, "did you mean \"zipfian\"?"),
-            (r#"{"redis": {"command": "get", "memory": "64"}}"#, "is no size of memory"),
+            (r#"{"redis": {"command": "get", "memory": "64"}}"#, "invalid size of memory"),
             (r#"{"redis": {"command": "get", "eviction": "allkeys-lru"}}"#, "set redis.memory too"),
             (
                 r#"{"redis": {"command": "get", "memory": "9MB", "eviction": "volatile-lru"}}"#,
@@ -534,7 +534,7 @@ mod tests {
             (r#"{"http": {"url": "http://h/", "tiles": "t"}}"#, "http.tiles: has no use"),
             (
                 r#"{"http": {"url": "http://h/", "accept": ["png"]}}"#,
-                "http.accept: \"png\" is no content type",
+                "http.accept: invalid content type \"png\"",
             ),
             (r#"{"http": {"url": "http://h/", "insecure": true}}"#, "http.insecure: has no use"),
             (r#"{"tile": {}}"#, "unknown variant `tile`"),

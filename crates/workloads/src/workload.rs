@@ -199,7 +199,7 @@ pub trait Workload: Send {
     /// slowest first: their plans are stored outside the sample.
     ///
     /// # Errors
-    /// When a connection fails; what is not explained is part of the answer.
+    /// When a connection fails; missing plans are part of the answer.
     fn explain(
         &mut self,
         _site: &mut Site<'_>,

@@ -227,7 +227,7 @@ impl Waiting<'_> {
     }
 }
 
-/// The system's trusted roots, otherwise those of browsers.
+/// The system's trusted roots, otherwise Mozilla's.
 fn trusted() -> RootCerts {
     let own = rustls_native_certs::load_native_certs().certs;
     match own.is_empty() {

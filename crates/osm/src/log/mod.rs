@@ -32,7 +32,7 @@ pub struct LoadLog {
     pub text: String,
 }
 
-/// Parses a log line by line as it is written.
+/// Parses a log line by line while it is written.
 #[derive(Debug, Default)]
 pub struct LogParser {
     log: LoadLog,

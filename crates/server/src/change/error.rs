@@ -15,7 +15,7 @@ pub struct ChangeFailure {
 /// What went wrong with a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeFailureKind {
-    /// It cannot be made as it is written, or there.
+    /// It is invalid, or not allowed on this server.
     Invalid,
     Sql,
     NotTrue,

@@ -68,7 +68,7 @@ impl ServerChecker {
             // The receiver may have given up.
             let _ = sender.send(look(&place, pid, &timeouts));
         });
-        // Without a thread there is no check; the next one may succeed.
+        // Without a thread nothing is checked; the next check may succeed.
         self.ended = Some(Instant::now());
         self.under_way = looking.is_ok().then_some((seen, quit));
     }

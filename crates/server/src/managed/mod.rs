@@ -460,9 +460,9 @@ fn installation_of(marker: &Marker) -> Installation {
     Installation { bin: marker.bin.clone(), major: marker.major, version: marker.server_version.clone() }
 }
 
-/// The programs for existing data: those that made it, otherwise others of the same major version.
+/// The programs for existing data: the ones that made it, otherwise others of the same major version.
 ///
-/// Root trusts no path from a file: those that made it must be among the installed ones, or be named again.
+/// Root trusts no path from a file: the programs that made it must be among the installed ones, or be named again.
 fn installation_for(marker: &Marker, choice: &Choice, name: &str) -> Result<Installation, Error> {
     if let Some(asked) = choice.version.filter(|asked| *asked != marker.major) {
         return Err(other_version(name, marker.major, asked));

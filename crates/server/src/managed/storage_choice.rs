@@ -136,7 +136,7 @@ impl Cluster {
         self.file_storage.as_ref().map(FileStorage::used).transpose()
     }
 
-    /// Unmounts the filesystem that was made for it and mounts it again, so that nothing of it is in memory.
+    /// Unmounts the filesystem that was made for it and mounts it again, so that none of its data are in memory.
     /// The server is stopped for that, and started again if it ran. False where there is no such filesystem;
     /// nothing is done then.
     ///

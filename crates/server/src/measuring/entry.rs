@@ -207,7 +207,7 @@ mod tests {
         std::fs::write(at("1-4"), "measures\n1\n").unwrap();
         assert_eq!(all(folder.path()), []);
         assert!(secret.exists() && !at("1-4").exists());
-        // A lock held by another process for one that is gone.
+        // A lock that another process holds for a process that ended.
         std::fs::write(at("999999999-1"), "measures\n1\n").unwrap();
         let held = File::open(at("999999999-1")).unwrap();
         flock(&held, FlockOperation::LockExclusive).unwrap();

@@ -90,7 +90,7 @@ pub fn command() -> String {
     ours().as_ref().map(|ours| ours.entry.command().to_owned()).unwrap_or_default()
 }
 
-/// The processes to wait for: those that measure, and those that announced themselves earlier. Empty if this
+/// The processes to wait for: they measure, or announced themselves earlier. Empty if this
 /// process did not announce itself.
 #[must_use]
 pub fn before_us() -> Vec<OtherPgdyno> {

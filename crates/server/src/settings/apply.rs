@@ -73,7 +73,7 @@ pub fn apply_managed(
     let attempt = attempt_managed(cluster, database, wanted, with_restart);
     if attempt.is_err() {
         let _concluding = Stop::of_process().concluding();
-        // The first error explains more than one that follows from it.
+        // The first error explains more than its consequences.
         let _ = restore_managed(cluster);
     }
     attempt

@@ -66,7 +66,7 @@ pub(super) fn ask(
     match mvt::measure(&got.body) {
         Err(broken) if got.content_type.contains("vector-tile") => Err(error::missing(
             format!(
-                "GET {path} returned an invalid vector tile, although its content type is that of one: {broken}"
+                "GET {path} returned an invalid vector tile, although its content type names one: {broken}"
             ),
             "look at it with curl; is it an error, or compressed twice?",
         )),

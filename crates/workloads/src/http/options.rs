@@ -75,7 +75,10 @@ impl HttpOptions {
             _ => {}
         }
         if let Some(word) = self.accept.iter().find(|word| !is_type(word)) {
-            return wrong("accept", format!("{word:?} is no content type such as image/png or image/*"));
+            return wrong(
+                "accept",
+                format!("invalid content type {word:?}; write e.g. image/png or image/*"),
+            );
         }
         if self.insecure && !url.is_secure() {
             return wrong("insecure", "has no use: the URL is not https".to_owned());

@@ -131,7 +131,7 @@ impl Web {
     }
 }
 
-/// Requests a path outside the timed part; the answer must be one that would count.
+/// Requests a path outside the timed part; the answer must count as a success.
 ///
 /// # Errors
 /// When the answer would be a failure of a run, or none comes.

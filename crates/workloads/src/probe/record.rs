@@ -163,7 +163,7 @@ impl Probed {
         self.found.iter().find(|found| found.name == name)
     }
 
-    /// Whether there is no figure at all.
+    /// Whether no figure is available.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.found.iter().all(|found| found.shots.is_empty())

@@ -108,7 +108,7 @@ pub(super) fn doubtful(found: &[ProbedFigure], facts: &[Fact]) -> Vec<String> {
     }
     if set("server").is_some_and(|version| version.contains("Alpine") || version.contains("musl")) {
         remarks.push(
-            "the server is built with musl, whose memcmp is slow: its memory figures are no match for those of others"
+            "the server is built with musl, whose memcmp is slow: its memory figures cannot be compared with others"
                 .to_owned(),
         );
     }

@@ -54,7 +54,7 @@ pub(super) fn probe(
     Ok(guarded)
 }
 
-/// Number of existing keys among those that clients would use.
+/// Number of existing keys that clients would use.
 fn look(
     options: &RedisOptions,
     keys: &Keys,

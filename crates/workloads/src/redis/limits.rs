@@ -28,7 +28,7 @@ impl Memory {
 
     /// The error gives the accepted form.
     fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("\"{text}\" is no size of memory; write e.g. \"64MB\" or \"2GB\"");
+        let wrong = || format!("invalid size of memory \"{text}\"; write e.g. \"64MB\" or \"2GB\"");
         let word = text.trim();
         let at = word.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
         let (number, unit) = word.split_at(at);

@@ -28,7 +28,7 @@ pub(super) const READY: &str = "ready";
 
 /// Total time for restoring.
 const BOUND: Duration = Duration::from_secs(9);
-/// Total time for the commands of changes; the rest is for ending one that takes longer.
+/// Total time for the commands of changes; the rest is for ending a longer one.
 const COMMANDS_BOUND: Duration = Duration::from_millis(6500);
 /// After this time, what needs no server is undone without it.
 const WITHOUT_SERVER: Duration = Duration::from_secs(2);
